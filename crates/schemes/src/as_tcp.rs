@@ -30,7 +30,7 @@
 //! 4. *What the MAC has delivered and the split has not got* (between an access point and a router,
 //!    or because the split was started again) is kept at the host until the split's own ACK, and
 //!    sent again if that does not come within [`Settings::evidence_timeout`].
-//! 5. *Close.* A FIN is acknowledged end to end, behind all data. What the access point still has
+//! 5. *Close.* A FIN is acknowledged end to end, behind all data, and never from a MAC ACK. What the access point still has
 //!    to deliver then drains on its own, and the FIN of the host waits for it.
 //! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent
 //!    on to the sinks yet, of all connections together.
@@ -43,6 +43,8 @@
 //!   [`crate::cicada`], whose obligations these are.
 //! - Stations that wait for no ACKs contend more: with many of them collisions take what the ACKs
 //!   had.
+//! - A packet that is dropped in front of the MAC (a full queue, or a full buffer of a station in power
+//!   save) has no fate and leaves no SACK block: the leg over the hop notices it by its timer.
 //! - `refuse-above` refuses every frame of every station, ACKs of downloads among them. One sink that
 //!   stands still can fill the queue alone.
 
