@@ -57,6 +57,9 @@ pub struct ComparisonRow {
     /// The part of the run in which stations of 802.11 cells transmitted, in per cent
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
+    /// The part of the run in which a station in power-save mode was awake, in per cent, mean over these
+    /// stations; null without any.
+    pub awake_percent: Option<Estimate>,
     /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...)
     /// as one, with the mean of theirs.
     pub flows: Vec<FlowRow>,
@@ -181,6 +184,11 @@ impl ComparisonRow {
                 .map(|run| run.aggregate.air_time_share.map(|share| share * 100.0))
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::of(&shares)),
+            awake_percent: runs
+                .iter()
+                .map(|run| Some(mean_awake_share(run)? * 100.0))
+                .collect::<Option<Vec<f64>>>()
+                .and_then(|shares| Estimate::of(&shares)),
             flows: flow_rows(runs),
             agents: AgentLoads::of(&runs.iter().map(|run| run.agents).collect::<Vec<_>>())?,
         })
@@ -212,6 +220,11 @@ fn stem(name: &str) -> &str {
         Some((stem, number)) if !stem.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
         _ => name,
     }
+}
+
+fn mean_awake_share(run: &RunSummary) -> Option<f64> {
+    let shares: Vec<f64> = run.stations.iter().filter_map(|station| station.awake_share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 /// Completion times, if all runs completed.

@@ -18,7 +18,7 @@ const MOST_FLOW_COLUMNS: usize = 4;
 /// retransmission, equal shares) is left out.
 pub fn comparison(comparison: &Comparison) -> String {
     type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) -> bool);
-    let columns: [Column; 16] = [
+    let columns: [Column; 17] = [
         ("completion s", |row| completion(row), |row| row.completion_s.is_some() || row.completed > 0),
         ("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
         (
@@ -55,6 +55,11 @@ pub fn comparison(comparison: &Comparison) -> String {
             "air time %",
             |row| row.air_time_percent.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", share.mean)),
             |row| row.air_time_percent.is_some(),
+        ),
+        (
+            "awake %",
+            |row| row.awake_percent.map_or_else(|| "-".to_owned(), |share| plus_minus(&share, 2)),
+            |row| row.awake_percent.is_some(),
         ),
         (
             "end to end",

@@ -33,8 +33,8 @@
 //!    because its memory was full, or because it was started again) is kept at the host until the
 //!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`]. Of
 //!    a run of segments one waits for that; the others follow as after a partial ACK (RFC 6582).
-//! 5. *Close.* A FIN is acknowledged end to end, behind all data: its MAC ACK becomes no TCP ACK. What the access point still has
-//!    to deliver then drains on its own, and the FIN of the host waits for it.
+//! 5. *Close.* A FIN is acknowledged end to end, behind all data: its MAC ACK becomes no TCP ACK. What
+//!    the access point still has to deliver then drains on its own, and the FIN of the host waits for it.
 //! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent
 //!    on to the sinks yet, of all connections together.
 //! 7. *Connections that are not split* (see [`crate::cicada`] for which) have no ACKs made for them:
@@ -48,6 +48,8 @@
 //!   [`crate::cicada`], whose obligations these are.
 //! - Stations that wait for no ACKs contend more: with many of them collisions take what the ACKs
 //!   had.
+//! - A packet that is dropped in front of the MAC (a full queue, or a full buffer of a station in power
+//!   save) has no fate and leaves no SACK block: the leg over the hop notices it by its timer.
 //! - `refuse-above` refuses every frame of every station, ACKs of downloads among them. One sink that
 //!   stands still can fill the queue alone.
 

@@ -13,7 +13,7 @@ use super::plan::{Case, CaseFlow};
 use super::prediction::{Predicted, Prediction, share_of};
 use super::sample::Sample;
 use super::session::{SessionFigures, SessionRun};
-use super::stations::StationUse;
+use super::stations::{StationUse, awake_share};
 use crate::emulator;
 use crate::gateway::packet_loop::LoopReport;
 
@@ -48,6 +48,10 @@ pub struct Outcome {
     pub share: f64,
     /// The same in the simulator.
     pub predicted_share: Option<f64>,
+    /// The part of the run in which the flow's host was awake; `None` if it is not in power-save mode.
+    pub awake_share: Option<f64>,
+    /// The same in the simulator.
+    pub predicted_awake_share: Option<f64>,
     /// Octets that the receiver got.
     pub octets: u64,
     /// Of a flow with a size: from its opening to its last octet; `None` if time was up before.
@@ -123,15 +127,17 @@ impl RunOutcome {
             intact: held.intact,
             gateway: circumstances.gateway.clone(),
             emulator: circumstances.emulator.clone(),
+            stations: circumstances.stations.clone(),
             trusted: circumstances.because.is_empty(),
             because: circumstances.because.clone(),
         });
         let sessions = sessions.collect();
-        Self { flows: flows(case, brought, of_flows, circumstances), sessions }
+        Self { flows: flows(scenario, case, brought, of_flows, circumstances), sessions }
     }
 }
 
 fn flows(
+    scenario: &Scenario,
     case: &Case,
     brought: Brought,
     predicted: &[Predicted],
@@ -153,6 +159,8 @@ fn flows(
             predicted_goodput_bps: predicted.map(|flow| flow.goodput_bps),
             share: share_of(transferred.goodput_bps, &goodputs),
             predicted_share: predicted.map(|flow| flow.share),
+            awake_share: awake_share(scenario, &scenario.flows[flow.index], &circumstances.stations),
+            predicted_awake_share: predicted.and_then(|flow| flow.awake_share),
             octets: transferred.octets,
             completion_s: transferred.completion.map(|time| time.as_secs_f64()),
             retransmits: transferred.retransmits,

@@ -15,6 +15,7 @@ use super::congestion::simulated;
 use super::plan::Case;
 use super::sample::Sample;
 use super::session::SessionFigures;
+use super::stations;
 
 /// What the simulator predicts of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Predicted {
     pub goodput_bps: f64,
     /// Its part of the goodput of all flows of the run.
     pub share: f64,
+    /// The part of the run in which its host was awake; `None` if it is not in power-save mode.
+    pub awake_share: Option<f64>,
     /// Its sender over time, if asked for.
     pub series: Vec<Sample>,
 }
@@ -73,7 +76,11 @@ pub fn predict(
     let [settled, end] = [times.settled, times.end].map(|time| Instant::ZERO + time);
     // With nothing but flows that have a size, what follows the last of them is of no interest.
     let stop_when_done = case.sessions.is_empty() && flows.iter().all(|flow| flow.size.is_some());
-    let flows = run(&mut built.world, &flows, [settled, end], stop_when_done, sample_every);
+    let mut flows = run(&mut built.world, &flows, [settled, end], stop_when_done, sample_every);
+    let stations = stations::look(&built.world, stations::seats(&reduced, &built.wlans));
+    for (flow, place) in flows.iter_mut().zip(&places) {
+        flow.awake_share = stations::awake_share(&reduced, &reduced.flows[*place], &stations);
+    }
     let sessions = case.sessions.iter().map(|session| {
         let outcome = built.world.session_outcome(built.sessions[session.index]);
         SessionFigures::of(&reduced, &reduced.sessions[session.index], &outcome)
@@ -178,6 +185,7 @@ fn run(
     let predicted = goodputs.iter().zip(series).map(|(goodput_bps, series)| Predicted {
         goodput_bps: *goodput_bps,
         share: share_of(*goodput_bps, &goodputs),
+        awake_share: None,
         series,
     });
     predicted.collect()

@@ -6,6 +6,7 @@ use lasthop_scenario::{Scenario, SessionModel};
 use lasthop_sim::{SessionOutcome, SessionResult};
 use serde::Serialize;
 
+use super::stations::StationUse;
 use crate::emulator;
 use crate::gateway::packet_loop::LoopReport;
 
@@ -35,6 +36,8 @@ pub struct SessionRun {
     pub intact: bool,
     /// What the gateway's packet loop did; `None` without a gateway.
     pub gateway: Option<LoopReport>,
+    /// What each station of each 802.11 cell had of the air.
+    pub stations: Vec<StationUse>,
     /// How the emulator did.
     pub emulator: emulator::Summary,
     /// Whether the machine kept out of it: neither the emulator nor the gateway was late.

@@ -1,6 +1,6 @@
 //! What the stations of a trial's 802.11 cells had of the air.
 
-use lasthop_scenario::{Scenario, build::BuiltWlan};
+use lasthop_scenario::{FlowModel, Scenario, build::BuiltWlan};
 use lasthop_sim::{StationId, WlanId, World};
 use serde::Serialize;
 
@@ -22,6 +22,8 @@ pub struct StationUse {
     /// Seconds that it was awake; null for a station that is not in power-save mode, and always
     /// awake.
     pub awake_s: Option<f64>,
+    /// The same as a part of the run.
+    pub awake_share: Option<f64>,
 }
 
 /// A station's place in the model, and what it is called.
@@ -46,9 +48,11 @@ pub(super) fn seats(scenario: &Scenario, wlans: &[BuiltWlan]) -> Vec<Seat> {
 /// What they have had so far.
 pub(super) fn look(world: &World, seats: Vec<Seat>) -> Vec<StationUse> {
     let seats = seats.into_iter();
+    let seconds = world.now().as_secs_f64();
     seats
         .map(|Seat { wlan, station, names: [cell, name] }| {
             let used = world.radio_use(wlan, station);
+            let awake_s = used.awake.map(|awake| awake.as_secs_f64());
             StationUse {
                 wlan: cell,
                 name,
@@ -56,8 +60,18 @@ pub(super) fn look(world: &World, seats: Vec<Seat>) -> Vec<StationUse> {
                 transmissions: used.transmissions,
                 given_up: used.given_up,
                 air_time_s: used.air_time.as_secs_f64(),
-                awake_s: used.awake.map(|awake| awake.as_secs_f64()),
+                awake_s,
+                awake_share: awake_s.filter(|_| seconds > 0.0).map(|awake| awake / seconds),
             }
         })
         .collect()
+}
+
+/// The part of the run in which a flow's host was awake: the first of its ends that is in power-save
+/// mode. `None` if neither is.
+pub(super) fn awake_share(scenario: &Scenario, flow: &FlowModel, stations: &[StationUse]) -> Option<f64> {
+    [flow.from, flow.to].iter().find_map(|node| {
+        let name = &scenario.nodes[*node].name;
+        stations.iter().find(|station| station.name == *name)?.awake_share
+    })
 }

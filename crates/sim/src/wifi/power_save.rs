@@ -16,7 +16,7 @@
 //! | `state` | all of it |
 //!
 //! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, never
-//! wait in a queue, and the caller is told nothing of them.
+//! wait in a queue, and no output is about them.
 
 mod beacon;
 mod buffer;
@@ -44,8 +44,8 @@ use state::Announced;
 pub(crate) use state::PowerSave;
 
 impl Wlan {
-    /// Gives the cell power save: these stations, and no access point among them, are in power-save
-    /// mode from the beginning. Before the first frame, and after the last station was added.
+    /// Puts these stations into power-save mode for the whole run; the access point, if it is among
+    /// them, stays awake. To be called after the last station was added and before the first frame.
     pub fn save_power(&mut self, access_point: StationId, stations: &[StationId], config: PowerSaveConfig) {
         assert!(self.domains.is_empty(), "power save begins before the first frame");
         let beacon_interval = nanos(config.beacon_interval).max(1);
@@ -76,8 +76,8 @@ impl Wlan {
         self.events.push(Instant::from_nanos(first), access_point.0, Event::Tbtt(access_point.0));
     }
 
-    /// Gives a station a frame of its own to send, before what is in its queue. `draws`: it keeps
-    /// a back-off even if the medium is idle.
+    /// Gives a station a frame of its own to send, ahead of its queue. With `draws` it backs off
+    /// even if the medium is idle.
     #[inline(never)]
     fn send_own(&mut self, now: Instant, index: u32, frame: OwnFrame, draws: bool) {
         let station = &mut self.stations[index as usize];
@@ -96,7 +96,7 @@ impl Wlan {
         }
     }
 
-    /// An exchange begins, and its frames say what holds at this moment.
+    /// An exchange begins: its frames carry the present state (TIM, More Data).
     #[cold]
     pub(crate) fn power_save_begins(&mut self, index: u32) {
         let own = self.stations[index as usize].own;
@@ -121,15 +121,15 @@ impl Wlan {
         };
     }
 
-    /// The last fate of the frame in a station's hands is known, and it is still there.
+    /// A station's current frame was delivered or given up, and is about to leave the MAC.
     #[cold]
     pub(crate) fn power_save_ends(&mut self, index: u32) {
         let (own, to) = (self.stations[index as usize].own, self.partner(index));
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
         match (own, to) {
             (Some(OwnFrame::Beacon), _) => {}
-            // What comes of it is a matter of waiting, even if it was given up: its acknowledgment
-            // may have been lost.
+            // Even a PS-Poll that was given up may have arrived and only its ACK been lost: the
+            // station waits for the response.
             (Some(OwnFrame::PsPoll { .. }), _) => power_save.sleepers[index as usize].awaits_response(),
             _ if power_save.access_point != index => {}
             (None, Some(to)) => power_save.buffers[to as usize].is_responding = false,

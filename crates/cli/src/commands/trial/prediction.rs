@@ -79,6 +79,7 @@ struct Prediction {
     /// `None` for congestion controls that the simulator does not have.
     predicted_goodput_bps: Option<f64>,
     predicted_share: Option<f64>,
+    predicted_awake_share: Option<f64>,
     #[serde(skip)]
     series: Vec<Sample>,
 }
@@ -97,6 +98,7 @@ impl RunPrediction {
                 seed: case.seed,
                 predicted_goodput_bps: predicted.as_ref().map(|flow| flow.goodput_bps),
                 predicted_share: predicted.as_ref().map(|flow| flow.share),
+                predicted_awake_share: predicted.as_ref().and_then(|flow| flow.awake_share),
                 series: predicted.map(|flow| flow.series).unwrap_or_default(),
             }
         });
@@ -168,6 +170,8 @@ struct Row {
     predicted_goodput_bps: Option<f64>,
     predicted_mean: Option<Estimate>,
     predicted_share: Option<f64>,
+    /// The part of the run in which its host was awake; `None` if it is not in power-save mode.
+    predicted_awake_share: Option<f64>,
 }
 
 impl Report {
@@ -207,12 +211,16 @@ impl Report {
         let together = !self.fairness.is_empty();
         let mut header = vec!["flow", "TCP", "scheme", "predicted Mbit/s", "mean"];
         header.extend(together.then_some("share %"));
+        let dozes = self.rows.iter().any(|row| row.predicted_awake_share.is_some());
+        header.extend(dozes.then_some("awake %"));
         let mut table = Table::of_numbers(&header).with_labels(3);
         for row in &self.rows {
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
             cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
             cells.push(row.predicted_mean.map_or_else(|| "-".to_owned(), mean));
-            cells.extend(together.then(|| number(row.predicted_share.map(|share| share * 100.0), 1)));
+            let percent = |share: Option<f64>| number(share.map(|share| share * 100.0), 1);
+            cells.extend(together.then(|| percent(row.predicted_share)));
+            cells.extend(dozes.then(|| percent(row.predicted_awake_share)));
             table.add_row(cells);
         }
         table.to_string()
@@ -250,6 +258,7 @@ impl Row {
             predicted_goodput_bps: goodputs.as_deref().and_then(median),
             predicted_mean: goodputs.as_deref().and_then(Estimate::of),
             predicted_share: all(|run| run.predicted_share).and_then(|shares| median(&shares)),
+            predicted_awake_share: all(|run| run.predicted_awake_share).and_then(|shares| median(&shares)),
         }
     }
 }

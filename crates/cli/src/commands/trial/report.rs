@@ -48,6 +48,9 @@ struct Row {
     /// Its part of the goodput of all flows of a run.
     share: f64,
     predicted_share: Option<f64>,
+    /// The part of the run in which its host was awake; `None` if it is not in power-save mode.
+    awake_share: Option<f64>,
+    predicted_awake_share: Option<f64>,
     completion_s: Option<f64>,
     retransmits: f64,
     latency_median_ms: Option<f64>,
@@ -108,6 +111,8 @@ impl Report {
         header.extend(["predicted", "real / predicted"]);
         let together = !self.fairness.is_empty();
         header.extend(together.then_some(["share %", "predicted %"]).into_iter().flatten());
+        let dozes = self.rows.iter().any(|row| row.awake_share.is_some());
+        header.extend(dozes.then_some(["awake %", "predicted %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
         header.extend(["improvement %", "retransmits", "latency ms", "95% ms", "gateway cores"]);
         let mut table = Table::of_numbers(&header).with_labels(3);
@@ -126,9 +131,12 @@ impl Report {
             cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
             let predicted = row.predicted_goodput_bps.filter(|predicted| *predicted > 0.0);
             cells.push(number(predicted.map(|predicted| row.goodput_bps / predicted), 2));
+            let percent = |share: Option<f64>| number(share.map(|share| share * 100.0), 1);
             if together {
-                let percent = |share: Option<f64>| number(share.map(|share| share * 100.0), 1);
                 cells.extend([percent(Some(row.share)), percent(row.predicted_share)]);
+            }
+            if dozes {
+                cells.extend([percent(row.awake_share), percent(row.predicted_awake_share)]);
             }
             cells.extend(completes.then(|| number(row.completion_s, 2)));
             cells.extend([
@@ -245,6 +253,8 @@ impl Row {
             predicted_goodput_bps: of(|run| run.predicted_goodput_bps),
             share: of(|run| Some(run.share))?,
             predicted_share: of(|run| run.predicted_share),
+            awake_share: of(|run| run.awake_share),
+            predicted_awake_share: of(|run| run.predicted_awake_share),
             completion_s: of(|run| run.completion_s),
             retransmits: of(|run| Some(run.retransmits as f64))?,
             latency_median_ms: of(|run| run.latency_median_ms),

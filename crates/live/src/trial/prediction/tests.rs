@@ -64,6 +64,19 @@ fn it_follows_congestion_control_seed_and_row() {
 }
 
 #[test]
+fn the_time_awake_is_that_of_the_flows_own_host() {
+    let power_save = "[wlans.cell.power-save]\nstations = [\"client\"]\n";
+    let dozing = scenario(&format!("{SCENARIO}{power_save}"));
+    let awake = |scenario: &Scenario| {
+        let case = cases(scenario).into_iter().find(|case| case.flows[0].name == "download");
+        let predicted = predict(scenario, &case.expect("there is one"), None).expect("it can be built");
+        predicted.expect("the simulator has CUBIC").flows[0].awake_share
+    };
+    assert!(awake(&dozing).is_some_and(|share| 0.0 < share && share <= 1.0));
+    assert_eq!(awake(&scenario(SCENARIO)), None, "its host is not in power-save mode");
+}
+
+#[test]
 fn what_settles_does_not_count_and_a_file_is_timed_whole() {
     let endless = scenario(SCENARIO);
     let file = scenario(&SCENARIO.replace("to = \"client\" }", "to = \"client\", size = \"200 kB\" }"));

@@ -1,4 +1,4 @@
-//! Beacons: when, what they say, who hears them (10.1.3.2, 10.2.1.3, 10.2.1.4).
+//! Beacons: their times, contents and receivers (10.1.3.2, 10.2.1.3, 10.2.1.4).
 
 use lasthop_packet::Instant;
 
@@ -11,8 +11,9 @@ use crate::wifi::plan::{Guard, Plan};
 use crate::wifi::wlan::Wlan;
 
 impl Wlan {
-    /// A TBTT: stations wake, what has waited for too long is dropped, and a beacon is the access
-    /// point's next frame. One that is not out yet says what holds when it is; there are never two.
+    /// A TBTT: stations wake, frames that are too old are dropped, and the access point sends a beacon
+    /// next. If the previous beacon has not been sent yet, that one is sent, and no second one: its
+    /// contents are made when it is sent.
     pub(crate) fn on_tbtt(&mut self, access_point: u32, now: Instant) {
         if self.domains.is_empty() {
             self.divide();
@@ -28,8 +29,8 @@ impl Wlan {
         self.send_own(now, access_point, OwnFrame::Beacon, false);
     }
 
-    /// The exchange of a station's own frame: a beacon goes as a broadcast, a PS-Poll at a rate for
-    /// control frames (9.7.6).
+    /// The exchange of a station's own frame: a beacon is a broadcast, a PS-Poll is sent at the rate
+    /// of control frames (9.7.6).
     #[cold]
     pub(crate) fn plan_own(&self, index: u32, frame: OwnFrame) -> Option<Plan> {
         match frame {
@@ -49,7 +50,7 @@ impl Wlan {
         }
     }
 
-    /// A beacon has ended, intact where these are.
+    /// A beacon has ended; these stations received it without a collision.
     #[cold]
     pub(crate) fn receive_beacon(&mut self, from: u32, receivers: &[u32], (start, end): (Instant, Instant)) {
         for &index in receivers {
@@ -73,7 +74,7 @@ impl PowerSave {
         number.is_multiple_of(u64::from(self.config.dtim_period.max(1)))
     }
 
-    /// A beacon begins, and its TIM is what it is now.
+    /// A beacon begins: its TIM is made from the buffers as they are now.
     pub(super) fn announce(&mut self) {
         let is_dtim = self.is_dtim(self.beacons.saturating_sub(1));
         let group = is_dtim && (self.group_left > 0 || !self.group.is_empty());
@@ -83,7 +84,7 @@ impl PowerSave {
         }
     }
 
-    /// Association identifiers are those of stations here, from 1 on.
+    /// Association identifiers count the stations of the cell from 1, without the access point.
     fn beacon_octets(&self, standard: Standard) -> u32 {
         let own = self.access_point as usize;
         let others = self.buffers.iter().enumerate().filter(|(index, _)| *index != own);

@@ -1,4 +1,4 @@
-//! What waits for one station, or for all.
+//! Frames that wait for one station, or for all.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use crate::wifi::station::Queued;
 pub(super) struct Buffer {
     frames: VecDeque<Queued>,
     octets: u64,
-    /// The station has sent a PS-Poll, and the fate of the frame that answers it is not known.
+    /// The station has sent a PS-Poll, and the frame that answers it is not yet delivered or given up.
     pub(super) is_responding: bool,
-    /// Its bit in the latest beacon's TIM.
+    /// The station's bit in the latest beacon's TIM.
     pub(super) is_announced: bool,
 }
 
@@ -30,7 +30,7 @@ impl Buffer {
         self.frames.front()
     }
 
-    /// Puts a frame behind the others, if there is room.
+    /// Appends a frame, if there is room.
     pub(super) fn push(&mut self, queued: Queued, limit: QueueLimit) -> bool {
         let octets = queued.frame.octets;
         if !limit.has_room(self.frames.len(), self.octets, octets as usize) {

@@ -1,4 +1,4 @@
-//! What waits at the access point for stations that doze (10.2.1.6).
+//! Frames that wait at the access point for stations that doze (10.2.1.6).
 
 use lasthop_packet::Instant;
 
@@ -10,8 +10,8 @@ use crate::wifi::station::Queued;
 use crate::wifi::wlan::Wlan;
 
 impl PowerSave {
-    /// Whether frames for a receiver wait for it at the access point. Group frames do, if only
-    /// because somebody may doze.
+    /// Whether frames for a receiver are buffered at the access point. Group frames are as soon as
+    /// one station is in power-save mode.
     pub(crate) fn buffers(&self, from: u32, to: Receiver) -> bool {
         from == self.access_point
             && match to {
@@ -20,7 +20,7 @@ impl PowerSave {
             }
     }
 
-    /// A frame waits for its receiver, if there is room.
+    /// Buffers a frame for its receiver, if there is room.
     pub(crate) fn buffer(&mut self, frame: MacFrame, now: Instant) -> bool {
         let buffer = match frame.to {
             Receiver::Station(to) => &mut self.buffers[to.index()],
@@ -34,13 +34,13 @@ impl PowerSave {
         true
     }
 
-    /// Packets and octets that wait at a station for others to wake.
+    /// Packets and octets that are buffered at a station for others.
     pub(crate) const fn waiting(&self, station: u32) -> (usize, u64) {
         if station == self.access_point { self.waiting } else { (0, 0) }
     }
 
-    /// Takes out what waits at a station for another one. Of frames in the queue only a response to
-    /// a PS-Poll was for one that dozes, and may have been taken out before.
+    /// Removes and returns the frames that are buffered at a station for another. `with_response`:
+    /// the response to a PS-Poll was removed from the queue, too.
     pub(crate) fn withdraw(&mut self, station: u32, to: StationId, with_response: bool) -> Vec<MacFrame> {
         let mut gone = Vec::new();
         if station == self.access_point {
@@ -54,7 +54,7 @@ impl PowerSave {
         gone
     }
 
-    /// A frame is buffered no longer.
+    /// Notes that a frame has left its buffer.
     fn forget(&mut self, frame: MacFrame) {
         self.waiting.0 -= 1;
         self.waiting.1 -= u64::from(frame.octets);
@@ -62,8 +62,9 @@ impl PowerSave {
 }
 
 impl Wlan {
-    /// The access point has received a PS-Poll: the next frame for its sender follows, by
-    /// contention. While one is on its way further PS-Polls are acknowledged and ignored.
+    /// The access point has received a PS-Poll: it contends for the medium to send the next frame for
+    /// that station. Until that frame is delivered or given up, further PS-Polls of the station are
+    /// acknowledged and ignored.
     #[cold]
     pub(crate) fn receive_ps_poll(&mut self, index: u32, from: u32, now: Instant) {
         let Some(power_save) = self.power_save.as_deref_mut().filter(|it| it.access_point == index) else {
@@ -79,7 +80,7 @@ impl Wlan {
         self.move_ahead(index, [queued].into_iter(), false, now);
     }
 
-    /// A beacon is out; group frames follow one with a DTIM.
+    /// A beacon was sent; if it had a DTIM, the group frames follow it.
     #[cold]
     pub(crate) fn release_group(&mut self, index: u32, now: Instant) {
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
@@ -94,7 +95,7 @@ impl Wlan {
         self.move_ahead(index, frames.into_iter(), true, now);
     }
 
-    /// Frames go before what waits in a station's queue; `first`: before what did so already.
+    /// Puts frames ahead of a station's queue; with `first`, also ahead of frames put there before.
     fn move_ahead(
         &mut self,
         index: u32,
@@ -113,7 +114,7 @@ impl Wlan {
         }
     }
 
-    /// Frames that are too old are dropped.
+    /// Drops frames that are too old.
     pub(super) fn drop_old_frames(&mut self, now: Instant) {
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
         let (most, from) = (power_save.config.most_age(), StationId(power_save.access_point));

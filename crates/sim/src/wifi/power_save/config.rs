@@ -1,4 +1,4 @@
-//! What power save can be told.
+//! Parameters of power save.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ pub struct PowerSaveConfig {
     /// `dot11BeaconPeriod`, from TBTT to TBTT; the standard has whole TU of 1,024 us. Default 100
     /// TU.
     pub beacon_interval: Duration,
-    /// `dot11DTIMPeriod`: every how many beacons one has a DTIM. Default 1.
+    /// `dot11DTIMPeriod`: every n-th beacon has a DTIM. Default 1.
     pub dtim_period: u32,
-    /// `ListenInterval`: every how many beacons a station in power-save mode wakes. Default 1.
+    /// `ListenInterval`: a station in power-save mode wakes for every n-th beacon. Default 1.
     pub listen_interval: u32,
-    /// `ReceiveDTIMs`: whether they wake for all beacons with a DTIM, too, for the group frames
-    /// after them. Default false.
+    /// `ReceiveDTIMs`: whether stations also wake for every beacon with a DTIM, to receive the group
+    /// frames that follow it. Default false.
     pub receive_dtims: bool,
-    /// How much may wait at the access point for each station, and how many group frames. Default
-    /// 64 packets, as in Linux's mac80211 (`STA_MAX_TX_BUFFER`).
+    /// Room at the access point for each station's frames, and as much for group frames. Default 64
+    /// packets, as in Linux's mac80211 (`STA_MAX_TX_BUFFER`).
     pub buffer: QueueLimit,
     /// The aging function (10.2.1): a frame that has waited for longer than this, and longer than
     /// its receiver's listen interval, is dropped at the next TBTT. Default 10 s, as in Linux's
     /// mac80211 (`STA_TX_BUFFER_EXPIRE`).
     pub ageing: Duration,
-    /// When the first TBTT is; `None` for any time in the first beacon interval, by the seed.
+    /// The first TBTT; `None`: drawn from the first beacon interval, by the seed.
     pub first_beacon: Option<Duration>,
 }
 

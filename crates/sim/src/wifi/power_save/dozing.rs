@@ -1,7 +1,7 @@
 //! When a station in power-save mode is awake, and why (10.2.1.8).
 //!
-//! It is awake while there is a reason: a frame to send, a beacon to come, a response to its PS-Poll
-//! to come, group frames to come, an ACK to send. It dozes at the moment when the last one ends.
+//! A station is awake while it has a frame or an ACK to send, or expects a beacon, the response to its
+//! PS-Poll, or group frames. It dozes as soon as none of these is left.
 
 use lasthop_packet::Instant;
 
@@ -12,10 +12,10 @@ use crate::wifi::frame::OwnFrame;
 use crate::wifi::wlan::Wlan;
 
 impl PowerSave {
-    /// A TBTT: those wake whose turn it is.
+    /// A TBTT: the stations that listen to this beacon wake.
     pub(super) fn wake_for_beacon(&mut self, now: Instant, number: u64, is_dtim: bool) {
-        let is_turn = number.is_multiple_of(u64::from(self.config.listen_interval.max(1)));
-        if !(is_turn || is_dtim && self.config.receive_dtims) {
+        let is_listened_to = number.is_multiple_of(u64::from(self.config.listen_interval.max(1)));
+        if !(is_listened_to || is_dtim && self.config.receive_dtims) {
             return;
         }
         for sleeper in self.sleepers.iter_mut().filter(|sleeper| sleeper.saves_power) {
@@ -38,7 +38,7 @@ impl Wlan {
         self.power_save.as_deref().is_none_or(|it| it.sleepers[index as usize].is_awake_since(start))
     }
 
-    /// Whether that is so, and the station is in power-save mode.
+    /// The same, for a station in power-save mode only.
     pub(super) fn heeds_beacon_since(&self, index: u32, start: Instant) -> bool {
         self.power_save.as_deref().is_some_and(|it| {
             let sleeper = &it.sleepers[index as usize];
@@ -46,7 +46,7 @@ impl Wlan {
         })
     }
 
-    /// A station has something to send.
+    /// A station has a frame to send.
     #[inline]
     pub(crate) fn wake(&mut self, index: u32, now: Instant) {
         if let Some(power_save) = self.power_save.as_deref_mut() {
@@ -54,7 +54,7 @@ impl Wlan {
         }
     }
 
-    /// A station in power-save mode dozes, unless something keeps it awake.
+    /// A station in power-save mode dozes, unless it has a reason to be awake.
     #[inline(never)]
     pub(crate) fn doze(&mut self, index: u32, now: Instant) {
         let has_frame = self.stations[index as usize].has_frame();
@@ -84,8 +84,7 @@ impl Wlan {
         }
     }
 
-    /// A station has received a frame from the access point that was for it alone, and will
-    /// acknowledge it.
+    /// A station has received a frame that was addressed to it alone, and will acknowledge it.
     #[cold]
     pub(crate) fn hear_response(&mut self, index: u32, from: u32, now: Instant) {
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
@@ -106,7 +105,7 @@ impl Wlan {
         }
     }
 
-    /// A station's ACK is out.
+    /// A station has sent its ACK.
     #[cold]
     pub(crate) fn ack_sent(&mut self, index: u32, now: Instant) {
         let Some(power_save) = self.power_save.as_deref_mut() else { return };
@@ -131,7 +130,7 @@ impl Wlan {
         self.send_own(now, index, OwnFrame::PsPoll { to: StationId(access_point) }, true);
     }
 
-    /// There is nothing to poll for any more; a PS-Poll that is on its way goes on.
+    /// Nothing is left to poll for. A PS-Poll that is already being sent is not stopped.
     fn cancel_poll(&mut self, index: u32) {
         let station = &mut self.stations[index as usize];
         station.next_own = None;

@@ -4,16 +4,18 @@ use lasthop_packet::Instant;
 
 use crate::wifi::plan::Plan;
 
-/// What keeps a station awake, apart from frames to send.
+/// Why a station is awake, apart from frames to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasons(u8);
 
 impl Reasons {
+    /// It expects a beacon.
     pub(super) const BEACON: Self = Self(1);
-    /// It has sent a PS-Poll.
+    /// It has sent a PS-Poll and expects the response.
     pub(super) const RESPONSE: Self = Self(2);
+    /// It expects group frames.
     pub(super) const GROUP: Self = Self(4);
-    /// It has received a frame, and its ACK is not out.
+    /// It has received a frame and has not sent the ACK yet.
     pub(super) const ACK: Self = Self(8);
 }
 
@@ -22,12 +24,12 @@ impl Reasons {
 pub(super) struct Sleeper {
     /// Whether it is in power-save mode.
     pub(super) saves_power: bool,
-    /// The frames of its PS-Poll's exchange.
+    /// The exchange of its PS-Polls.
     pub(super) ps_poll: Option<Plan>,
     reasons: Reasons,
     /// `None` while it dozes.
     awake_since: Option<Instant>,
-    /// Nanoseconds, up to when it dozed last.
+    /// Nanoseconds awake, without those since `awake_since`.
     awake: u64,
 }
 
@@ -60,7 +62,7 @@ impl Sleeper {
         }
     }
 
-    /// Whether something keeps it awake.
+    /// Whether it has a reason to be awake.
     pub(super) const fn has_reason(&self) -> bool {
         self.reasons.0 != 0
     }
@@ -75,7 +77,7 @@ impl Sleeper {
         }
     }
 
-    /// Whether it has been awake from a moment on.
+    /// Whether it has been awake since `start` at the latest.
     pub(super) fn is_awake_since(&self, start: Instant) -> bool {
         self.awake_since.is_some_and(|since| since <= start)
     }

@@ -13,17 +13,17 @@ pub(crate) struct PowerSave {
     pub(super) access_point: u32,
     /// TBTTs so far.
     pub(super) beacons: u64,
-    /// What the latest beacon said beside its TIM's bits.
+    /// What the latest beacon said, apart from the TIM's bits of stations.
     pub(super) announced: Announced,
-    /// The More Data field of the access point's frame that is in the air.
+    /// The More Data field of the frame that the access point is sending.
     pub(super) more_data: bool,
-    /// By station; the access point's stays as it is.
+    /// By station; the access point's own never changes.
     pub(super) sleepers: Vec<Sleeper>,
     /// Frames for each station, by station.
     pub(super) buffers: Vec<Buffer>,
     /// Group frames that wait for a DTIM.
     pub(super) group: Buffer,
-    /// Group frames that have followed a DTIM into the access point's queue and are not sent.
+    /// Group frames that were moved into the access point's queue after a DTIM and are not yet sent.
     pub(super) group_left: u32,
     /// Packets and octets in all buffers.
     pub(super) waiting: (usize, u64),

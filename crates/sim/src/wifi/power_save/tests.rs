@@ -4,6 +4,7 @@ mod air_times;
 mod delay;
 mod energy;
 mod keeping;
+mod leaving;
 mod scripts;
 mod settling;
 mod support;

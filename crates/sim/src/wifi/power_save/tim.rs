@@ -28,9 +28,8 @@ pub(super) fn beacon_octets(standard: Standard, set: impl Iterator<Item = u32>) 
     HEADER_AND_FCS + FIXED_FIELDS + SSID + rates + others + TIM + partial_virtual_bitmap(set)
 }
 
-/// Octets N1 to N2 of the traffic indication virtual bitmap (8.4.2.7): N1 is even, and all bits
-/// before and behind them are clear. One octet if all bits are. Bit 0, for group frames, is in the
-/// bitmap control.
+/// Length of octets N1 to N2 of the traffic indication virtual bitmap (8.4.2.7): N1 is even, and no bit
+/// outside them is set. One octet if no bit is set. Bit 0, for group frames, is in the bitmap control.
 fn partial_virtual_bitmap(set: impl Iterator<Item = u32>) -> u32 {
     let mut ends = None;
     for identifier in set {

@@ -25,7 +25,7 @@ fn check_beacon(standard: Standard, short: bool, rate: Rate, set: &[usize], octe
     let plan = cell.wlan.plan_own(0, OwnFrame::Beacon).expect("power save");
     assert_eq!(plan.data_octets, octets, "{standard:?} {set:?}");
     assert_eq!(plan.data, micros * 1_000, "{standard:?} {rate:?} {set:?}");
-    // And so it is on the air.
+    // The same on the air.
     cell.run(ms(100));
     cell.run(ms(100) + Duration::from_micros(micros));
     let start = 100_000_000;
@@ -38,7 +38,7 @@ fn a_beacon_of_802_11b_takes_its_preamble_and_whole_microseconds() {
     let check = |short, rate, set: &[usize], octets, micros| {
         check_beacon(Standard::HrDsss, short, rate, set, octets, micros);
     };
-    // 24 + 12 + 9 + 6 + 3 + 5 + 4 = 63, and the bitmap: 1 octet for nobody and for station 7.
+    // 24 + 12 + 9 + 6 + 3 + 5 + 4 = 63, and the bitmap: 1 octet if no bit is set, or only station 7's.
     for (set, octets, bits) in [(&[][..], 64, 512), (&[7], 64, 512), (&[16], 64, 512)] {
         check(false, Dsss1, set, octets, 192 + bits);
         check(false, Dsss2, set, octets, 192 + 256);

@@ -8,7 +8,7 @@ use lasthop_packet::{Instant, Rng};
 use super::support::{Cell, INTERVAL, by_frame, power_save};
 use crate::wifi::PowerSaveConfig;
 
-/// Delays in seconds of packets that come alone, at times drawn without memory.
+/// Delays in seconds of packets that come one at a time, at random.
 fn delays(count: u32, listen_interval: u32) -> Vec<f64> {
     let config = PowerSaveConfig { listen_interval, ..power_save() };
     let mut cell = Cell::new(by_frame(), config, (1, 0));
@@ -16,7 +16,7 @@ fn delays(count: u32, listen_interval: u32) -> Vec<f64> {
     let mut at = Instant::ZERO;
     let mut sent = Vec::new();
     for key in 0..count {
-        // Any time in the third to the eighth of its intervals since the last one.
+        // Two to seven intervals after the last one.
         let interval = INTERVAL.as_nanos() as u64 * u64::from(listen_interval);
         at = at.after_nanos(2 * interval + rng.below(5 * interval));
         sent.push(at.as_nanos());
@@ -40,7 +40,7 @@ fn is_uniform_by_kolmogorov_and_smirnov() {
         let fixed = (704.0 + 50.0 + 272.0 + 10.0 + 248.0 + 50.0 + 946.0) * 1e-6;
         let back_offs = 2.0 * 31.0 * 20e-6;
         assert!(delays[0] >= fixed && delays[1_999] <= interval + fixed + back_offs);
-        // Uniform, and a sum of two back-offs whose mean is half of their range.
+        // Uniform, plus two back-offs whose mean is half of their range.
         let middle = fixed + back_offs / 2.0;
         let distance = delays.iter().enumerate().map(|(rank, delay)| {
             let expected = ((delay - middle) / interval).clamp(0.0, 1.0);

@@ -35,7 +35,7 @@ fn a_station_that_fetches_a_frame_is_awake_until_its_acknowledgment_is_out() {
         let (arrived, _) = cell.arrivals(1)[0];
         assert_eq!(cell.awake(1, ms(190)), 704_000 + (arrived + 10_000 + 248_000 - 100_000_000));
         assert_eq!(cell.awake(2, ms(190)), 2 * 704_000);
-        // Time awake is told for any moment.
+        // The time awake can be asked for at any moment.
         let (begin, end) = (ms(100), lasthop_packet::Instant::from_nanos(arrived));
         let mut again = Cell::new(WlanConfig { settle, ..by_frame() }, power_save(), (2, 0));
         again.send(ms(50), 0, 1, 1);
@@ -47,8 +47,8 @@ fn a_station_that_fetches_a_frame_is_awake_until_its_acknowledgment_is_out() {
 }
 
 #[test]
-fn a_beacon_that_is_late_costs_its_wait() {
-    // A frame to a station that is awake is in the air at the TBTT.
+fn stations_are_awake_while_they_wait_for_a_late_beacon() {
+    // At the TBTT a frame to a station that is awake is being sent.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 1));
     cell.send(ms(99) + std::time::Duration::from_micros(500), 0, 2, 1);
     cell.run(ms(190));

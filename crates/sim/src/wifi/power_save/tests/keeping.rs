@@ -1,4 +1,4 @@
-//! What the access point keeps, how much of it, and for how long.
+//! How many frames the access point keeps, and for how long.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn a_frame_that_is_too_old_is_dropped_at_the_next_tbtt() {
         ErrorConfig::packets(lasthop_packet::Probability::ONE, false),
     );
     cell.send(ms(50), 0, 1, 1);
-    // Just as old as is allowed at the TBTT of 500 ms.
+    // Exactly as old as is allowed at the TBTT at 500 ms.
     cell.send(ms(250), 0, 1, 2);
     cell.run(ms(750));
     let drops: Vec<_> = cell
@@ -51,7 +51,7 @@ fn a_frame_that_is_too_old_is_dropped_at_the_next_tbtt() {
     assert_eq!((cell.too_old(), drops), (vec![1, 2], vec![400_000_000, 600_000_000]));
     assert_eq!(cell.wlan.counters().aged, 2);
     assert_eq!(cell.wlan.counters().ps_polls, 0);
-    // It has waited for a beacon ever since its first TBTT.
+    // It has been awake since its first TBTT, as it hears no beacon.
     assert_eq!(cell.awake(1, ms(750)), 750_000_000);
 }
 
@@ -65,13 +65,13 @@ fn a_frame_is_kept_for_a_listen_interval_at_least() {
 }
 
 #[test]
-fn what_is_withdrawn_is_all_but_the_frame_in_the_hands_of_the_mac() {
+fn all_frames_can_be_withdrawn_but_the_one_that_the_mac_is_sending() {
     let mut cell = Cell::new(by_frame(), power_save(), (2, 1));
     for key in 0..3 {
         cell.send(ms(90), 0, 1, key);
     }
     cell.send(ms(90), 0, 2, 7);
-    // The access point has its hands full when the first PS-Poll comes.
+    // The access point has other frames to send when the first PS-Poll comes.
     for key in 10..13 {
         cell.send(ms(99), 0, 3, key);
     }
@@ -95,8 +95,8 @@ fn what_is_withdrawn_is_all_but_the_frame_in_the_hands_of_the_mac() {
 
 #[test]
 fn a_station_that_is_not_served_by_the_next_beacon_starts_over() {
-    // 10.2.1.8: its bit is set still, and it polls again. While its frame is on its way the access
-    // point acknowledges the PS-Poll and ignores it (10.2.1.6).
+    // 10.2.1.8: its bit is still set, and it polls again. Until its frame is delivered or given up the
+    // access point acknowledges further PS-Polls and ignores them (10.2.1.6).
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     let lost = ErrorConfig::packets(lasthop_packet::Probability::ONE, true);
     cell.send(ms(50), 0, 1, 1);
@@ -104,23 +104,23 @@ fn a_station_that_is_not_served_by_the_next_beacon_starts_over() {
     cell.run(ms(190));
     // No PS-Poll arrives; seven transmissions.
     assert_eq!((cell.wlan.counters().ps_polls, cell.arrivals(1).len()), (7, 0));
-    // It is awake since its first beacon.
+    // It has been awake since the first beacon that named it.
     assert_eq!(cell.awake(1, ms(190)), 704_000 + 90_000_000);
     cell.wlan.set_errors(cell.stations[1], cell.stations[0], ErrorConfig::none());
     cell.run(ms(290));
     assert_eq!(cell.arrivals(1).len(), 1);
     assert_eq!(cell.wlan.counters().ps_polls, 8);
-    // Neither beacons nor PS-Polls are among what is counted of packets.
+    // Beacons and PS-Polls are not counted among packets.
     assert_eq!((cell.wlan.counters().attempts, cell.wlan.counters().failures), (1, 0));
     assert_eq!(cell.wlan.counters().given_up, 0);
 }
 
 #[test]
-fn a_response_that_is_given_up_is_done_with_and_the_next_one_can_be_fetched() {
+fn a_response_that_is_given_up_is_lost_and_the_next_one_can_be_fetched() {
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     cell.send(ms(50), 0, 1, 1);
     cell.send(ms(50), 0, 1, 2);
-    // The PS-Poll goes out 100.704 ms from the beginning or later, data after that; then it is lost.
+    // The PS-Poll is sent at 100.704 ms or later, the data frame after it; all data frames are lost from then on.
     cell.run(ms(100) + Duration::from_micros(750));
     let lost = ErrorConfig::packets(lasthop_packet::Probability::ONE, false);
     cell.wlan.set_errors(cell.stations[0], cell.stations[1], lost);

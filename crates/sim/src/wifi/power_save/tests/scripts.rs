@@ -1,4 +1,4 @@
-//! Who sends what: scripts against the clauses of IEEE 802.11-2012.
+//! Which frames are sent, in which order: scripts against the clauses of IEEE 802.11-2012.
 
 use super::support::{Cell, INTERVAL, by_frame, ms, power_save};
 use crate::wifi::PowerSaveConfig;
@@ -26,8 +26,8 @@ fn a_buffered_frame_is_announced_polled_for_and_sent_after_the_acknowledgment() 
          2 ACK to 0
          0 beacon DTIM",
     );
-    // The beacon is at its TBTT; the ACK follows the PS-Poll by a SIFS, the data frame that by DIFS
-    // at least, and its ACK by a SIFS.
+    // The beacon is sent at its TBTT. The ACK follows the PS-Poll after a SIFS, the data frame follows
+    // that ACK after a DIFS at least, and the data frame's ACK after a SIFS.
     let beacon = cell.times("beacon")[2];
     assert_eq!(beacon, (200_000_000, 200_704_000));
     let (poll, acks, data) = (cell.times("PS-Poll")[0], cell.times("ACK"), cell.times("data")[0]);
@@ -68,7 +68,7 @@ fn more_data_leads_to_the_next_ps_poll() {
 
 #[test]
 fn a_frame_that_comes_while_its_receiver_is_awake_waits_for_a_poll_too() {
-    // 10.2.1.6: by the station's mode, and not by whether it dozes at the moment.
+    // 10.2.1.6: what counts is the station's mode, not whether it dozes at this moment.
     let mut cell = Cell::new(by_frame(), power_save(), (1, 0));
     cell.send(ms(10), 1, 0, 5);
     cell.send(ms(10), 0, 1, 6);
@@ -148,7 +148,7 @@ fn group_frames_go_before_what_stations_poll_for() {
 }
 
 #[test]
-fn group_frames_wait_for_nobody_where_all_are_awake() {
+fn group_frames_are_sent_at_once_where_all_stations_are_awake() {
     let mut cell = Cell::new(by_frame(), power_save(), (0, 2));
     cell.send_to_all(ms(50), 1);
     cell.run(ms(90));
@@ -192,7 +192,7 @@ fn a_beacon_goes_before_the_queue_and_once_however_late() {
     cell.run(ms(140));
     let frames = cell.frames();
     let second = frames.iter().rposition(|frame| frame.contains("beacon")).expect("a beacon");
-    // What was in the hands of the MAC at the TBTT is over, with its ACK: one frame, and the beacon.
+    // The exchange that was under way at the TBTT ends first: one data frame, then the beacon.
     assert_eq!(frames[..second].iter().filter(|frame| frame.contains("data")).count(), 1);
     let (start, _) = cell.times("beacon")[1];
     assert!((100_000_000..102_500_000).contains(&start), "{start}");
@@ -228,7 +228,7 @@ fn polls_of_several_stations_are_spread_by_their_back_offs() {
 }
 
 #[test]
-fn a_station_out_of_hearing_fetches_nothing_and_blocks_nobody() {
+fn a_station_out_of_range_fetches_nothing_and_holds_up_no_other() {
     let config = crate::wifi::WlanConfig {
         propagation: crate::wifi::Propagation::Ranges { reception: 100.0, carrier_sense: 100.0 },
         ..by_frame()

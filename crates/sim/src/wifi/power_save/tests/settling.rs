@@ -1,5 +1,5 @@
-//! Exchanges that are settled when they begin and those that go frame by frame give the same
-//! results, time awake and counts among them.
+//! Exchanges settled when they begin and exchanges simulated frame by frame have the same results,
+//! counts and times awake included.
 
 use std::time::Duration;
 
@@ -20,8 +20,9 @@ struct Trace {
     awake: Vec<Option<u64>>,
 }
 
-/// An access point, four stations that doze, two that do not; frames from each to each and to all,
-/// in bursts and at times of a coarse grid, too, which meet TBTTs and ends of frames.
+/// An access point, four stations that doze and two that do not. Each sends to each and to all, in
+/// bursts, and half of the frames on a grid of 10 us, so that some coincide with TBTTs and ends of
+/// frames.
 fn trace(config: WlanConfig, seed: u64) -> Trace {
     let mut rng = Rng::named(seed, "arrivals");
     let mut wlan = crate::wifi::Wlan::new(config, seed);
@@ -56,8 +57,8 @@ fn trace(config: WlanConfig, seed: u64) -> Trace {
         wlan.enqueue(now, stations[from], frame);
     }
     let awake = stations.iter().map(|station| wlan.awake_time(*station, at)).collect();
-    // Errors are drawn when an exchange begins or when its frame ends, which the end of the run may
-    // come between.
+    // Errors are drawn at the beginning of a settled exchange, but otherwise at the end of its frame;
+    // the run may end between the two.
     Trace { outputs, counters: WlanCounters { errors: 0, ..*wlan.counters() }, awake }
 }
 
@@ -104,12 +105,12 @@ fn with_carrier_sense_at_once_and_slots_longer_than_frames() {
 }
 
 #[test]
-fn stations_that_share_a_domain_do_as_each_in_its_own() {
+fn one_domain_for_all_stations_has_the_same_results_as_one_for_each() {
     for seed in 50..54 {
         let mut config = WlanConfig { settle: false, ..WlanConfig::new(Standard::HrDsss) };
         config.errors = ErrorConfig::packets(probability(0.1), true);
         let together = trace(config.clone(), seed);
-        // With capture each is a domain of its own; and no frame is ever strong enough.
+        // With capture each station has a domain of its own; no frame is strong enough to be captured.
         config.capture = Some(Capture { threshold: f64::INFINITY, later_frames: false });
         let alone = trace(config, seed);
         let differ = together.outputs.iter().zip(&alone.outputs).position(|(one, other)| one != other);

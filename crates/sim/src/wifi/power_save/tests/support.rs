@@ -40,7 +40,7 @@ pub(super) fn ms(millis: u64) -> Instant {
 }
 
 impl Cell {
-    /// An access point, so many stations that doze, and so many that do not.
+    /// An access point, `dozing` stations in power-save mode, and `awake` stations that are always awake.
     pub(super) fn new(
         config: WlanConfig,
         power_save: PowerSaveConfig,
@@ -54,12 +54,12 @@ impl Cell {
         Self { wlan, stations, log: Vec::new() }
     }
 
-    /// A packet of 1,000 octets.
+    /// Sends a packet of 1,000 octets; whether there was room for it.
     pub(super) fn send(&mut self, at: Instant, from: usize, to: usize, key: u32) -> bool {
         self.put(at, from, Receiver::Station(self.stations[to]), key)
     }
 
-    /// The same from the access point to all.
+    /// Sends a packet of 1,000 octets from the access point to all stations.
     pub(super) fn send_to_all(&mut self, at: Instant, key: u32) -> bool {
         self.put(at, 0, Receiver::Broadcast, key)
     }
@@ -78,7 +78,7 @@ impl Cell {
         }
     }
 
-    /// Of the latest cell: who sent what, in order: the sender, the frame, and its receiver unless it is all.
+    /// The frames sent in the latest cell, in order: sender, frame, and receiver unless it is a broadcast.
     #[expect(clippy::unused_self, reason = "the log is its thread's")]
     pub(super) fn frames(&self) -> Vec<String> {
         let frames = AIR.with_borrow(Clone::clone).into_iter().map(|frame| {
@@ -91,7 +91,7 @@ impl Cell {
         frames.collect()
     }
 
-    /// Of the latest cell: when frames whose name begins so were sent: from and to, in nanoseconds.
+    /// Start and end, in nanoseconds, of the frames in the latest cell whose name begins with `what`.
     #[expect(clippy::unused_self, reason = "the log is its thread's")]
     pub(super) fn times(&self, what: &str) -> Vec<(u64, u64)> {
         let frames = AIR.with_borrow(Clone::clone).into_iter().filter(|frame| frame.what.starts_with(what));
@@ -125,7 +125,7 @@ impl Cell {
 }
 
 impl Wlan {
-    /// What the beacon that begins says of whom.
+    /// The TIM of the beacon that begins, in words.
     pub(crate) fn tim_in_words(&self) -> String {
         let Some(power_save) = self.power_save.as_deref() else { return String::new() };
         let mut words = if power_save.announced.is_dtim { " DTIM".to_owned() } else { String::new() };
