@@ -63,6 +63,7 @@ pub mod options;
 mod receiver;
 mod scheme;
 mod settings;
+mod transfer;
 mod window;
 
 #[cfg(test)]

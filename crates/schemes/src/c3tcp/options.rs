@@ -2,6 +2,7 @@
 
 use lasthop_agent::Counter;
 use lasthop_packet::LinkOptions;
+use serde::{Deserialize, Serialize};
 
 /// An option that is malformed, or of another version.
 pub static MALFORMED_OPTIONS: Counter = Counter::new(
@@ -17,7 +18,7 @@ const BACKWARD: u8 = 2;
 const VERSION: u8 = 1;
 
 /// What a packet has found on its way so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forward {
     /// The least bandwidth of a hop, in octets per second.
     pub bandwidth: u32,

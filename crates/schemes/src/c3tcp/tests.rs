@@ -6,6 +6,8 @@ use std::time::Duration;
 use lasthop_agent::{Agent, Context, FrameTimes, LinkEvent, LinkSenses, Outbox, Report, Side, Verdict};
 use lasthop_packet::{Instant, Ip, LinkOptions, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
+mod transfer;
+
 use super::measurement::{backward_delay, forward};
 use super::options::{Backward, Forward, Malformed, after_hop};
 use super::*;
