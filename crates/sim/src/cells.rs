@@ -136,6 +136,11 @@ impl Cells {
         self.all[id.index()].wlan.set_errors(from, to, config);
     }
 
+    /// From now on the times of each data frame that arrives are told.
+    pub(crate) fn tell_transmissions(&mut self, id: WlanId) {
+        self.all[id.index()].wlan.tell_transmissions(true);
+    }
+
     /// Stations are going to move.
     pub(crate) fn expect_moves(&mut self, id: WlanId) {
         self.all[id.index()].wlan.expect_moves();

@@ -13,7 +13,7 @@ use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
 
 use super::flow::{Flow, opens};
 use super::measurement::{backward_delay, forward};
-use super::options::{Backward, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
+use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
 use super::settings::Settings;
 use super::window::window_field;
 

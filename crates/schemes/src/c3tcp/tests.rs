@@ -9,7 +9,7 @@ use lasthop_packet::{Instant, Ip, LinkOptions, Packet, Payload, Rng, Seq, Tcp, T
 mod transfer;
 
 use super::measurement::{backward_delay, forward};
-use super::options::{Backward, Forward, Malformed, after_hop};
+use super::options::{Backward, Carried, Forward, Malformed, after_hop};
 use super::*;
 
 const N1: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));

@@ -64,6 +64,7 @@ impl World {
                 if let Some(options) = replaced {
                     self.replace_options(key, options);
                 }
+                self.measure_hop(at, key, &times);
             }
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
