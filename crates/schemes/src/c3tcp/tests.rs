@@ -6,6 +6,7 @@ use std::time::Duration;
 use lasthop_agent::{Agent, Context, FrameTimes, LinkEvent, LinkSenses, Outbox, Report, Side, Verdict};
 use lasthop_packet::{Instant, Ip, LinkOptions, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
+mod errors;
 mod transfer;
 
 use super::measurement::{backward_delay, forward};

@@ -183,6 +183,7 @@ impl World {
 
     /// A frame to a neighbour is about to arrive there: what AODV goes by, if its metric is one of
     /// links that are measured.
+    #[inline(never)]
     pub(super) fn measure_hop(&mut self, at: At, key: ParcelKey, times: &FrameTimes) {
         let Some(Some(node)) = self.ad_hoc.get_mut(at.0.index()) else { return };
         let packet = self.transit.parcels[key].packet();
