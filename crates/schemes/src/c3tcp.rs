@@ -14,7 +14,7 @@
 //!
 //! Frames with options, who knows them, and how a sender falls back to standard frames: `lasthop_sim`'s
 //! `wifi::options`. The scheduler of flows (4.4.5) and the routing metric (4.4.6) are a station's, with
-//! or without this: `cells::flows` and `aodv::path` there. TCP itself is as it was.
+//! or without this: `cells::flows` and `aodv::metric` there. TCP itself is as it was.
 //!
 //! # Where the text differs from the standard, and what we take
 //!

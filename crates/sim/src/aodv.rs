@@ -13,7 +13,7 @@
 //! | 6.9 | Hellos, if wanted | `hello` |
 //! | 6.10, 6.11 | broken links, by the link layer or by silence; RERRs | `errors` |
 //! | 10 | parameters | [`AodvConfig`] |
-//! | | a metric besides hops, after C3TCP | `path` |
+//! | | a metric besides hops, after C3TCP | `metric`, `path` |
 //!
 //! Not done: local repair (6.12; the flag N of others is ignored), actions after a reboot (6.13: a
 //! node's state lasts as long as its world), subnets and gateways (7, 8), multicast, others' extensions
@@ -46,12 +46,14 @@ mod config;
 mod errors;
 mod hello;
 pub mod message;
+mod metric;
 mod path;
 mod rate;
 mod replies;
 mod requests;
 mod ring;
 mod search;
+mod seen;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -66,8 +68,8 @@ use message::{Message, PORT};
 use path::Hops;
 pub use path::Path;
 use rate::Rate;
-use requests::Seen;
 use ring::Search;
+use seen::Seen;
 pub use table::Route;
 use table::Table;
 

@@ -8,7 +8,7 @@ pub enum Metric {
     /// The first of those with fewest hops (RFC 3561).
     #[default]
     Hops,
-    /// Of those with fewest hops the one with the largest bandwidth-delay product (`path`).
+    /// Of those with fewest hops the one with the largest bandwidth-delay product (`metric`).
     BandwidthDelay,
 }
 

@@ -13,14 +13,6 @@ use super::{Aodv, Metric};
 /// stays within a few times its length.
 const MOST_BETTER: u8 = 3;
 
-/// What is remembered of a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) until: Instant,
-    /// How often it was handled again.
-    pub(super) better: u8,
-}
-
 impl Aodv {
     pub(super) fn on_request(&mut self, mut rreq: Rreq, (from, ttl): (Ipv4Addr, u8), now: Instant) {
         if let Some(until) = self.blacklist.get(&from) {

@@ -7,8 +7,8 @@ use lasthop_packet::Instant;
 
 use super::message::{Message, Rreq};
 use super::path::Path;
-use super::requests::Seen;
 use super::ring::Search;
+use super::seen::Seen;
 use super::{Aodv, Output};
 
 impl Aodv {

@@ -41,17 +41,13 @@ impl Turns {
     /// Counts another frame of those that wait; what its flow has by then.
     fn count(&mut self, hash: u64, frame: MacFrame, index: usize) -> Flow {
         let octets = u64::from(frame.octets);
-        match self.waiting.iter_mut().find(|flow| flow.hash == hash) {
-            Some(flow) => {
-                (flow.octets, flow.last) = (flow.octets + octets, index);
-                *flow
-            }
-            None => {
-                let flow = Flow { hash, octets, last: index };
-                self.waiting.push(flow);
-                flow
-            }
+        if let Some(flow) = self.waiting.iter_mut().find(|flow| flow.hash == hash) {
+            (flow.octets, flow.last) = (flow.octets + octets, index);
+            return *flow;
         }
+        let flow = Flow { hash, octets, last: index };
+        self.waiting.push(flow);
+        flow
     }
 
     /// The last frame of a station's queue takes its turn.
