@@ -24,7 +24,7 @@ impl Station {
         assert_eq!(self.export(), [], "it has gone");
         let fresh = Self::new(host, unsmoothed());
         self.agent = fresh.agent;
-        self.now = self.now + later;
+        self.now += later;
         for state in states {
             assert_eq!(self.import(&state), Ok(()));
         }
@@ -71,7 +71,7 @@ fn what_was_measured_grows_old_on_the_way() {
     let mut fresh = Station::new(N1, unsmoothed());
     fresh.now = us(60_000_000);
     assert_eq!(fresh.import(&states[0]), Ok(()));
-    fresh.now = fresh.now + Duration::from_secs(4);
+    fresh.now += Duration::from_secs(4);
     let mut ack = segment([N4, N1], 1, 0, 1001);
     fresh.see(&mut ack, Side::Radio);
     assert_eq!(window(&ack), window(&segment([N4, N1], 1, 0, 1001)), "it has no measurement that counts");
