@@ -13,7 +13,8 @@
 //! | the sender's module sets the window of each ACK to bandwidth times delay, if that is less | 4.4.4 | `window` |
 //!
 //! Frames with options, who knows them, and how a sender falls back to standard frames: `lasthop_sim`'s
-//! `wifi::options`. TCP itself is as it was.
+//! `wifi::options`. The scheduler of flows (4.4.5) and the routing metric (4.4.6) are a station's, with
+//! or without this: `cells::flows` and `aodv::metric` there. TCP itself is as it was.
 //!
 //! # Where the text differs from the standard, and what we take
 //!
@@ -54,7 +55,8 @@
 //! # Limits
 //!
 //! Windows are scaled as the handshake says; a connection whose handshake was not seen is left alone. At an
-//! access point the path ends, and the agent there stands for the hosts behind it.
+//! access point the path ends, and the agent there stands for the hosts behind it. Between two of its
+//! stations it is a relay: both SYNs come from the radio side, so that it knows no scale and sets no window.
 
 mod agent;
 mod flow;
@@ -63,6 +65,7 @@ pub mod options;
 mod receiver;
 mod scheme;
 mod settings;
+mod transfer;
 mod window;
 
 #[cfg(test)]

@@ -13,10 +13,11 @@
 //! | 6.9 | Hellos, if wanted | `hello` |
 //! | 6.10, 6.11 | broken links, by the link layer or by silence; RERRs | `errors` |
 //! | 10 | parameters | [`AodvConfig`] |
+//! | | a metric besides hops, after C3TCP | `metric`, `path` |
 //!
 //! Not done: local repair (6.12; the flag N of others is ignored), actions after a reboot (6.13: a
-//! node's state lasts as long as its world), subnets and gateways (7, 8), multicast, extensions (9;
-//! skipped).
+//! node's state lasts as long as its world), subnets and gateways (7, 8), multicast, others' extensions
+//! (9; skipped).
 //!
 //! What the RFC leaves open, and what we chose (see `table` for what keeps loops away):
 //!
@@ -45,11 +46,14 @@ mod config;
 mod errors;
 mod hello;
 pub mod message;
+mod metric;
+mod path;
 mod rate;
 mod replies;
 mod requests;
 mod ring;
 mod search;
+mod seen;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -59,10 +63,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Transport, Udp};
 
-pub use config::AodvConfig;
+pub use config::{AodvConfig, Metric};
 use message::{Message, PORT};
+use path::Hops;
+pub use path::Path;
 use rate::Rate;
 use ring::Search;
+use seen::Seen;
 pub use table::Route;
 use table::Table;
 
@@ -79,11 +86,13 @@ pub struct Aodv {
     table: Table,
     searches: BTreeMap<Ipv4Addr, Search>,
     /// Requests that were seen, until when they are remembered.
-    seen: BTreeMap<(Ipv4Addr, u32), Instant>,
+    seen: BTreeMap<(Ipv4Addr, u32), Seen>,
     /// The same in the order in which they are forgotten.
     seen_in_order: VecDeque<(Instant, (Ipv4Addr, u32))>,
     /// Neighbours that a RREP did not reach, and until when their requests are ignored.
     blacklist: BTreeMap<Ipv4Addr, Instant>,
+    /// What frames to neighbours have measured; nothing where the metric is hops.
+    hops: Hops,
     requests: Rate,
     errors: Rate,
     /// Neighbours that send Hellos, and when they were heard last.
@@ -166,6 +175,7 @@ impl Aodv {
             seen: BTreeMap::new(),
             seen_in_order: VecDeque::new(),
             blacklist: BTreeMap::new(),
+            hops: Hops::default(),
             requests: Rate::new(config.rreq_rate_limit),
             errors: Rate::new(config.rerr_rate_limit),
             neighbours: BTreeMap::new(),

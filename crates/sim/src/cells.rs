@@ -4,6 +4,7 @@
 //! it arrives, the parcel itself goes on if nothing wants to hear of it any more; otherwise a copy
 //! does.
 
+mod flows;
 mod outputs;
 mod rest;
 mod station;
@@ -22,8 +23,11 @@ use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
-use crate::wifi::{ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, StationConfig, Wlan};
+use crate::wifi::{
+    ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, Scheduler, StationConfig, Wlan,
+};
 
+use flows::Turns;
 use rest::{Rest, SentFrame};
 use station::Radio;
 pub use station::RadioUse;
@@ -37,6 +41,8 @@ pub(crate) struct Cells {
     current: Option<WlanId>,
     /// What still follows from the fate that it told last.
     rest: Option<(Rest, SentFrame)>,
+    /// Where a station schedules its flows.
+    turns: Turns,
 }
 
 /// A cell, and which nodes its stations belong to.
@@ -74,7 +80,7 @@ impl Cells {
 
     pub(crate) fn add_station(&mut self, id: WlanId, node: NodeId, config: &StationConfig) -> StationId {
         let cell = &mut self.all[id.index()];
-        cell.stations.push(Radio::new(node));
+        cell.stations.push(Radio::new(node, config.scheduler));
         cell.wlan.add_station(config)
     }
 
@@ -130,6 +136,11 @@ impl Cells {
         self.all[id.index()].wlan.set_errors(from, to, config);
     }
 
+    /// From now on the times of each data frame that arrives are told.
+    pub(crate) fn tell_transmissions(&mut self, id: WlanId) {
+        self.all[id.index()].wlan.tell_transmissions(true);
+    }
+
     /// Stations are going to move.
     pub(crate) fn expect_moves(&mut self, id: WlanId) {
         self.all[id.index()].wlan.expect_moves();
@@ -178,15 +189,29 @@ impl Technology for Cells {
         };
         let frame = MacFrame { to, key: key.0, octets: transit.parcels[key].len() as u32 };
         let cell = &mut self.all[id.index()];
+        let schedules = cell.stations[from.index()].scheduler == Scheduler::PerFlow;
         if !cell.wlan.enqueue(transit.now, from, frame) {
-            return Admission::Dropped(DropCause::QueueFull);
+            if !schedules {
+                return Admission::Dropped(DropCause::QueueFull);
+            }
+            if let Err(admission) = self.turns.make_room(&mut cell.wlan, from, frame, transit) {
+                return admission;
+            }
         }
         cell.follow(id, transit);
         if cell.wlan.head(from) != Some(frame) {
-            return Admission::Queued;
+            return if schedules {
+                self.turns.take_turn(&mut cell.wlan, from, frame, transit)
+            } else {
+                Admission::Queued
+            };
         }
         cell.stations[from.index()].departed = Some(key);
         Admission::Departs
+    }
+
+    fn next_displaced(&mut self, _port: usize) -> Option<(ParcelKey, DropCause)> {
+        self.turns.next_displaced().map(|key| (key, DropCause::QueueFull))
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {

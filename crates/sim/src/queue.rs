@@ -27,5 +27,6 @@ mod waiting;
 
 pub use config::{CoDelConfig, Discipline, FqCoDelConfig, QueueConfig, QueueLimit, RedConfig, Thresholds};
 pub(crate) use either::Queue;
+pub(crate) use flow_hash::flow_hash;
 pub(crate) use managed::{Managed, Pushed};
 pub(crate) use waiting::Waiting;

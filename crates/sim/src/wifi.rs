@@ -71,7 +71,7 @@ pub use output::{Output, WlanCounters};
 pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, Position, Propagation, TwoRayGround};
-pub use station::StationConfig;
+pub use station::{Scheduler, StationConfig};
 pub use wlan::Wlan;
 
 pub use crate::id::StationId;

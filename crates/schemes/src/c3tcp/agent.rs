@@ -5,12 +5,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, FlowTable, FrameTimes, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_agent::{
+    Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report, Side,
+    Verdict, Whose,
+};
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
 
 use super::flow::{Flow, opens};
 use super::measurement::{backward_delay, forward};
-use super::options::{Backward, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
+use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
 use super::settings::Settings;
 use super::window::window_field;
 
@@ -24,7 +27,7 @@ pub struct C3tcp {
     /// The address of the host that it stands beside; `None` at an edge, where all paths end.
     host: Option<IpAddr>,
     /// By the direction from the core to the radio side.
-    flows: FlowTable<Flow>,
+    pub(super) flows: FlowTable<Flow>,
 }
 
 impl C3tcp {
@@ -33,15 +36,18 @@ impl C3tcp {
         Self { settings, host, flows: FlowTable::new(GRACE) }
     }
 
-    /// Makes the state of a connection that begins, in place of what is known of an earlier one.
-    fn begin(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    /// Takes the state of a connection, in place of what is known of an earlier one. Whether there
+    /// was room.
+    pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
         let most = cx.budget().flows;
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
-        if self.flows.insert(key, Flow::default(), most, cx.now()).is_err() {
+        let has_room = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        if !has_room {
             cx.report(Report::of(&AT_BOUND).which("connections"));
         }
+        has_room
     }
 
     /// A packet sets out from here: it gets the options that its frames will have.
@@ -50,7 +56,7 @@ impl C3tcp {
         let Some(tcp) = packet.tcp().filter(|_| packet.link_options().is_none()) else { return };
         let flags = tcp.flags;
         if opens(packet) {
-            self.begin(key, cx);
+            self.admit(key, Flow::default(), cx);
         }
         let flow = self.flows.touch(key, cx.now());
         let mut options = LinkOptions::NONE;
@@ -87,7 +93,7 @@ impl C3tcp {
         let is_here = self.host.is_none_or(|host| host == packet.ip().destination);
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags).filter(|_| is_here) else { return };
         if opens(packet) {
-            self.begin(key, cx);
+            self.admit(key, Flow::default(), cx);
         }
         if flags.has(TcpFlags::RST) {
             self.flows.remove(key);
@@ -172,6 +178,14 @@ impl Agent for C3tcp {
 
     fn needs(&self) -> LinkSenses {
         LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
     }
 
     fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {

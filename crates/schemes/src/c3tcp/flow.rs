@@ -9,8 +9,8 @@ use crate::window_scale::Scale;
 /// A connection that has an end here, from its handshake on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
-    core_scale: Scale,
-    radio_scale: Scale,
+    pub(super) core_scale: Scale,
+    pub(super) radio_scale: Scale,
     /// Octets of the longest segment that came from the core side; 0 before the first.
     pub(super) segment: u32,
     /// Of data from the radio side.

@@ -1,6 +1,6 @@
 //! What frames carry: two options, each with a version.
 
-use lasthop_agent::Counter;
+use lasthop_agent::{Counter, PathCapacity};
 use lasthop_packet::LinkOptions;
 
 /// An option that is malformed, or of another version.
@@ -17,13 +17,7 @@ const BACKWARD: u8 = 2;
 const VERSION: u8 = 1;
 
 /// What a packet has found on its way so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forward {
-    /// The least bandwidth of a hop, in octets per second.
-    pub bandwidth: u32,
-    /// The sum of the hops' forward delays, in microseconds.
-    pub delay: u32,
-}
+pub type Forward = PathCapacity;
 
 /// What an acknowledgment tells the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,26 +32,37 @@ pub struct Backward {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-impl Forward {
-    /// Before the first hop.
-    pub const NOTHING_YET: Self = Self { bandwidth: u32::MAX, delay: 0 };
-
-    /// Together with another hop (4.6, 4.7).
-    #[must_use]
-    pub fn over(self, hop: Self) -> Self {
-        Self { bandwidth: self.bandwidth.min(hop.bandwidth), delay: self.delay.saturating_add(hop.delay) }
-    }
-
+/// What an option of a frame says.
+pub trait Carried: Sized {
     /// What the options of a frame say; `None` if they do not say it.
-    pub fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
+    fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed>;
+
+    /// These options and this one; `None` if there is no room.
+    fn add_to(self, options: LinkOptions) -> Option<LinkOptions>;
+}
+
+impl Carried for Forward {
+    fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
         let Some(data) = options.find(FORWARD) else { return Ok(None) };
         let [bandwidth, delay] = words(data)?;
         if bandwidth == 0 { Err(Malformed) } else { Ok(Some(Self { bandwidth, delay })) }
     }
 
-    /// These options and this one.
-    pub fn add_to(self, options: LinkOptions) -> Option<LinkOptions> {
+    fn add_to(self, options: LinkOptions) -> Option<LinkOptions> {
         add(options, FORWARD, [self.bandwidth, self.delay])
+    }
+}
+
+impl Carried for Backward {
+    fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
+        let Some(data) = options.find(BACKWARD) else { return Ok(None) };
+        let [bandwidth, there, delay] = words(data)?;
+        let echo = Forward { bandwidth, delay: there };
+        if bandwidth == 0 { Err(Malformed) } else { Ok(Some(Self { echo, delay })) }
+    }
+
+    fn add_to(self, options: LinkOptions) -> Option<LinkOptions> {
+        add(options, BACKWARD, [self.echo.bandwidth, self.echo.delay, self.delay])
     }
 }
 
@@ -66,19 +71,6 @@ impl Backward {
     #[must_use]
     pub fn over(self, delay: u32) -> Self {
         Self { delay: self.delay.saturating_add(delay), ..self }
-    }
-
-    /// What the options of a frame say; `None` if they do not say it.
-    pub fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed> {
-        let Some(data) = options.find(BACKWARD) else { return Ok(None) };
-        let [bandwidth, there, delay] = words(data)?;
-        let echo = Forward { bandwidth, delay: there };
-        if bandwidth == 0 { Err(Malformed) } else { Ok(Some(Self { echo, delay })) }
-    }
-
-    /// These options and this one.
-    pub fn add_to(self, options: LinkOptions) -> Option<LinkOptions> {
-        add(options, BACKWARD, [self.echo.bandwidth, self.echo.delay, self.delay])
     }
 }
 

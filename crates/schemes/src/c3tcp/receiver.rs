@@ -1,11 +1,12 @@
 //! The congestion control module beside a receiver: what its ACKs echo (section 4.4.4).
 
 use lasthop_packet::Seq;
+use serde::{Deserialize, Serialize};
 
 use super::options::Forward;
 
 /// Of one connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Echo {
     /// What came with the latest data, which ends here.
     latest: Option<(Seq, Forward)>,
@@ -28,5 +29,10 @@ impl Echo {
             self.latest = None;
         }
         self.acknowledged
+    }
+    /// Whether it could have come from frames.
+    pub(super) fn is_possible(&self) -> bool {
+        let told = self.latest.map(|(_, found)| found).into_iter().chain(self.acknowledged);
+        told.into_iter().all(|found| found.bandwidth > 0)
     }
 }

@@ -4,8 +4,11 @@ use lasthop_agent::{Agent, Context, FrameTimes, LinkEvent, LinkSenses, Outbox, R
 use lasthop_packet::{Instant, Ip, LinkOptions, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 use std::net::IpAddr;
 
+mod errors;
+mod transfer;
+
 use super::measurement::{backward_delay, forward};
-use super::options::{Backward, Forward, Malformed, after_hop};
+use super::options::{Backward, Carried, Forward, Malformed, after_hop};
 use super::*;
 
 const N1: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));

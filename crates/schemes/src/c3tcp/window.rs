@@ -9,16 +9,16 @@ use super::options::Backward;
 /// What is known of the path of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathWindow {
-    measured: Option<Measured>,
+    pub(super) measured: Option<Measured>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Measured {
+pub(super) struct Measured {
     /// Octets per second.
-    bandwidth: u64,
+    pub(super) bandwidth: u64,
     /// There and back, in microseconds.
-    delay: u64,
-    at: Instant,
+    pub(super) delay: u64,
+    pub(super) at: Instant,
 }
 
 impl PathWindow {

@@ -2,6 +2,16 @@
 
 use std::time::Duration;
 
+/// Which of several ways to a destination is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metric {
+    /// The first of those with fewest hops (RFC 3561).
+    #[default]
+    Hops,
+    /// Of those with fewest hops the one with the largest bandwidth-delay product (`metric`).
+    BandwidthDelay,
+}
+
 /// How a node of an ad hoc network finds routes. All nodes of a network are to have the same
 /// (section 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +58,8 @@ pub struct AodvConfig {
     /// Broadcasts that a broadcast sets off wait for a random time up to this, so that neighbours
     /// do not all answer at once (RFC 5148). RFC 3561 knows none; ns-2 has 10 ms.
     pub broadcast_jitter: Duration,
+    /// Which of several ways is taken.
+    pub metric: Metric,
     /// Data packets that may wait for routes at a node; the oldest makes room. RFC 3561 names no
     /// number; ns-2 has 64.
     pub buffer: usize,
@@ -74,6 +86,7 @@ impl Default for AodvConfig {
             allowed_hello_loss: 2,
             link_layer_feedback: true,
             broadcast_jitter: Duration::from_millis(10),
+            metric: Metric::Hops,
             buffer: 64,
         }
     }

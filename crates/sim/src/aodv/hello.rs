@@ -14,14 +14,16 @@ impl Aodv {
             return;
         }
         let until = now + self.config.hello_lifetime().unwrap_or(rrep.lifetime);
+        let path = self.way_over(from, None, now);
         let news = News {
             sequence: Some(rrep.destination_sequence),
             hop_count: 1,
             next_hop: from,
+            path,
             expires: self.table.active(from).map_or(until, |route| route.expires.max(until)),
         };
         self.table.update(from, news);
-        self.table.meet(from, until);
+        self.table.meet(from, path, until);
         self.found(from);
         if self.config.hello_interval.is_some() {
             self.neighbours.insert(from, now);
@@ -68,6 +70,7 @@ impl Aodv {
             destination_sequence: self.sequence,
             originator: self.address,
             lifetime: self.config.hello_lifetime().unwrap_or_default(),
+            path: None,
         };
         self.counters.hellos_sent += 1;
         let packet = self.packet(&Message::Reply(rrep), Ipv4Addr::BROADCAST, 1);

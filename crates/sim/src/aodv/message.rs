@@ -3,6 +3,10 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use lasthop_agent::PathCapacity;
+
+use super::path::Path;
+
 /// The UDP port of all of them (section 6).
 pub const PORT: u16 = 654;
 
@@ -39,6 +43,8 @@ pub struct Rreq {
     pub originator: Ipv4Addr,
     /// Its own sequence number.
     pub originator_sequence: u32,
+    /// The way from who sent this to the originator, if it tells.
+    pub path: Option<Path>,
 }
 
 /// Route Reply (5.2). The flag R is multicast's, and prefixes are for subnets: both sent as 0, and
@@ -57,6 +63,8 @@ pub struct Rrep {
     pub originator: Ipv4Addr,
     /// How long the way is good for, in whole milliseconds.
     pub lifetime: Duration,
+    /// The way from who sent this to the destination, if it tells.
+    pub path: Option<Path>,
 }
 
 /// Route Error (5.3). The flag N is that of local repair: never sent, and ignored.
@@ -72,6 +80,10 @@ const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const REPLY_ACK: u8 = 4;
 
+/// The extension that tells a [`Path`]: of the types that a node may skip (section 9), one that
+/// nobody has assigned.
+const PATH: u8 = 100;
+
 const GRATUITOUS: u8 = 0x20;
 const DESTINATION_ONLY: u8 = 0x10;
 const UNKNOWN_SEQUENCE: u8 = 0x08;
@@ -79,8 +91,8 @@ const ACK_WANTED: u8 = 0x40;
 
 impl Message {
     /// Reads a datagram's payload; `None` if it is too short for what it says it is, or of no known
-    /// type. What follows a message are extensions (section 9), of which this knows none: they are
-    /// skipped.
+    /// type. What follows a message are extensions (section 9), of which this knows one ([`Path`]); others
+    /// are skipped.
     pub fn parse(octets: &[u8]) -> Option<Self> {
         match *octets.first()? {
             REQUEST => {
@@ -95,6 +107,7 @@ impl Message {
                     destination_sequence: (fixed[1] & UNKNOWN_SEQUENCE == 0).then_some(sequence),
                     originator: word(fixed, 16).into(),
                     originator_sequence: word(fixed, 20),
+                    path: path(&octets[fixed.len()..]),
                 }))
             }
             REPLY => {
@@ -106,6 +119,7 @@ impl Message {
                     destination_sequence: word(fixed, 8),
                     originator: word(fixed, 12).into(),
                     lifetime: Duration::from_millis(word(fixed, 16).into()),
+                    path: path(&octets[fixed.len()..]),
                 }))
             }
             ERROR => {
@@ -134,6 +148,7 @@ impl Message {
                 octets.extend(rreq.destination_sequence.unwrap_or(0).to_be_bytes());
                 octets.extend(rreq.originator.octets());
                 octets.extend(rreq.originator_sequence.to_be_bytes());
+                extend(&mut octets, rreq.path);
             }
             Self::Reply(rrep) => {
                 octets.extend([REPLY, if rrep.wants_ack { ACK_WANTED } else { 0 }, 0, rrep.hop_count]);
@@ -142,6 +157,7 @@ impl Message {
                 octets.extend(rrep.originator.octets());
                 let millis = u32::try_from(rrep.lifetime.as_millis()).unwrap_or(u32::MAX);
                 octets.extend(millis.to_be_bytes());
+                extend(&mut octets, rrep.path);
             }
             Self::Error(rerr) => {
                 let listed = rerr.unreachable.len().min(usize::from(u8::MAX));
@@ -160,4 +176,27 @@ impl Message {
 /// The word in network order at an offset. Callers have checked that it is there.
 fn word(octets: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
+}
+
+/// What the first extension of a path tells. One that is malformed tells nothing.
+fn path(mut extensions: &[u8]) -> Option<Path> {
+    while let [kind, length, rest @ ..] = extensions {
+        let (data, behind) = rest.split_at_checked(usize::from(*length))?;
+        if *kind == PATH {
+            let data: &[u8; 9] = data.try_into().ok()?;
+            let capacity = PathCapacity { bandwidth: word(data, 0), delay: word(data, 4) };
+            return (capacity.bandwidth > 0).then_some(Path { capacity, measured: data[8] });
+        }
+        extensions = behind;
+    }
+    None
+}
+
+fn extend(octets: &mut Vec<u8>, path: Option<Path>) {
+    if let Some(Path { capacity, measured }) = path {
+        octets.extend([PATH, 9]);
+        octets.extend(capacity.bandwidth.to_be_bytes());
+        octets.extend(capacity.delay.to_be_bytes());
+        octets.push(measured);
+    }
 }

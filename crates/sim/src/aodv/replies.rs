@@ -6,6 +6,7 @@ use lasthop_packet::Instant;
 
 use super::Aodv;
 use super::message::{Message, Rrep, Rreq};
+use super::path::Path;
 use super::requests::later;
 use super::table::{News, is_newer};
 
@@ -21,6 +22,7 @@ impl Aodv {
             destination_sequence: self.sequence,
             originator: rreq.originator,
             lifetime: self.config.my_route_timeout(),
+            path: self.tells(Path::START),
         };
         self.counters.replies_originated += 1;
         self.send_to(back, &Message::Reply(rrep), self.config.net_diameter);
@@ -48,6 +50,7 @@ impl Aodv {
             destination_sequence: sequence,
             originator: rreq.originator,
             lifetime: route.expires.since(now),
+            path: self.tells(route.path),
         };
         let gratuitous = Rrep {
             wants_ack: false,
@@ -56,6 +59,7 @@ impl Aodv {
             destination_sequence: rreq.originator_sequence,
             originator: rreq.destination,
             lifetime: back.expires.since(now),
+            path: self.tells(back.path),
         };
         let (towards, back) = (route.next_hop, back.next_hop);
         self.table.add_precursor(rreq.destination, from);
@@ -71,7 +75,8 @@ impl Aodv {
 
     pub(super) fn on_reply(&mut self, mut rrep: Rrep, (from, ttl): (Ipv4Addr, u8), now: Instant) {
         let until = now + self.config.active_route_timeout;
-        self.table.meet(from, until);
+        let hop = self.way_over(from, None, now);
+        self.table.meet(from, hop, until);
         self.found(from);
         if rrep.wants_ack {
             self.send_to(from, &Message::ReplyAck, 1);
@@ -80,10 +85,13 @@ impl Aodv {
             return;
         }
         rrep.hop_count = rrep.hop_count.saturating_add(1);
+        let path = self.way_over(from, rrep.path, now);
+        rrep.path = self.tells(path);
         let news = News {
             sequence: Some(rrep.destination_sequence),
             hop_count: rrep.hop_count,
             next_hop: from,
+            path,
             expires: now + rrep.lifetime,
         };
         if !self.table.update(rrep.destination, news) {

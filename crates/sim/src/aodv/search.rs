@@ -6,7 +6,9 @@ use std::net::Ipv4Addr;
 use lasthop_packet::Instant;
 
 use super::message::{Message, Rreq};
+use super::path::Path;
 use super::ring::Search;
+use super::seen::Seen;
 use super::{Aodv, Output};
 
 impl Aodv {
@@ -69,6 +71,7 @@ impl Aodv {
             destination_sequence: known,
             originator: self.address,
             originator_sequence: self.sequence,
+            path: self.tells(Path::START),
         };
         let packet = self.packet(&Message::Request(rreq), Ipv4Addr::BROADCAST, search.ttl);
         self.broadcast(packet, now);
@@ -101,7 +104,7 @@ impl Aodv {
         while let Some((until, old)) = self.seen_in_order.front().copied().filter(|(until, _)| *until <= now)
         {
             self.seen_in_order.pop_front();
-            if self.seen.get(&old) == Some(&until) {
+            if self.seen.get(&old).is_some_and(|seen| seen.until == until) {
                 self.seen.remove(&old);
             }
         }
@@ -109,7 +112,7 @@ impl Aodv {
             return false;
         }
         let until = now + self.config.path_discovery_time();
-        self.seen.insert(name, until);
+        self.seen.insert(name, Seen { until, better: 0 });
         self.seen_in_order.push_back((until, name));
         true
     }

@@ -1,7 +1,8 @@
 //! The route table (section 6.2): sequence numbers, next hops, lifetimes, precursors.
 //!
 //! What keeps loops away is one rule for every entry: its sequence number never falls, and with the
-//! same number an active route is only replaced by a shorter one. The RFC's text leaves ways around
+//! same number an active route is only replaced by a shorter one, or by one as long where a metric
+//! chooses among these. The RFC's text leaves ways around
 //! it, by which loops have been built (van Glabbeek, Hoefner, Tan, Portmann, "Sequence Numbers Do
 //! Not Guarantee Loop Freedom", `MSWiM` 2013); where it does, the rule decides:
 //!
@@ -13,11 +14,14 @@
 //! - An error that tells an older number than is known ends the route all the same, with the next
 //!   number.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
+
+use super::path::Path;
 
 /// What is known of a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub struct Route {
     pub is_active: bool,
     /// When it becomes invalid, or, if it is, when it is forgotten.
     pub expires: Instant,
+    /// What was measured of it; nothing where the metric is hops.
+    pub path: Path,
     /// Neighbours that may be sending over it, who are told when it breaks.
     pub precursors: BTreeSet<Ipv4Addr>,
 }
@@ -42,6 +48,7 @@ pub(super) struct News {
     pub(super) sequence: Option<u32>,
     pub(super) hop_count: u8,
     pub(super) next_hop: Ipv4Addr,
+    pub(super) path: Path,
     pub(super) expires: Instant,
 }
 
@@ -58,6 +65,17 @@ pub(super) struct Table {
 /// number (section 6.1).
 pub(super) fn is_newer(one: u32, other: u32) -> bool {
     one.wrapping_sub(other).cast_signed() > 0
+}
+
+/// Whether news with the number that is known is of a better way: a shorter one or, among those of
+/// one length, one with a larger product. As long as the number stays the hops only fall, which is
+/// what keeps loops away; the product alone would not, since it may grow or shrink from hop to hop.
+pub(super) fn is_better_way((hop_count, path): (u8, Path), route: &Route) -> bool {
+    match hop_count.cmp(&route.hop_count) {
+        Ordering::Less => true,
+        Ordering::Equal => path.product(hop_count) > route.path.product(hop_count),
+        Ordering::Greater => false,
+    }
 }
 
 impl Table {
@@ -79,9 +97,9 @@ impl Table {
     pub(super) fn update(&mut self, destination: Ipv4Addr, news: News) -> bool {
         self.due = self.due.min(news.expires);
         let Some(route) = self.routes.get_mut(&destination) else {
-            let News { sequence, hop_count, next_hop, expires } = news;
+            let News { sequence, hop_count, next_hop, path, expires } = news;
             let precursors = BTreeSet::new();
-            let route = Route { sequence, hop_count, next_hop, is_active: true, expires, precursors };
+            let route = Route { sequence, hop_count, next_hop, is_active: true, expires, path, precursors };
             self.routes.insert(destination, route);
             return true;
         };
@@ -89,7 +107,7 @@ impl Table {
             (Some(new), Some(known)) if new != known => is_newer(new, known),
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            _ => !route.is_active || news.hop_count < route.hop_count,
+            _ => !route.is_active || is_better_way((news.hop_count, news.path), route),
         };
         if is_better {
             if !route.is_active {
@@ -98,16 +116,21 @@ impl Table {
             }
             route.sequence = news.sequence.or(route.sequence);
             (route.hop_count, route.next_hop, route.is_active) = (news.hop_count, news.next_hop, true);
-            route.expires = news.expires;
+            (route.path, route.expires) = (news.path, news.expires);
+        } else if (news.sequence, news.next_hop, news.hop_count)
+            == (route.sequence, route.next_hop, route.hop_count)
+        {
+            // The same way, measured again.
+            route.path = news.path;
         }
         is_better
     }
 
     /// A message came straight from a neighbour: there is a way to it, of one hop, whatever the
     /// numbers.
-    pub(super) fn meet(&mut self, neighbour: Ipv4Addr, expires: Instant) {
+    pub(super) fn meet(&mut self, neighbour: Ipv4Addr, path: Path, expires: Instant) {
         let known = self.get(neighbour).and_then(|route| route.sequence);
-        let news = News { sequence: known, hop_count: 1, next_hop: neighbour, expires };
+        let news = News { sequence: known, hop_count: 1, next_hop: neighbour, path, expires };
         if !self.update(neighbour, news) {
             self.prolong(neighbour, expires);
         }

@@ -4,6 +4,7 @@ mod errors;
 mod hello;
 mod loops;
 mod messages;
+mod metric;
 mod replies;
 mod requests;
 mod searches;

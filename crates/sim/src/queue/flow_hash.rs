@@ -6,7 +6,7 @@ use lasthop_packet::{Packet, Transport};
 
 /// A hash of a packet's 5-tuple, the ports of what has none being zero. `perturbation` makes the
 /// collisions of one run other than those of the next (RFC 8290, section 4.1.1).
-pub(super) fn flow_hash(packet: &Packet, perturbation: u64) -> u64 {
+pub(crate) fn flow_hash(packet: &Packet, perturbation: u64) -> u64 {
     let ip = packet.ip();
     let (protocol, ports) = match packet.transport() {
         Transport::Tcp(tcp) => (6, (tcp.source_port, tcp.destination_port)),

@@ -24,6 +24,8 @@ pub struct StationConfig {
     /// How much may wait in its interface queue, the frame that is being transmitted not counted.
     /// ns-2's and Linux's customs are 50 and 1000 packets.
     pub queue: QueueLimit,
+    /// Which frame of its queue is next.
+    pub scheduler: Scheduler,
     /// Whether it knows options in frames without an agent that does; default false.
     pub knows_options: bool,
 }
@@ -34,9 +36,21 @@ impl Default for StationConfig {
             position: Position::default(),
             rate: None,
             queue: QueueLimit::Packets(50),
+            scheduler: Scheduler::Fifo,
             knows_options: false,
         }
     }
+}
+
+/// In which order the frames of a station's queue go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduler {
+    /// First in, first out; what finds no room is dropped.
+    #[default]
+    Fifo,
+    /// The flows take turns, octet for octet; where there is no room, the flow with most octets loses
+    /// its last frame.
+    PerFlow,
 }
 
 /// Where a station's back-off stands.
@@ -226,6 +240,27 @@ impl Station {
         let gone: Vec<MacFrame> = gone.into_iter().map(|queued| queued.frame).collect();
         self.queued_octets -= gone.iter().map(|frame| u64::from(frame.octets)).sum::<u64>();
         gone
+    }
+
+    /// Moves the last frame behind this many of those that wait, and not before frames that go
+    /// before others.
+    #[cold]
+    pub(crate) fn move_last_behind(&mut self, others: usize) {
+        let place = 1 + others.max(self.ahead);
+        if place + 1 < self.queue.len()
+            && let Some(last) = self.queue.pop_back()
+        {
+            self.queue.insert(place, last);
+        }
+    }
+
+    /// Takes out one of the frames that wait.
+    #[cold]
+    pub(crate) fn take_out(&mut self, index: usize) -> Option<MacFrame> {
+        let frame = self.queue.remove(1 + index)?.frame;
+        self.ahead -= usize::from(index < self.ahead);
+        self.queued_octets -= u64::from(frame.octets);
+        Some(frame)
     }
 
     /// The frame in its hands is done with.

@@ -162,6 +162,21 @@ impl Wlan {
         gone
     }
 
+    /// Frames that wait at a station behind the one at the head, in order.
+    pub fn behind_head(&self, station: StationId) -> impl Iterator<Item = MacFrame> {
+        self.stations[station.index()].queue.iter().skip(1).map(|queued| queued.frame)
+    }
+
+    /// Moves the last frame of a station's queue forward, behind this many others of those that wait.
+    pub fn move_last_behind(&mut self, station: StationId, others: usize) {
+        self.stations[station.index()].move_last_behind(others);
+    }
+
+    /// Takes one of the frames that wait behind the head out, by its number among them.
+    pub fn take_out(&mut self, station: StationId, index: usize) -> Option<MacFrame> {
+        self.stations[station.index()].take_out(index)
+    }
+
     /// Packets and octets that wait at a station, the one that is being transmitted not counted.
     pub fn waiting(&self, station: StationId) -> (usize, u64) {
         let (packets, octets) = self.stations[station.index()].waiting();
@@ -179,8 +194,12 @@ impl Wlan {
     /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver
     /// to wake.
     pub fn would_wait(&self, station: StationId, to: Receiver) -> bool {
-        self.stations[station.index()].has_frame()
-            || self.power_save.as_deref().is_some_and(|it| it.buffers(station.0, to))
+        self.stations[station.index()].has_frame() || self.buffers(station, to)
+    }
+
+    /// Whether a frame that comes to a station now is kept for its receiver to wake.
+    pub fn buffers(&self, station: StationId, to: Receiver) -> bool {
+        self.power_save.as_deref().is_some_and(|it| it.buffers(station.0, to))
     }
 
     /// When [`Self::on_event`] is due next.

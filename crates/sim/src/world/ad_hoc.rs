@@ -11,12 +11,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
+use lasthop_agent::FrameTimes;
 use thiserror::Error;
 
 use super::World;
 use crate::accounts::DropCause;
 use crate::ad_hoc::{AdHocNode, Waiting};
-use crate::aodv::{Aodv, AodvConfig, AodvCounters, Output, Way};
+use crate::aodv::{Aodv, AodvConfig, AodvCounters, Metric, Output, Way};
 use crate::id::{AgentId, NodeId, WlanId};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
@@ -67,6 +68,9 @@ impl World {
         self.ad_hoc[node.index()] =
             Some(Box::new(AdHocNode { aodv, interfaces, waiting, timer: LazyTimer::default() }));
         self.network.route_on_demand(node, wlan);
+        if config.metric == Metric::BandwidthDelay {
+            self.links.cells.tell_transmissions(wlan);
+        }
         self.follow_routing(node);
         Ok(())
     }
@@ -175,6 +179,19 @@ impl World {
         let IpAddr::V4(neighbour) = self.network.node(neighbour).address else { return };
         let packet = key.map(|key| self.transit.parcels[key].packet());
         at.aodv.on_given_up(neighbour, packet, self.transit.now);
+    }
+
+    /// A frame to a neighbour is about to arrive there: what AODV goes by, if its metric is one of
+    /// links that are measured.
+    #[inline(never)]
+    pub(super) fn measure_hop(&mut self, at: At, key: ParcelKey, times: &FrameTimes) {
+        let Some(Some(node)) = self.ad_hoc.get_mut(at.0.index()) else { return };
+        let packet = self.transit.parcels[key].packet();
+        if let IpAddr::V4(neighbour) = self.network.neighbour(at)
+            && !Aodv::is_message(packet)
+        {
+            node.aodv.on_transmission(neighbour, packet.payload().len() as u32, times, self.transit.now);
+        }
     }
 
     /// What still waits for a neighbour that is out of reach looks for another way, if AODV does

@@ -59,7 +59,10 @@ impl World {
                 self.depart(at, to, key, time);
                 self.tell_backlog(at, key);
             }
-            Output::Transmission { at, key, times } => self.replace_options(at, key, times),
+            Output::Transmission { at, key, times } => {
+                self.replace_options(at, key, times);
+                self.measure_hop(at, key, &times);
+            }
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
                     packet,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
-use lasthop_sim::aodv::AodvConfig;
+use lasthop_sim::aodv::{AodvConfig, Metric};
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{Application, DropCause, NodeId, NodeKind, StationId, WlanId, World};
@@ -272,4 +272,40 @@ fn on_static_chains_searches_and_deliveries_are_those_of_ns2() {
         let answered = (counters.replies_originated + counters.replies_forwarded, counters.errors_sent);
         assert_eq!(answered, (replies, errors), "{nodes} nodes, every {every} ms");
     }
+}
+
+/// Over which of two relays between node 0 and node 3 data goes, while node 1 is busy with other
+/// data.
+fn relay_beside_a_busy_one(metric: Metric, seed: u64) -> usize {
+    // Node 4 hears node 1 and no other.
+    let places = [(0.0, 0.0), (100.0, 40.0), (100.0, -40.0), (200.0, 0.0), (100.0, 180.0)];
+    let places = places.map(|(x, y)| Position::new(x, y));
+    let aodv = AodvConfig { metric, ..AodvConfig::default() };
+    let mut field = field(WlanConfig::new(Standard::HrDsss), aodv, NodeKind::External, &places, seed);
+    let nodes = field.nodes.clone();
+    for step in 0..200 {
+        field.world.advance_to(ms(5 * step));
+        for number in 0..5 {
+            let packet = packet(&field.world, nodes[1], nodes[4], number);
+            field.world.inject(nodes[1], packet);
+        }
+        if step == 150 {
+            let packet = packet(&field.world, nodes[0], nodes[3], 1);
+            field.world.inject(nodes[0], packet);
+        }
+    }
+    field.world.advance_to(ms(2_000));
+    assert_eq!(arrived(&mut field.world, nodes[3]), [1]);
+    let std::net::IpAddr::V4(to) = field.world.node_address(nodes[3]) else { panic!("IPv4 only") };
+    let route = field.world.aodv(nodes[0]).and_then(|aodv| aodv.active_route(to)).expect("it was used");
+    let next = std::net::IpAddr::V4(route.next_hop);
+    assert_eq!(route.hop_count, 2);
+    (0..5).find(|index| field.world.node_address(nodes[*index]) == next).expect("it is one of them")
+}
+
+#[test]
+fn by_the_bandwidth_delay_product_a_route_goes_round_a_busy_relay_and_by_hops_over_whichever_is_first() {
+    let by = |metric| (1..=8).map(move |seed| relay_beside_a_busy_one(metric, seed));
+    assert!(by(Metric::BandwidthDelay).all(|relay| relay == 2));
+    assert!(by(Metric::Hops).any(|relay| relay == 1));
 }

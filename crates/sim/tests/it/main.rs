@@ -19,6 +19,7 @@ mod queues;
 mod radio;
 mod random;
 mod reconfigure;
+mod scheduler;
 mod seats;
 mod selective_repeat;
 mod slow_start;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::{BuildError, Overrides, Scenario, SchemeChoice, file};
-use lasthop_schemes::c3tcp::options::{Backward, Forward};
+use lasthop_schemes::c3tcp::options::{Backward, Carried, Forward};
 use lasthop_sim::{DropCause, Interest, NodeId, Observer, TraceEvent};
 use rayon::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_sim::aodv::AodvConfig;
+use lasthop_sim::aodv::{AodvConfig, Metric};
 
 use super::{error, read};
 use crate::model::Link;
@@ -84,7 +84,7 @@ fn every_parameter_of_section_10_is_a_key() {
     let table = r#"routing = { protocol = "aodv", active-route-timeout = "10 s", my-route-timeout = "11 s", delete-period = "12 s",
  node-traversal-time = "30 ms", net-diameter = 30, rreq-retries = 3, rreq-ratelimit = 4, rerr-ratelimit = 5, ttl-start = 6, ttl-increment = 7,
  ttl-threshold = 8, timeout-buffer = 9, destination-only = true, gratuitous-replies = true, hello-interval = "2 s", allowed-hello-loss = 3,
- link-layer-feedback = false, broadcast-jitter = "1 ms", buffer = 99 }"#;
+ link-layer-feedback = false, broadcast-jitter = "1 ms", buffer = 99, metric = "bandwidth-delay" }"#;
     let table = table.replace('\n', "");
     let scenario = read(&FIELD.replacen("routing = \"aodv\"", &table, 1)).expect("a right scenario");
     let expected = AodvConfig {
@@ -106,6 +106,7 @@ fn every_parameter_of_section_10_is_a_key() {
         allowed_hello_loss: 3,
         link_layer_feedback: false,
         broadcast_jitter: Duration::from_millis(1),
+        metric: Metric::BandwidthDelay,
         buffer: 99,
     };
     assert_eq!(scenario.wlans[0].routing, Some(expected));

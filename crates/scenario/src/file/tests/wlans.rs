@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_sim::QueueLimit;
-use lasthop_sim::wifi::{Preamble, Propagation, Rate};
+use lasthop_sim::wifi::{Preamble, Propagation, Rate, Scheduler};
 
 use super::{error, read};
 use crate::model::Link;
@@ -70,6 +70,7 @@ rate = "54 Mbit/s"
 basic-rates = ["1 Mbit/s", "6 Mbit/s"]
 preamble = "short"
 queue = "20 packets"
+scheduler = "per-flow"
 rts-threshold = "500 B"
 llc-header = "3 B"
 short-retry-limit = 5
@@ -88,7 +89,7 @@ propagation = { kind = "ranges", reception = "100 m", carrier-sense = "200 m" }
 capture = { threshold = "6 dB", later-frames = true }
 errors = { packet-error-rate = "1%", bit-error-rate = "0.0001%", bit-error-rates = { "54 Mbit/s" = "0.001%" }, control-frames = true }
 link-errors.up = { from = "phone", to = "ap", errors = { packet-error-rate = "5%" } }
-except.phone = { rate = "1 Mbit/s", queue = "5 packets" }"#;
+except.phone = { rate = "1 Mbit/s", queue = "5 packets", scheduler = "fifo" }"#;
     let scenario = read(&spoilt("standard = \"802.11b\"", keys)).expect("a right scenario");
     let cell = &scenario.wlans[0];
     let (phy, mac) = (&cell.config.phy, &cell.config.mac);
@@ -107,6 +108,8 @@ except.phone = { rate = "1 Mbit/s", queue = "5 packets" }"#;
     assert_eq!((cell.errors[0].0, cell.errors[0].1), (1, 0));
     assert_eq!(cell.stations[1].config.rate, Some(Rate::Dsss1));
     assert_eq!(cell.stations[1].config.queue, QueueLimit::Packets(5));
+    let schedulers: Vec<Scheduler> = cell.stations.iter().map(|station| station.config.scheduler).collect();
+    assert_eq!(schedulers, [Scheduler::PerFlow, Scheduler::Fifo, Scheduler::PerFlow]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_sim::aodv::AodvConfig;
+use lasthop_sim::aodv::{AodvConfig, Metric};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -62,6 +62,8 @@ pub(super) struct RoutingTable {
     /// Broadcasts that a broadcast sets off wait up to this, at random, at most "10 s"; default "10
     /// ms".
     broadcast_jitter: Option<Text<Duration>>,
+    /// Which of several ways is taken; default "hops".
+    metric: Option<MetricName>,
     /// Packets that may wait for routes at a node, 1 to 100,000; the oldest makes room. Default 64.
     buffer: Option<u32>,
 }
@@ -75,6 +77,26 @@ pub(super) enum RoutingName {
     ShortestPath,
     /// Ad hoc On-Demand Distance Vector (RFC 3561).
     Aodv,
+}
+
+/// Which of several ways to a destination is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum MetricName {
+    /// The first that is found of those with fewest hops.
+    Hops,
+    /// Of those with fewest hops the one with the largest bandwidth-delay product, as data frames
+    /// have measured it; messages tell it in an extension of 11 octets.
+    BandwidthDelay,
+}
+
+impl From<MetricName> for Metric {
+    fn from(name: MetricName) -> Self {
+        match name {
+            MetricName::Hops => Self::Hops,
+            MetricName::BandwidthDelay => Self::BandwidthDelay,
+        }
+    }
 }
 
 /// AODV's parameters, if it is AODV.
@@ -154,6 +176,7 @@ pub(super) fn read(
             Duration::ZERO,
             Duration::from_secs(10),
         )?,
+        metric: table.metric.map_or(default.metric, Into::into),
         buffer: number("buffer", table.buffer, default.buffer as u32, (1, 100_000))? as usize,
     };
     if !config.link_layer_feedback && config.hello_interval.is_none() {

@@ -55,13 +55,15 @@ pub(super) fn read(
         if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(_)) {
             return Err(reader.fail(&["wlans", name, "queue"], "expected room for a packet or more"));
         }
+        let scheduler = own.and_then(|own| own.scheduler).or(table.scheduler);
+        let scheduler = scheduler.map_or(default.scheduler, Into::into);
         let key = ["wlans", name, "except", node, "rate"];
         let rate = own
             .and_then(|own| own.rate)
             .map(|written| phy::rate(reader, &key, table, written))
             .transpose()?;
         let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
-        let config = StationConfig { position: nodes[found].position, rate, queue, knows_options };
+        let config = StationConfig { position: nodes[found].position, rate, queue, scheduler, knows_options };
         stations.push(WlanStation { node: found, config });
     }
     Ok(stations)

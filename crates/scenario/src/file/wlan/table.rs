@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_sim::wifi::{Preamble, Standard};
+use lasthop_sim::wifi::{Preamble, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,6 +37,8 @@ pub(in crate::file) struct WlanTable {
     /// How many packets may wait at each station, the one in transmission not counted; default "50
     /// packets".
     pub(super) queue: Option<Text<StationQueue>>,
+    /// Which packet of a station's queue is next; default "fifo".
+    pub(super) scheduler: Option<SchedulerName>,
     /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included.
     /// "0 B" for all; default "65535 B", for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
@@ -161,6 +163,26 @@ impl PreambleName {
     }
 }
 
+/// In which order the packets of a station's queue go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SchedulerName {
+    /// First in, first out; what finds no room is dropped.
+    Fifo,
+    /// Flows, packets of the same addresses, protocol and ports, take turns, octet for octet. Where
+    /// there is no room, the flow that has most in the queue loses its last packet.
+    PerFlow,
+}
+
+impl From<SchedulerName> for Scheduler {
+    fn from(name: SchedulerName) -> Self {
+        match name {
+            SchedulerName::Fifo => Self::Fifo,
+            SchedulerName::PerFlow => Self::PerFlow,
+        }
+    }
+}
+
 /// What is different at a station.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -170,6 +192,8 @@ pub(super) struct StationTable {
     pub(super) rate: Option<Text<DataRate>>,
     /// How many packets may wait.
     pub(super) queue: Option<Text<StationQueue>>,
+    /// Which of them is next.
+    pub(super) scheduler: Option<SchedulerName>,
     /// Whether it knows options in frames, whatever schemes do.
     pub(super) link_options: Option<bool>,
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use lasthop_agent::FrameTimes;
 use lasthop_packet::{Instant, Packet, Rng};
 use proptest::prelude::*;
 
 use super::support::{at, packet};
 use crate::aodv::message::Message;
-use crate::aodv::{Aodv, AodvConfig, Output, Way};
+use crate::aodv::{Aodv, AodvConfig, Metric, Output, Way};
 
 /// A network in which links come and go, frames are lost or late, and everybody talks to everybody.
 struct Net {
@@ -104,6 +105,15 @@ impl Net {
         Ok(())
     }
 
+    /// Those of a frame that arrives now, after some time in the queue and some at its head.
+    fn times(&mut self, now: Instant) -> FrameTimes {
+        let [queued, head] = [100, 10].map(|most| self.rng.below(most * 1_000_000));
+        let before = |nanos: u64| Instant::from_nanos(now.as_nanos().saturating_sub(nanos));
+        let [data, sifs, ack, difs] = [700, 10, 240, 50].map(Duration::from_micros);
+        let (departed, queued) = (before(head), before(head + queued));
+        FrameTimes { queued, departed, began: now, data, sifs, ack, difs }
+    }
+
     /// A data packet goes as far as it gets.
     fn send(&mut self, from: usize, to: usize, now: Instant) -> Result<bool, TestCaseError> {
         let mut place = from;
@@ -118,6 +128,10 @@ impl Net {
                 self.nodes[place].on_given_up(next, None, now);
                 self.drain(place, now);
                 return Ok(false);
+            }
+            if self.nodes[place].config().metric == Metric::BandwidthDelay {
+                let times = self.times(now);
+                self.nodes[place].on_transmission(next, 1_000, &times, now);
             }
             place = number(next);
         }
@@ -153,7 +167,7 @@ impl Net {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]
-    fn routes_never_close_a_circle(seed in any::<u64>(), size in 3usize..9, hellos in any::<bool>(), gratuitous in any::<bool>()) {
+    fn routes_never_close_a_circle(seed in any::<u64>(), size in 3usize..9, hellos in any::<bool>(), gratuitous in any::<bool>(), by_hops in any::<bool>()) {
         // Short times, so that much expires while it still matters.
         let config = AodvConfig {
             active_route_timeout: Duration::from_millis(400),
@@ -161,6 +175,7 @@ proptest! {
             net_diameter: 8,
             rreq_retries: 1,
             gratuitous_replies: gratuitous,
+            metric: if by_hops { Metric::Hops } else { Metric::BandwidthDelay },
             hello_interval: hellos.then_some(Duration::from_millis(300)),
             ..AodvConfig::default()
         };
@@ -184,7 +199,8 @@ proptest! {
     fn whatever_a_neighbour_says_nothing_panics(
         said in prop::collection::vec((2u8..5, any::<bool>(), 0u8..4, prop::collection::vec(any::<u8>(), 0..60)), 1..60),
     ) {
-        let mut node = Aodv::new(at(1), AodvConfig::default(), Rng::named(1, "aodv"));
+        let config = AodvConfig { metric: Metric::BandwidthDelay, ..AodvConfig::default() };
+        let mut node = Aodv::new(at(1), config, Rng::named(1, "aodv"));
         let mut now = Instant::ZERO;
         for (from, to_all, kind, mut octets) in said {
             if let Some(first) = octets.first_mut() {

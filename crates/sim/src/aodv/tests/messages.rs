@@ -16,6 +16,7 @@ fn messages_have_the_octets_of_section_5() {
         destination_sequence: None,
         originator: at(2),
         originator_sequence: 5,
+        path: None,
     };
     let octets = [1, 0x38, 0, 3, 1, 2, 3, 4, 10, 0, 0, 9, 0, 0, 0, 0, 10, 0, 0, 2, 0, 0, 0, 5];
     assert_eq!(Message::Request(rreq).octets(), octets);

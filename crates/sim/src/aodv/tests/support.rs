@@ -123,6 +123,7 @@ pub fn request(from: u8, to: u8, hop_count: u8) -> Rreq {
         destination_sequence: None,
         originator: at(from),
         originator_sequence: 20,
+        path: None,
     }
 }
 
@@ -135,6 +136,7 @@ pub fn reply(to: u8, destination: u8, hop_count: u8, sequence: u32) -> Rrep {
         destination_sequence: sequence,
         originator: at(to),
         lifetime: Duration::from_secs(6),
+        path: None,
     }
 }
 

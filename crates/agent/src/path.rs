@@ -1,0 +1,56 @@
+//! What a path over several 802.11 hops can carry, measured where the frames are (D. Kliazovich,
+//! dissertation, University of Trento 2006, sections 4.4.1 to 4.4.3).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::link::FrameTimes;
+
+/// What the data of a packet has found on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathCapacity {
+    /// The least bandwidth of a hop, in octets per second.
+    pub bandwidth: u32,
+    /// The sum of the hops' delays, the waits in queues not counted, in microseconds.
+    pub delay: u32,
+}
+
+impl PathCapacity {
+    /// Before the first hop.
+    pub const NOTHING_YET: Self = Self { bandwidth: u32::MAX, delay: 0 };
+
+    /// What one frame measures that has this many octets of data (4.1, 4.2): the bandwidth from its
+    /// arrival in the queue on, the delay from when it left the queue. What has no data measures no
+    /// bandwidth.
+    pub fn of_hop(octets: u32, times: &FrameTimes) -> Self {
+        let nanos = times.since_queued().as_nanos().max(1);
+        let bandwidth = u128::from(octets) * 1_000_000_000 / nanos;
+        let bandwidth =
+            if octets == 0 { u32::MAX } else { u32::try_from(bandwidth).unwrap_or(u32::MAX).max(1) };
+        Self { bandwidth, delay: micros(times.since_departed()) }
+    }
+
+    /// Together with another hop (4.6, 4.7).
+    #[must_use]
+    pub fn over(self, hop: Self) -> Self {
+        Self { bandwidth: self.bandwidth.min(hop.bandwidth), delay: self.delay.saturating_add(hop.delay) }
+    }
+}
+
+impl FrameTimes {
+    /// From the packet's arrival in the queue to the end of the exchange (4.2).
+    pub fn since_queued(&self) -> Duration {
+        self.over.since(self.queued)
+    }
+
+    /// From when the packet left the queue to the end of the exchange.
+    pub fn since_departed(&self) -> Duration {
+        self.over.since(self.departed)
+    }
+}
+
+/// Whole microseconds, as options of frames and messages have them.
+pub fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}

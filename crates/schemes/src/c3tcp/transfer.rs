@@ -1,0 +1,86 @@
+//! A connection's state as a value: all of it. What was measured keeps its age.
+
+use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_packet::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::agent::C3tcp;
+use super::flow::Flow;
+use super::receiver::Echo;
+use super::scheme::SCHEME;
+use super::window::{Measured, PathWindow};
+use crate::transfer::{Away, export, import};
+use crate::window_scale::Scale;
+
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
+/// another.
+const VERSION: u8 = 1;
+
+/// What is exported of a connection.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedFlow {
+    core_scale: Scale,
+    radio_scale: Scale,
+    segment: u32,
+    echo: Echo,
+    path: Option<SavedPath>,
+}
+
+/// Octets per second, microseconds, and when that was.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedPath {
+    bandwidth: u64,
+    delay: u64,
+    at: Away,
+}
+
+impl SavedFlow {
+    fn of(flow: Flow, now: Instant) -> Self {
+        let Flow { core_scale, radio_scale, segment, echo, path } = flow;
+        let path = path.measured.map(|Measured { bandwidth, delay, at }| SavedPath {
+            bandwidth,
+            delay,
+            at: Away::from(at, now),
+        });
+        Self { core_scale, radio_scale, segment, echo, path }
+    }
+
+    fn restored(self, now: Instant) -> Flow {
+        // What comes from elsewhere was not measured in the future, nor wider than options are.
+        let measured = self.path.map(|SavedPath { bandwidth, delay, at }| Measured {
+            bandwidth: bandwidth.min(u64::from(u32::MAX)),
+            delay: delay.min(2 * u64::from(u32::MAX)),
+            at: at.to(now).min(now),
+        });
+        Flow {
+            core_scale: self.core_scale.bounded(),
+            radio_scale: self.radio_scale.bounded(),
+            segment: self.segment,
+            echo: self.echo,
+            path: PathWindow { measured },
+        }
+    }
+}
+
+impl C3tcp {
+    pub(super) fn export_flows(&mut self, whose: Whose, cx: &Context<'_>) -> Vec<FlowState> {
+        let keys = whose.of(&self.flows);
+        let states = keys.into_iter().filter_map(|key| {
+            let flow = self.flows.remove(key)?;
+            export(SCHEME.name, VERSION, key, &SavedFlow::of(flow, cx.now()))
+        });
+        states.collect()
+    }
+
+    pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        if !saved.echo.is_possible() {
+            return Err(ImportError::Malformed("no hop has a bandwidth of nothing"));
+        }
+        if self.flows.peek(state.connection).is_some() {
+            return Err(ImportError::Known);
+        }
+        let flow = saved.restored(cx.now());
+        if self.admit(state.connection, flow, cx) { Ok(()) } else { Err(ImportError::NoRoom("connections")) }
+    }
+}

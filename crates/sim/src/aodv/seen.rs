@@ -1,0 +1,11 @@
+//! Requests that a node has handled.
+
+use lasthop_packet::Instant;
+
+/// What is remembered of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) until: Instant,
+    /// How often it was handled again, because it came over a better way.
+    pub(super) better: u8,
+}

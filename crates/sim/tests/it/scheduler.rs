@@ -1,0 +1,87 @@
+//! Flows that take turns at a station of a cell.
+
+use lasthop_sim::wifi::{Position, Scheduler, Standard, StationConfig, WlanConfig};
+use lasthop_sim::{NodeId, NodeKind, QueueLimit, World};
+
+use crate::support::{ms, node, number, sized_packet};
+
+/// A station that sends to two others.
+struct Relay {
+    world: World,
+    from: NodeId,
+    to: [NodeId; 2],
+}
+
+impl Relay {
+    fn new(scheduler: Scheduler, queue: QueueLimit) -> Self {
+        let mut world = World::new(5);
+        let wlan = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
+        let nodes = ["from", "b", "c"].map(|name| node(&mut world, name, NodeKind::External));
+        let position = Position::new(0.0, 0.0);
+        let config = StationConfig { position, queue, scheduler, ..StationConfig::default() };
+        let [from, b, c] = nodes.map(|node| world.add_station(wlan, node, &config));
+        world.add_radio_link("to b", wlan, from, b);
+        world.add_radio_link("to c", wlan, from, c);
+        Self { world, from: nodes[0], to: [nodes[1], nodes[2]] }
+    }
+
+    /// Puts packets into the station's queue, each to one of the two, with a number and a length.
+    fn put(&mut self, packets: &[(usize, u32, u32)]) {
+        for (to, number, len) in packets {
+            let packet = sized_packet(&self.world, (self.from, self.to[*to]), *number, *len);
+            self.world.inject(self.from, packet);
+        }
+    }
+
+    /// In which order all that was put there arrives.
+    fn order(mut self) -> Vec<u32> {
+        self.world.advance_to(ms(1_000));
+        let mut arrived: Vec<_> = self.to.iter().flat_map(|to| self.world.collect(*to)).collect();
+        arrived.sort_by_key(|(at, _)| *at);
+        assert!(self.world.accounts().balance());
+        arrived.iter().map(|(_, packet)| number(packet)).collect()
+    }
+}
+
+const B: usize = 0;
+const C: usize = 1;
+
+#[test]
+fn flows_take_turns_and_each_stays_in_order() {
+    let packets: Vec<_> =
+        (1..=5).map(|number| (B, number, 1000)).chain([(C, 11, 1000), (C, 12, 1000)]).collect();
+    for (scheduler, expected) in [
+        (Scheduler::Fifo, [1, 2, 3, 4, 5, 11, 12]),
+        // The first is in the hands of the MAC when the others come.
+        (Scheduler::PerFlow, [1, 2, 11, 3, 12, 4, 5]),
+    ] {
+        let mut relay = Relay::new(scheduler, QueueLimit::Packets(50));
+        relay.put(&packets);
+        assert_eq!(relay.order(), expected, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn a_turn_is_counted_in_octets() {
+    let mut relay = Relay::new(Scheduler::PerFlow, QueueLimit::Packets(50));
+    relay.put(&[(B, 1, 1000), (B, 2, 1000), (B, 3, 1000)]);
+    relay.put(&[(C, 11, 250), (C, 12, 250), (C, 13, 250), (C, 14, 250), (C, 15, 250)]);
+    assert_eq!(relay.order(), [1, 11, 12, 13, 2, 14, 15, 3]);
+}
+
+#[test]
+fn where_there_is_no_room_the_flow_with_most_loses_its_last() {
+    let mut relay = Relay::new(Scheduler::PerFlow, QueueLimit::Packets(4));
+    relay.put(&[(B, 1, 1000), (B, 2, 1000), (B, 3, 1000), (B, 4, 1000), (B, 5, 1000), (B, 6, 1000)]);
+    relay.put(&[(C, 11, 1000), (C, 12, 1000), (C, 13, 1000)]);
+    assert_eq!(relay.order(), [1, 2, 11, 3, 12], "as many of each wait in the end");
+}
+
+#[test]
+fn where_octets_are_limited_what_is_too_long_displaces_nothing_in_vain_unseen() {
+    let mut relay = Relay::new(Scheduler::PerFlow, QueueLimit::Octets(1200));
+    relay.put(&[(B, 1, 1000), (B, 2, 600), (B, 3, 500), (C, 11, 1000), (C, 12, 100)]);
+    let order = relay.order();
+    assert_eq!(order.first(), Some(&1));
+    assert!(order.contains(&2), "{order:?}");
+}
