@@ -65,8 +65,9 @@ fn it_follows_congestion_control_seed_and_row() {
 
 #[test]
 fn the_time_awake_is_that_of_the_flows_own_host() {
-    let power_save = "[wlans.cell.power-save]\nstations = [\"client\"]\n";
-    let dozing = scenario(&format!("{SCENARIO}{power_save}"));
+    let stations = "stations = [\"client\", \"other\"]";
+    let dozing = format!("{stations}, power-save = {{ stations = [\"client\"] }}");
+    let dozing = scenario(&SCENARIO.replace(stations, &dozing));
     let awake = |scenario: &Scenario| {
         let case = cases(scenario).into_iter().find(|case| case.flows[0].name == "download");
         let predicted = predict(scenario, &case.expect("there is one"), None).expect("it can be built");
