@@ -109,9 +109,8 @@ impl Net {
     fn times(&mut self, now: Instant) -> FrameTimes {
         let [queued, head] = [100, 10].map(|most| self.rng.below(most * 1_000_000));
         let before = |nanos: u64| Instant::from_nanos(now.as_nanos().saturating_sub(nanos));
-        let [data, sifs, ack, difs] = [700, 10, 240, 50].map(Duration::from_micros);
         let (departed, queued) = (before(head), before(head + queued));
-        FrameTimes { queued, departed, began: now, data, sifs, ack, difs }
+        FrameTimes { queued, departed, began: now, over: now.after_nanos(1_000_000) }
     }
 
     /// A data packet goes as far as it gets.

@@ -20,17 +20,9 @@ fn path(bandwidth: u32, delay: u32) -> Path {
 
 /// Those of a frame that waited so long for others, then 1 ms for the air, and took 1 ms.
 fn times(waited: u64) -> FrameTimes {
-    let [data, sifs, ack, difs] = [700, 10, 240, 50].map(Duration::from_micros);
     let departed = Instant::ZERO.after_nanos(waited * 1_000_000);
-    FrameTimes {
-        queued: Instant::ZERO,
-        departed,
-        began: departed.after_nanos(1_000_000),
-        data,
-        sifs,
-        ack,
-        difs,
-    }
+    let began = departed.after_nanos(1_000_000);
+    FrameTimes { queued: Instant::ZERO, departed, began, over: began.after_nanos(1_000_000) }
 }
 
 #[test]
