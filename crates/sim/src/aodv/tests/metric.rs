@@ -1,7 +1,5 @@
 //! Ways by their bandwidth-delay product.
 
-use std::time::Duration;
-
 use lasthop_agent::{FrameTimes, PathCapacity};
 use lasthop_packet::Instant;
 
