@@ -31,8 +31,8 @@
 //!    LLE-TCP; as published its timer acts.
 //! 4. *What the MAC has delivered and the split has not got* (between an access point and a router,
 //!    because its memory was full, or because it was started again) is kept at the host until the
-//!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`]. Of
-//!    a run of segments one waits for that; the others follow as after a partial ACK (RFC 6582).
+//!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`],
+//!    each segment of a run in its turn.
 //! 5. *Close.* A FIN is acknowledged end to end, behind all data: its MAC ACK becomes no TCP ACK. What
 //!    the access point still has to deliver then drains on its own, and the FIN of the host waits for it.
 //! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent

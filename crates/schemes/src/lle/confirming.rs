@@ -43,8 +43,6 @@ pub(super) struct Confirming {
     silent_since: Instant,
     /// Local retransmissions since.
     pub(super) repairs: u32,
-    /// What the link layer had delivered before the latest of these was sent.
-    repaired_to: Option<Seq>,
     /// Where a loss begins that no copy can repair, and since when the receiver complains of it; `None`
     /// once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
@@ -89,7 +87,6 @@ impl Confirming {
             advanced_at: Instant::ZERO,
             silent_since: Instant::ZERO,
             repairs: 0,
-            repaired_to: None,
             complaint: None,
         }
     }
@@ -290,7 +287,6 @@ impl Confirming {
     fn send_first_again(&mut self, now: Instant) -> Option<Packet> {
         let kept = self.kept.first_mut()?;
         kept.notes.repaired = Some(now);
-        self.repaired_to = self.told.map(|told| told.confirmed);
         Some(copy(&kept.packet, ASKS))
     }
 }

@@ -34,19 +34,23 @@ fn what_was_acknowledged_and_has_not_come_to_the_split_is_sent_again() {
     assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
 }
 
+/// The split's ACK may only be late: in a full cell it waits for seconds. If each late ACK had the next
+/// segment sent again, as after a partial ACK, that would cost more than all losses behind the MAC.
 #[test]
-fn a_run_of_segments_that_did_not_come_to_the_split_takes_one_time_out_and_not_one_each() {
+fn a_run_of_segments_that_did_not_come_to_the_split_takes_a_time_out_each() {
     for split_at in [SplitAt::AccessPoint, SplitAt::Router] {
         let mut bench = Bench::split(Settings { split_at, ..Settings::default() });
-        for seq in (5001..25_001).step_by(1000) {
+        for seq in [5001, 6001, 7001] {
             bench.phone(&phone(seq, 1000, 1001));
             bench.swallow();
         }
-        bench.wait(4000);
-        for acknowledged in (6001..=25_001).step_by(1000) {
-            bench.server(&server(1001, 0, acknowledged));
+        let mut next = 5001;
+        for expected in [6001, 7001, 8001] {
+            bench.wait(2200);
+            next = arrived(&bench.sent_on(), next);
+            assert_eq!(next, expected, "{split_at:?}");
+            bench.server(&server(1001, 0, next));
         }
-        assert_eq!(arrived(&bench.sent_on(), 5001), 25_001, "{split_at:?}");
         bench.wait(200);
         assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
     }
@@ -65,7 +69,7 @@ fn what_finds_no_room_at_the_access_point_waits_at_the_host_and_is_counted() {
     bench.budget = Budget::default();
     let mut acknowledged = 5001;
     for _ in 0..100 {
-        bench.wait(100);
+        bench.wait(1000);
         acknowledged = arrived(&bench.sent_on(), acknowledged);
         bench.server(&server(1001, 0, acknowledged));
         bench.air();

@@ -86,15 +86,6 @@ impl Confirming {
                 _ => Hearing::Pass,
             };
         }
-        // It answers a repair, and lacks more of what was delivered before that: the next one, as a
-        // sender does after a partial ACK (RFC 6582).
-        self.repaired_to = self.repaired_to.filter(|to| ack.before(*to));
-        if advances
-            && self.repaired_to.is_some()
-            && let Some(missing) = self.missing(now)
-        {
-            return missing;
-        }
         if manner.is_evidence {
             let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))
                 && told.edge.offset_from(told.sent) < (receiver.window / 2).cast_signed();

@@ -76,8 +76,6 @@ impl SavedConfirming {
             advanced_at: past(self.advanced_at),
             silent_since: past(self.silent_since),
             repairs: self.repairs.min(MOST_COUNTED),
-            // The timer finds what is missing, one by one.
-            repaired_to: None,
             complaint: self.complaint.map(|(seq, since)| (seq, since.map(past))),
         })
     }
