@@ -2,7 +2,7 @@
 
 mod on_air;
 
-use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, AT_BOUND};
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED, AT_BOUND, LOCAL_RETRANSMITS};
 use lasthop_scenario::Scenario;
 use lasthop_schemes::Role;
 
@@ -50,6 +50,14 @@ fn with_acks_on_the_air_a_host_still_makes_its_own() {
     // The split acknowledges every second segment, and nothing of that is kept back.
     assert!(run.air[ACCESS_POINT] * 3 > plain.air[ACCESS_POINT], "{:?} {:?}", run.air, plain.air);
     assert!(run.reported.of(&ACKS_GENERATED) > 2000, "{:?}", run.reported);
+}
+
+#[test]
+fn in_a_full_cell_hardly_anything_is_sent_again_because_the_splits_own_ack_is_late() {
+    let scenario = uploads(&["nodes.station.count=40", "flows.up.size=200 kB"]);
+    let run = run(&scenario, "");
+    let (copies, made) = (run.reported.of(&LOCAL_RETRANSMITS), run.reported.of(&ACKS_GENERATED));
+    assert!(copies * 20 < made, "{copies} copies, {made} ACKs made");
 }
 
 #[test]
