@@ -65,7 +65,7 @@ impl Turns {
         }
         let parcels = &transit.parcels;
         let own = flow_of(frame, parcels);
-        let earlier = || wlan.behind_head(from).take_while(|other| other.key != frame.key);
+        let earlier = || wlan.in_turn(from).take_while(|other| other.key != frame.key);
         let with_it = earlier().filter(|other| flow_of(*other, parcels) == own).chain([frame]);
         let turn: u64 = with_it.map(|frame| u64::from(frame.octets)).sum();
         self.waiting.clear();
@@ -104,7 +104,7 @@ impl Turns {
         let own = flow_of(frame, parcels);
         loop {
             self.waiting.clear();
-            for (index, other) in wlan.behind_head(from).enumerate() {
+            for (index, other) in wlan.in_turn(from).enumerate() {
                 self.count(flow_of(other, parcels), other, index);
             }
             let octets = u64::from(frame.octets);

@@ -45,7 +45,9 @@ impl Wlan {
         let sender = &mut self.stations[station.index()];
         let Some(head) = sender.queue.front().filter(|head| head.frame.key == key) else { return false };
         let Receiver::Station(to) = head.frame.to else { return false };
-        if !sender.knows_options || sender.attempts.transmissions > 0 {
+        // A frame of its own may be in the MAC's hands before that at the head.
+        let attempts = if sender.own.is_some() { &mut sender.set_aside } else { &mut sender.attempts };
+        if !sender.knows_options || attempts.transmissions > 0 {
             return false;
         }
         let goes = match sender.neighbours.get(to.index()) {
@@ -53,7 +55,7 @@ impl Wlan {
             Some(Knowledge::Untried | Knowledge::Knows) | None => true,
         };
         if goes {
-            sender.attempts.options = octets;
+            attempts.options = octets;
         }
         goes
     }

@@ -242,11 +242,15 @@ impl Station {
         gone
     }
 
-    /// Moves the last frame behind this many of those that wait, and not before frames that go
-    /// before others.
+    /// The frames that wait their turn: behind the one at the head, and those that go before others.
+    pub(crate) fn in_turn(&self) -> impl Iterator<Item = MacFrame> {
+        self.queue.iter().skip(1 + self.ahead).map(|queued| queued.frame)
+    }
+
+    /// Moves the last frame behind this many of those that wait their turn.
     #[cold]
     pub(crate) fn move_last_behind(&mut self, others: usize) {
-        let place = 1 + others.max(self.ahead);
+        let place = 1 + self.ahead + others;
         if place + 1 < self.queue.len()
             && let Some(last) = self.queue.pop_back()
         {
@@ -254,11 +258,10 @@ impl Station {
         }
     }
 
-    /// Takes out one of the frames that wait.
+    /// Takes out one of the frames that wait their turn.
     #[cold]
     pub(crate) fn take_out(&mut self, index: usize) -> Option<MacFrame> {
-        let frame = self.queue.remove(1 + index)?.frame;
-        self.ahead -= usize::from(index < self.ahead);
+        let frame = self.queue.remove(1 + self.ahead + index)?.frame;
         self.queued_octets -= u64::from(frame.octets);
         Some(frame)
     }

@@ -162,17 +162,19 @@ impl Wlan {
         gone
     }
 
-    /// Frames that wait at a station behind the one at the head, in order.
-    pub fn behind_head(&self, station: StationId) -> impl Iterator<Item = MacFrame> {
-        self.stations[station.index()].queue.iter().skip(1).map(|queued| queued.frame)
+    /// Frames that wait their turn at a station, in order: behind the one at the head, and behind those
+    /// that go before others because their receivers are awake for them.
+    pub fn in_turn(&self, station: StationId) -> impl Iterator<Item = MacFrame> {
+        self.stations[station.index()].in_turn()
     }
 
-    /// Moves the last frame of a station's queue forward, behind this many others of those that wait.
+    /// Moves the last frame of a station's queue forward, behind this many of those that wait their
+    /// turn.
     pub fn move_last_behind(&mut self, station: StationId, others: usize) {
         self.stations[station.index()].move_last_behind(others);
     }
 
-    /// Takes one of the frames that wait behind the head out, by its number among them.
+    /// Takes out one of the frames that wait their turn, by its number among them.
     pub fn take_out(&mut self, station: StationId, index: usize) -> Option<MacFrame> {
         self.stations[station.index()].take_out(index)
     }

@@ -77,7 +77,8 @@ impl PowerSave {
     /// A beacon begins: its TIM is made from the buffers as they are now.
     pub(super) fn announce(&mut self) {
         let is_dtim = self.is_dtim(self.beacons.saturating_sub(1));
-        let group = is_dtim && (self.group_left > 0 || !self.group.is_empty());
+        // What is left of the last DTIM's is announced by each beacon until it is sent (10.2.1.6 f).
+        let group = self.group_left > 0 || (is_dtim && !self.group.is_empty());
         self.announced = Announced { is_dtim, group };
         for buffer in &mut self.buffers {
             buffer.is_announced = buffer.has_traffic();

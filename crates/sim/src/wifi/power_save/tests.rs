@@ -1,5 +1,6 @@
 //! Rules of power save, by subject.
 
+mod ahead;
 mod air_times;
 mod delay;
 mod energy;

@@ -130,6 +130,21 @@ fn group_frames_follow_the_dtim_all_but_the_last_with_more_data() {
 }
 
 #[test]
+fn group_frames_that_take_longer_than_a_beacon_interval_are_announced_until_the_last_is_sent() {
+    // 10.2.1.6.
+    let config = PowerSaveConfig { dtim_period: 3, ..power_save() };
+    let mut cell = Cell::new(by_frame(), config, (2, 0));
+    for key in 1..=40 {
+        assert!(cell.send_to_all(ms(50), key));
+    }
+    cell.run(ms(900));
+    for station in 1..=2 {
+        let keys: Vec<u32> = cell.arrivals(station).iter().map(|(_, key)| *key).collect();
+        assert_eq!(keys, (1..=40).collect::<Vec<_>>(), "station {station}");
+    }
+}
+
+#[test]
 fn group_frames_go_before_what_stations_poll_for() {
     // 10.2.1.6.
     let mut cell = Cell::new(by_frame(), power_save(), (2, 0));
