@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::LinkEvent;
+use lasthop_agent::{FrameTimes, LinkEvent};
 
 use super::World;
 use super::datagrams::RETRY;
@@ -59,10 +59,7 @@ impl World {
                 self.depart(at, to, key, time);
                 self.tell_backlog(at, key);
             }
-            Output::Transmission { at, key, times } => {
-                self.replace_options(at, key, times);
-                self.measure_hop(at, key, &times);
-            }
+            Output::Transmission { at, key, times } => self.on_transmission(at, key, times),
             Output::Attempt { at, key, transmission, began, is_confirmed } => {
                 self.tell_agent(at, key, |packet| LinkEvent::Attempt {
                     packet,
@@ -88,6 +85,13 @@ impl World {
             }
             Output::Lost { node, key, cause } => self.drop_parcel(node, key, cause),
         }
+    }
+
+    /// A data frame is about to arrive.
+    #[cold]
+    fn on_transmission(&mut self, at: At, key: ParcelKey, times: FrameTimes) {
+        self.replace_options(at, key, times);
+        self.measure_hop(at, key, &times);
     }
 
     /// A packet that waited in a queue goes no further.
