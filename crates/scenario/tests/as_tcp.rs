@@ -104,6 +104,22 @@ fn frames_that_the_mac_gives_up_and_losses_on_the_wire_leave_the_streams_intact(
     }
 }
 
+/// The access point has room for five packets of a host that dozes: most of each window is lost there,
+/// and the shortest round trip includes the host's sleep.
+#[test]
+fn a_download_to_a_host_that_dozes_never_waits_for_minutes() {
+    let scenario = uploads(&[
+        "nodes.station.count=1",
+        "flows.up.from=sink",
+        "flows.up.to=station-1",
+        "duration=400 s",
+        "wlans.cell.power-save={ beacon-interval = \"100 ms\", buffer = \"5 packets\" }",
+    ]);
+    let run = Run::of(&scenario, "as-tcp", "");
+    run.assert_everything_arrived();
+    assert!(run.seconds() < 150.0, "{}", run.seconds());
+}
+
 #[test]
 fn data_in_both_directions_arrives() {
     let mut scenario = uploads(&[]);

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart};
 
+/// The longest retransmission time-out over the hop. Where a host dozes the shortest round trip includes
+/// its sleep, so that an answer to a copy is taken for one to the original, and the estimate grows with
+/// each such answer. A copy too early costs a frame; a time-out of minutes costs the connection.
+const LONGEST_HOP: Duration = Duration::from_secs(5);
 /// Back-off over the hop goes no further: what follows an outage is to begin soon.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -46,7 +50,7 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
         rto: RtoConfig {
             rule: RtoRule::Linux,
             minimum: minimum_timeout,
-            maximum: Duration::from_secs(120),
+            maximum: LONGEST_HOP,
             longest_back_off: Some(LONGEST_TIMEOUT),
             times_copies: true,
             granularity: Duration::ZERO,
