@@ -23,7 +23,8 @@ pub struct Settings {
     /// Where the other settings have their defaults from; default "today". "published":
     /// refuse-above = "50 kB", loss-questions = false.
     pub preset: Preset,
-    /// Where connections are split; default "access-point".
+    /// Where connections are split: at the "access-point", the default, or at the "router" before it;
+    /// what is lost between the two is then sent again by the mobile host's agent.
     pub split_at: SplitAt,
     /// Octets of one direction of a connection that the split has room for: the most that may be at
     /// risk in it, and the largest window that is offered; default 3840 KiB, the largest window of a
@@ -32,7 +33,8 @@ pub struct Settings {
     pub buffer: usize,
     /// While more octets than this have come off the hop and wait to be sent on, the access point
     /// acknowledges no frame; "0 B", the default, for never: the window alone holds senders back.
-    /// Published "50 kB", 50 packets of the paper's size; the paper has no number.
+    /// Published "50 kB", 50 packets of the paper's size; the paper has no number. Any other value than
+    /// "0 B" needs a simulated 802.11 cell.
     #[serde(with = "Octets::<0, GIB>")]
     pub refuse_above: usize,
     /// Whether the split's own ACKs cross the air and are dropped at the mobile host, as where the

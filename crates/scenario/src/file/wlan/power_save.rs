@@ -16,6 +16,8 @@ use crate::model::{PowerSave, WlanStation};
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
 /// The longest beacon, at 1 Mbit/s, takes under 3 ms.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(5);
+/// Octets of the longest packet that a frame carries (the standard's `MSDU`).
+const LONGEST_PACKET: u64 = 2304;
 
 /// Power save: the access point sends beacons, and keeps frames for stations that doze until they
 /// fetch them.
@@ -54,8 +56,13 @@ pub(super) fn read(
     }
     let default = PowerSaveConfig::default();
     let buffer = table.buffer.map_or(default.buffer, |Text(StationQueue(buffer))| buffer);
-    if !matches!(buffer, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(_)) {
-        return Err(reader.fail(&key("buffer"), "expected room for a packet or more"));
+    if !matches!(
+        buffer,
+        QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(LONGEST_PACKET..)
+    ) {
+        return Err(
+            reader.fail(&key("buffer"), "expected room for a packet or more: \"1 packets\", or \"2304 B\"")
+        );
     }
     let (hour, interval) = (Duration::from_secs(3_600), default.beacon_interval);
     let config = PowerSaveConfig {
