@@ -46,8 +46,8 @@
 //!
 //! - What the access point has acknowledged and not delivered is lost if it fails: see
 //!   [`crate::cicada`], whose obligations these are.
-//! - Stations that wait for no ACKs contend more: with many of them collisions take what the ACKs
-//!   had.
+//! - Stations that wait for no ACKs contend more: with many of them collisions take the air time that
+//!   the ACKs had.
 //! - A packet that is dropped in front of the MAC (a full queue, or a full buffer of a station in power
 //!   save) has no fate and leaves no SACK block: the leg over the hop notices it by its timer.
 //! - `refuse-above` refuses every frame of every station, ACKs of downloads among them. One sink that

@@ -6,8 +6,8 @@
 //!
 //! | rule | where it stands | file |
 //! |---|---|---|
-//! | the bandwidth of a hop is the data over the time that it took, from its arrival in the queue | 4.4.1, (4.1) to (4.5) | `measurement` |
-//! | the forward delay begins when the packet leaves the queue, the backward delay when it comes there | 4.4.2 | `measurement` |
+//! | the bandwidth of a hop is the data over the time that it took, from its arrival in the queue | 4.4.1, (4.1) to (4.5) | [`lasthop_agent::path`] |
+//! | the forward delay begins when the packet leaves the queue, the backward delay when it comes there | 4.4.2 | [`lasthop_agent::path`] |
 //! | the least bandwidth and the sum of the delays go hop by hop in options of frames | 4.4.3, (4.6), (4.7) | `options`, `agent` |
 //! | the receiver's module echoes what came with the last packet that an ACK acknowledges | 4.4.4 | `receiver` |
 //! | the sender's module sets the window of each ACK to bandwidth times delay, if that is less | 4.4.4 | `window` |
@@ -60,7 +60,6 @@
 
 mod agent;
 mod flow;
-mod measurement;
 pub mod options;
 mod receiver;
 mod scheme;

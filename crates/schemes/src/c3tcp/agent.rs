@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::path::micros;
 use lasthop_agent::{
     Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report, Side,
     Verdict, Whose,
@@ -12,7 +13,6 @@ use lasthop_agent::{
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
 
 use super::flow::{Flow, opens};
-use super::measurement::{backward_delay, forward};
 use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
 use super::settings::Settings;
 use super::window::window_field;
@@ -52,7 +52,7 @@ impl C3tcp {
 
     /// A packet sets out from here: it gets the options that its frames will have.
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
-        // One that came over the radio has options, if only none.
+        // A packet that came over the radio has its options already, which may be empty.
         let Some(tcp) = packet.tcp().filter(|_| packet.link_options().is_none()) else { return };
         let flags = tcp.flags;
         if opens(packet) {
@@ -118,8 +118,8 @@ impl C3tcp {
     /// A frame has arrived at the other end of a hop: what it has measured.
     fn on_transmission(packet: &Packet, times: &FrameTimes, cx: &mut Context<'_>) {
         let Some(options) = packet.link_options() else { return };
-        let hop = forward(packet.payload().len() as u32, times);
-        match after_hop(options, hop, backward_delay(times)) {
+        let hop = Forward::of_hop(packet.payload().len() as u32, times);
+        match after_hop(options, hop, micros(times.since_queued())) {
             Ok(updated) => cx.attach(updated),
             Err(Malformed) => cx.report(Report::of(&MALFORMED_OPTIONS)),
         }

@@ -1,13 +1,14 @@
 //! The rules, one by one.
 
+use std::net::IpAddr;
+
+use lasthop_agent::path::micros;
 use lasthop_agent::{Agent, Context, FrameTimes, LinkEvent, LinkSenses, Outbox, Report, Side, Verdict};
 use lasthop_packet::{Instant, Ip, LinkOptions, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
-use std::net::IpAddr;
 
 mod errors;
 mod transfer;
 
-use super::measurement::{backward_delay, forward};
 use super::options::{Backward, Carried, Forward, Malformed, after_hop};
 use super::*;
 
@@ -133,14 +134,14 @@ fn unsmoothed() -> Settings {
 #[test]
 fn bandwidth_is_data_over_time_from_the_arrival_in_the_queue_to_the_end_of_the_exchange() {
     // 1000 octets in 5 ms and 1 ms.
-    assert_eq!(forward(1000, &TIMES).bandwidth, 166_666);
-    assert_eq!(forward(0, &TIMES).bandwidth, u32::MAX, "no data measures none");
+    assert_eq!(Forward::of_hop(1000, &TIMES).bandwidth, 166_666);
+    assert_eq!(Forward::of_hop(0, &TIMES).bandwidth, u32::MAX, "no data measures none");
 }
 
 #[test]
 fn the_forward_delay_leaves_the_queue_out_and_the_backward_delay_does_not() {
-    assert_eq!(forward(1000, &TIMES).delay, 3000);
-    assert_eq!(backward_delay(&TIMES), 6000);
+    assert_eq!(Forward::of_hop(1000, &TIMES).delay, 3000);
+    assert_eq!(micros(TIMES.since_queued()), 6000);
 }
 
 #[test]
@@ -301,7 +302,8 @@ fn options_that_are_malformed_forged_or_of_another_version_are_ignored_and_count
 #[test]
 fn an_option_of_another_type_goes_on_as_it_is() {
     let options = LinkOptions::NONE.with(99, &[5, 6]).ok().and_then(|it| Forward::NOTHING_YET.add_to(it));
-    let updated = after_hop(&options.expect("they fit"), forward(1000, &TIMES), 1).expect("well-formed");
+    let updated =
+        after_hop(&options.expect("they fit"), Forward::of_hop(1000, &TIMES), 1).expect("well-formed");
     assert_eq!((updated.find(99), updated.air_octets()), (Some(&[5, 6][..]), 16));
 }
 

@@ -31,7 +31,7 @@ impl Knowledge {
     }
 }
 
-/// A [`Knowledge`] as a value: a doubt begins anew.
+/// A [`Knowledge`] as a value. One in doubt is restored as one that has just come into doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum SavedKnowledge {
     Whole,

@@ -8,9 +8,9 @@ use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig
 /// The longest retransmission time-out over the hop. Where a host dozes the shortest round trip includes
 /// its sleep, so that an answer to a copy is taken for one to the original, and the estimate grows with
 /// each such answer. A copy too early costs a frame; a time-out of minutes costs the connection.
-const LONGEST_HOP: Duration = Duration::from_secs(5);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Back-off over the hop goes no further: what follows an outage is to begin soon.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 
 /// A segment off the hop that comes alone is acknowledged after this time: the mobile host's sender
 /// waits for no ACK of its last segment, and half as many ACKs leave more of the medium to data.
@@ -50,8 +50,8 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
         rto: RtoConfig {
             rule: RtoRule::Linux,
             minimum: minimum_timeout,
-            maximum: LONGEST_HOP,
-            longest_back_off: Some(LONGEST_TIMEOUT),
+            maximum: LONGEST_TIMEOUT,
+            longest_back_off: Some(LONGEST_BACK_OFF),
             times_copies: true,
             granularity: Duration::ZERO,
             ..RtoConfig::default()

@@ -80,8 +80,7 @@ const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const REPLY_ACK: u8 = 4;
 
-/// The extension that tells a [`Path`]: of the types that a node may skip (section 9), one that
-/// nobody has assigned.
+/// The extension that tells a [`Path`]: an unassigned type, of those that a node may skip (section 9).
 const PATH: u8 = 100;
 
 const GRATUITOUS: u8 = 0x20;

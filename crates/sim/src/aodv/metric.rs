@@ -15,8 +15,8 @@
 //!   by itself it would not keep a distance vector from loops.
 //! - *A hop that no data has gone over* in `ACTIVE_ROUTE_TIMEOUT` is taken to be as the one of its
 //!   node that data has gone over last: a node has one queue and one medium for all its neighbours.
-//!   If there is none, it is taken to be as those of the way that were measured are on the average.
-//!   Nothing speaks against a way of which nothing was measured.
+//!   If there is none, it counts as the average of the way's measured hops. A way of which nothing was
+//!   measured ranks as the best of its length.
 //! - *Smoothing* is by an eighth, as with C3TCP.
 //! - *Weights change* with each frame, and are looked at when a route is searched for: a route that
 //!   stands is not left for another one.

@@ -115,7 +115,7 @@ impl Turns {
                 if self.displaced.is_empty() {
                     return Err(full);
                 }
-                // Others were dropped in vain, and are told with it.
+                // Others were dropped without making enough room: they are told together with it.
                 self.displaced.push_back(ParcelKey(frame.key));
                 return Err(Admission::Displaces);
             };

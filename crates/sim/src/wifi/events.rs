@@ -58,7 +58,7 @@ pub(crate) struct Events {
 /// When, the order within that moment, and what.
 type Waiting = (Instant, u64, Event);
 
-/// More are not in the sorted list.
+/// At most this many events are in the sorted list.
 const MOST_SOON: usize = 16;
 
 impl Events {

@@ -60,9 +60,10 @@ pub(super) fn read(
         buffer,
         QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(LONGEST_PACKET..)
     ) {
-        return Err(
-            reader.fail(&key("buffer"), "expected room for a packet or more: \"1 packets\", or \"2304 B\"")
-        );
+        return Err(reader.fail(
+            &key("buffer"),
+            "expected room for a packet or more, such as \"64 packets\" or \"2304 B\"",
+        ));
     }
     let (hour, interval) = (Duration::from_secs(3_600), default.beacon_interval);
     let config = PowerSaveConfig {

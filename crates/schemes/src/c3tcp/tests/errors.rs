@@ -36,7 +36,7 @@ proptest! {
             prop_assert!(u32::from(window(&packet)) >= MSS && window(&packet) <= window(&sent));
             // A relay's measurements of it, as odd as they may be.
             let times = FrameTimes { began: Instant::from_nanos(nanos), ..TIMES };
-            let _ = after_hop(&options, forward(MSS, &times), backward_delay(&times));
+            let _ = after_hop(&options, Forward::of_hop(MSS, &times), micros(times.since_queued()));
             let mut own = segment([N1, N4], 1001, MSS, 1);
             n1.see(&mut own, Side::Core);
             prop_assert_eq!(rest(&own), rest(&segment([N1, N4], 1001, MSS, 1)));
