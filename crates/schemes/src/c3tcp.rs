@@ -31,8 +31,9 @@
 //!    trip (RFC 6298, section 2.3); bandwidth and delays each by themselves. One packet's back-off is no change of the path.
 //!    `smoothing = 1` takes each packet's word, as the text seems to; chosen before any result
 //!    of the text was looked at; what comes of it stands in `docs/src/validation.md`.
-//! 3. *Floor of the window.* The longest segment that the sender has sent: with less it would
-//!    send nothing, and nothing would be measured any more.
+//! 3. *Floor of the window.* Two of the longest segment that the sender has sent. With less than one it would
+//!    send nothing, and nothing would be measured any more; with one, each segment would wait for the
+//!    timer of a receiver that delays its ACKs (RFC 9293, section 3.8.6.3).
 //! 4. *Widths.* Bandwidth in 4 octets, in octets per second; delays in 4 octets, in microseconds. Both stop at
 //!    their largest value. The two options of a frame are 12 and 16 octets long, with the header length: 1 to 2% of a frame of 1000.
 //! 5. *Losses of ACKs.* Each ACK has all that is needed; one that is lost is not missed.
@@ -50,13 +51,13 @@
 //! # What is believed
 //!
 //! Options may be malformed, forged, or of another version: such an option is ignored and counted. What a
-//! forged one can do is to set a window between one segment and the receiver's own.
+//! forged one can do is to set a window between two segments and the receiver's own.
 //!
 //! # Limits
 //!
-//! Windows are scaled as the handshake says; a connection whose handshake was not seen is left alone. At an
-//! access point the path ends, and the agent there stands for the hosts behind it. Between two of its
-//! stations it is a relay: both SYNs come from the radio side, so that it knows no scale and sets no window.
+//! Windows are scaled as the handshake says; a connection whose handshake was not seen is left alone, and so is
+//! one that goes on over a wire. No option tells of the wire: the product of the radio hops alone would be
+//! the window of the whole path. An access point is a relay between its stations, and nothing else.
 
 mod agent;
 mod flow;

@@ -24,15 +24,15 @@ const GRACE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct C3tcp {
     settings: Settings,
-    /// The address of the host that it stands beside; `None` at an edge, where all paths end.
-    host: Option<IpAddr>,
+    /// The address of the host that it stands beside. For the connections of others it is a relay.
+    host: IpAddr,
     /// By the direction from the core to the radio side.
     pub(super) flows: FlowTable<Flow>,
 }
 
 impl C3tcp {
-    /// An agent that has seen nothing yet, beside the host with this address or at an edge.
-    pub fn new(settings: Settings, host: Option<IpAddr>) -> Self {
+    /// An agent that has seen nothing yet, beside the host with this address.
+    pub fn new(settings: Settings, host: IpAddr) -> Self {
         Self { settings, host, flows: FlowTable::new(GRACE) }
     }
 
@@ -50,10 +50,11 @@ impl C3tcp {
         has_room
     }
 
-    /// A packet sets out from here: it gets the options that its frames will have.
+    /// A packet goes to the radio: if it sets out from here it gets the options that its frames will
+    /// have. One that came over the radio has its options already; one that came over a wire has a
+    /// longer path behind it than any option could tell of.
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
-        // A packet that came over the radio has its options already, which may be empty.
-        let Some(tcp) = packet.tcp().filter(|_| packet.link_options().is_none()) else { return };
+        let Some(tcp) = packet.tcp().filter(|_| packet.ip().source == self.host) else { return };
         let flags = tcp.flags;
         if opens(packet) {
             self.admit(key, Flow::default(), cx);
@@ -85,12 +86,7 @@ impl C3tcp {
 
     /// A packet has come over the radio.
     fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) {
-        let options = packet.link_options().copied();
-        if options.is_none() {
-            // It has come without: it goes on without.
-            cx.attach(LinkOptions::NONE);
-        }
-        let is_here = self.host.is_none_or(|host| host == packet.ip().destination);
+        let is_here = packet.ip().destination == self.host;
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags).filter(|_| is_here) else { return };
         if opens(packet) {
             self.admit(key, Flow::default(), cx);
@@ -103,10 +99,9 @@ impl C3tcp {
             flow.note_syn_from_radio(packet);
             return;
         }
-        let options = options.unwrap_or(LinkOptions::NONE);
-        if let Some(found) = understood(Forward::of(&options), cx)
-            && let Some(tcp) = packet.tcp()
-        {
+        let options = packet.link_options().copied().unwrap_or(LinkOptions::NONE);
+        let found = understood(Forward::of(&options), cx);
+        if let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) {
             flow.echo.note_data(tcp.seq + packet.segment_len(), found);
         }
         if let Some(told) = understood(Backward::of(&options), cx) {
@@ -126,6 +121,10 @@ impl C3tcp {
     }
 }
 
+/// Segments that the window always has room for. A receiver may wait for the second one before it
+/// acknowledges the first (RFC 9293, section 3.8.6.3), and no option tells of its wait.
+const LEAST_SEGMENTS: u64 = 2;
+
 /// Sets the window of an ACK to what the path holds, if that is less.
 fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Context<'_>) {
     let Some(field) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)).map(|tcp| tcp.window) else {
@@ -136,7 +135,8 @@ fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Contex
     if flow.segment == 0 {
         return;
     }
-    let window = window_field(octets.max(u64::from(flow.segment)), shift, field);
+    let least = LEAST_SEGMENTS * u64::from(flow.segment);
+    let window = window_field(octets.max(least), shift, field);
     if window < field
         && let Some(tcp) = packet.tcp_mut()
     {

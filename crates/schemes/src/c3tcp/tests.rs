@@ -40,12 +40,7 @@ struct Station {
 
 impl Station {
     fn new(host: IpAddr, settings: Settings) -> Self {
-        Self {
-            agent: C3tcp::new(settings, Some(host)),
-            rng: Rng::named(1, "c3tcp"),
-            reports: vec![],
-            now: us(0),
-        }
+        Self { agent: C3tcp::new(settings, host), rng: Rng::named(1, "c3tcp"), reports: vec![], now: us(0) }
     }
 
     fn call(&mut self, call: impl FnOnce(&mut C3tcp, &mut Context<'_>)) -> Option<LinkOptions> {
@@ -204,10 +199,46 @@ fn an_ack_echoes_the_last_packet_that_it_acknowledges() {
 }
 
 #[test]
-fn the_window_is_never_above_the_receivers_and_never_below_a_segment() {
+fn an_ack_of_data_that_came_without_options_echoes_none() {
+    let [_, mut n4] = ends(&Settings::default(), [None; 2]);
+    let mut echo = |seq: u32, options: Option<LinkOptions>| {
+        let mut data = segment([N1, N4], seq, MSS, 1);
+        data.set_link_options(options);
+        n4.see(&mut data, Side::Radio);
+        let mut ack = segment([N4, N1], 1, 0, seq + MSS);
+        n4.see(&mut ack, Side::Core);
+        ack.link_options().is_some()
+    };
+    let found = || Forward { bandwidth: 100, delay: 1 }.add_to(LinkOptions::NONE);
+    assert!(echo(1, found()));
+    assert!(!echo(1001, None), "a hop on the way has fallen back to standard frames");
+    assert!(echo(2001, found()));
+}
+
+#[test]
+fn connections_that_go_on_over_a_wire_are_left_alone() {
+    const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    let mut access_point = Station::new(N2, unsmoothed());
+    let told = Backward { echo: Forward { bandwidth: 1, delay: 1 }, delay: 0 };
+    for seen in [
+        (syn([SERVER, N1], TcpFlags::SYN, None), Side::Core),
+        (syn([N1, SERVER], TcpFlags::SYN.with(TcpFlags::ACK), None), Side::Radio),
+        (segment([SERVER, N1], 1, MSS, 1), Side::Core),
+        (with(segment([N1, SERVER], 1, 0, 1001), told.add_to(LinkOptions::NONE)), Side::Radio),
+        (segment([SERVER, N1], 1, 0, 1), Side::Core),
+    ] {
+        let (mut packet, from) = seen;
+        let before = packet.clone();
+        access_point.see(&mut packet, from);
+        assert_eq!((&packet.tcp(), &packet.link_options()), (&before.tcp(), &before.link_options()));
+    }
+}
+
+#[test]
+fn the_window_is_never_above_the_receivers_and_never_below_two_segments() {
     let told = |bandwidth, delay| Backward { echo: Forward { bandwidth, delay }, delay: 0 };
     for (told, expected) in
-        [(told(u32::MAX, u32::MAX), 60_000), (told(1, 1), 1000), (told(1_000_000, 5000), 5000)]
+        [(told(u32::MAX, u32::MAX), 60_000), (told(1, 1), 2000), (told(1_000_000, 5000), 5000)]
     {
         let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
         n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
@@ -309,7 +340,7 @@ fn an_option_of_another_type_goes_on_as_it_is() {
 
 #[test]
 fn it_needs_what_only_a_simulated_cell_has() {
-    let needs = C3tcp::new(Settings::default(), None).needs();
+    let needs = C3tcp::new(Settings::default(), N1).needs();
     assert_eq!(needs, LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS);
     let missing = needs.missing_from(LinkSenses::FRAME_FATE).expect("a real wire has none");
     assert!(missing.contains("no encoding on a real wire"), "{missing}");

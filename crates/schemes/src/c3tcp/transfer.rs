@@ -14,7 +14,7 @@ use crate::window_scale::Scale;
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What is exported of a connection.
 #[derive(Debug, Serialize, Deserialize)]

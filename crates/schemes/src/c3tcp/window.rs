@@ -48,7 +48,7 @@ impl PathWindow {
 }
 
 /// The window field of an ACK: that many octets, and not more than there were. A window that a
-/// scale has to round is rounded up, as it has to hold a segment.
+/// scale has to round is rounded up, so that it has room for whole segments.
 pub(super) fn window_field(octets: u64, shift: u8, field: u16) -> u16 {
     let scaled = octets.div_ceil(1 << shift);
     u16::try_from(scaled).unwrap_or(u16::MAX).min(field)
