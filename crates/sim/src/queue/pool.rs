@@ -69,6 +69,7 @@ impl<T: Length> Pool<T> {
         self.slots.get(list.first as usize).map(|slot| &slot.item)
     }
 
+    #[inline]
     pub(super) fn push(&mut self, list: &mut List, item: T) {
         let index = self.place(Slot { item, previous: list.last, next: NONE });
         if list.first == NONE {
@@ -82,6 +83,7 @@ impl<T: Length> Pool<T> {
         self.octets += u64::from(item.octets());
     }
 
+    #[inline]
     pub(super) fn pop(&mut self, list: &mut List) -> Option<T> {
         if list.first == NONE {
             return None;

@@ -120,10 +120,9 @@ pub(crate) struct Station {
     pub(crate) rate: DataRate,
     pub(crate) limit: QueueLimit,
     pub(crate) queue: VecDeque<Queued>,
+    pub(crate) queued_octets: u64,
     /// Frames that wait behind those, where flows take turns.
     pub(crate) flows: Option<Box<FairQueue<Queued>>>,
-    /// Octets of all of them.
-    pub(crate) queued_octets: u64,
     /// Whether there is a frame, in the queue or of its own.
     pub(crate) has_frame: bool,
     /// Frames behind the head that went before others (`own_frames`).
@@ -174,8 +173,8 @@ impl Station {
             rate,
             limit: config.queue,
             queue: VecDeque::new(),
-            flows: (config.scheduler == Scheduler::PerFlow).then(Box::default),
             queued_octets: 0,
+            flows: (config.scheduler == Scheduler::PerFlow).then(Box::default),
             has_frame: false,
             ahead: 0,
             own: None,
@@ -197,9 +196,9 @@ impl Station {
     }
 
     /// Puts a frame into the queue, if there is room.
+    #[inline]
     pub(crate) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
-        // The frame at the head is in the hands of the MAC.
-        let waiting = self.waiting();
+        let waiting = self.behind_head();
         if !self.queue.is_empty() && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
             return false;
         }
@@ -233,9 +232,15 @@ impl Station {
 
     /// Packets and octets that wait, the frame in the hands of the MAC not counted.
     pub(crate) fn waiting(&self) -> (usize, u64) {
-        let in_turn = self.flows.as_ref().map_or(0, |flows| flows.size().0);
+        let (packets, octets) = self.behind_head();
+        let in_turn = self.flows.as_ref().map_or((0, 0), |flows| flows.size());
+        (packets + in_turn.0, octets + in_turn.1)
+    }
+
+    /// Of these, those in the queue: the frame at its head is in the hands of the MAC.
+    pub(crate) fn behind_head(&self) -> (usize, u64) {
         match self.queue.front() {
-            Some(head) => (self.queue.len() - 1 + in_turn, self.queued_octets - u64::from(head.frame.octets)),
+            Some(head) => (self.queue.len() - 1, self.queued_octets - u64::from(head.frame.octets)),
             None => (0, 0),
         }
     }
@@ -247,12 +252,11 @@ impl Station {
         let head = self.queue.pop_front();
         let (mut gone, left) = self.queue.drain(..).partition::<Vec<_>, _>(is_gone);
         self.queue.extend(head.into_iter().chain(left));
+        self.queued_octets -= gone.iter().map(|queued| u64::from(queued.frame.octets)).sum::<u64>();
         if let Some(flows) = &mut self.flows {
             gone.extend(flows.withdraw(is_gone));
         }
-        let gone: Vec<MacFrame> = gone.into_iter().map(|queued| queued.frame).collect();
-        self.queued_octets -= gone.iter().map(|frame| u64::from(frame.octets)).sum::<u64>();
-        gone
+        gone.into_iter().map(|queued| queued.frame).collect()
     }
 
     /// The frame in its hands is done with.
@@ -262,7 +266,7 @@ impl Station {
         } else if let Some(done) = self.queue.pop_front() {
             self.queued_octets -= u64::from(done.frame.octets);
             self.ahead = self.ahead.saturating_sub(1);
-            if self.queue.is_empty() {
+            if self.queue.is_empty() && self.flows.is_some() {
                 self.take_turn();
             }
             self.has_frame = !self.queue.is_empty();

@@ -5,6 +5,7 @@ use lasthop_packet::Instant;
 
 use super::frame::MacFrame;
 use super::station::{Queued, Station};
+use crate::queue::FairQueue;
 
 impl Station {
     /// Puts a frame among those of its flow. Where there is no room, flows with more octets lose their
@@ -16,32 +17,29 @@ impl Station {
         now: Instant,
         mut displaced: impl FnMut(MacFrame),
     ) -> bool {
-        let (limit, len) = (self.limit, frame.octets as usize);
-        let waiting = self.waiting();
+        let (limit, len, ahead) = (self.limit, frame.octets as usize, self.behind_head());
         let Some(flows) = self.flows.as_deref_mut().filter(|_| !self.queue.is_empty()) else {
             return self.push(frame, now);
         };
-        let (mut packets, mut octets) = waiting;
-        let in_turn = flows.size();
-        // Frames that go before others are not displaced: nothing is dropped where that is in vain.
-        if !limit.has_room(packets - in_turn.0, octets - in_turn.1, len) {
+        let has_room = |(packets, octets)| limit.has_room(ahead.0 + packets, ahead.1 + octets, len);
+        // What goes before others is not displaced: nothing is dropped where that is in vain.
+        if !has_room((0, 0)) {
             return false;
         }
-        while !limit.has_room(packets, octets, len) {
-            let Some(Queued { frame: lost, .. }) = flows.displace(flow, frame.octets) else { return false };
-            (packets, octets) = (packets - 1, octets - u64::from(lost.octets));
-            self.queued_octets -= u64::from(lost.octets);
-            displaced(lost);
+        while !has_room(flows.size()) {
+            let Some(lost) = flows.displace(flow, frame.octets) else { return false };
+            displaced(lost.frame);
         }
         flows.push(flow, Queued { frame, arrived: now });
-        self.queued_octets += u64::from(frame.octets);
         true
     }
 
     /// The queue is empty: the frame whose turn it is comes to its head.
+    #[cold]
     pub(crate) fn take_turn(&mut self) {
-        if let Some(flows) = &mut self.flows {
-            self.queue.extend(flows.pop());
+        if let Some(next) = self.flows.as_deref_mut().and_then(FairQueue::pop) {
+            self.queued_octets += u64::from(next.frame.octets);
+            self.queue.push_back(next);
         }
     }
 }
