@@ -7,7 +7,9 @@
 //! that was taken last. What two flows send while both have packets here differs by no more than the
 //! longest packet of each, however long their queues are.
 //!
-//! A flow that has no packet here has no tag above virtual time: nothing is kept of it.
+//! The last tag of a flow that has no packet here is not above virtual time: nothing is kept of such a
+//! flow. With start-time fair queueing (Goyal, Vin and Cheng 1996) something would have to be, and
+//! flows of one packet each, if there are always new ones, would hold up a flow that waits.
 
 use std::cmp::Reverse;
 
@@ -20,7 +22,7 @@ use super::tournament::Tournament;
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
     virtual_time: u64,
-    /// Packets that came so far.
+    /// How many packets have come.
     arrivals: u64,
     /// The number of each flow that has a packet here.
     numbers: Lookup<u64, u32>,
@@ -28,9 +30,9 @@ pub(crate) struct FairQueue<T> {
     /// Numbers that no flow has.
     vacant: Vec<u32>,
     pool: Pool<Entry<T>>,
-    /// By the tags and arrivals of their first packets.
+    /// Flows by the tags and arrivals of their first packets.
     next: Tournament<Reverse<(u64, u64)>>,
-    /// By their octets.
+    /// Flows by their octets.
     longest: Tournament<u64>,
 }
 
@@ -38,7 +40,7 @@ pub(crate) struct FairQueue<T> {
 struct Flow {
     id: u64,
     list: List,
-    /// What its first packet's octets are counted from: that packet's tag is so many later.
+    /// The virtual time from which the octets of its first packet count: together they are its tag.
     begins: u64,
 }
 
@@ -75,7 +77,7 @@ impl<T: Length> FairQueue<T> {
         self.pool.size()
     }
 
-    /// How many flows it knows.
+    /// How many flows have state.
     #[cfg(test)]
     pub(crate) fn flows(&self) -> usize {
         self.numbers.len()
@@ -98,7 +100,7 @@ impl<T: Length> FairQueue<T> {
         let flow = &mut self.flows[number as usize];
         let entry = self.pool.pop(&mut flow.list)?;
         flow.begins += u64::from(entry.octets());
-        // A tag may be lower than one before it: where packets before it were withdrawn.
+        // A flow whose first packet was withdrawn may be behind virtual time, which never goes back.
         self.virtual_time = self.virtual_time.max(flow.begins);
         self.rank(number);
         Some(entry.item)

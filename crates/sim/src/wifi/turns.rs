@@ -22,7 +22,7 @@ impl Station {
             return self.push(frame, now);
         };
         let has_room = |(packets, octets)| limit.has_room(ahead.0 + packets, ahead.1 + octets, len);
-        // What goes before others is not displaced: nothing is dropped where that is in vain.
+        // Frames ahead of the flows are not displaced: where they leave no room, dropping others is in vain.
         if !has_room((0, 0)) {
             return false;
         }

@@ -141,6 +141,7 @@ impl Wlan {
         self.put(now, station, frame, |station| station.push_in_turn(flow, frame, now, displaced))
     }
 
+    /// Has a frame buffered for its receiver to wake, or pushed into its station's queue.
     #[expect(clippy::inline_always, reason = "every frame; measured")]
     #[inline(always)]
     fn put(
