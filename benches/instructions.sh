@@ -42,6 +42,7 @@ guard 5650 10 40 wired bbr
 guard 5800 10 40 wired bbr3
 guard 9001 2 6 cell 1
 guard 8093 2 6 cell 20
+guard 9460 2 6 cell 20 per-flow
 guard 25251 2 6 cell 50 dozing
 guard 8403 100 400 queues wireless drop-tail
 guard 5193 10 40 queues wired red

@@ -23,9 +23,7 @@ use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
-use crate::wifi::{
-    ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, Scheduler, StationConfig, Wlan,
-};
+use crate::wifi::{ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, StationConfig, Wlan};
 
 use flows::Turns;
 use rest::{Rest, SentFrame};
@@ -41,7 +39,7 @@ pub(crate) struct Cells {
     current: Option<WlanId>,
     /// What still follows from the fate that it told last.
     rest: Option<(Rest, SentFrame)>,
-    /// Where a station schedules its flows.
+    /// Where flows take turns.
     turns: Turns,
 }
 
@@ -80,7 +78,7 @@ impl Cells {
 
     pub(crate) fn add_station(&mut self, id: WlanId, node: NodeId, config: &StationConfig) -> StationId {
         let cell = &mut self.all[id.index()];
-        cell.stations.push(Radio::new(node, config.scheduler));
+        cell.stations.push(Radio::new(node));
         cell.wlan.add_station(config)
     }
 
@@ -189,22 +187,19 @@ impl Technology for Cells {
         };
         let frame = MacFrame { to, key: key.0, octets: transit.parcels[key].len() as u32 };
         let cell = &mut self.all[id.index()];
-        let schedules = cell.stations[from.index()].scheduler == Scheduler::PerFlow;
-        if !cell.wlan.enqueue(transit.now, from, frame) {
-            if !schedules {
-                return Admission::Dropped(DropCause::QueueFull);
-            }
-            if let Err(admission) = self.turns.make_room(&mut cell.wlan, from, frame, transit) {
-                return admission;
-            }
+        let admission = if cell.wlan.takes_turns(from) {
+            self.turns.enqueue(&mut cell.wlan, from, frame, transit)
+        } else if cell.wlan.enqueue(transit.now, from, frame) {
+            Admission::Queued
+        } else {
+            Admission::Dropped(DropCause::QueueFull)
+        };
+        if let Admission::Dropped(_) = admission {
+            return admission;
         }
         cell.follow(id, transit);
         if cell.wlan.head(from) != Some(frame) {
-            return if schedules {
-                self.turns.take_turn(&mut cell.wlan, from, frame, transit)
-            } else {
-                Admission::Queued
-            };
+            return admission;
         }
         cell.stations[from.index()].departed = Some(key);
         Admission::Departs

@@ -7,7 +7,9 @@
 //! | `waiting` | packets that wait, first in, first out |
 //! | `red` | random early detection (Floyd and Jacobson 1993) |
 //! | `codel` | CoDel's control loop for one queue (RFC 8289) |
-//! | `fq_codel` | flow queues with CoDel (RFC 8290); `pool`: their packets; `flow_hash`: whose they are |
+//! | `fq_codel` | flow queues with CoDel (RFC 8290) |
+//! | `fair` | flows that take turns, octet for octet (Golestani 1994); `tournament`: whose turn it is |
+//! | `pool`, `flow_hash` | packets of many flows; whose they are |
 //! | `managed` | a queue under one of these; `either`: one that may be plain
 //!
 //! RED decides when a packet arrives, CoDel when it leaves: a link with a managed queue asks for the
@@ -16,6 +18,7 @@
 mod codel;
 pub mod config;
 mod either;
+mod fair;
 mod flow_hash;
 mod fq_codel;
 mod managed;
@@ -23,10 +26,13 @@ mod pool;
 mod red;
 #[cfg(test)]
 mod tests;
+mod tournament;
 mod waiting;
 
 pub use config::{CoDelConfig, Discipline, FqCoDelConfig, QueueConfig, QueueLimit, RedConfig, Thresholds};
 pub(crate) use either::Queue;
+pub(crate) use fair::FairQueue;
 pub(crate) use flow_hash::flow_hash;
 pub(crate) use managed::{Managed, Pushed};
+pub(crate) use pool::Length;
 pub(crate) use waiting::Waiting;

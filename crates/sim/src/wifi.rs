@@ -22,6 +22,7 @@
 //! | `options`, `knowledge` | options in frames, and who knows them |
 //! | `moving` | stations that move |
 //! | `own_frames` | what goes before a station's queue |
+//! | `turns` | flows that take turns at a station |
 //! | `power_save` | beacons, stations that doze, what waits for them |
 //!
 //! What is modelled otherwise than on the air:
@@ -59,6 +60,7 @@ pub mod propagation;
 mod settle;
 pub mod station;
 mod times;
+mod turns;
 mod wlan;
 
 #[cfg(test)]

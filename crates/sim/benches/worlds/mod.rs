@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant, Probability};
-use lasthop_sim::wifi::{PowerSaveConfig, Standard, StationConfig, WlanConfig};
+use lasthop_sim::wifi::{PowerSaveConfig, Scheduler, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{
     Application, Arq, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer,
     NodeConfig, NodeId, NodeKind, Opening, QueueConfig, QueueLimit, TcpConfig, TransportConfig, WiredConfig,
@@ -51,15 +51,25 @@ pub fn wired_with(tcp: &Config, queue: QueueConfig) -> (World, FlowId) {
 /// behind 100 Mbit/s and 1 ms, with 1,460-octet segments, an ACK for each, and queues of 50
 /// packets.
 pub fn wlan(stations: u32) -> (World, Vec<FlowId>) {
-    wlan_with(stations, None)
+    wlan_with(stations, Scheduler::Fifo, None)
+}
+
+/// The same with flows that take turns at each station: at the access point as many as there are
+/// stations.
+pub fn wlan_in_turns(stations: u32) -> (World, Vec<FlowId>) {
+    wlan_with(stations, Scheduler::PerFlow, None)
 }
 
 /// The same with stations that doze.
 pub fn dozing_wlan(stations: u32) -> (World, Vec<FlowId>) {
-    wlan_with(stations, Some(PowerSaveConfig::default()))
+    wlan_with(stations, Scheduler::Fifo, Some(PowerSaveConfig::default()))
 }
 
-fn wlan_with(stations: u32, power_save: Option<PowerSaveConfig>) -> (World, Vec<FlowId>) {
+fn wlan_with(
+    stations: u32,
+    scheduler: Scheduler,
+    power_save: Option<PowerSaveConfig>,
+) -> (World, Vec<FlowId>) {
     let mut world = World::new(1);
     let host = |world: &mut World, name: &str, kind| world.add_node(NodeConfig::new(name, kind));
     let server = host(&mut world, "server", NodeKind::Host);
@@ -67,13 +77,14 @@ fn wlan_with(stations: u32, power_save: Option<PowerSaveConfig>) -> (World, Vec<
     let wire = direction(100, QueueLimit::Packets(1000).into());
     world.add_wired_link(ap, server, &wired_link("wire", &wire, 1, Duration::ZERO));
     let cell = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
-    let center = world.add_station(cell, ap, &StationConfig::default());
+    let config = StationConfig { scheduler, ..StationConfig::default() };
+    let center = world.add_station(cell, ap, &config);
     let tcp = Config { mss: MSS, window: 40 * MSS, ..Config::default() };
     let mut dozing = Vec::new();
     let flows = (0..stations).map(|number| {
         let name = format!("station {number}");
         let node = host(&mut world, &name, NodeKind::Host);
-        let station = world.add_station(cell, node, &StationConfig::default());
+        let station = world.add_station(cell, node, &config);
         world.add_radio_link(&name, cell, center, station);
         dozing.push(station);
         flow(&mut world, (node, server), None, &tcp)

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use crate::id::{NodeId, PortId, StationId};
 use crate::parcel::ParcelKey;
-use crate::wifi::Scheduler;
 
 pub(super) struct Radio {
     pub(super) node: NodeId,
-    pub(super) scheduler: Scheduler,
     /// The port towards each other station, if there is a link.
     ports: Vec<Option<PortId>>,
     pub(super) first_port: Option<PortId>,
@@ -61,10 +59,9 @@ pub(super) enum Arrival {
 }
 
 impl Radio {
-    pub(super) fn new(node: NodeId, scheduler: Scheduler) -> Self {
+    pub(super) fn new(node: NodeId) -> Self {
         Self {
             node,
-            scheduler,
             ports: Vec::new(),
             first_port: None,
             number: 0,

@@ -12,7 +12,7 @@ use lasthop_packet::{Instant, Packet};
 use super::codel::{CoDel, Leaving, Source};
 use super::config::FqCoDelConfig;
 use super::flow_hash::flow_hash;
-use super::pool::{List, Pool};
+use super::pool::{Length, List, Pool};
 use super::waiting::Waiting;
 use crate::parcel::ParcelKey;
 
@@ -26,7 +26,9 @@ pub(super) struct FqCoDel {
     /// Flow queues whose turn it is first: each has become active since it was last empty.
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
-    pool: Pool,
+    pool: Pool<Stored>,
+    /// Octets of memory that what waits takes.
+    memory: u64,
     /// The largest packet so far, which stands for the link's MTU.
     largest: u32,
     perturbation: u64,
@@ -40,6 +42,19 @@ struct Flow {
     deficit: i64,
     /// Whether it is in one of the two lists.
     is_active: bool,
+}
+
+/// A packet that waits, with the octets of its buffer.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    waiting: Waiting,
+    memory: u32,
+}
+
+impl Length for Stored {
+    fn octets(&self) -> u32 {
+        self.waiting.len
+    }
 }
 
 /// Whose turn it is.
@@ -57,6 +72,7 @@ impl FqCoDel {
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
             pool: Pool::default(),
+            memory: 0,
             largest: 0,
             perturbation,
         }
@@ -77,7 +93,7 @@ impl FqCoDel {
 
     /// Whether what waits takes more memory than it may.
     pub(super) const fn is_over_memory(&self) -> bool {
-        self.pool.memory() > self.config.memory_limit
+        self.memory > self.config.memory_limit
     }
 
     /// A packet joins the queue of its flow.
@@ -86,7 +102,9 @@ impl FqCoDel {
         let index = ((u128::from(hash) * self.flows.len() as u128) >> 64) as usize;
         let flow = &mut self.flows[index];
         self.largest = self.largest.max(waiting.len);
-        self.pool.push(&mut flow.list, waiting, packet.buffer_octets() as u32);
+        let memory = packet.buffer_octets() as u32;
+        self.memory += u64::from(memory);
+        self.pool.push(&mut flow.list, Stored { waiting, memory });
         if !flow.is_active {
             flow.is_active = true;
             // RFC 8290, section 4.1: a queue that becomes active goes to the end of the new ones, with
@@ -106,7 +124,8 @@ impl FqCoDel {
         let flow = &mut self.flows[longest as usize];
         let (half, mut octets, mut packets) = (flow.list.octets() / 2, 0, 0);
         while packets < DROP_BATCH && (packets == 0 || octets < half) {
-            let Some(waiting) = self.pool.pop(&mut flow.list) else { break };
+            let Some(Stored { waiting, memory }) = self.pool.pop(&mut flow.list) else { break };
+            self.memory -= u64::from(memory);
             octets += u64::from(waiting.len);
             packets += 1;
             dropped(waiting);
@@ -138,6 +157,7 @@ impl FqCoDel {
             let mut source = FlowSource {
                 list: &mut flow.list,
                 pool: &mut self.pool,
+                memory: &mut self.memory,
                 largest: self.largest,
                 can_mark: &can_mark,
                 dropped: &mut dropped,
@@ -171,7 +191,8 @@ impl FqCoDel {
 /// What one flow's CoDel works on.
 struct FlowSource<'a, M, D> {
     list: &'a mut List,
-    pool: &'a mut Pool,
+    pool: &'a mut Pool<Stored>,
+    memory: &'a mut u64,
     largest: u32,
     can_mark: &'a M,
     dropped: &'a mut D,
@@ -179,7 +200,9 @@ struct FlowSource<'a, M, D> {
 
 impl<M: Fn(ParcelKey) -> bool, D: FnMut(Waiting)> Source for FlowSource<'_, M, D> {
     fn take(&mut self) -> Option<Waiting> {
-        self.pool.pop(self.list)
+        let Stored { waiting, memory } = self.pool.pop(self.list)?;
+        *self.memory -= u64::from(memory);
+        Some(waiting)
     }
 
     fn is_short(&self) -> bool {

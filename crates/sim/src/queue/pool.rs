@@ -1,29 +1,30 @@
-//! Many first-in-first-out lists in one allocation.
-
-use lasthop_packet::Instant;
-
-use super::waiting::Waiting;
-use crate::parcel::ParcelKey;
+//! Many lists in one allocation, each first in, first out.
 
 /// No slot has this number.
 const NONE: u32 = u32::MAX;
 
-/// The packets of all lists.
+/// What waits in a list.
+pub(crate) trait Length: Copy {
+    /// Its octets.
+    fn octets(&self) -> u32;
+}
+
+/// What waits in all lists.
 #[derive(Debug)]
-pub(super) struct Pool {
-    slots: Vec<Slot>,
+pub(super) struct Pool<T> {
+    slots: Vec<Slot<T>>,
     /// The first of the slots that are not in use.
     vacant: u32,
     packets: usize,
     octets: u64,
-    memory: u64,
 }
 
 #[derive(Debug)]
-struct Slot {
-    waiting: Waiting,
-    memory: u32,
-    /// The one behind it in its list.
+struct Slot<T> {
+    item: T,
+    /// The one before it in its list.
+    previous: u32,
+    /// The one behind it.
     next: u32,
 }
 
@@ -46,65 +47,94 @@ impl List {
     pub(super) const fn octets(&self) -> u64 {
         self.octets
     }
-}
 
-impl Default for Pool {
-    fn default() -> Self {
-        Self { slots: Vec::new(), vacant: NONE, packets: 0, octets: 0, memory: 0 }
+    pub(super) const fn is_empty(&self) -> bool {
+        self.first == NONE
     }
 }
 
-impl Pool {
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), vacant: NONE, packets: 0, octets: 0 }
+    }
+}
+
+impl<T: Length> Pool<T> {
     /// Packets and octets in all lists.
     pub(super) const fn size(&self) -> (usize, u64) {
         (self.packets, self.octets)
     }
 
-    /// Octets of memory that they take.
-    pub(super) const fn memory(&self) -> u64 {
-        self.memory
+    pub(super) fn first(&self, list: &List) -> Option<&T> {
+        self.slots.get(list.first as usize).map(|slot| &slot.item)
     }
 
-    pub(super) fn push(&mut self, list: &mut List, waiting: Waiting, memory: u32) {
-        if self.vacant == NONE {
-            self.add_slot();
-        }
-        let index = self.vacant;
-        let slot = &mut self.slots[index as usize];
-        self.vacant = slot.next;
-        *slot = Slot { waiting, memory, next: NONE };
+    #[inline]
+    pub(super) fn push(&mut self, list: &mut List, item: T) {
+        let index = self.place(Slot { item, previous: list.last, next: NONE });
         if list.first == NONE {
             list.first = index;
         } else {
             self.slots[list.last as usize].next = index;
         }
         list.last = index;
-        list.octets += u64::from(waiting.len);
+        list.octets += u64::from(item.octets());
         self.packets += 1;
-        self.octets += u64::from(waiting.len);
-        self.memory += u64::from(memory);
+        self.octets += u64::from(item.octets());
     }
 
-    pub(super) fn pop(&mut self, list: &mut List) -> Option<Waiting> {
+    #[inline]
+    pub(super) fn pop(&mut self, list: &mut List) -> Option<T> {
         if list.first == NONE {
             return None;
         }
         let index = list.first;
-        let slot = &mut self.slots[index as usize];
-        let Slot { waiting, memory, next } = *slot;
-        slot.next = std::mem::replace(&mut self.vacant, index);
-        list.first = next;
-        list.octets -= u64::from(waiting.len);
-        self.packets -= 1;
-        self.octets -= u64::from(waiting.len);
-        self.memory -= u64::from(memory);
-        Some(waiting)
+        list.first = self.slots[index as usize].next;
+        if list.first == NONE {
+            list.last = NONE;
+        } else {
+            self.slots[list.first as usize].previous = NONE;
+        }
+        Some(self.vacate(list, index))
     }
 
-    #[cold]
-    fn add_slot(&mut self) {
-        self.vacant = self.slots.len() as u32;
-        let waiting = Waiting { key: ParcelKey(0), len: 0, since: Instant::ZERO };
-        self.slots.push(Slot { waiting, memory: 0, next: NONE });
+    /// Takes out the last of a list.
+    pub(super) fn pop_last(&mut self, list: &mut List) -> Option<T> {
+        if list.last == NONE {
+            return None;
+        }
+        let index = list.last;
+        list.last = self.slots[index as usize].previous;
+        if list.last == NONE {
+            list.first = NONE;
+        } else {
+            self.slots[list.last as usize].next = NONE;
+        }
+        Some(self.vacate(list, index))
+    }
+
+    /// Puts what is new into a slot.
+    #[inline]
+    fn place(&mut self, slot: Slot<T>) -> u32 {
+        let index = self.vacant;
+        if index == NONE {
+            self.slots.push(slot);
+            return (self.slots.len() - 1) as u32;
+        }
+        self.vacant = self.slots[index as usize].next;
+        self.slots[index as usize] = slot;
+        index
+    }
+
+    /// What a list had in a slot, which is vacant now.
+    #[inline]
+    fn vacate(&mut self, list: &mut List, index: u32) -> T {
+        let slot = &mut self.slots[index as usize];
+        slot.next = std::mem::replace(&mut self.vacant, index);
+        let octets = u64::from(slot.item.octets());
+        list.octets -= octets;
+        self.packets -= 1;
+        self.octets -= octets;
+        slot.item
     }
 }

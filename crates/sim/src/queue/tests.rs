@@ -1,6 +1,7 @@
 //! Rules of queues, by the examples of their papers and RFCs.
 
 mod codel;
+mod fair;
 mod fq_codel;
 mod red;
 mod support;

@@ -11,7 +11,7 @@ use super::knowledge::Knowledge;
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
-use crate::queue::QueueLimit;
+use crate::queue::{FairQueue, Length, QueueLimit};
 
 /// A station.
 #[derive(Clone, Debug)]
@@ -76,6 +76,12 @@ pub(crate) struct Queued {
     pub(crate) arrived: Instant,
 }
 
+impl Length for Queued {
+    fn octets(&self) -> u32 {
+        self.frame.octets
+    }
+}
+
 /// What became of the frame in a station's hands so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
@@ -115,6 +121,8 @@ pub(crate) struct Station {
     pub(crate) limit: QueueLimit,
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) queued_octets: u64,
+    /// Frames that wait behind those, where flows take turns.
+    pub(crate) flows: Option<Box<FairQueue<Queued>>>,
     /// Whether there is a frame, in the queue or of its own.
     pub(crate) has_frame: bool,
     /// Frames behind the head that went before others (`own_frames`).
@@ -166,6 +174,7 @@ impl Station {
             limit: config.queue,
             queue: VecDeque::new(),
             queued_octets: 0,
+            flows: (config.scheduler == Scheduler::PerFlow).then(Box::default),
             has_frame: false,
             ahead: 0,
             own: None,
@@ -187,9 +196,9 @@ impl Station {
     }
 
     /// Puts a frame into the queue, if there is room.
+    #[inline]
     pub(crate) fn push(&mut self, frame: MacFrame, now: Instant) -> bool {
-        // The frame at the head is in the hands of the MAC.
-        let waiting = self.waiting();
+        let waiting = self.behind_head();
         if !self.queue.is_empty() && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
             return false;
         }
@@ -223,6 +232,13 @@ impl Station {
 
     /// Packets and octets that wait, the frame in the hands of the MAC not counted.
     pub(crate) fn waiting(&self) -> (usize, u64) {
+        let (packets, octets) = self.behind_head();
+        let in_turn = self.flows.as_ref().map_or((0, 0), |flows| flows.size());
+        (packets + in_turn.0, octets + in_turn.1)
+    }
+
+    /// Of these, those in the queue: the frame at its head is in the hands of the MAC.
+    pub(crate) fn behind_head(&self) -> (usize, u64) {
         match self.queue.front() {
             Some(head) => (self.queue.len() - 1, self.queued_octets - u64::from(head.frame.octets)),
             None => (0, 0),
@@ -231,39 +247,16 @@ impl Station {
 
     /// Takes out the frames for a station, but for the one at the head.
     pub(crate) fn withdraw(&mut self, to: StationId) -> Vec<MacFrame> {
-        let is_gone = |queued: &&Queued| queued.frame.to == Receiver::Station(to);
-        self.ahead -= self.queue.iter().skip(1).take(self.ahead).filter(is_gone).count();
+        let is_gone = |queued: &Queued| queued.frame.to == Receiver::Station(to);
+        self.ahead -= self.queue.iter().skip(1).take(self.ahead).filter(|queued| is_gone(queued)).count();
         let head = self.queue.pop_front();
-        let (gone, left) =
-            self.queue.drain(..).partition::<Vec<_>, _>(|queued| queued.frame.to == Receiver::Station(to));
+        let (mut gone, left) = self.queue.drain(..).partition::<Vec<_>, _>(is_gone);
         self.queue.extend(head.into_iter().chain(left));
-        let gone: Vec<MacFrame> = gone.into_iter().map(|queued| queued.frame).collect();
-        self.queued_octets -= gone.iter().map(|frame| u64::from(frame.octets)).sum::<u64>();
-        gone
-    }
-
-    /// The frames that wait their turn: behind the one at the head, and those that go before others.
-    pub(crate) fn in_turn(&self) -> impl Iterator<Item = MacFrame> {
-        self.queue.iter().skip(1 + self.ahead).map(|queued| queued.frame)
-    }
-
-    /// Moves the last frame behind this many of those that wait their turn.
-    #[cold]
-    pub(crate) fn move_last_behind(&mut self, others: usize) {
-        let place = 1 + self.ahead + others;
-        if place + 1 < self.queue.len()
-            && let Some(last) = self.queue.pop_back()
-        {
-            self.queue.insert(place, last);
+        self.queued_octets -= gone.iter().map(|queued| u64::from(queued.frame.octets)).sum::<u64>();
+        if let Some(flows) = &mut self.flows {
+            gone.extend(flows.withdraw(is_gone));
         }
-    }
-
-    /// Takes out one of the frames that wait their turn.
-    #[cold]
-    pub(crate) fn take_out(&mut self, index: usize) -> Option<MacFrame> {
-        let frame = self.queue.remove(1 + self.ahead + index)?.frame;
-        self.queued_octets -= u64::from(frame.octets);
-        Some(frame)
+        gone.into_iter().map(|queued| queued.frame).collect()
     }
 
     /// The frame in its hands is done with.
@@ -273,6 +266,9 @@ impl Station {
         } else if let Some(done) = self.queue.pop_front() {
             self.queued_octets -= u64::from(done.frame.octets);
             self.ahead = self.ahead.saturating_sub(1);
+            if self.queue.is_empty() && self.flows.is_some() {
+                self.take_turn();
+            }
             self.has_frame = !self.queue.is_empty();
             self.attempts = Attempts { head: now, ..Attempts::default() };
             self.sequence = (self.sequence + 1) & 0x0fff;

@@ -125,6 +125,32 @@ impl Wlan {
 
     /// A packet for a station to send. `false`: its queue is full.
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
+        self.put(now, station, frame, |station| station.push(frame, now))
+    }
+
+    /// As [`Self::enqueue`], for a packet of the flow with this number where flows take turns.
+    /// `displaced` is told which frames of others are dropped to make room for it.
+    #[cold]
+    pub fn enqueue_in_turn(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        (flow, frame): (u64, MacFrame),
+        displaced: impl FnMut(MacFrame),
+    ) -> bool {
+        self.put(now, station, frame, |station| station.push_in_turn(flow, frame, now, displaced))
+    }
+
+    /// Has a frame buffered for its receiver to wake, or pushed into its station's queue.
+    #[expect(clippy::inline_always, reason = "every frame; measured")]
+    #[inline(always)]
+    fn put(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        frame: MacFrame,
+        push: impl FnOnce(&mut Station) -> bool,
+    ) -> bool {
         if self.domains.is_empty() {
             self.divide();
         }
@@ -134,16 +160,22 @@ impl Wlan {
             return power_save.buffer(frame, now);
         }
         let index = station.index();
-        if !self.stations[index].push(frame, now) {
+        let had_head = !self.stations[index].queue.is_empty();
+        if !push(&mut self.stations[index]) {
             return false;
         }
-        if self.stations[index].queue.len() == 1 {
+        if !had_head {
             self.wake(station.0, now);
             if self.stations[index].own.is_none() {
                 self.contend(now, station.0);
             }
         }
         true
+    }
+
+    /// Whether flows take turns at a station.
+    pub fn takes_turns(&self, station: StationId) -> bool {
+        self.stations[station.index()].flows.is_some()
     }
 
     /// Whether a station neither takes nor acknowledges data frames for it from now on. An exchange
@@ -160,23 +192,6 @@ impl Wlan {
             gone.extend(power_save.withdraw(station.0, to, !gone.is_empty()));
         }
         gone
-    }
-
-    /// Frames that wait their turn at a station, in order: behind the one at the head, and behind those
-    /// that go before others because their receivers are awake for them.
-    pub fn in_turn(&self, station: StationId) -> impl Iterator<Item = MacFrame> {
-        self.stations[station.index()].in_turn()
-    }
-
-    /// Moves the last frame of a station's queue forward, behind this many of those that wait their
-    /// turn.
-    pub fn move_last_behind(&mut self, station: StationId, others: usize) {
-        self.stations[station.index()].move_last_behind(others);
-    }
-
-    /// Takes out one of the frames that wait their turn, by its number among them.
-    pub fn take_out(&mut self, station: StationId, index: usize) -> Option<MacFrame> {
-        self.stations[station.index()].take_out(index)
     }
 
     /// Packets and octets that wait at a station, the one that is being transmitted not counted.

@@ -46,6 +46,36 @@ impl Relay {
 const B: usize = 0;
 const C: usize = 1;
 
+/// Octets of each flow that arrive in two seconds, where its packets have this length and this many
+/// of them are at the station at any time.
+fn shares(scheduler: Scheduler, flows: [(u32, usize); 2]) -> [u64; 2] {
+    let mut relay = Relay::new(scheduler, QueueLimit::Packets(50));
+    let (mut put, mut arrived) = ([0; 2], [0; 2]);
+    for step in 0..20_000 {
+        for (to, (len, most)) in flows.into_iter().enumerate() {
+            arrived[to] += relay.world.collect(relay.to[to]).len();
+            for _ in put[to]..arrived[to] + most {
+                relay.put(&[(to, 0, len)]);
+                put[to] += 1;
+            }
+        }
+        relay.world.advance_to(ms(0).after_nanos(step * 100_000));
+    }
+    [B, C].map(|to| u64::from(flows[to].0) * arrived[to] as u64)
+}
+
+#[test]
+fn a_flow_with_few_frames_in_the_queue_has_its_half_and_no_more() {
+    for (long, short) in [(1000, 1000), (1500, 300), (300, 1500), (1500, 576)] {
+        for few in [2, 3, 4] {
+            let [b, c] = shares(Scheduler::PerFlow, [(long, 30), (short, few)]);
+            let most = u64::from(long + short);
+            assert!(b > 400_000, "{b} octets");
+            assert!(b.abs_diff(c) <= most, "{b} octets of {long} each, {c} of {short} each, {few} at a time");
+        }
+    }
+}
+
 #[test]
 fn flows_take_turns_and_each_stays_in_order() {
     let packets: Vec<_> =

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::support::Entry;
 use crate::QueueLimit;
 use crate::wifi::{
-    Capture, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Receiver, Standard,
-    StationConfig, Wlan, WlanConfig,
+    Capture, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Receiver, Scheduler,
+    Standard, StationConfig, Wlan, WlanConfig,
 };
 
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ struct Case {
     moves: bool,
     /// Which stations doze, by their bits; the first is the access point. None without power save.
     dozing: u16,
+    /// Flows take turns, and now and then what waits for a station is taken back.
+    turns: bool,
     /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
     frames: Vec<(u64, usize, usize, u32)>,
     seed: u64,
@@ -53,11 +55,11 @@ fn case() -> impl Strategy<Value = Case> {
         scale,
         any::<bool>(),
         air,
-        (any::<bool>(), prop_oneof![Just(0), any::<u16>()]),
+        (any::<bool>(), prop_oneof![Just(0), any::<u16>()], any::<bool>()),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing), frames, seed)| {
+        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing, turns), frames, seed)| {
             let (carrier_sense_delay, capture, loss, control) = air;
             let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
             Case {
@@ -70,6 +72,7 @@ fn case() -> impl Strategy<Value = Case> {
                 control,
                 moves,
                 dozing,
+                turns,
                 frames,
                 seed,
             }
@@ -110,7 +113,8 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         .map(|&(x, y)| {
             let position = Position::new(x, y);
             let queue = QueueLimit::Packets(5);
-            wlan.add_station(&StationConfig { position, queue, ..StationConfig::default() })
+            let scheduler = if case.turns { Scheduler::PerFlow } else { Scheduler::Fifo };
+            wlan.add_station(&StationConfig { position, queue, scheduler, ..StationConfig::default() })
         })
         .collect();
     if case.dozing > 0 {
@@ -141,8 +145,26 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         } else {
             Receiver::Broadcast
         };
-        if wlan.enqueue(now, stations[from], MacFrame { to, key: key as u32, octets }) {
+        let frame = MacFrame { to, key: key as u32, octets };
+        let mut gone = Vec::new();
+        let is_queued = if case.turns {
+            let flow = u64::from(octets % 4);
+            wlan.enqueue_in_turn(now, stations[from], (flow, frame), |lost| gone.push(lost))
+        } else {
+            wlan.enqueue(now, stations[from], frame)
+        };
+        if is_queued {
             accepted.push(key as u32);
+        }
+        if case.turns
+            && key % 7 == 6
+            && let Receiver::Station(to) = to
+        {
+            gone.extend(wlan.withdraw(stations[from], to));
+        }
+        for lost in gone {
+            let place = accepted.iter().position(|key| *key == lost.key).expect("it was queued once");
+            accepted.remove(place);
         }
     }
     // Beacons have no end; all else has ended by then.
