@@ -11,14 +11,15 @@
 //! | [`frame`] | frame sizes |
 //! | [`propagation`] | positions, ranges, two-ray ground, capture |
 //! | [`errors`] | frames lost without a collision |
-//! | [`station`] | a station's queue, contention window, retry counters, duplicate filter |
-//! | `contention` | who transmits when: computed, not stepped |
+//! | [`station`] | a station's contention window, retry counters, duplicate filter |
+//! | `station_queue`, `queueing` | what waits at a station, and for stations that doze |
+//! | `access`, `contention` | who transmits when: computed, not stepped |
 //! | `medium` | sense domains, overlaps |
 //! | `nav` | what frames have reserved |
 //! | `plan`, `planning` | the frames of an exchange |
 //! | `exchange` | exchanges frame by frame, where others may interfere |
 //! | `settle` | exchanges at one go, where nobody can |
-//! | `outcome` | what follows from success and failure, common to both |
+//! | `outcome`, `telling` | what follows from success and failure, common to both, and what is told of it |
 //! | `options`, `knowledge` | options in frames, and who knows them |
 //! | `moving` | stations that move |
 //! | `own_frames` | what goes before a station's queue |
@@ -38,6 +39,7 @@
 //! - Without power save there are no beacons. Association, fragmentation and rate control are not
 //!   modelled.
 
+mod access;
 mod config;
 mod contention;
 pub mod errors;
@@ -57,8 +59,11 @@ mod plan;
 mod planning;
 mod power_save;
 pub mod propagation;
+mod queueing;
 mod settle;
 pub mod station;
+mod station_queue;
+mod telling;
 mod times;
 mod turns;
 mod wlan;

@@ -1,7 +1,7 @@
 //! What follows from success and failure: one place for exchanges that are settled at once and
 //! those that go frame by frame.
 
-use lasthop_agent::{Fate, FrameTimes};
+use lasthop_agent::Fate;
 use lasthop_packet::Instant;
 
 use super::frame::{Kind, OwnFrame, Receiver};
@@ -22,70 +22,6 @@ pub(crate) enum Failure {
 }
 
 impl Wlan {
-    /// The medium is idle for a domain: for its bystanders, and for those of its stations that are
-    /// none.
-    pub(crate) fn begin_idle(&mut self, index: u32, now: Instant) {
-        let times = self.times;
-        let domain = &mut self.domains[index as usize];
-        domain.idle_since = now;
-        domain.ifs = if domain.decoded_at == Some(now) { times.difs } else { times.eifs };
-        let nav = domain.nav.ends(None, now, times.nav_reset);
-        domain.contention.resume(times.slots_from(now, domain.ifs, nav));
-        for reservation in 0..domain.nav.len() {
-            let exempt = self.domains[index as usize].nav.exempt(reservation, now);
-            for station in exempt.into_iter().flatten() {
-                if self.stations[station as usize].domain == index {
-                    self.part(station);
-                }
-            }
-        }
-    }
-
-    /// From when a station's slots count in this idle period, if the medium is idle: its own frames
-    /// and those that were for it set it no NAV, and after a frame of its own it knows of nothing
-    /// that was not decoded.
-    #[inline]
-    pub(crate) fn slots_from(&self, index: u32) -> Option<Instant> {
-        let station = &self.stations[index as usize];
-        let domain = &self.domains[station.domain as usize];
-        let common = domain.contention.slots_from()?;
-        let own_ifs = station.own_ifs.filter(|(since, _)| *since == domain.idle_since);
-        if own_ifs.is_none() && !domain.nav.exempts(index) {
-            return Some(common);
-        }
-        let ifs = own_ifs.map_or(domain.ifs, |(_, ifs)| ifs);
-        Some(self.times.slots_from(domain.idle_since, ifs, self.nav_of(index)))
-    }
-
-    /// When the NAV of a station ends, or has ended.
-    #[inline]
-    pub(crate) fn nav_of(&self, index: u32) -> Instant {
-        let domain = &self.domains[self.stations[index as usize].domain as usize];
-        domain.nav.ends(Some(index), domain.idle_since, self.times.nav_reset)
-    }
-
-    /// A station that counts with its domain counts from its own moment, if that is another.
-    pub(crate) fn part(&mut self, index: u32) {
-        let Some(from) = self.slots_from(index) else { return };
-        let station = &mut self.stations[index as usize];
-        let contention = &mut self.domains[station.domain as usize].contention;
-        if contention.slots_from() != Some(from) {
-            contention.part(index, from, station);
-        }
-    }
-
-    /// A back-off that counts from a moment, or once the medium is idle.
-    pub(crate) fn back_off(&mut self, index: u32, slots: u64, now: Instant, from: Option<Instant>) {
-        let station = &mut self.stations[index as usize];
-        let contention = &mut self.domains[station.domain as usize].contention;
-        match from {
-            Some(from) if from < now || contention.slots_from() != Some(from) => {
-                contention.stand_apart(index, from, slots, false, station);
-            }
-            _ => contention.enter(now, index, slots, self.times.slot, station),
-        }
-    }
-
     /// Whether an undisturbed frame of an initiator's exchange is lost by errors on its way.
     pub(crate) fn is_in_error(
         &mut self,
@@ -257,54 +193,6 @@ impl Wlan {
         if self.stations[index as usize].next_own.is_some() {
             self.stations[index as usize].take_next_own(now);
         }
-    }
-
-    fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
-        let station = &self.stations[index as usize];
-        let Some(frame) = station.packet() else { return };
-        self.outputs.push(Output::Attempt {
-            from: StationId(index),
-            frame,
-            began: station.attempts.began,
-            transmission: station.attempts.transmissions,
-            lost: !station.attempts.arrived,
-            acknowledged,
-        });
-    }
-
-    /// The data frame of a station's exchange has just ended, and has arrived.
-    fn tell_transmission(&mut self, index: u32, now: Instant) {
-        if !self.tells_transmissions {
-            return;
-        }
-        let Station { queue, plan: Some(plan), attempts, .. } = &self.stations[index as usize] else {
-            return;
-        };
-        let Some(head) = queue.front() else { return };
-        let times = FrameTimes {
-            queued: head.arrived,
-            departed: attempts.head,
-            began: Instant::from_nanos(now.as_nanos() - plan.data),
-            over: now.after_nanos(self.times.sifs + plan.ack.unwrap_or(0) + self.times.difs),
-        };
-        let (from, has_options) = (StationId(index), attempts.options > 0);
-        self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });
-    }
-
-    #[inline]
-    fn tell_fate(&mut self, index: u32, fate: Fate) {
-        let station = &self.stations[index as usize];
-        let Some(head) = station.queue.front().filter(|_| station.own.is_none()) else { return };
-        let attempts = &station.attempts;
-        self.outputs.push(Output::Fate {
-            from: StationId(index),
-            frame: head.frame,
-            fate,
-            transmissions: attempts.transmissions,
-            queueing: attempts.first.as_nanos() - head.arrived.as_nanos(),
-            access: attempts.first.as_nanos() - attempts.head.as_nanos(),
-            air_time: attempts.air_time,
-        });
     }
 
     /// The addressee of a station's exchange; `None` for a broadcast.

@@ -6,14 +6,13 @@ use super::config::{MacConfig, WlanConfig};
 use super::contention::Due;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
-use super::frame::{CTS_OCTETS, MacFrame, Receiver};
+use super::frame::CTS_OCTETS;
 use super::medium::{self, Domain, Transmission};
 use super::output::{Output, WlanCounters};
 use super::phy::PhyConfig;
-use super::plan::Plan;
 use super::power_save::PowerSave;
 use super::propagation::{Capture, Propagation};
-use super::station::{BackOff, Station, StationConfig};
+use super::station::{Station, StationConfig};
 use super::times::Times;
 use crate::capacity::nanos;
 use crate::id::StationId;
@@ -123,100 +122,11 @@ impl Wlan {
         self.errors.configure(from, to, config);
     }
 
-    /// A packet for a station to send. `false`: its queue is full.
-    pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
-        self.put(now, station, frame, |station| station.push(frame, now))
-    }
-
-    /// As [`Self::enqueue`], for a packet of the flow with this number where flows take turns.
-    /// `displaced` is told which frames of others are dropped to make room for it.
-    #[cold]
-    pub fn enqueue_in_turn(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        (flow, frame): (u64, MacFrame),
-        displaced: impl FnMut(MacFrame),
-    ) -> bool {
-        self.put(now, station, frame, |station| station.push_in_turn(flow, frame, now, displaced))
-    }
-
-    /// Has a frame buffered for its receiver to wake, or pushed into its station's queue.
-    #[expect(clippy::inline_always, reason = "every frame; measured")]
-    #[inline(always)]
-    fn put(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        frame: MacFrame,
-        push: impl FnOnce(&mut Station) -> bool,
-    ) -> bool {
-        if self.domains.is_empty() {
-            self.divide();
-        }
-        if let Some(power_save) = self.power_save.as_deref_mut()
-            && power_save.buffers(station.0, frame.to)
-        {
-            return power_save.buffer(frame, now);
-        }
-        let index = station.index();
-        let had_head = !self.stations[index].queue.is_empty();
-        if !push(&mut self.stations[index]) {
-            return false;
-        }
-        if !had_head {
-            self.wake(station.0, now);
-            if self.stations[index].own.is_none() {
-                self.contend(now, station.0);
-            }
-        }
-        true
-    }
-
-    /// Whether flows take turns at a station.
-    pub fn takes_turns(&self, station: StationId) -> bool {
-        self.stations[station.index()].flows.is_some()
-    }
-
     /// Whether a station neither takes nor acknowledges data frames for it from now on. An exchange
     /// that has begun ends as it would have ended. Broadcasts are not refused: nothing says that
     /// they have arrived.
     pub fn refuse_frames(&mut self, station: StationId, refuse: bool) {
         self.stations[station.index()].refuses = refuse;
-    }
-
-    /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
-    pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
-        let mut gone = self.stations[station.index()].withdraw(to);
-        if let Some(power_save) = self.power_save.as_deref_mut() {
-            gone.extend(power_save.withdraw(station.0, to, !gone.is_empty()));
-        }
-        gone
-    }
-
-    /// Packets and octets that wait at a station, the one that is being transmitted not counted.
-    pub fn waiting(&self, station: StationId) -> (usize, u64) {
-        let (packets, octets) = self.stations[station.index()].waiting();
-        match self.power_save.as_deref().map(|it| it.waiting(station.0)) {
-            None => (packets, octets),
-            Some((buffered, of_them)) => (packets + buffered, octets + of_them),
-        }
-    }
-
-    /// The frame in the hands of a station's MAC: no longer one that waits.
-    pub fn head(&self, station: StationId) -> Option<MacFrame> {
-        self.stations[station.index()].queue.front().map(|queued| queued.frame)
-    }
-
-    /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver
-    /// to wake.
-    pub fn would_wait(&self, station: StationId, to: Receiver) -> bool {
-        self.stations[station.index()].has_frame() || self.buffers(station, to)
-    }
-
-    /// Whether a frame that comes to a station now is kept for its receiver to wake.
-    pub fn buffers(&self, station: StationId, to: Receiver) -> bool {
-        self.power_save.as_deref().is_some_and(|it| it.buffers(station.0, to))
     }
 
     /// When [`Self::on_event`] is due next.
@@ -291,99 +201,5 @@ impl Wlan {
                 self.stations[*member as usize].domain = index as u32;
             }
         }
-    }
-
-    /// A frame has come to a station that had none (9.3.4.2).
-    #[inline]
-    pub(crate) fn contend(&mut self, now: Instant, index: u32) {
-        let slot = self.times.slot;
-        let station = &mut self.stations[index as usize];
-        let domain_index = station.domain;
-        let domain = &mut self.domains[domain_index as usize];
-        if !domain.contention.continue_post_back_off(now, index, slot, station) {
-            match self.slots_from(index) {
-                Some(from) if self.nav_of(index) <= now => {
-                    // An idle medium: no back-off, but for the rest of the inter-frame space.
-                    let station = &mut self.stations[index as usize];
-                    let domain = &mut self.domains[domain_index as usize];
-                    domain.contention.stand_apart(index, from.max(now), 0, true, station);
-                }
-                from => {
-                    let slots = self.stations[index as usize].draw();
-                    self.back_off(index, slots, now, from);
-                }
-            }
-        }
-        self.schedule_access(domain_index);
-    }
-
-    /// The same for one that keeps a back-off even if the medium is idle.
-    #[inline(never)]
-    pub(crate) fn contend_with_back_off(&mut self, now: Instant, index: u32) {
-        let slot = self.times.slot;
-        let station = &mut self.stations[index as usize];
-        let domain = station.domain;
-        if !self.domains[domain as usize].contention.continue_post_back_off(now, index, slot, station) {
-            let slots = station.draw();
-            self.back_off(index, slots, now, self.slots_from(index).map(|from| from.max(now)));
-        }
-        self.schedule_access(domain);
-    }
-
-    pub(crate) fn schedule_access(&mut self, index: u32) {
-        let domain = &mut self.domains[index as usize];
-        let Some(at) = domain.contention.next_access(self.times.slot, &self.stations) else { return };
-        if domain.scheduled.is_none_or(|scheduled| at < scheduled) {
-            domain.scheduled = Some(at);
-            self.events.push(at, index, Event::Access(index));
-        }
-    }
-
-    fn on_access(&mut self, index: u32, now: Instant) {
-        // An event from before stations moved may be of a domain that is no more.
-        let Some(domain) = self.domains.get_mut(index as usize).filter(|at| at.scheduled == Some(now)) else {
-            return;
-        };
-        domain.scheduled = None;
-        if domain.contention.next_access(self.times.slot, &self.stations) != Some(now) {
-            self.schedule_access(index);
-            return;
-        }
-        domain.turn_busy(now, &self.times, &mut self.stations, &mut self.due);
-        if domain.is_clique {
-            self.settle(index, now);
-        }
-        self.commit_due();
-    }
-
-    /// An exchange of a station's frame begins.
-    pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
-        let plan = self.plan(index)?;
-        // A PS-Poll is answered all the same: it carries nothing.
-        let is_refused = matches!(plan.to, Receiver::Station(to) if self.stations[to.index()].refuses)
-            && self.stations[index as usize].own.is_none();
-        let station = &mut self.stations[index as usize];
-        debug_assert!(
-            matches!(station.back_off, BackOff::Counting(_) | BackOff::Apart | BackOff::Committed),
-            "{:?}",
-            station.back_off
-        );
-        station.stamp = station.stamp.wrapping_add(1);
-        station.back_off = BackOff::Exchanging;
-        station.plan = Some(plan);
-        let attempts = &mut station.attempts;
-        attempts.transmissions += 1;
-        attempts.began = now;
-        attempts.arrived = false;
-        attempts.data_sent = false;
-        attempts.is_refused = is_refused;
-        if attempts.transmissions == 1 {
-            attempts.first = now;
-        }
-        self.counters.attempts += 1;
-        if self.power_save.is_some() {
-            self.power_save_begins(index);
-        }
-        Some(plan)
     }
 }

@@ -1,0 +1,59 @@
+//! What a station's MAC tells of its packets: each transmission, each arrival, what became of them.
+
+use lasthop_agent::{Fate, FrameTimes};
+use lasthop_packet::Instant;
+
+use super::output::Output;
+use super::station::Station;
+use super::wlan::Wlan;
+use crate::id::StationId;
+
+impl Wlan {
+    pub(super) fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
+        let station = &self.stations[index as usize];
+        let Some(frame) = station.packet() else { return };
+        self.outputs.push(Output::Attempt {
+            from: StationId(index),
+            frame,
+            began: station.attempts.began,
+            transmission: station.attempts.transmissions,
+            lost: !station.attempts.arrived,
+            acknowledged,
+        });
+    }
+
+    /// The data frame of a station's exchange has just ended, and has arrived.
+    pub(super) fn tell_transmission(&mut self, index: u32, now: Instant) {
+        if !self.tells_transmissions {
+            return;
+        }
+        let Station { queue, plan: Some(plan), attempts, .. } = &self.stations[index as usize] else {
+            return;
+        };
+        let Some(head) = queue.front() else { return };
+        let times = FrameTimes {
+            queued: head.arrived,
+            departed: attempts.head,
+            began: Instant::from_nanos(now.as_nanos() - plan.data),
+            over: now.after_nanos(self.times.sifs + plan.ack.unwrap_or(0) + self.times.difs),
+        };
+        let (from, has_options) = (StationId(index), attempts.options > 0);
+        self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });
+    }
+
+    #[inline]
+    pub(super) fn tell_fate(&mut self, index: u32, fate: Fate) {
+        let station = &self.stations[index as usize];
+        let Some(head) = station.queue.front().filter(|_| station.own.is_none()) else { return };
+        let attempts = &station.attempts;
+        self.outputs.push(Output::Fate {
+            from: StationId(index),
+            frame: head.frame,
+            fate,
+            transmissions: attempts.transmissions,
+            queueing: attempts.first.as_nanos() - head.arrived.as_nanos(),
+            access: attempts.first.as_nanos() - attempts.head.as_nanos(),
+            air_time: attempts.air_time,
+        });
+    }
+}
