@@ -83,6 +83,7 @@ mod control;
 mod fates;
 mod flow;
 mod mark;
+mod neighbours;
 mod place;
 mod ranges;
 mod receiver;

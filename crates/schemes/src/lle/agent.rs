@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_GENERATED, ACKS_SUPPRESSED, AT_BOUND, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses, Lookup,
+    Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses,
     Obligation, Owed, Report, Side, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
@@ -16,14 +16,12 @@ use super::confirming::{Promise, loss};
 use super::control::{Control, LocalAck};
 use super::flow::{LleFlow, opening, opens};
 use super::mark::Mark;
+use super::neighbours::Neighbours;
 use super::place::Place;
 use super::receiving::Decision;
 use super::settings::Settings;
 use super::shares::{Account, Shares, on_wire_in_full};
 use crate::scheme::Role;
-
-/// Neighbours of which it is remembered at most whether they have an agent.
-const MOST_NEIGHBOURS: usize = 1024;
 
 /// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to
 /// know each frame's fate.
@@ -33,8 +31,8 @@ pub struct Lle {
     place: Place,
     /// By the direction from the core to the radio side, each with its timer.
     pub(super) flows: FlowTable<LleFlow>,
-    /// On a mobile host: when each neighbour's agent was heard last.
-    heard: Lookup<IpAddr, Instant>,
+    /// Where ACKs are kept back: which neighbours have an agent.
+    neighbours: Neighbours,
     /// Octets of memory that all flows take.
     octets: usize,
     /// Octets of all flows that the link layer has, and the number of those flows.
@@ -53,12 +51,11 @@ impl Lle {
 
     /// The same at any place.
     pub fn at(place: Place, settings: Settings) -> Self {
-        let flows = FlowTable::new(settings.eviction_grace);
         Self {
+            flows: FlowTable::new(settings.eviction_grace),
+            neighbours: Neighbours::new(settings.registration),
             settings,
             place,
-            flows,
-            heard: Lookup::new(),
             octets: 0,
             queued: 0,
             queueing: 0,
@@ -98,19 +95,16 @@ impl Lle {
     /// Notes whether the neighbour of this call has an agent.
     fn note_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
         let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
-        if !has_agent {
-            self.heard.remove(&neighbour);
-        } else if let Some(heard) = self.heard.get_mut(&neighbour) {
-            *heard = cx.now();
-        } else if self.heard.len() < MOST_NEIGHBOURS {
-            self.heard.insert(neighbour, cx.now());
+        if has_agent {
+            self.neighbours.hear(neighbour, cx.now());
+        } else {
+            self.neighbours.forget(neighbour);
         }
     }
 
     /// Whether the neighbour of this call had an agent not long ago.
     fn has_registered(&self, cx: &Context<'_>) -> bool {
-        let heard = cx.neighbour().and_then(|neighbour| self.heard.get(&neighbour));
-        heard.is_some_and(|at| cx.now().since(*at) < self.settings.registration)
+        cx.neighbour().is_some_and(|neighbour| self.neighbours.has_agent(neighbour, cx.now()))
     }
 
     /// Calls `f` on a flow's state, and keeps the accounts and its timer.
