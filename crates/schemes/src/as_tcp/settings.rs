@@ -43,8 +43,8 @@ pub struct Settings {
     /// Whether a sender is asked for a segment that the MAC gave up, by three duplicate ACKs; default
     /// true. Published false: its retransmission timer acts.
     pub loss_questions: bool,
-    /// Whether the split is told in SACK blocks what its MAC has delivered beyond a hole; default true.
-    /// Published false: it hears of it when the mobile host's ACKs have crossed the air.
+    /// Whether the split is told at once, in SACK blocks, what its MAC has delivered beyond a hole;
+    /// default true. Published false: it hears of that when the mobile host's ACKs have crossed the air.
     pub selective_acks: bool,
     /// How long what was acknowledged from the link layer's word waits for the split's own before it
     /// is sent again; default 2 s, longer than a few beacon intervals of a station that dozes.

@@ -173,9 +173,9 @@ impl Confirming {
         if told.confirmed.after(told.acknowledged) { News::InOrder } else { News::None }
     }
 
-    /// What was delivered beyond a hole, for an ACK; where `first` was last.
-    pub(super) fn blocks(&self, first: Option<(Seq, Seq)>) -> SackBlocks {
-        self.above.blocks(first)
+    /// What was delivered beyond a hole, for an ACK; where `latest` came last.
+    pub(super) fn blocks(&self, latest: Option<(Seq, Seq)>) -> SackBlocks {
+        self.above.blocks(latest)
     }
 
     /// The link layer gave a segment up that was promised: what is to be done.

@@ -41,12 +41,12 @@ impl Ranges {
         (left, right)
     }
 
-    /// These as SACK blocks, `first` before the others (RFC 2018, section 4): as many as an option has
-    /// room for.
-    pub(super) fn blocks(&self, first: Option<(Seq, Seq)>) -> SackBlocks {
+    /// These as SACK blocks, the `latest` first (RFC 2018, section 4): as many as an option has room
+    /// for.
+    pub(super) fn blocks(&self, latest: Option<(Seq, Seq)>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let others = self.ranges[..usize::from(self.len)].iter().rev().copied();
-        for (left, right) in first.into_iter().chain(others.filter(|other| Some(*other) != first)) {
+        for (left, right) in latest.into_iter().chain(others.filter(|other| Some(*other) != latest)) {
             blocks.push(left, right);
         }
         blocks

@@ -45,8 +45,8 @@ pub struct Settings {
     /// ACKs (section 3.2.3), or the agent sends it once more where no other follows; default true. If
     /// not, the sender's retransmission timer acts.
     pub loss_questions: bool,
-    /// Whether what the link layer delivers beyond a hole is told to the sender, too, in SACK blocks,
-    /// where both ends permit them; default false: the receiver's own ACKs tell.
+    /// Whether the sender is told at once, in SACK blocks, what the link layer has delivered beyond a
+    /// hole, where both ends permit them; default false: the receiver's own ACKs tell.
     pub selective_acks: bool,
     /// An ACK in data that says no more than was acknowledged already; default "raise", published
     /// "clear".
