@@ -364,7 +364,7 @@ proptest! {
         selective_acks in any::<bool>(),
     ) {
         let sender_buffer = if buffer { 30_000 } else { 0 };
-        let settings = Settings { sender_buffer, selective_acks, ..Settings::default() };
+        let settings = Settings { selective_acks, sender_buffer, ..Settings::default() };
         let octets = [300_000, up];
         let mut world = World::new(settings, config, octets, Trouble { deaths, moves: true, ..trouble });
         world.run(20_000, octets);
