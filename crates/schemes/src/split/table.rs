@@ -95,7 +95,7 @@ impl Splits {
         self.octets
     }
 
-    /// Something else has taken so many octets of the same memory.
+    /// Leaves room for octets that something else has taken of the same memory.
     pub const fn leave_room(&mut self, octets: usize) {
         self.others = octets;
     }
