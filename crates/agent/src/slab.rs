@@ -1,10 +1,11 @@
-//! Entries by flow, each in a slot of its own and in a list in order of last use: what every table
-//! of connections is built on.
+//! Entries by flow, or by another key, each in a slot of its own and in a list in order of last use:
+//! what every table of connections is built on.
 
 mod slot;
 #[cfg(test)]
 mod tests;
 
+use std::hash::Hash;
 use std::hint::black_box;
 use std::iter::successors;
 
@@ -14,7 +15,7 @@ use lasthop_packet::{FlowKey, Instant};
 
 pub use slot::Slot;
 
-/// A value `T` for each of many flows, found by key in constant time, and in one of `LISTS` lists
+/// A value `T` for each of many flows (or of what else has keys), found by key in constant time, and in one of `LISTS` lists
 /// in order of last use, so that the idlest of a list is found without a search.
 ///
 /// With very many flows the next one's entry is never in the processor's cache, so key, value and
@@ -26,8 +27,8 @@ pub use slot::Slot;
 /// A slab has no bound and evicts nothing: that is up to the table that is built on it. It
 /// allocates only where it grows.
 #[derive(Debug)]
-pub struct Slab<T, L = (), const LISTS: usize = 1> {
-    entries: Vec<Entry<T, L>>,
+pub struct Slab<T, L = (), const LISTS: usize = 1, K = FlowKey> {
+    entries: Vec<Entry<T, L, K>>,
     slots: HashTable<Slot>,
     hasher: RandomState,
     /// The free slot that is taken next. Each free slot has the one behind it as its `newer`.
@@ -43,8 +44,8 @@ pub trait IdleList: Copy + Eq {
 }
 
 #[derive(Debug)]
-struct Entry<T, L> {
-    key: FlowKey,
+struct Entry<T, L, K> {
+    key: K,
     /// When it last moved to the end of its list.
     moved: Instant,
     /// The list that it is in.
@@ -63,7 +64,7 @@ struct Ends {
     latest: Option<Slot>,
 }
 
-impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
+impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, K> {
     /// The most entries that a slab can have.
     pub const MOST: usize = u32::MAX as usize;
 
@@ -88,12 +89,12 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
     /// Octets of memory per entry in a full slab that was made with [`Slab::with_capacity`].
     pub const fn octets_per_entry() -> usize {
         // At most 4.6 slots of 5 octets in the hash table.
-        size_of::<Entry<T, L>>() + 24
+        size_of::<Entry<T, L, K>>() + 24
     }
 
     /// Octets of memory that it has taken.
     pub fn octets(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry<T, L>>() + self.slots.allocation_size()
+        self.entries.capacity() * size_of::<Entry<T, L, K>>() + self.slots.allocation_size()
     }
 
     /// Takes memory for `capacity` entries in all.
@@ -128,18 +129,18 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
     // Not inlined, so that a guess with `has` before it stays short: inlined, Snoop took 3% more
     // instructions per packet.
     #[inline(never)]
-    pub fn find(&self, key: FlowKey) -> Option<Slot> {
+    pub fn find(&self, key: K) -> Option<Slot> {
         let hash = self.hasher.hash_one(key);
         self.slots.find(hash, |slot| self.entries[slot.index()].key == key).copied()
     }
 
     /// Whether a slot is this flow's: cheaper than [`Slab::find`] for a caller that has a guess.
-    pub fn has(&self, slot: Slot, key: FlowKey) -> bool {
+    pub fn has(&self, slot: Slot, key: K) -> bool {
         self.entries.get(slot.index()).is_some_and(|entry| entry.key == key && entry.value.is_some())
     }
 
     /// The flow in a slot; `None` where the slot is free.
-    pub fn key(&self, slot: Slot) -> Option<FlowKey> {
+    pub fn key(&self, slot: Slot) -> Option<K> {
         self.entry(slot).map(|entry| entry.key)
     }
 
@@ -155,8 +156,8 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
 
     /// Adds a flow that is used now. It must not be there yet, and there must be fewer entries than
     /// [`Slab::MOST`].
-    pub fn insert(&mut self, key: FlowKey, value: T, list: L, now: Instant) -> Slot {
-        debug_assert!(self.find(key).is_none(), "{key:?} is there already");
+    pub fn insert(&mut self, key: K, value: T, list: L, now: Instant) -> Slot {
+        debug_assert!(self.find(key).is_none(), "it is there already");
         let entry = Entry { key, moved: now, list, older: None, newer: None, value: Some(value) };
         let slot = if let Some(slot) = self.free {
             self.free = self.entries[slot.index()].newer;
@@ -219,14 +220,14 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
 
     /// The slot of every flow that is there now, in the order of the array. It borrows nothing:
     /// flows may be changed meanwhile.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<T, L, LISTS> {
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<T, L, LISTS, K> {
         let taken = self.entries.iter().map(|entry| entry.value.is_some()).collect::<Vec<_>>();
         taken.into_iter().enumerate().filter(|(_, taken)| *taken).map(|(index, _)| Slot::at(index))
     }
 
     /// The flows in at most `slots` slots from index `from` on, in the order of the array, and the
     /// index behind them; `None` at the end.
-    pub fn page(&self, from: usize, slots: usize) -> (impl Iterator<Item = (FlowKey, &T)>, Option<usize>) {
+    pub fn page(&self, from: usize, slots: usize) -> (impl Iterator<Item = (K, &T)>, Option<usize>) {
         let until = from.saturating_add(slots).min(self.entries.len());
         let entries = self.entries.get(from..until).unwrap_or_default();
         let taken = entries.iter().filter_map(|entry| Some((entry.key, entry.value.as_ref()?)));
@@ -237,7 +238,7 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
     /// value. The processor fetches them from memory all at once, because finding one does not
     /// depend on another. Mostly it is the right entry; rarely it is that of a flow whose hash is
     /// similar.
-    pub fn prefetch(&self, keys: &[FlowKey], mut look: impl FnMut(Slot, &T)) {
+    pub fn prefetch(&self, keys: &[K], mut look: impl FnMut(Slot, &T)) {
         const AT_ONCE: usize = 32;
         for keys in keys.chunks(AT_ONCE) {
             // Two passes: the first touches the hash table alone, and takes the first slot that may
@@ -248,13 +249,13 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
             }
             for slot in slots.iter().take(keys.len()).flatten().copied() {
                 let entry = &self.entries[slot.index()];
-                black_box((entry.key.source.1, entry.moved, entry.newer));
+                black_box((entry.key, entry.moved, entry.newer));
                 entry.value.iter().for_each(|value| look(slot, value));
             }
         }
     }
 
-    fn entry(&self, slot: Slot) -> Option<&Entry<T, L>> {
+    fn entry(&self, slot: Slot) -> Option<&Entry<T, L, K>> {
         self.entries.get(slot.index()).filter(|entry| entry.value.is_some())
     }
 
@@ -282,7 +283,7 @@ impl<T, L: IdleList, const LISTS: usize> Slab<T, L, LISTS> {
     }
 }
 
-impl<T, L: IdleList, const LISTS: usize> Default for Slab<T, L, LISTS> {
+impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Default for Slab<T, L, LISTS, K> {
     fn default() -> Self {
         Self::new()
     }

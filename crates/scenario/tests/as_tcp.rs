@@ -120,6 +120,25 @@ fn a_download_to_a_host_that_dozes_never_waits_for_minutes() {
     assert!(run.seconds() < 150.0, "{}", run.seconds());
 }
 
+/// The access point has room for 64 packets. Of one that it drops no MAC tells the fate, and the host's
+/// own ACKs wait behind its PS-Polls.
+#[test]
+fn a_long_download_to_a_host_that_dozes_is_faster_than_plain_tcps_and_little_is_sent_again() {
+    let scenario = uploads(&[
+        "nodes.station.count=1",
+        "flows.up.from=sink",
+        "flows.up.to=station-1",
+        "flows.up.size=5 MB",
+        "tcp={ preset = \"linux\" }",
+        "wlans.cell.power-save={ beacon-interval = \"100 ms\" }",
+    ]);
+    let plain = Run::of(&scenario, "none", "");
+    let [run, without] = ["", "selective-acks = false"].map(|settings| run(&scenario, settings));
+    assert!(run.seconds() < plain.seconds(), "{} {}", run.seconds(), plain.seconds());
+    let copies = [&run, &without].map(|run| run.reported.of(&LOCAL_RETRANSMITS));
+    assert!(copies[0] > 0 && copies[0] * 10 < copies[1], "{copies:?}");
+}
+
 #[test]
 fn data_in_both_directions_arrives() {
     let mut scenario = uploads(&[]);

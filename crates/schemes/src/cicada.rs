@@ -15,10 +15,10 @@
 //! | virtual stack: a virtual TCP in each end's place | the legs of [`crate::split::pair`]; what all connections to a mobile host share is its hop, [`crate::last_hop`] |
 //! | `VCache` for each direction, whose free space is the window | `crate::split::vcache` |
 //! | Joint-Table: both ends' addresses and own sequence numbers | [`crate::split::pair`]: each leg goes on with the other end's numbers, so that nothing is translated |
-//! | TEMP space, USE flags: where what is stored goes out | [`crate::split::table`]: a turn on its hop for a leg with something to send |
-//! | a duplicate ACK is answered from the `VCache`, or routed on where that has nothing of it | the leg's loss recovery; the answer to a keep-alive probe, in [`crate::split::table`] |
+//! | TEMP space, USE flags: where what is stored goes out | `crate::split::turns`: a turn on its hop for a leg with something to send |
+//! | a duplicate ACK is answered from the `VCache`, or routed on where that has nothing of it | the leg's loss recovery; the answer to a keep-alive probe, in `crate::split::packets` |
 //! | selective acknowledgments towards both ends | both legs, if both ends offer them |
-//! | removal when the connection is released | [`crate::split::table`] |
+//! | removal when the connection is released | `crate::split::relay` |
 //! | virtual IP layers for datagrams, and a pointer for each stream; no buffering | an entry of `streams` |
 //! | RTP and RTCP are captured and sampled each `T_RTP` | `streams::source`, `streams::clock` |
 //! | round trips of both legs; packets that are out of date are discarded | `streams::legs`, `streams::transit`, `streams::lateness` |

@@ -57,7 +57,8 @@
 //! - *The cleared ACK bit.* A TCP that follows RFC 9293 (section 3.10.7.4) drops a segment without
 //!   it, and its data: as published, data towards the sender does not get through while ACKs are
 //!   made for it. By default the number is raised instead.
-//! - *Delivered beyond a hole*: no ACK; the receiver's own duplicates pass, SACK blocks and all. A
+//! - *Delivered beyond a hole*: no ACK, unless [`Settings::selective_acks`] has it told in SACK
+//!   blocks; the receiver's own duplicates pass, SACK blocks and all. A
 //!   SACK sender makes nothing of three bare duplicates; it learns of the hole from those. Where
 //!   nothing follows the lost segment and a copy is kept, that is sent once more in place of a
 //!   question.
@@ -83,6 +84,7 @@ mod control;
 mod fates;
 mod flow;
 mod mark;
+mod neighbours;
 mod place;
 mod ranges;
 mod receiver;

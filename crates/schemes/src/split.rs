@@ -6,17 +6,22 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`opening`] | a handshake that passes from end to end, and the legs that take its place |
+//! | `openings` | how many of these there may be, and for how long |
 //! | [`pair`] | the two legs of a connection |
 //! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
 //! | `windows` | which connections share a window over the hop: those of a host, or all |
 //! | `share` | what one connection has of that window |
-//! | [`table`] | all pairs, and their timers |
+//! | [`table`] | all pairs |
+//! | `packets` | what becomes of a packet of a pair's connection |
+//! | `relay` | from one leg to the other |
+//! | `lifetime` | timers, sleep and waking, the end of those that are idle |
 //! | `turns` | who may send over which hop |
 //! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
 //! | `sleep` | what is kept of a pair that nothing happens on |
 //! | [`transparent`] | handshakes that pass, and the pairs that take their place |
 //! | `transfer` | a pair as a value, for another agent |
 //! | `notifying` | what mobile hosts hear of their losses |
+//! | [`settings`] | what can be set |
 //! | [`legs`] | how the endpoint of each leg is set |
 //!
 //! # Numbers are kept
@@ -34,10 +39,15 @@
 
 mod knowledge;
 pub mod legs;
+mod lifetime;
 mod notifying;
 pub mod opening;
+mod openings;
+mod packets;
 pub mod pair;
 mod passed_by;
+mod relay;
+pub mod settings;
 mod share;
 mod sleep;
 pub mod table;

@@ -10,7 +10,7 @@ use crate::last_hop::Aims;
 use crate::lle;
 use crate::settings::{GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 use crate::split::legs;
-use crate::split::table::SplitSettings;
+use crate::split::settings::SplitSettings;
 
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "as-tcp";
@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "as-tcp";
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// Where the other settings have their defaults from; default "today". "published":
-    /// refuse-above = "50 kB", loss-questions = false.
+    /// refuse-above = "50 kB", loss-questions = false, selective-acks = false.
     pub preset: Preset,
     /// Where connections are split: at the "access-point", the default, or at the "router" before it;
     /// what is lost between the two is then sent again by the mobile host's agent.
@@ -43,6 +43,9 @@ pub struct Settings {
     /// Whether a sender is asked for a segment that the MAC gave up, by three duplicate ACKs; default
     /// true. Published false: its retransmission timer acts.
     pub loss_questions: bool,
+    /// Whether the split is told at once, in SACK blocks, what its MAC has delivered beyond a hole;
+    /// default true. Published false: it hears of that when the mobile host's ACKs have crossed the air.
+    pub selective_acks: bool,
     /// How long what was acknowledged from the link layer's word waits for the split's own before it
     /// is sent again; default 2 s, longer than a few beacon intervals of a station that dozes.
     #[serde(with = "Time::<MS, HOUR>")]
@@ -86,7 +89,7 @@ impl Settings {
     pub(super) fn at_split(&self) -> lle::Settings {
         // Every ACK that says something new is a word of the split's own.
         let evidence_segments = if self.acks_on_air { 1 } else { lle::Settings::default().evidence_segments };
-        lle::Settings { evidence_segments, ..self.at_host() }
+        lle::Settings { evidence_segments, selective_acks: self.selective_acks, ..self.at_host() }
     }
 
     /// The same at the mobile host.
@@ -106,7 +109,13 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(20);
 
 impl Presets for Settings {
     fn published() -> Self {
-        Self { preset: Preset::Published, refuse_above: 50_000, loss_questions: false, ..Self::default() }
+        Self {
+            preset: Preset::Published,
+            refuse_above: 50_000,
+            loss_questions: false,
+            selective_acks: false,
+            ..Self::default()
+        }
     }
 
     fn preset(&self) -> Preset {
@@ -123,6 +132,7 @@ impl Default for Settings {
             refuse_above: 0,
             acks_on_air: false,
             loss_questions: true,
+            selective_acks: true,
             evidence_timeout: Duration::from_secs(2),
             idle_timeout: Duration::from_secs(3600),
             eviction_grace: Duration::from_secs(10),

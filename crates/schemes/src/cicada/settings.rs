@@ -10,7 +10,7 @@ use super::quality::Quality;
 use crate::last_hop::Aims;
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 use crate::split::legs;
-use crate::split::table::SplitSettings;
+use crate::split::settings::SplitSettings;
 
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "cicada";

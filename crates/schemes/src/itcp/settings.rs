@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::last_hop::Aims;
 use crate::settings::{GIB, Octets, SECOND, Time, WEEK};
 use crate::split::legs;
-use crate::split::table::SplitSettings;
+use crate::split::settings::SplitSettings;
 
 /// The settings of [`Itcp`](super::Itcp).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,29 +1,27 @@
 //! The ARQ agent: both sides of it, in one place.
 
+mod connections;
+mod core_side;
 mod radio_side;
 
 use std::net::IpAddr;
 
-use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_GENERATED, ACKS_SUPPRESSED, AT_BOUND, LOCAL_RETRANSMITS};
+use lasthop_agent::counter::{ACKS_GENERATED, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses, Lookup,
+    Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses,
     Obligation, Owed, Report, Side, Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Packet};
 
-use super::confirming::{Promise, loss};
-use super::control::{Control, LocalAck};
-use super::flow::{LleFlow, opening, opens};
+use super::control::LocalAck;
+use super::flow::LleFlow;
 use super::mark::Mark;
+use super::neighbours::Neighbours;
 use super::place::Place;
-use super::receiving::Decision;
 use super::settings::Settings;
 use super::shares::{Account, Shares, on_wire_in_full};
 use crate::scheme::Role;
-
-/// Neighbours of which it is remembered at most whether they have an agent.
-const MOST_NEIGHBOURS: usize = 1024;
 
 /// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to
 /// know each frame's fate.
@@ -33,8 +31,8 @@ pub struct Lle {
     place: Place,
     /// By the direction from the core to the radio side, each with its timer.
     pub(super) flows: FlowTable<LleFlow>,
-    /// On a mobile host: when each neighbour's agent was heard last.
-    heard: Lookup<IpAddr, Instant>,
+    /// Where ACKs are kept back: which neighbours have an agent.
+    neighbours: Neighbours,
     /// Octets of memory that all flows take.
     octets: usize,
     /// Octets of all flows that the link layer has, and the number of those flows.
@@ -53,12 +51,11 @@ impl Lle {
 
     /// The same at any place.
     pub fn at(place: Place, settings: Settings) -> Self {
-        let flows = FlowTable::new(settings.eviction_grace);
         Self {
+            flows: FlowTable::new(settings.eviction_grace),
+            neighbours: Neighbours::new(settings.registration),
             settings,
             place,
-            flows,
-            heard: Lookup::new(),
             octets: 0,
             queued: 0,
             queueing: 0,
@@ -98,19 +95,16 @@ impl Lle {
     /// Notes whether the neighbour of this call has an agent.
     fn note_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
         let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
-        if !has_agent {
-            self.heard.remove(&neighbour);
-        } else if let Some(heard) = self.heard.get_mut(&neighbour) {
-            *heard = cx.now();
-        } else if self.heard.len() < MOST_NEIGHBOURS {
-            self.heard.insert(neighbour, cx.now());
+        if has_agent {
+            self.neighbours.hear(neighbour, cx.now());
+        } else {
+            self.neighbours.forget(neighbour);
         }
     }
 
     /// Whether the neighbour of this call had an agent not long ago.
     fn has_registered(&self, cx: &Context<'_>) -> bool {
-        let heard = cx.neighbour().and_then(|neighbour| self.heard.get(&neighbour));
-        heard.is_some_and(|at| cx.now().since(*at) < self.settings.registration)
+        cx.neighbour().is_some_and(|neighbour| self.neighbours.has_agent(neighbour, cx.now()))
     }
 
     /// Calls `f` on a flow's state, and keeps the accounts and its timer.
@@ -150,128 +144,6 @@ impl Lle {
         self.owed.change(before.obligation, after.obligation);
     }
 
-    /// A connection begins: what is known of one with the same addresses and ports is void, unless
-    /// it is the same connection and this a copy of its SYN. `false` if there is no room. A
-    /// connection of which something is owed makes none.
-    pub(super) fn begin(&mut self, key: FlowKey, opening: Option<Seq>, cx: &mut Context<'_>) -> bool {
-        if opening.is_some() && self.flows.peek(key).is_some_and(|flow| flow.opening == opening) {
-            return true;
-        }
-        self.abandon(key, cx);
-        let most = cx.budget().flows;
-        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
-            self.forget(idlest, cx);
-        }
-        let wants_control = self.receives() && self.settings.sender_buffer > 0;
-        let control = wants_control && !self.is_last_hop(key.destination.0, cx);
-        let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
-        let begun = self.flows.insert(key, LleFlow::new(opening, control), most, cx.now()).is_ok();
-        if !begun {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
-        }
-        begun
-    }
-
-    /// Whether a packet's connection is known here, or is taken up with it.
-    fn knows(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> bool {
-        if self.flows.touch(key, cx.now()).is_some() {
-            return true;
-        }
-        let is_under_way = packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN));
-        if !self.settings.join_unscaled || !is_under_way || !self.begin(key, None, cx) {
-            return false;
-        }
-        self.flows.peek_mut(key).map(|flow| *flow = LleFlow::unscaled()).is_some()
-    }
-
-    /// Forgets a flow of its own accord: what it has acknowledged and can deliver no more is
-    /// reported.
-    fn abandon(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        if let Some(lost) = self.flows.peek(key).and_then(LleFlow::at_risk) {
-            cx.report(loss(lost));
-        }
-        self.forget(key, cx);
-    }
-
-    /// Forgets a flow. The ACK that it owes passes: the host has sent it. A reset tells both ends
-    /// that data may be missing, and a world that asks for it counts what is owed itself.
-    fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(mut flow) = self.flows.remove(key) else { return };
-        let before = Account::of(&flow);
-        if let Some(owed) = flow.receiving.take_owed(0) {
-            cx.send(Side::Radio, owed);
-        }
-        self.settle(before, Account::default());
-    }
-
-    fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let now = cx.now();
-        if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST)) {
-            self.forget(key, cx);
-            return Verdict::Forward;
-        }
-        if let Some(opening) = opening(packet) {
-            self.begin(key, Some(opening), cx);
-        }
-        if !self.knows(packet, key, cx) {
-            Mark::NONE.put(packet);
-            return Verdict::Forward;
-        }
-        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
-        let (registered, may_owe) = (self.has_registered(cx), cx.may_owe());
-        let is_promisable = may_owe && self.place.confirms(packet);
-        let decision = self.with(key, cx.budget(), |flow, settings, shares| {
-            flow.on_leaving(packet);
-            let mut mark = Mark::NONE;
-            if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
-                if !flow.is_late_copy(packet) {
-                    flow.on_syn_from_core(packet);
-                }
-                if receives && (flow.receiving.is_offered() || (registered && opens(packet))) {
-                    flow.receiving.expect_offer();
-                    mark = Mark::ACCEPT;
-                }
-            } else if receives {
-                match flow.receiving.on_sent(packet, flow.core_shift(), settings, now) {
-                    Decision::Pass(answer) => mark = answer,
-                    Decision::KeepBack => return Err(()),
-                }
-            }
-            let mut is_full = false;
-            if is_last_hop {
-                mark = mark.with(Mark::OFFER);
-            }
-            if packet.segment_len() == 0 {
-                // There is nothing to acknowledge.
-            } else if is_last_hop {
-                if is_promisable && flow.has_peer && flow.radio_shift().is_some() {
-                    let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
-                    is_full = promise == Promise::NoRoom;
-                    mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };
-                } else {
-                    flow.confirming.on_plain_data(packet);
-                }
-            } else if let Some(control) = flow.control.as_mut().filter(|_| may_owe) {
-                control.on_data(packet, shares.room, now);
-            }
-            mark.put(packet);
-            Ok(is_full)
-        });
-        match decision {
-            Some(Err(())) => {
-                if let Some(tcp) = packet.tcp() {
-                    cx.report(Report::of(&ACKS_SUPPRESSED).at(tcp.ack));
-                }
-                Verdict::Drop(&ACKNOWLEDGED)
-            }
-            Some(Ok(true)) => {
-                cx.report(Report::of(&AT_BOUND).which("kept octets"));
-                Verdict::Forward
-            }
-            _ => Verdict::Forward,
-        }
-    }
-
     /// Sends a copy of ours.
     pub(super) fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
         if let Some(flow) = self.flows.peek(key) {
@@ -289,11 +161,6 @@ impl Lle {
         let window = on_wire_in_full(local.window, flow.radio_shift().unwrap_or(0));
         cx.report(Report::of(&ACKS_GENERATED).at(local.ack));
         cx.send(Side::Core, flow.receiver.ack(key, local.ack, local.echo, window));
-    }
-
-    /// When the idlest flow is to be forgotten.
-    fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
-        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
     }
 }
 

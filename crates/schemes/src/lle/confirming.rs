@@ -6,7 +6,7 @@ mod saved;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{Report, Room, SegmentCache};
-use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{Instant, Packet, SackBlocks, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
 use super::mark::Mark;
@@ -151,17 +151,15 @@ impl Confirming {
         told.sent = told.sent.later(tcp.seq + packet.segment_len());
     }
 
-    /// The link layer delivered a segment that was promised: whether there is something new to
-    /// acknowledge.
-    pub(super) fn on_delivered(&mut self, packet: &Packet, now: Instant) -> bool {
-        let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return false };
+    /// The link layer delivered a segment that was promised: what that says to the sender.
+    pub(super) fn on_delivered(&mut self, packet: &Packet, now: Instant) -> News {
+        let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return News::None };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         if !end.after(told.confirmed) || end.after(told.sent) {
-            return false;
+            return News::None;
         }
         if seq.after(told.confirmed) {
-            self.above.add(seq, end);
-            return false;
+            return News::BeyondHole(self.above.add(seq, end));
         }
         told.confirmed = self.above.absorb(end);
         if told.confirmed != end || self.asked_for.is_some() {
@@ -172,7 +170,12 @@ impl Confirming {
         if self.asked_for.is_some_and(|hole| told.confirmed.after(hole)) {
             self.asked_for = None;
         }
-        told.confirmed.after(told.acknowledged)
+        if told.confirmed.after(told.acknowledged) { News::InOrder } else { News::None }
+    }
+
+    /// What was delivered beyond a hole, for an ACK; where `latest` came last.
+    pub(super) fn blocks(&self, latest: Option<(Seq, Seq)>) -> SackBlocks {
+        self.above.blocks(latest)
     }
 
     /// The link layer gave a segment up that was promised: what is to be done.
@@ -310,6 +313,17 @@ pub(super) enum Promise {
     None,
     /// It would, but there is no room to keep it.
     NoRoom,
+}
+
+/// What a delivery says to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Nothing new.
+    None,
+    /// There is more to acknowledge.
+    InOrder,
+    /// What was delivered last is in this range beyond a hole.
+    BeyondHole((Seq, Seq)),
 }
 
 /// What a frame that was given up leads to.

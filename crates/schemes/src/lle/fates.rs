@@ -6,7 +6,7 @@ use lasthop_agent::{Context, Report, Side};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::agent::Lle;
-use super::confirming::{DUPLICATES, Loss, loss};
+use super::confirming::{DUPLICATES, Loss, News, loss};
 use super::shares::acknowledgment;
 
 impl Lle {
@@ -24,10 +24,15 @@ impl Lle {
             if let Some(control) = &mut flow.control {
                 return Some(Err(control.on_delivered(packet)?));
             }
-            if !is_promised || !flow.confirming.on_delivered(packet, now) {
+            if !is_promised {
                 return None;
             }
-            Some(Ok(acknowledgment(flow, key, settings, shares, now)?))
+            let latest = match flow.confirming.on_delivered(packet, now) {
+                News::InOrder => None,
+                News::BeyondHole(latest) if flow.is_selective(settings) => Some(latest),
+                News::None | News::BeyondHole(_) => return None,
+            };
+            Some(Ok(acknowledgment(flow, key, (settings, shares), latest, now)?))
         });
         match said.flatten() {
             Some(Ok(ack)) => {
@@ -58,7 +63,7 @@ impl Lle {
             match flow.confirming.on_given_up(packet, now) {
                 Loss::Ignored => None,
                 Loss::Repaired(copy) => Some(Err(copy)),
-                Loss::Asked => Some(Ok(acknowledgment(flow, key, settings, shares, now)?)),
+                Loss::Asked => Some(Ok(acknowledgment(flow, key, (settings, shares), None, now)?)),
             }
         });
         match done.flatten() {

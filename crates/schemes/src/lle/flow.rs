@@ -1,6 +1,6 @@
 //! What is kept about a connection.
 
-use lasthop_agent::Obligation;
+use lasthop_agent::{Obligation, Side};
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags, Timestamps};
 
 use super::confirming::Confirming;
@@ -19,6 +19,8 @@ pub(super) struct LleFlow {
     pub(super) opening: Option<Seq>,
     pub(super) core_scale: Scale,
     pub(super) radio_scale: Scale,
+    /// The ends on the core side and on the radio side permit SACK blocks.
+    pub(super) permit_sack: [bool; 2],
     /// The agent behind the hop keeps ACKs back for which it has a promise.
     pub(super) has_peer: bool,
     /// The latest TSval that went to the radio side.
@@ -41,6 +43,7 @@ impl LleFlow {
             opening,
             core_scale: Scale::Unknown,
             radio_scale: Scale::Unknown,
+            permit_sack: [false; 2],
             has_peer: false,
             latest_value: None,
             latest_ack: None,
@@ -64,10 +67,17 @@ impl LleFlow {
 
     pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
         self.core_scale = Scale::of(syn);
+        self.permit_sack[Side::Core as usize] = permits_sack(syn);
     }
 
     pub(super) fn on_syn_from_radio(&mut self, syn: &Packet) {
         self.radio_scale = Scale::of(syn);
+        self.permit_sack[Side::Radio as usize] = permits_sack(syn);
+    }
+
+    /// Whether ACKs that are made say what was delivered beyond a hole.
+    pub(super) fn is_selective(&self, settings: &Settings) -> bool {
+        settings.selective_acks && self.permit_sack == [true; 2]
     }
 
     /// How the windows of the host on the core side are scaled, once both SYNs were seen.
@@ -139,6 +149,11 @@ impl LleFlow {
     pub(super) fn unproven(&self) -> u32 {
         self.confirming.unproven() + self.control.as_ref().map_or(0, |control| control.unproven())
     }
+}
+
+/// Whether a SYN permits SACK blocks (RFC 2018, section 2).
+fn permits_sack(syn: &Packet) -> bool {
+    syn.tcp().is_some_and(|tcp| tcp.options.sack_permitted)
 }
 
 /// Whether a segment opens a connection.

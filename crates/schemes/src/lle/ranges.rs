@@ -1,10 +1,10 @@
 //! What the link layer delivered beyond a hole.
 
-use lasthop_packet::Seq;
+use lasthop_packet::{SackBlocks, Seq};
 use serde::{Deserialize, Serialize};
 
-/// At most eight ranges of sequence numbers, in no order: a hole is short-lived, and what is
-/// forgotten the receiver's own ACKs tell.
+/// At most eight ranges of sequence numbers, the one that was added to last at the end: a hole is
+/// short-lived, and what is forgotten the receiver's own ACKs tell.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
     len: u8,
@@ -20,8 +20,9 @@ impl Ranges {
         Self { len: self.len.min(8), ..self }
     }
 
-    /// Adds `[left, right)`, joined to what it touches; forgotten where there is no room.
-    pub(super) fn add(&mut self, left: Seq, right: Seq) {
+    /// Adds `[left, right)`, joined to what it touches; forgotten where there is no room. Returns the
+    /// range that it is in.
+    pub(super) fn add(&mut self, left: Seq, right: Seq) -> (Seq, Seq) {
         let (mut left, mut right) = (left, right);
         let mut at = 0;
         while at < usize::from(self.len) {
@@ -37,6 +38,18 @@ impl Ranges {
             *slot = (left, right);
             self.len += 1;
         }
+        (left, right)
+    }
+
+    /// These as SACK blocks, the `latest` first (RFC 2018, section 4): as many as an option has room
+    /// for.
+    pub(super) fn blocks(&self, latest: Option<(Seq, Seq)>) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let others = self.ranges[..usize::from(self.len)].iter().rev().copied();
+        for (left, right) in latest.into_iter().chain(others.filter(|other| Some(*other) != latest)) {
+            blocks.push(left, right);
+        }
+        blocks
     }
 
     /// Takes out what begins at or before `from`: the number up to which everything is there now.
@@ -57,8 +70,8 @@ impl Ranges {
     }
 
     fn remove(&mut self, at: usize) {
+        self.ranges[at..usize::from(self.len)].rotate_left(1);
         self.len -= 1;
-        self.ranges[at] = self.ranges[usize::from(self.len)];
     }
 }
 
@@ -82,7 +95,9 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_forgotten() {
         let mut ranges = Ranges::default();
-        (1..20).for_each(|n| ranges.add(Seq(n * 100), Seq(n * 100 + 50)));
+        for n in 1..20 {
+            ranges.add(Seq(n * 100), Seq(n * 100 + 50));
+        }
         assert_eq!(ranges.len, 8);
     }
 }

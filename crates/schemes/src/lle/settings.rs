@@ -45,6 +45,9 @@ pub struct Settings {
     /// ACKs (section 3.2.3), or the agent sends it once more where no other follows; default true. If
     /// not, the sender's retransmission timer acts.
     pub loss_questions: bool,
+    /// Whether the sender is told at once, in SACK blocks, what the link layer has delivered beyond a
+    /// hole, where both ends permit them; default false: the receiver's own ACKs tell.
+    pub selective_acks: bool,
     /// An ACK in data that says no more than was acknowledged already; default "raise", published
     /// "clear".
     pub piggybacked_acks: PiggybackedAcks,
@@ -115,6 +118,7 @@ impl Default for Settings {
             evidence_timeout: Duration::from_millis(400),
             repairs: 10,
             loss_questions: true,
+            selective_acks: false,
             piggybacked_acks: PiggybackedAcks::Raise,
             queue: 0,
             sender_buffer: 0,

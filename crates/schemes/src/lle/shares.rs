@@ -1,7 +1,7 @@
 //! What connections share, and what follows for the ACKs made for one of them.
 
 use lasthop_agent::{Obligation, Room};
-use lasthop_packet::{FlowKey, Instant, Packet};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq};
 
 use super::flow::LleFlow;
 use super::settings::Settings;
@@ -46,18 +46,25 @@ impl Account {
     }
 }
 
-/// An ACK of everything that the link layer delivered, in the receiver's name.
+/// An ACK of everything that the link layer delivered, in the receiver's name. `latest` is where it
+/// delivered something beyond a hole just now.
 pub(super) fn acknowledgment(
     flow: &mut LleFlow,
     key: FlowKey,
-    settings: &Settings,
-    shares: Shares,
+    (settings, shares): (&Settings, Shares),
+    latest: Option<(Seq, Seq)>,
     now: Instant,
 ) -> Option<Packet> {
     let shift = flow.radio_shift()?;
     let (ack, echo) = flow.confirming.acknowledge(now)?;
     let window = flow.confirming.window(&flow.receiver, settings, shares.of_queue());
-    Some(flow.receiver.ack(key, ack, echo, on_wire(window, shift)))
+    let mut packet = flow.receiver.ack(key, ack, echo, on_wire(window, shift));
+    if flow.is_selective(settings)
+        && let Some(tcp) = packet.tcp_mut()
+    {
+        tcp.options.sack = flow.confirming.blocks(latest);
+    }
+    Some(packet)
 }
 
 /// Has a packet of the receiver's say what was acknowledged, and the window from there.

@@ -6,6 +6,7 @@ mod control;
 mod keeping;
 mod losses;
 mod registering;
+mod selective;
 mod suppressing;
 mod transfer;
 mod whatever;

@@ -17,7 +17,7 @@ use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// What is exported of a flow.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,6 +25,7 @@ struct SavedFlow {
     opening: Option<Seq>,
     core_scale: Scale,
     radio_scale: Scale,
+    permit_sack: [bool; 2],
     has_peer: bool,
     latest_value: Option<u32>,
     latest_ack: Option<(Seq, u16)>,
@@ -45,6 +46,7 @@ impl Lle {
             opening: flow.opening,
             core_scale: flow.core_scale,
             radio_scale: flow.radio_scale,
+            permit_sack: flow.permit_sack,
             has_peer: flow.has_peer,
             latest_value: flow.latest_value,
             latest_ack: flow.latest_ack,
@@ -99,6 +101,7 @@ impl SavedFlow {
             opening: self.opening,
             core_scale: self.core_scale.bounded(),
             radio_scale: self.radio_scale.bounded(),
+            permit_sack: self.permit_sack,
             has_peer: self.has_peer,
             latest_value: self.latest_value,
             latest_ack: self.latest_ack,

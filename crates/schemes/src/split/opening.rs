@@ -25,6 +25,7 @@ pub struct Opening {
 /// A SYN.
 #[derive(Debug)]
 struct Seen {
+    /// Without options that are not known here: all of it is of one size.
     tcp: Tcp,
     /// Its code point.
     dscp: u8,
@@ -52,15 +53,15 @@ pub enum Step {
 
 impl Seen {
     fn new(packet: &Packet, tcp: &Tcp, now: Instant) -> Self {
+        let mut known = tcp.clone();
+        let has_unknown = known.options.unknown.take().is_some();
         Self {
-            tcp: tcp.clone(),
+            tcp: known,
             dscp: packet.ip().dscp(),
             at: now,
             is_repeated: false,
             has_data: !packet.payload().is_empty(),
-            is_foreign: tcp.options.unknown.is_some()
-                || packet.tcp_accurate_ecn()
-                || tcp.flags.has(TcpFlags::CWR),
+            is_foreign: has_unknown || packet.tcp_accurate_ecn() || tcp.flags.has(TcpFlags::CWR),
         }
     }
 

@@ -1,16 +1,13 @@
-//! All pairs, and their timers.
+//! All pairs of an agent, and what they have taken, and owe, together.
 
-use std::time::Duration;
-
-use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND, FULL};
-use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Verdict, Whose};
-use lasthop_packet::{FlowKey, Instant, Packet};
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
+use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Whose};
+use lasthop_packet::FlowKey;
 use lasthop_tcp::Config;
 
-use super::notifying::pass;
 use super::pair::Pair;
-use super::sleep::{Entry, SLEEPS_AFTER, SavedPair};
-use super::vcache::Bounds;
+use super::settings::SplitSettings;
+use super::sleep::{Entry, SavedPair};
 use super::windows::Windows;
 use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, LastHop};
@@ -24,31 +21,14 @@ pub struct Splits {
     pub(super) aims: Aims,
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Eln>,
-    octets: usize,
-    backlog: u64,
-    owed: Owed,
+    /// Octets of memory that they have taken for what they hold.
+    pub(super) octets: usize,
+    /// Octets that something else has taken of the same memory.
+    pub(super) others: usize,
+    /// Octets that have come off the hop and wait to be sent on.
+    pub(super) backlog: u64,
+    pub(super) owed: Owed,
 }
-
-/// What can be set about pairs.
-#[derive(Clone, Debug)]
-pub struct SplitSettings {
-    /// The endpoints of the legs, towards the core side and the radio side.
-    pub legs: (Config, Config),
-    /// What the window over a hop aims at.
-    pub aims: Aims,
-    /// Octets of one direction of a connection that may lie between its legs.
-    pub bound: usize,
-    /// A connection that is idle for this time, and of which nothing is owed, is forgotten.
-    pub idle_timeout: Duration,
-    /// What was used within this time does not make room for others.
-    pub grace: Duration,
-    /// Mobile hosts that send are told which of their losses were the hop's, so that they take a
-    /// reduction of their window back: see [`crate::eln`].
-    pub notifies: bool,
-}
-
-/// Questions in vain until an end is taken to be gone.
-const MOST_UNANSWERED: u8 = 3;
 
 impl Splits {
     /// No pairs yet.
@@ -60,6 +40,7 @@ impl Splits {
             aims: settings.aims,
             settings,
             octets: 0,
+            others: 0,
             backlog: 0,
             owed: Owed::default(),
         }
@@ -114,6 +95,11 @@ impl Splits {
         self.octets
     }
 
+    /// Leaves room for octets that something else has taken of the same memory.
+    pub const fn leave_room(&mut self, octets: usize) {
+        self.others = octets;
+    }
+
     /// Octets that have come off the hop and wait to be sent on.
     pub const fn backlog(&self) -> u64 {
         self.backlog
@@ -148,7 +134,7 @@ impl Splits {
         is_there
     }
 
-    fn insert(&mut self, key: FlowKey, pair: Pair, most: usize, cx: &Context<'_>) -> bool {
+    pub(super) fn insert(&mut self, key: FlowKey, pair: Pair, most: usize, cx: &Context<'_>) -> bool {
         let is_shared = pair.share.is_some();
         if self.pairs.insert(key, Entry::Awake(Box::new(pair)), most, cx.now()).is_err() {
             return false;
@@ -168,159 +154,6 @@ impl Splits {
             hop.go_on_from(estimate, cx.now());
         }
         self.work(key, cx);
-    }
-
-    /// Takes in a packet of a pair's connection.
-    pub fn on_packet(
-        &mut self,
-        key: FlowKey,
-        packet: &mut Packet,
-        from: Side,
-        cx: &mut Context<'_>,
-    ) -> Verdict {
-        self.wake(key, cx);
-        let Some(Entry::Awake(pair)) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
-        pair.compare(packet, from, cx.now());
-        if pair.is_passed_by() {
-            return self.overhear(key, packet, from, cx);
-        }
-        // The end that is asked is to answer, and not this agent in its place.
-        if pair.is_keep_alive(packet, from) {
-            pair.probed_from = Some(from);
-            pair.on_passed(packet, from, cx.now());
-            return Verdict::Forward;
-        }
-        if pair.probed_from == Some(from.opposite()) && pair.is_bare_duplicate(packet, from) {
-            pair.probed_from = None;
-            pair.on_passed(packet, from, cx.now());
-            return Verdict::Forward;
-        }
-        if !cx.may_owe() && pair.is_free() {
-            self.forget(key, cx);
-            return Verdict::Forward;
-        }
-        let lacks = |pair: &Pair| cx.budget().room(pair.octets(), self.octets).lacks(packet.payload().len());
-        if lacks(pair).is_some() {
-            // What fills a gap is worth more than what lies behind it, which was never acknowledged.
-            pair.make_room_for(packet, from);
-        }
-        if let Some(bound) = lacks(pair) {
-            cx.report(Report::of(&AT_BOUND).which(bound));
-            if pair.is_free() {
-                self.forget(key, cx);
-                return Verdict::Forward;
-            }
-            pair.on_header(packet, from, cx.now());
-            self.work(key, cx);
-            return Verdict::Drop(&FULL);
-        }
-        pair.on_segment(packet, from, cx.now());
-        if from == Side::Radio {
-            pass(self.notifier.as_mut(), packet, from, cx);
-        }
-        self.work(key, cx);
-        Verdict::Absorb
-    }
-
-    /// A packet of an end's has come that says nothing new but the time.
-    pub fn hear_of(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
-        self.wake(key, cx);
-        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
-            pair.on_passed(packet, from, cx.now());
-        }
-    }
-
-    /// The next packet from the other side that says nothing is the answer to one that came from this
-    /// side, and passed.
-    pub fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
-        self.wake(key, cx);
-        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
-            pair.probed_from = Some(from);
-        }
-    }
-
-    /// When a timer is next due.
-    pub fn next_timer(&self) -> Option<Instant> {
-        let idle = self.pairs.idlest().map(|(last_used, _)| last_used + self.settings.idle_timeout);
-        self.pairs.next_timer().into_iter().chain(idle).min()
-    }
-
-    /// Does what is due.
-    pub fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        while let Some(key) = self.pairs.pop_timer(cx.now()) {
-            self.on_timer(key, cx);
-        }
-        while let Some((last_used, key)) = self.pairs.idlest()
-            && last_used + self.settings.idle_timeout <= cx.now()
-        {
-            if self.obligation(key).is_free() {
-                self.forget(key, cx);
-            } else {
-                self.pairs.touch(key, cx.now());
-                self.ask_ends(key, cx);
-            }
-        }
-    }
-
-    /// The ends of a pair in its own numbers cannot do without it, so it stays for as long as they are
-    /// there. They are asked, and reset if one of them does not answer.
-    fn ask_ends(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        self.wake(key, cx);
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
-        if pair.keeps_numbers() {
-            return;
-        }
-        if pair.unanswered.iter().any(|asked| *asked >= MOST_UNANSWERED) {
-            pair.core.abort();
-            pair.radio.abort();
-        }
-        for side in [Side::Core, Side::Radio] {
-            if let Some(question) = pair.leg_mut(side).keep_alive(cx.now()) {
-                pair.unanswered[side as usize] += 1;
-                cx.send(side, question);
-            }
-        }
-        self.work(key, cx);
-    }
-
-    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
-        if pair.is_quiet() {
-            self.put_to_sleep(key, cx);
-            return;
-        }
-        pair.on_deadline(cx.now());
-        self.work(key, cx);
-    }
-
-    /// A pair that nothing has happened on for a while.
-    fn put_to_sleep(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(saved) = self.save(key, cx) else { return };
-        let most = self.most_with_one_more(cx);
-        if self.pairs.insert(key, Entry::Asleep(Box::new(saved)), most, cx.now()).is_ok() {
-            self.owed.change(Obligation::Free, self.obligation(key));
-        }
-    }
-
-    /// The end of that.
-    fn wake(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        if !matches!(self.pairs.peek(key), Some(Entry::Asleep(_))) {
-            return;
-        }
-        let Some(saved) = self.save(key, cx) else { return };
-        let hop = saved.hop;
-        // It was a pair's own: it makes sense.
-        let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
-        let most = self.most_with_one_more(cx);
-        if self.insert(key, pair, most, cx) {
-            self.go_on(key, hop, cx);
-        }
-    }
-
-    /// The bound on connections for one that has just made room for itself, even if the budget has
-    /// shrunk since.
-    fn most_with_one_more(&self, cx: &Context<'_>) -> usize {
-        cx.budget().flows.max(self.pairs.len() + 1)
     }
 
     /// Forgets all pairs of which nothing is owed.
@@ -363,89 +196,5 @@ impl Splits {
         self.windows.leave(key, pair);
         self.serve(self.windows.sharers(key), cx);
         Some(entry)
-    }
-
-    /// Moves on what has come of a change on either leg.
-    pub(super) fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let aims = self.aims;
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
-        let now = cx.now();
-        let mut on_hop = u64::from(pair.radio.flight().cwnd);
-        let (mut demand, mut from_hop) = (u64::MAX, u64::MAX);
-        let is_held_back = self.windows.all_share();
-        if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
-            let progress = share.settle(&pair.radio, hop);
-            if progress.delivered + progress.lost > 0 {
-                hop.on_progress(progress, key.destination.0, now, &aims);
-            }
-            on_hop = hop.octets();
-            if is_held_back {
-                from_hop = hop.octets().max(pair.least_upload());
-                demand =
-                    hop.demand(key.destination.0, pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
-            }
-        }
-        if pair.is_passed_by() {
-            pair.hand_over();
-            while let Some(packet) = pair.core.poll_transmit(now) {
-                if pair.may_say(&packet) {
-                    cx.send(Side::Core, packet);
-                }
-            }
-            self.transmit(key, cx);
-            self.settle(key, cx);
-            return;
-        }
-        let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
-        let memory = cx.budget().room(pair.octets(), self.octets - pair.charged + pair.octets());
-        let bounds = Bounds {
-            octets,
-            towards_hop: octets.min(demand),
-            from_hop,
-            memory,
-            hop: on_hop,
-            // A pair in its own numbers is never free: a closed window would only stall it.
-            may_grow: cx.may_owe() || !pair.keeps_numbers(),
-        };
-        pair.pass_on(bounds, now);
-        while let Some(packet) = pair.core.poll_transmit(now) {
-            cx.send(Side::Core, packet);
-        }
-        self.transmit(key, cx);
-        self.settle(key, cx);
-    }
-
-    /// Brings the accounts up to date, and forgets what is over.
-    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
-        let octets = pair.octets();
-        self.octets = self.octets - pair.charged + octets;
-        pair.charged = octets;
-        let backlog = pair.waiting_for_wire();
-        self.backlog = self.backlog - pair.backlog + backlog;
-        pair.backlog = backlog;
-        let owed = pair.obligation();
-        self.owed.change(pair.owed, owed);
-        pair.owed = owed;
-        if pair.is_over() || (pair.is_passed_by() && pair.has_served()) {
-            self.forget(key, cx);
-            return;
-        }
-        let is_quiet = pair.is_quiet();
-        follow_timer(&mut self.pairs, key);
-        if is_quiet {
-            self.pairs.set_timer(key, cx.now() + SLEEPS_AFTER);
-        }
-    }
-}
-
-/// Has the timer of a pair run to when it is next due. One that runs and is due too early is left
-/// alone.
-pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, key: FlowKey) {
-    let Some(pair) = pairs.peek(key).and_then(Entry::awake) else { return };
-    match pair.deadline() {
-        None => pairs.clear_timer(key),
-        Some(due) if pairs.timer(key).is_none_or(|running| running > due.at) => pairs.set_timer(key, due.at),
-        Some(_) => {}
     }
 }

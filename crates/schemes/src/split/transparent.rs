@@ -1,17 +1,16 @@
 //! Connections that are split in the ends' own numbers: handshakes that pass, and the pairs that
 //! take their place. It is the agent of a split; schemes add to it what is theirs.
 
-use std::time::Duration;
-
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
-    Whose,
+    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Report, Side, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
 
 use super::opening::{Opening, Step};
-use super::table::{SplitSettings, Splits};
+use super::openings::Openings;
+use super::settings::SplitSettings;
+use super::table::Splits;
 
 /// Whether connections that come in by one side and go out by the other are split.
 type Policy = fn(Side, Side) -> bool;
@@ -20,7 +19,7 @@ type Policy = fn(Side, Side) -> bool;
 pub struct Transparent {
     /// The scheme that its states are of.
     scheme: &'static str,
-    openings: FlowTable<Box<Opening>>,
+    openings: Openings,
     /// The pairs.
     pub splits: Splits,
     policy: Policy,
@@ -29,9 +28,7 @@ pub struct Transparent {
 impl Transparent {
     /// No connections yet.
     pub fn new(scheme: &'static str, settings: SplitSettings, policy: Policy) -> Self {
-        // A flood makes room by the oldest at once: a handshake that is answered is short.
-        let openings = FlowTable::new(Duration::ZERO);
-        Self { scheme, openings, splits: Splits::new(settings), policy }
+        Self { scheme, openings: Openings::new(), splits: Splits::new(settings), policy }
     }
 
     /// Whether a connection is split, or may be once its handshake is complete.
@@ -84,17 +81,14 @@ impl Transparent {
         let first_crossing = self.openings.peek(key.reversed());
         let first_crossing =
             first_crossing.filter(|first| first.initial_number() == opening.initial_number());
-        let input = first_crossing.map_or(from, |first| first.opener());
+        let input = first_crossing.map_or(from, Opening::opener);
         if !(self.policy)(input, from.opposite()) {
             self.openings.remove(key.reversed());
             return;
         }
-        let most = cx.budget().flows;
-        if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
-            self.openings.remove(idlest);
-        }
-        if self.openings.insert(key, Box::new(opening), most, cx.now()).is_err() {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+        let taken = self.splits.octets();
+        if let Err(bound) = self.openings.insert(key, opening, cx.budget(), taken, cx.now()) {
+            cx.report(Report::of(&AT_BOUND).which(bound));
         }
     }
 
@@ -115,6 +109,7 @@ impl Agent for Transparent {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let key = packet.flow_key().map(|key| from.connection(key));
         let Some(key) = key.filter(|key| key.protocol == Protocol::Tcp) else { return Verdict::Forward };
+        self.splits.leave_room(self.openings.octets());
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);
         }
@@ -125,15 +120,19 @@ impl Agent for Transparent {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" })
+        let leg = self.splits.next_timer().map(|at| Deadline { at, reason: "a leg's timer" });
+        let opening = self.openings.next_timer().map(|at| Deadline { at, reason: "an old handshake" });
+        Deadline::earliest(leg, opening)
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        self.openings.on_deadline(cx.now());
+        self.splits.leave_room(self.openings.octets());
         self.splits.on_deadline(cx);
     }
 
     fn octets(&self) -> usize {
-        self.splits.octets()
+        self.splits.octets() + self.openings.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
@@ -155,7 +154,7 @@ impl Agent for Transparent {
 
     /// Handshakes under way may have been completed, and data sent behind them.
     fn on_return(&mut self, cx: &mut Context<'_>) {
-        self.openings = FlowTable::new(Duration::ZERO);
+        self.openings = Openings::new();
         self.splits.doubt_all(cx.now());
     }
 

@@ -7,10 +7,11 @@ use lasthop_agent::counter::LOCAL_RETRANSMITS;
 use lasthop_agent::{Context, Report, Side};
 use lasthop_packet::FlowKey;
 
+use super::lifetime::follow_timer;
 use super::notifying::pass;
 use super::pair::Pair;
 use super::sleep::Entry;
-use super::table::{Splits, follow_timer};
+use super::table::Splits;
 use super::windows::Sharers;
 use crate::eln::Eln;
 use crate::last_hop::{Aims, LastHop};

@@ -154,6 +154,11 @@ impl Bench {
         assert!(self.deliver(At::Host), "there is a frame");
     }
 
+    /// The access point's next frame crosses, if there is one.
+    pub fn air_one_down(&mut self) {
+        self.deliver(At::Split);
+    }
+
     /// The next frame of one end arrives, and the sender's MAC hears that it has.
     fn deliver(&mut self, sender: At) -> bool {
         let queue = if sender == At::Host { &mut self.up } else { &mut self.down };
@@ -168,6 +173,11 @@ impl Bench {
     pub fn give_up(&mut self) {
         let packet = self.up.pop_front().expect("there is a frame");
         self.fate(At::Host, &packet, Fate::GivenUp);
+    }
+
+    /// The access point's queue has no room for its next frame: its MAC never sees it.
+    pub fn overflow(&mut self) {
+        self.down.pop_front().expect("there is a frame");
     }
 
     /// The access point's MAC acknowledges the phone's next frame, and its agent never sees it.

@@ -3,9 +3,12 @@
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
 use lasthop_agent::{Budget, Obligation};
+use lasthop_packet::TcpFlags;
 
 use super::super::{Settings, SplitAt};
 use super::bench::{Bench, phone, server};
+use crate::edits::But as _;
+use crate::settings::Presets as _;
 
 /// The octets of the phone's stream that have come to the server so far.
 fn arrived(lines: &[String], mut next: u32) -> u32 {
@@ -32,6 +35,27 @@ fn what_was_acknowledged_and_has_not_come_to_the_split_is_sent_again() {
     assert_eq!(arrived(&bench.sent_on(), 5001), 6001);
     bench.wait(200);
     assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
+}
+
+/// No MAC tells the fate of a packet that was dropped before it. The phone's own ACKs may be long in
+/// coming: a station in power save sends its PS-Polls first.
+#[test]
+fn what_a_full_queue_dropped_is_sent_again_when_the_mac_has_delivered_what_follows() {
+    for (settings, is_repaired) in [(Settings::default(), true), (Settings::published(), false)] {
+        let mut bench = Bench::new(settings);
+        bench.open(|packet| packet.but(|tcp| tcp.options.sack_permitted = tcp.flags.has(TcpFlags::SYN)));
+        for seq in [1001, 2001, 3001, 4001, 5001] {
+            bench.server(&server(seq, 1000, 5001));
+        }
+        bench.overflow();
+        for _ in 0..10 {
+            bench.wait(1);
+            bench.air_one_down();
+        }
+        let heard = bench.heard();
+        assert_eq!(heard.iter().any(|line| line == "A 1001+1000 ack 5001"), is_repaired, "{heard:?}");
+        assert_eq!(heard.len(), 5, "one copy; as published it is one of the last segment: {heard:?}");
+    }
 }
 
 /// The split's ACK may only be late: in a full cell it waits for seconds. If each late ACK had the next

@@ -69,6 +69,18 @@ fn registration_is_over_with_time_and_with_an_answer_without_an_offer() {
 }
 
 #[test]
+fn an_access_point_that_comes_after_thousands_of_others_is_believed() {
+    let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
+    let mut bench = Bench::at_phone(Settings::default());
+    for number in 0..3000 {
+        bench.neighbour = Some(IpAddr::V4(Ipv4Addr::from_bits(number)));
+        bench.radio(&marked(data(FIRST, 100), Mark::OFFER));
+        bench.wait(10);
+        assert_eq!(bench.core(&opening).mark(), Mark::ACCEPT, "neighbour {number}");
+    }
+}
+
+#[test]
 fn a_connection_whose_handshake_was_not_seen_is_left_alone() {
     let mut bench = Bench::new(Settings::default(), Role::Edge);
     for packet in [data(FIRST, 100), data(FIRST + 100, 100)] {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use lasthop_packet::{Probability, Rng};
-use lasthop_tcp::{AckPolicy, Config, Connection, Recovery, State};
+use lasthop_tcp::{AckPolicy, Config, Connection, RackConfig, Recovery, State};
 use proptest::prelude::*;
 
 use super::*;
@@ -310,14 +310,20 @@ impl World {
 fn config() -> impl Strategy<Value = Config> {
     let ack_policy =
         prop_oneof![Just(AckPolicy::EverySegment), Just(AckPolicy::Delayed(Duration::from_millis(40))),];
-    (any::<(bool, bool, bool)>(), 4000u32..300_000, ack_policy).prop_map(
-        |((timestamps, sack, newreno), window, ack_policy)| Config {
+    let recovery = proptest::sample::select(vec![
+        Recovery::Reno,
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Rack(RackConfig::ALL),
+    ]);
+    (any::<(bool, bool)>(), recovery, 4000u32..300_000, ack_policy).prop_map(
+        |((timestamps, sack), recovery, window, ack_policy)| Config {
             mss: 1000,
             timestamps,
             sack,
             window,
             ack_policy,
-            recovery: if newreno { Recovery::NewReno } else { Recovery::Reno },
+            recovery,
             max_timeouts: 1000,
             ..Config::default()
         },
@@ -340,8 +346,10 @@ proptest! {
     #[test]
     fn everything_arrives_though_agents_die(
         config in config(), trouble in trouble(0.0), deaths in deaths(), published in any::<bool>(), up in 0u64..60_000,
+        selective_acks in any::<bool>(),
     ) {
         let settings = if published { Settings::published() } else { Settings::default() };
+        let settings = Settings { selective_acks, ..settings };
         // As published, data upwards loses its ACK bit, and with that everything.
         let octets = [300_000, if published { 0 } else { up }];
         let mut world = World::new(settings, config, octets, Trouble { deaths, ..trouble });
@@ -353,8 +361,10 @@ proptest! {
     #[test]
     fn everything_arrives_though_state_moves_to_other_agents(
         config in config(), trouble in trouble(0.03), deaths in deaths(), up in 0u64..60_000, buffer in any::<bool>(),
+        selective_acks in any::<bool>(),
     ) {
-        let settings = Settings { sender_buffer: if buffer { 30_000 } else { 0 }, ..Settings::default() };
+        let sender_buffer = if buffer { 30_000 } else { 0 };
+        let settings = Settings { selective_acks, sender_buffer, ..Settings::default() };
         let octets = [300_000, up];
         let mut world = World::new(settings, config, octets, Trouble { deaths, moves: true, ..trouble });
         world.run(20_000, octets);
@@ -364,10 +374,11 @@ proptest! {
 
     #[test]
     fn everything_arrives_though_tcp_does_not_get_what_the_link_layer_delivers(
-        config in config(), trouble in trouble(0.03), up in 0u64..60_000,
+        config in config(), trouble in trouble(0.03), up in 0u64..60_000, selective_acks in any::<bool>(),
     ) {
         let octets = [300_000, up];
-        let mut world = World::new(Settings::default(), config, octets, trouble);
+        let settings = Settings { selective_acks, ..Settings::default() };
+        let mut world = World::new(settings, config, octets, trouble);
         world.run(20_000, octets);
         prop_assert_eq!(world.read, octets);
         prop_assert_eq!(world.lost, 0);

@@ -1,10 +1,11 @@
 //! Floods of SYNs.
 
-use lasthop_agent::Side;
+use lasthop_agent::{Agent, Side};
 use lasthop_packet::{Packet, Seq};
 
 use super::bench::{Bench, answer, fixed, mobile, syn};
 use crate::edits::But as _;
+use crate::split::openings::OCTETS;
 
 /// From as many ports and initial numbers.
 fn syns(count: u32) -> impl Iterator<Item = Packet> {
@@ -30,6 +31,74 @@ fn a_hundred_thousand_syns_take_bounded_memory_and_other_connections_go_on() {
     assert_eq!(step.to(Side::Radio), ["A 1001+500 ack 5001"]);
     bench.radio(&mobile(5001, 0, 1501));
     assert!(bench.obligation().is_free());
+}
+
+fn said(bench: &Bench) -> usize {
+    bench.seat.agent.as_ref().map_or(0, Agent::octets)
+}
+
+#[test]
+fn handshakes_take_no_more_than_is_said_and_a_quarter_of_the_memory() {
+    for octets_in_all in [1 << 20, 64 << 20] {
+        let mut bench = Bench::new();
+        bench.seat.budget.octets_in_all = octets_in_all;
+        let allocated = allocation_counter::measure(|| {
+            for syn in syns(20_000) {
+                bench.core(&syn.unknown_option());
+                assert!(said(&bench) <= octets_in_all / 4);
+            }
+        });
+        let (allocated, said) = (allocated.bytes_current.max(0) as usize, said(&bench));
+        // Beside the table's own memory.
+        assert!(allocated <= 2 * said, "{allocated} octets allocated, {said} said");
+    }
+}
+
+#[test]
+fn connections_that_have_taken_all_memory_leave_no_room_for_handshakes_and_the_same_the_other_way() {
+    let mut bench = Bench::split();
+    bench.seat.budget.octets_in_all = 40_000;
+    for number in 0..20 {
+        bench.core(&fixed(1001 + 1448 * number, 1448, 5001));
+    }
+    for syn in syns(1000) {
+        bench.core(&syn);
+        assert!(said(&bench) <= 40_000, "{} octets", said(&bench));
+    }
+    assert!(said(&bench) > 30_000, "the flood has found the rest");
+    for number in 20..100 {
+        bench.core(&fixed(1001 + 1448 * number, 1448, 5001));
+        assert!(said(&bench) <= 40_000, "{} octets", said(&bench));
+    }
+}
+
+#[test]
+fn a_handshake_that_is_not_answered_is_forgotten_and_one_that_goes_on_trying_is_not() {
+    let mut bench = Bench::new();
+    bench.core(&syn());
+    // Linux sends the last SYN after 63 s, and gives up after 127 s (`tcp_syn_retries`).
+    for seconds in [1, 2, 4, 8, 16, 32] {
+        bench.wait(seconds * 1000);
+        bench.core(&syn());
+    }
+    bench.wait(64_000);
+    bench.radio(&answer());
+    bench.wait(127_000);
+    assert!(said(&bench) > 0);
+    bench.wait(1_000);
+    assert_eq!((said(&bench), bench.seat.deadline()), (0, None));
+    // Its connection passes.
+    assert!(bench.core(&fixed(1001, 0, 5001)).is_forwarded());
+}
+
+#[test]
+fn a_handshake_whose_last_syn_is_answered_late_is_split() {
+    let mut bench = Bench::new();
+    bench.core(&syn());
+    bench.wait(64_000);
+    bench.radio(&answer());
+    assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
+    assert!(said(&bench) < OCTETS, "a handshake that is complete takes no memory");
 }
 
 #[test]

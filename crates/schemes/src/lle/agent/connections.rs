@@ -1,0 +1,72 @@
+//! Which connections are known: how they begin, and how they are forgotten.
+
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{Context, Report, Side};
+use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
+
+use super::Lle;
+use crate::lle::confirming::loss;
+use crate::lle::control::Control;
+use crate::lle::flow::LleFlow;
+use crate::lle::shares::Account;
+
+impl Lle {
+    /// A connection begins: what is known of one with the same addresses and ports is void, unless
+    /// it is the same connection and this a copy of its SYN. `false` if there is no room. A
+    /// connection of which something is owed makes none.
+    pub(in crate::lle) fn begin(&mut self, key: FlowKey, opening: Option<Seq>, cx: &mut Context<'_>) -> bool {
+        if opening.is_some() && self.flows.peek(key).is_some_and(|flow| flow.opening == opening) {
+            return true;
+        }
+        self.abandon(key, cx);
+        let most = cx.budget().flows;
+        if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
+            self.forget(idlest, cx);
+        }
+        let wants_control = self.receives() && self.settings.sender_buffer > 0;
+        let control = wants_control && !self.is_last_hop(key.destination.0, cx);
+        let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
+        let begun = self.flows.insert(key, LleFlow::new(opening, control), most, cx.now()).is_ok();
+        if !begun {
+            cx.report(Report::of(&AT_BOUND).which("connections"));
+        }
+        begun
+    }
+
+    /// Whether a packet's connection is known here, or is taken up with it.
+    pub(super) fn knows(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> bool {
+        if self.flows.touch(key, cx.now()).is_some() {
+            return true;
+        }
+        let is_under_way = packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN));
+        if !self.settings.join_unscaled || !is_under_way || !self.begin(key, None, cx) {
+            return false;
+        }
+        self.flows.peek_mut(key).map(|flow| *flow = LleFlow::unscaled()).is_some()
+    }
+
+    /// Forgets a flow of its own accord: what it has acknowledged and can deliver no more is
+    /// reported.
+    pub(super) fn abandon(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if let Some(lost) = self.flows.peek(key).and_then(LleFlow::at_risk) {
+            cx.report(loss(lost));
+        }
+        self.forget(key, cx);
+    }
+
+    /// Forgets a flow. The ACK that it owes passes: the host has sent it. A reset tells both ends
+    /// that data may be missing, and a world that asks for it counts what is owed itself.
+    pub(super) fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(mut flow) = self.flows.remove(key) else { return };
+        let before = Account::of(&flow);
+        if let Some(owed) = flow.receiving.take_owed(0) {
+            cx.send(Side::Radio, owed);
+        }
+        self.settle(before, Account::default());
+    }
+
+    /// When the idlest flow is to be forgotten.
+    pub(super) fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
+        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
+    }
+}

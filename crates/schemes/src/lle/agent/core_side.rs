@@ -1,0 +1,81 @@
+//! Packets from the core side: data that may be promised, and ACKs that may be kept back.
+
+use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_SUPPRESSED, AT_BOUND};
+use lasthop_agent::{Context, Report, Verdict};
+use lasthop_packet::{FlowKey, Packet, TcpFlags};
+
+use super::Lle;
+use crate::lle::confirming::Promise;
+use crate::lle::flow::{opening, opens};
+use crate::lle::mark::Mark;
+use crate::lle::receiving::Decision;
+
+impl Lle {
+    pub(super) fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now();
+        if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::RST)) {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        if let Some(opening) = opening(packet) {
+            self.begin(key, Some(opening), cx);
+        }
+        if !self.knows(packet, key, cx) {
+            Mark::NONE.put(packet);
+            return Verdict::Forward;
+        }
+        let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
+        let (registered, may_owe) = (self.has_registered(cx), cx.may_owe());
+        let is_promisable = may_owe && self.place.confirms(packet);
+        let decision = self.with(key, cx.budget(), |flow, settings, shares| {
+            flow.on_leaving(packet);
+            let mut mark = Mark::NONE;
+            if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
+                if !flow.is_late_copy(packet) {
+                    flow.on_syn_from_core(packet);
+                }
+                if receives && (flow.receiving.is_offered() || (registered && opens(packet))) {
+                    flow.receiving.expect_offer();
+                    mark = Mark::ACCEPT;
+                }
+            } else if receives {
+                match flow.receiving.on_sent(packet, flow.core_shift(), settings, now) {
+                    Decision::Pass(answer) => mark = answer,
+                    Decision::KeepBack => return Err(()),
+                }
+            }
+            let mut is_full = false;
+            if is_last_hop {
+                mark = mark.with(Mark::OFFER);
+            }
+            if packet.segment_len() == 0 {
+                // There is nothing to acknowledge.
+            } else if is_last_hop {
+                if is_promisable && flow.has_peer && flow.radio_shift().is_some() {
+                    let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
+                    is_full = promise == Promise::NoRoom;
+                    mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };
+                } else {
+                    flow.confirming.on_plain_data(packet);
+                }
+            } else if let Some(control) = flow.control.as_mut().filter(|_| may_owe) {
+                control.on_data(packet, shares.room, now);
+            }
+            mark.put(packet);
+            Ok(is_full)
+        });
+        match decision {
+            Some(Err(())) => {
+                if let Some(tcp) = packet.tcp() {
+                    cx.report(Report::of(&ACKS_SUPPRESSED).at(tcp.ack));
+                }
+                Verdict::Drop(&ACKNOWLEDGED)
+            }
+            Some(Ok(true)) => {
+                cx.report(Report::of(&AT_BOUND).which("kept octets"));
+                Verdict::Forward
+            }
+            _ => Verdict::Forward,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the link layer delivered beyond a hole, as SACK blocks.
+
+use super::*;
+
+/// Settings that have blocks.
+fn selective() -> Settings {
+    Settings { selective_acks: true, ..Settings::default() }
+}
+
+/// An access point through a handshake in which these ends permit SACK blocks.
+fn at_access_point(settings: Settings, permit: [bool; 2]) -> Bench {
+    let [server, phone] = permit;
+    let mut bench = Bench::new(settings, Role::Edge);
+    bench.core(&syn().but(|tcp| tcp.options.sack_permitted = server));
+    bench.radio(&accepting(syn_ack().but(|tcp| tcp.options.sack_permitted = phone)));
+    bench.core(&data(FIRST, 0));
+    bench
+}
+
+/// Segments by number: each of them leaves, those in `delivered` arrive, in this order. What the
+/// ACKs say, each by the segments that it names.
+fn acks_of(bench: &mut Bench, segments: u32, delivered: &[u32]) -> Vec<(u32, Vec<(u32, u32)>)> {
+    let number = |seq: Seq| (seq - Seq(FIRST)) / 100;
+    let sent: Vec<Packet> = (0..segments).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
+    let made = delivered.iter().flat_map(|n| bench.delivered(&sent[*n as usize]).core).collect::<Vec<_>>();
+    let said = |tcp: &Tcp| {
+        let blocks = tcp.options.sack.as_slice().iter();
+        (number(tcp.ack), blocks.map(|(left, right)| (number(*left), number(*right))).collect())
+    };
+    made.iter().filter_map(|packet| packet.tcp().map(said)).collect()
+}
+
+#[test]
+fn a_delivery_beyond_a_hole_is_told_and_one_that_fills_it_acknowledges_all() {
+    let mut bench = at_access_point(selective(), [true; 2]);
+    let acks = acks_of(&mut bench, 4, &[0, 2, 3, 1]);
+    assert_eq!(acks, [(1, vec![]), (1, vec![(2, 3)]), (1, vec![(2, 4)]), (4, vec![])]);
+}
+
+#[test]
+fn the_block_of_the_latest_delivery_comes_first() {
+    let mut bench = at_access_point(selective(), [true; 2]);
+    let acks = acks_of(&mut bench, 12, &[2, 4, 6, 8, 10, 5]);
+    let blocks: Vec<_> = acks.into_iter().map(|(_, blocks)| blocks).collect();
+    assert_eq!(blocks[2], [(6, 7), (4, 5), (2, 3)]);
+    assert_eq!(blocks[4], [(10, 11), (8, 9), (6, 7), (4, 5)], "as many as an option has room for");
+    assert_eq!(blocks[5], [(4, 7), (10, 11), (8, 9), (2, 3)]);
+}
+
+#[test]
+fn many_holes_are_told_each_though_few_are_remembered() {
+    let mut bench = at_access_point(selective(), [true; 2]);
+    let delivered: Vec<u32> = (1..40).step_by(2).collect();
+    let acks = acks_of(&mut bench, 40, &delivered);
+    let told: Vec<u32> = acks.iter().map(|(_, blocks)| blocks[0].0).collect();
+    assert_eq!(told, delivered);
+}
+
+#[test]
+fn there_are_no_blocks_unless_both_ends_permit_them_and_the_settings_want_them() {
+    let cases =
+        [(selective(), [true, false]), (selective(), [false, true]), (Settings::default(), [true; 2])];
+    for (settings, permit) in cases {
+        let mut bench = at_access_point(settings, permit);
+        assert_eq!(acks_of(&mut bench, 3, &[0, 2]), [(1, vec![])], "{permit:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_goes_on_from_anothers_state_has_blocks_too() {
+    let mut bench = at_access_point(selective(), [true; 2]);
+    acks_of(&mut bench, 4, &[0, 2]);
+    let state = bench.export();
+    assert_eq!(bench.import(Lle::new(selective(), Role::Edge), &state), Ok(()));
+    let sent = bench.sent(&data(FIRST + 300, 100));
+    let made = bench.delivered(&sent);
+    let blocks = made.only_ack().options.sack;
+    assert_eq!(blocks.as_slice(), [(Seq(FIRST + 200), Seq(FIRST + 400))]);
+}

@@ -1,0 +1,107 @@
+//! What time does to pairs: their timers, sleep and waking, and the end of those that are idle.
+
+use lasthop_agent::{Context, FlowTable, Obligation, Side};
+use lasthop_packet::{FlowKey, Instant};
+
+use super::sleep::Entry;
+use super::table::Splits;
+
+/// Questions in vain until an end is taken to be gone.
+const MOST_UNANSWERED: u8 = 3;
+
+impl Splits {
+    /// When a timer is next due.
+    pub fn next_timer(&self) -> Option<Instant> {
+        let idle = self.pairs.idlest().map(|(last_used, _)| last_used + self.settings.idle_timeout);
+        self.pairs.next_timer().into_iter().chain(idle).min()
+    }
+
+    /// Does what is due.
+    pub fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.pairs.pop_timer(cx.now()) {
+            self.on_timer(key, cx);
+        }
+        while let Some((last_used, key)) = self.pairs.idlest()
+            && last_used + self.settings.idle_timeout <= cx.now()
+        {
+            if self.obligation(key).is_free() {
+                self.forget(key, cx);
+            } else {
+                self.pairs.touch(key, cx.now());
+                self.ask_ends(key, cx);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        if pair.is_quiet() {
+            self.put_to_sleep(key, cx);
+            return;
+        }
+        pair.on_deadline(cx.now());
+        self.work(key, cx);
+    }
+
+    /// The ends of a pair in its own numbers cannot do without it, so it stays for as long as they are
+    /// there. They are asked, and reset if one of them does not answer.
+    fn ask_ends(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        if pair.keeps_numbers() {
+            return;
+        }
+        if pair.unanswered.iter().any(|asked| *asked >= MOST_UNANSWERED) {
+            pair.core.abort();
+            pair.radio.abort();
+        }
+        for side in [Side::Core, Side::Radio] {
+            if let Some(question) = pair.leg_mut(side).keep_alive(cx.now()) {
+                pair.unanswered[side as usize] += 1;
+                cx.send(side, question);
+            }
+        }
+        self.work(key, cx);
+    }
+
+    /// A pair that nothing has happened on for a while.
+    fn put_to_sleep(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(saved) = self.save(key, cx) else { return };
+        let most = self.most_with_one_more(cx);
+        if self.pairs.insert(key, Entry::Asleep(Box::new(saved)), most, cx.now()).is_ok() {
+            self.owed.change(Obligation::Free, self.obligation(key));
+        }
+    }
+
+    /// The end of that.
+    pub(super) fn wake(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if !matches!(self.pairs.peek(key), Some(Entry::Asleep(_))) {
+            return;
+        }
+        let Some(saved) = self.save(key, cx) else { return };
+        let hop = saved.hop;
+        // It was a pair's own: it makes sense.
+        let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
+        let most = self.most_with_one_more(cx);
+        if self.insert(key, pair, most, cx) {
+            self.go_on(key, hop, cx);
+        }
+    }
+
+    /// The bound on connections for one that has just made room for itself, even if the budget has
+    /// shrunk since.
+    fn most_with_one_more(&self, cx: &Context<'_>) -> usize {
+        cx.budget().flows.max(self.pairs.len() + 1)
+    }
+}
+
+/// Has the timer of a pair run to when it is next due. One that runs and is due too early is left
+/// alone.
+pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, key: FlowKey) {
+    let Some(pair) = pairs.peek(key).and_then(Entry::awake) else { return };
+    match pair.deadline() {
+        None => pairs.clear_timer(key),
+        Some(due) if pairs.timer(key).is_none_or(|running| running > due.at) => pairs.set_timer(key, due.at),
+        Some(_) => {}
+    }
+}

@@ -1,0 +1,83 @@
+//! What becomes of a packet of a connection that is split.
+
+use lasthop_agent::counter::{AT_BOUND, FULL};
+use lasthop_agent::{Context, Report, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet};
+
+use super::notifying::pass;
+use super::pair::Pair;
+use super::sleep::Entry;
+use super::table::Splits;
+
+impl Splits {
+    /// Takes in a packet of a pair's connection.
+    pub fn on_packet(
+        &mut self,
+        key: FlowKey,
+        packet: &mut Packet,
+        from: Side,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        self.wake(key, cx);
+        let Some(Entry::Awake(pair)) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
+        pair.compare(packet, from, cx.now());
+        if pair.is_passed_by() {
+            return self.overhear(key, packet, from, cx);
+        }
+        // The end that is asked is to answer, and not this agent in its place.
+        if pair.is_keep_alive(packet, from) {
+            pair.probed_from = Some(from);
+            pair.on_passed(packet, from, cx.now());
+            return Verdict::Forward;
+        }
+        if pair.probed_from == Some(from.opposite()) && pair.is_bare_duplicate(packet, from) {
+            pair.probed_from = None;
+            pair.on_passed(packet, from, cx.now());
+            return Verdict::Forward;
+        }
+        if !cx.may_owe() && pair.is_free() {
+            self.forget(key, cx);
+            return Verdict::Forward;
+        }
+        let lacks = |pair: &Pair| {
+            cx.budget().room(pair.octets(), self.octets + self.others).lacks(packet.payload().len())
+        };
+        if lacks(pair).is_some() {
+            // What fills a gap is worth more than what lies behind it, which was never acknowledged.
+            pair.make_room_for(packet, from);
+        }
+        if let Some(bound) = lacks(pair) {
+            cx.report(Report::of(&AT_BOUND).which(bound));
+            if pair.is_free() {
+                self.forget(key, cx);
+                return Verdict::Forward;
+            }
+            pair.on_header(packet, from, cx.now());
+            self.work(key, cx);
+            return Verdict::Drop(&FULL);
+        }
+        pair.on_segment(packet, from, cx.now());
+        if from == Side::Radio {
+            pass(self.notifier.as_mut(), packet, from, cx);
+        }
+        self.work(key, cx);
+        Verdict::Absorb
+    }
+
+    /// A packet of an end's has come that says nothing new but the time.
+    pub fn hear_of(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
+            pair.on_passed(packet, from, cx.now());
+        }
+    }
+
+    /// The next packet from the other side that says nothing is the answer to one that came from this
+    /// side, and passed.
+    pub fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        self.wake(key, cx);
+        if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
+            pair.probed_from = Some(from);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What has arrived on one leg goes on to the other, and both send what they may.
+
+use lasthop_agent::{Context, Side};
+use lasthop_packet::FlowKey;
+
+use super::lifetime::follow_timer;
+use super::sleep::{Entry, SLEEPS_AFTER};
+use super::table::Splits;
+use super::vcache::Bounds;
+
+impl Splits {
+    /// Moves on what has come of a change on either leg.
+    pub(super) fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let aims = self.aims;
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        let now = cx.now();
+        let mut on_hop = u64::from(pair.radio.flight().cwnd);
+        let (mut demand, mut from_hop) = (u64::MAX, u64::MAX);
+        let is_held_back = self.windows.all_share();
+        if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
+            let progress = share.settle(&pair.radio, hop);
+            if progress.delivered + progress.lost > 0 {
+                hop.on_progress(progress, key.destination.0, now, &aims);
+            }
+            on_hop = hop.octets();
+            if is_held_back {
+                from_hop = hop.octets().max(pair.least_upload());
+                demand =
+                    hop.demand(key.destination.0, pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
+            }
+        }
+        if pair.is_passed_by() {
+            pair.hand_over();
+            while let Some(packet) = pair.core.poll_transmit(now) {
+                if pair.may_say(&packet) {
+                    cx.send(Side::Core, packet);
+                }
+            }
+            self.transmit(key, cx);
+            self.settle(key, cx);
+            return;
+        }
+        let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
+        let memory =
+            cx.budget().room(pair.octets(), self.others + self.octets - pair.charged + pair.octets());
+        let bounds = Bounds {
+            octets,
+            towards_hop: octets.min(demand),
+            from_hop,
+            memory,
+            hop: on_hop,
+            // A pair in its own numbers is never free: a closed window would only stall it.
+            may_grow: cx.may_owe() || !pair.keeps_numbers(),
+        };
+        pair.pass_on(bounds, now);
+        while let Some(packet) = pair.core.poll_transmit(now) {
+            cx.send(Side::Core, packet);
+        }
+        self.transmit(key, cx);
+        self.settle(key, cx);
+    }
+
+    /// Brings the accounts up to date, and forgets what is over.
+    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        let octets = pair.octets();
+        self.octets = self.octets - pair.charged + octets;
+        pair.charged = octets;
+        let backlog = pair.waiting_for_wire();
+        self.backlog = self.backlog - pair.backlog + backlog;
+        pair.backlog = backlog;
+        let owed = pair.obligation();
+        self.owed.change(pair.owed, owed);
+        pair.owed = owed;
+        if pair.is_over() || (pair.is_passed_by() && pair.has_served()) {
+            self.forget(key, cx);
+            return;
+        }
+        let is_quiet = pair.is_quiet();
+        follow_timer(&mut self.pairs, key);
+        if is_quiet {
+            self.pairs.set_timer(key, cx.now() + SLEEPS_AFTER);
+        }
+    }
+}
