@@ -114,11 +114,11 @@ impl<'t> Document<'t> {
         table.into_iter().flatten().map(|(key, _)| key.get_ref().as_ref())
     }
 
-    /// What is wrong with setting the key at this path from outside, if it is in a table with a name
-    /// that the file does not have.
+    /// What is wrong with setting the key at this path from outside, if it is in a node, link, cell or
+    /// flow that the file does not have. A session may be added.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
         match *path {
-            [kind @ ("nodes" | "links" | "wlans" | "flows" | "sessions"), name, ..]
+            [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
                 if self.get(&[kind, name]).is_none() =>
             {
                 let known: Vec<&str> = self.keys(&[kind]).collect();

@@ -83,7 +83,7 @@ to = "ap"
         ("try.sysctl.x=5", "try.sysctl.x", "expected a text"),
         // The table is there.
         ("wlans.cell.standard=802.11x", "wlans.cell.standard", "expected one of"),
-        ("sessions.web.kind=web", "sessions.web.kind", "no \"web\" among its sessions; there are: none"),
+        ("links.web.rate=5", "links.web.rate", "no \"web\" among its links; there are: none"),
         ("flows.down.to=ap", "flows.down.to", "no \"down\" among its flows; there are: up"),
         ("wlans.cell.standard.x=1", "wlans.cell.standard.x", "\"standard\" is no table"),
     ] {
