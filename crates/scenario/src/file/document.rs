@@ -15,7 +15,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::ScenarioError;
 use super::text::{key_in_text, line_at};
-use replaced::Replaced;
 use search::path_at;
 
 /// A TOML file, parsed, with the place of every key and value.
@@ -28,6 +27,17 @@ pub struct Document<'t> {
     replaced: Vec<Replaced>,
     /// Groups of nodes that were written out, with their numbers of members.
     groups: BTreeMap<String, usize>,
+}
+
+/// What stands in the place of a value of the file.
+#[derive(Clone, Debug)]
+struct Replaced {
+    path: Vec<String>,
+    /// Where it comes from.
+    file: String,
+    line: usize,
+    /// Its places: behind the end of the text, and apart from those of any other.
+    places: Range<usize>,
 }
 
 impl<'t> Document<'t> {

@@ -94,7 +94,7 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"c3tcp\"",
             "gateway.toml:4: rule[1].scheme: ",
-            "they have no encoding on a real wire",
+            "which have no encoding on a real wire",
         ),
         ("[[rule]]\nscheme = \"snoop\"\nstack = []", "gateway.toml:1: rule[0]: ", "or a stack"),
         (

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-use super::replaced::Replaced;
-use super::{Document, child};
+use super::{Document, Replaced, child};
 use crate::file::error::ScenarioError;
 
 /// Members of a group at most.

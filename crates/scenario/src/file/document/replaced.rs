@@ -5,19 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::Document;
+use super::{Document, Replaced};
 use crate::file::error::ScenarioError;
-
-/// What stands in the place of a value of the file.
-#[derive(Clone, Debug)]
-pub(super) struct Replaced {
-    pub(super) path: Vec<String>,
-    /// Where it comes from.
-    pub(super) file: String,
-    pub(super) line: usize,
-    /// Its places: behind the end of the text, and apart from those of any other.
-    pub(super) places: Range<usize>,
-}
 
 impl<'t> Document<'t> {
     /// Puts what `source` has at `place`, if it has anything there, in place of what this document
