@@ -65,7 +65,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::print_json(&rows);
     }
-    output::print(&format!("{}\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
+    output::print(&format!("{}\n\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
 }
 
 fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cells::{or_dash, plus_minus};
 use super::folded::{Table, terminal_width};
 use crate::claim::AT_LEAST;
-use crate::reproduce::Row;
+use crate::reproduce::{Reference, Row};
 use crate::stats::Estimate;
 
 /// A column of numbers: its name, and what it shows of a row. Where it shows nothing of any, it is
@@ -83,8 +83,8 @@ fn measured(row: &Row) -> Option<String> {
 
 /// The range that ours must lie in, or what its confidence interval must lie above.
 fn tolerance(row: &Row) -> Option<String> {
-    let least = row.parameters.get(AT_LEAST).map(|least| format!("above {least}"));
-    row.tolerance.shown().or(least)
+    let least = row.parameters.get(AT_LEAST).and_then(Value::as_f64);
+    row.tolerance.shown().or_else(|| Some(format!("above {}", Reference::Number(least?).shown()?)))
 }
 
 fn filled(text: &str, width: Option<u16>) -> String {
@@ -99,7 +99,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::reproduce::Reference;
 
     fn row(item: &str, scheme: &str, parameters: &Value, tolerance: Reference) -> Row {
         Row {
@@ -158,7 +157,7 @@ mod tests {
     fn a_claim_shows_what_its_interval_must_lie_above() {
         let claim = row("a", "b", &json!({ "at_least_percent": 5.0, "than": "none" }), Reference::None);
         let text = within(&[claim], None);
-        assert!(text.contains("┆ above 5.0 ┆") && !text.contains("at_least_percent"), "{text}");
+        assert!(text.contains(" above 5 ┆") && !text.contains("at_least_percent"), "{text}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::settings::Presets as _;
 /// An agent where connections are split, and one at each mobile host.
 pub static SCHEME: Scheme = Scheme {
     name: NAME,
-    title: "A split whose hop has no TCP ACKs: they are made from MAC ACKs",
+    title: "A split without TCP ACKs on the hop: MAC ACKs become TCP ACKs",
     source: "Jung, Choi, Seok, Kwon, Choi, \"Augmented Split-TCP over Wireless LANs\"; by default with today's TCP on both legs",
     advice: "Needs an agent at the access point and one at the mobile host; with only one of them TCP runs unchanged. Helps uploads where \
              ACKs compete with data for air time, where the access point's queue drops ACKs, and where power save delays them. With many \

@@ -42,8 +42,8 @@ pub struct Settings {
     /// Whether three duplicate ACKs ask the sender for a segment that the MAC gave up; default true.
     /// Published false: the sender's retransmission timer acts.
     pub loss_questions: bool,
-    /// How long data that was acknowledged because of a MAC ACK is kept for the split's own ACK; then
-    /// it is sent again. Default 2 s, longer than a few beacon intervals of a dozing station.
+    /// How long data that was acknowledged because of a MAC ACK waits for the split's own ACK before it
+    /// is sent again; default 2 s, longer than a few beacon intervals of a dozing station.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
     /// A connection that has had no packets for this long and is owed nothing passes untouched from
