@@ -74,6 +74,9 @@ fn what_cannot_be_is_told_with_the_right_exit_code() {
     let output = emulate(&[&link("../first-look.toml"), "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no node \"far\""), "{}", text(&output.stderr));
+    let output = emulate(&[&lossy, "--set", "schemes=[\"none\", \"snoop\"]", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("runs the link without \"snoop\""), "{}", text(&output.stderr));
     let output = emulate(&["set", "air.loss=1%", "--socket", "/nonesuch"]);
     assert_eq!(output.status.code(), Some(1));
 }

@@ -191,7 +191,7 @@ fn of_change(
     }
 }
 
-/// That I-TCP has about what TCP has, a tenth more or less.
+/// That I-TCP has about what TCP has. The text has no number: a tenth more or less is ours.
 fn similar(runs: &Runs, item: &str, of: fn(&RunSummary) -> f64) -> Row {
     let measured = Estimate::percent_above(&runs.samples(I_TCP, of), &runs.samples(TCP, of));
     let tolerance = Reference::Range(-10.0, 10.0);
@@ -202,7 +202,7 @@ fn similar(runs: &Runs, item: &str, of: fn(&RunSummary) -> f64) -> Row {
         scheme: I_TCP.to_owned(),
         metric: "more goodput than TCP".to_owned(),
         unit: "percent",
-        published: Reference::Number(0.0),
+        published: Reference::None,
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),
         runs: runs.samples(I_TCP, of).len(),
@@ -211,7 +211,7 @@ fn similar(runs: &Runs, item: &str, of: fn(&RunSummary) -> f64) -> Row {
     }
 }
 
-/// That a scheme is almost fair.
+/// That a scheme is almost fair. The text has no number: the bound is ours.
 fn fair(runs: &Runs, scheme: &str) -> Row {
     let measured = Estimate::of(&runs.samples(scheme, fairness));
     let tolerance = Reference::Range(0.95, 1.0);

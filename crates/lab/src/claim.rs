@@ -15,6 +15,9 @@ use crate::stats::Estimate;
 
 pub use setting::Setting;
 
+/// The parameter of a row that says by how many per cent its claim must hold at least.
+pub(crate) const AT_LEAST: &str = "at_least_percent";
+
 /// How much is run for a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -203,7 +206,7 @@ impl Runs {
         let mut parameters = self.parameters.clone();
         parameters.insert("than".to_owned(), json!(claim.schemes.1));
         if let By::AtLeast(least) = claim.by {
-            parameters.insert("at_least_percent".to_owned(), json!(least));
+            parameters.insert(AT_LEAST.to_owned(), json!(least));
         }
         Row {
             paper: self.paper,
@@ -224,7 +227,7 @@ impl Runs {
 
 /// What a row's claim asks for at least, in per cent.
 pub fn least(row: &Row) -> f64 {
-    row.parameters.get("at_least_percent").and_then(Value::as_f64).unwrap_or(0.0)
+    row.parameters.get(AT_LEAST).and_then(Value::as_f64).unwrap_or(0.0)
 }
 
 /// What most claims are about.

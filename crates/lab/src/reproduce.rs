@@ -1,7 +1,5 @@
 //! A paper's numbers beside ours, with a verdict a row.
 
-use std::fmt;
-
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -39,7 +37,7 @@ pub struct Row {
 pub enum Reference {
     /// A number.
     Number(f64),
-    /// From, to.
+    /// From, to; JSON has null for an end that is infinite.
     Range(f64, f64),
     /// The row is a claim whose verdict is computed otherwise.
     None,
@@ -54,6 +52,22 @@ impl Reference {
             Self::None => true,
         }
     }
+
+    /// As a table shows it; `None` where there is nothing to show.
+    pub fn shown(self) -> Option<String> {
+        match self {
+            Self::Number(number) => Some(decimals(number)),
+            Self::Range(from, f64::INFINITY) => Some(format!("at least {}", decimals(from))),
+            Self::Range(from, to) => Some(format!("{} to {}", decimals(from), decimals(to))),
+            Self::None => None,
+        }
+    }
+}
+
+/// A number with as many decimals as it needs, at most two.
+fn decimals(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 impl Serialize for Reference {
@@ -62,16 +76,6 @@ impl Serialize for Reference {
             Self::Number(number) => serializer.serialize_f64(*number),
             Self::Range(from, to) => [from, to].serialize(serializer),
             Self::None => serializer.serialize_none(),
-        }
-    }
-}
-
-impl fmt::Display for Reference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Range(from, to) => write!(f, "{from:.2} to {to:.2}"),
-            Self::None => f.write_str("-"),
         }
     }
 }

@@ -2,14 +2,15 @@
 
 mod cells;
 mod folded;
+mod reproduction;
 mod sessions;
 
 use crate::compare::{Comparison, ComparisonRow, DatagramEstimates};
-use crate::reproduce::Row;
 use crate::run::{Aggregate, FlowSummary, RunSummary};
 pub use cells::millis_squared;
 use cells::{count, or_dash, plus_minus, scaled};
 pub use folded::Table;
+pub use reproduction::reproduction;
 
 /// More flows than this have no columns of their own.
 const MOST_FLOW_COLUMNS: usize = 4;
@@ -233,44 +234,6 @@ fn udp_flows(flows: &[&FlowSummary]) -> String {
             millis(datagrams.delay_mean_s),
             millis(datagrams.delay_p95_s),
             millis(datagrams.jitter_s),
-        ]);
-    }
-    table.to_string()
-}
-
-/// The table of a reproduction.
-pub fn reproduction(rows: &[Row]) -> String {
-    let mut table = Table::of_numbers(&[
-        "item",
-        "parameters",
-        "scheme",
-        "metric",
-        "published",
-        "measured",
-        "± 95%",
-        "tolerance",
-        "agrees",
-    ])
-    .with_labels(3);
-    for row in rows {
-        let parameters: Vec<String> = row
-            .parameters
-            .iter()
-            .map(|(name, value)| match value {
-                serde_json::Value::String(text) => format!("{name} {text}"),
-                other => format!("{name} {other}"),
-            })
-            .collect();
-        table.add_row([
-            row.item.clone(),
-            parameters.join(", "),
-            row.scheme.clone(),
-            format!("{} [{}]", row.metric, row.unit),
-            row.published.to_string(),
-            row.measured.map_or_else(|| "-".to_owned(), |measured| format!("{measured:.2}")),
-            row.ci95.map_or_else(|| "-".to_owned(), |ci95| format!("{ci95:.2}")),
-            row.tolerance.to_string(),
-            if row.agrees { "yes".to_owned() } else { "NO".to_owned() },
         ]);
     }
     table.to_string()

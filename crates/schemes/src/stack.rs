@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lasthop_agent::{Agent, Stack};
+use lasthop_agent::{Agent, LinkSenses, Stack};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::catalogue::find;
@@ -79,6 +79,12 @@ impl SchemeStack {
         self.0.iter().all(Layer::is_nothing)
     }
 
+    /// Those of its settings that ask for more of the link layer than it offers: without them its
+    /// schemes could work in this seat. None where a scheme itself asks for more.
+    pub fn settings_beyond(&self, seat: Seat, offered: LinkSenses) -> Vec<String> {
+        self.0.iter().flat_map(|layer| layer.settings_beyond(seat, offered)).collect()
+    }
+
     /// Whether TCP senders or receivers have a part of it.
     pub fn changes_endpoints(&self) -> bool {
         self.0.iter().any(|layer| layer.changes_senders() || layer.changes_receivers())
@@ -120,6 +126,29 @@ impl Layer {
     /// Whether it is there to have nothing placed.
     pub fn is_nothing(&self) -> bool {
         std::ptr::eq(self.scheme, &raw const crate::none::SCHEME)
+    }
+
+    /// Those of its settings that ask for more of the link layer than it offers: one, if the scheme
+    /// could work in this seat without it, or all. None where the scheme itself asks for more. Each as
+    /// a file has it: `reordering = 3`.
+    pub fn settings_beyond(&self, seat: Seat, offered: LinkSenses) -> Vec<String> {
+        let works = |settings| {
+            let agent = self.scheme.configure(settings).ok().and_then(|placement| placement.agent(seat));
+            agent.is_none_or(|agent| offered.contains(agent.needs()))
+        };
+        if works(self.settings.clone()) || !works(toml::Table::new()) {
+            return Vec::new();
+        }
+        let works_without = |key: &str| {
+            let mut others = self.settings.clone();
+            others.remove(key);
+            works(others)
+        };
+        let written = |(key, value): (&String, &toml::Value)| format!("{key} = {value}");
+        match self.settings.iter().find(|(key, _)| works_without(key)) {
+            Some(setting) => vec![written(setting)],
+            None => self.settings.iter().map(written).collect(),
+        }
     }
 
     /// Why it cannot stand below these layers: an endpoint has one extension.
@@ -201,6 +230,24 @@ mod tests {
         assert_eq!((wrong.layer, wrong.setting.as_deref()), (1, Some("reordering")));
         let unknown = SchemeStack::new([("nonesuch", toml::Table::new())]).expect_err("there is none");
         assert!(matches!(unknown.error, SchemeError::Unknown { .. }));
+    }
+
+    #[test]
+    fn of_a_scheme_that_could_work_without_some_settings_these_are_told() {
+        let at_edge = Seat { role: Role::Edge, address: Ipv4Addr::LOCALHOST.into() };
+        let beyond = |text, offered| {
+            let stack = SchemeStack::new([("snoop", toml::Table::new()), ("as-tcp", settings(text))]);
+            let stack = stack.expect("the settings are right");
+            stack.settings_beyond(at_edge, offered).join(", ")
+        };
+        let (fates, refusing) = ("buffer = '1 MiB'", "buffer = '1 MiB'\nrefuse-above = '50 kB'");
+        assert_eq!(beyond(refusing, LinkSenses::FRAME_FATE), "refuse-above = \"50 kB\"");
+        assert_eq!(beyond("preset = 'published'", LinkSenses::FRAME_FATE), "preset = \"published\"");
+        let both = "preset = 'published'\nrefuse-above = '20 kB'";
+        assert_eq!(beyond(both, LinkSenses::FRAME_FATE), "preset = \"published\", refuse-above = \"20 kB\"");
+        // The scheme itself, or nothing, asks for more.
+        assert_eq!(beyond(refusing, LinkSenses::empty()), "");
+        assert_eq!(beyond(fates, LinkSenses::FRAME_FATE), "");
     }
 
     #[test]

@@ -7,11 +7,10 @@ pub fn for_writers(message: &str) -> String {
     let rest = of_value.iter().find_map(|start| message.strip_prefix(start));
     match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
         Some((found, expected)) => format!("{}; expected {}", plain_found(found), plain_expected(expected)),
-        None => message.replacen("unknown field ", "unknown key ", 1).replacen(
-            "unknown variant ",
-            "unknown value ",
-            1,
-        ),
+        None => message
+            .replacen("unknown field ", "unknown key ", 1)
+            .replacen("unknown variant ", "unknown value ", 1)
+            .replacen("wanted string or table", "expected a text in quotes or a table", 1),
     }
 }
 
@@ -37,6 +36,7 @@ fn plain_expected(expected: &str) -> &str {
         "a string" => "a text in quotes",
         "a sequence" => "a list",
         "a map" => "a table",
+        "an array of length 2" => "a list of 2",
         structure if structure.starts_with("struct ") => "a table",
         choice if choice.starts_with("enum ") => "a text in quotes",
         other => other,
@@ -61,6 +61,8 @@ mod tests {
                 "invalid type: string \"a, expected b\", expected a sequence",
                 "\"a, expected b\"; expected a list",
             ),
+            ("invalid type: integer `3`, expected an array of length 2", "3; expected a list of 2"),
+            ("wanted string or table", "expected a text in quotes or a table"),
             ("unknown field `x`, expected `y`", "unknown key `x`, expected `y`"),
             ("11 is out of range; expected 1 to 10", "11 is out of range; expected 1 to 10"),
         ] {

@@ -4,7 +4,7 @@ mod set;
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -75,6 +75,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let ends = ["far", "near"].map(|name| end(settings.scenario(), name));
     let [far, near] = ends;
     let (far, near) = (far?, near?);
+    refuse_schemes(link, settings.scenario())?;
     let scheme = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
     let mut built = settings.scenario().build(&scheme, arguments.seed).map_err(Failure::usage)?;
     let (far, near) = (built.nodes[far], built.nodes[near]);
@@ -91,6 +92,20 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (summary, code) = run(arguments, built, settings, (far, near)).map_err(Failure::Run)?;
     tell(arguments, &summary, file)?;
     Ok(ExitCode::from(code))
+}
+
+/// No agent runs here: a file that asks for some would have them for nothing.
+fn refuse_schemes(link: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    let runs_agents = |choice: &&SchemeChoice| choice.stack().is_none_or(|stack| !stack.is_nothing());
+    match scenario.schemes.iter().find(runs_agents) {
+        None => Ok(()),
+        Some(choice) => Err(Failure::usage(anyhow!(
+            "{}: schemes: `lasthop emulate` runs the link without {:?} or any other scheme; leave the key out, or use \
+             `lasthop try`, which runs each of them between real hosts",
+            link.display(),
+            choice.label
+        ))),
+    }
 }
 
 /// The index of an external node.

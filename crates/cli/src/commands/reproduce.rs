@@ -12,7 +12,7 @@ use crate::progress::Bar;
 /// What `reproduce` can be told.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if our mean lies within its tolerance or, where its parameters have at_least_percent, if the whole confidence interval lies on the claimed side: few seeds leave intervals too wide. packet-control makes 20 runs a seed. Where rows disagree, docs/src/validation.md says why."
+    after_help = "A row agrees if our mean lies within its tolerance or, where the tolerance is \"above\" a number (at_least_percent in JSON), if the whole confidence interval lies above it: few seeds leave intervals too wide. \"published\" is what the paper says; a claim without a number has none, and a tolerance of ours. packet-control makes 20 runs a seed. Where rows disagree, docs/src/validation.md says why."
 )]
 pub struct Arguments {
     /// The paper
@@ -65,7 +65,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::print_json(&rows);
     }
-    output::print(&format!("{}\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
+    output::print(&format!("{}\n\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
 }
 
 fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {

@@ -111,8 +111,13 @@ fn whole(cell: &str) -> Vec<&str> {
 impl fmt::Display for Table {
     /// As wide as the terminal, if standard output is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.within(comfy_table::Table::new().width()))
+        f.write_str(&self.within(terminal_width()))
     }
+}
+
+/// The width of the terminal; `None` where standard output is none.
+pub(super) fn terminal_width() -> Option<u16> {
+    comfy_table::Table::new().width()
 }
 
 #[cfg(test)]

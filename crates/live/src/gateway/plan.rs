@@ -85,8 +85,44 @@ impl Plan {
 pub struct RuleError {
     /// Which of its layers, from 0.
     pub layer: usize,
+    /// The scheme there.
+    pub scheme: &'static str,
     /// What is wrong.
-    pub problem: String,
+    pub problem: RuleProblem,
+}
+
+/// What is wrong with a scheme in a gateway.
+#[derive(Clone, Debug)]
+pub enum RuleProblem {
+    /// With its settings it has no agent there.
+    NothingHere,
+    /// It needs to see more of the link layer than that shows.
+    Blind {
+        /// What is missing.
+        missing: LinkSenses,
+        /// The settings without which nothing would be; none where the scheme itself needs it.
+        settings: Vec<String>,
+    },
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.scheme;
+        match &self.problem {
+            RuleProblem::NothingHere => write!(
+                f,
+                "scheme {name:?} with these settings places nothing at the edge; expected one that does: see `lasthop schemes {name}`"
+            ),
+            RuleProblem::Blind { missing, settings } => {
+                write!(f, "scheme {name:?} ")?;
+                if !settings.is_empty() {
+                    write!(f, "with {} ", settings.join(" and "))?;
+                }
+                // One is enough to refuse it.
+                write!(f, "needs {}", missing.names().first().unwrap_or(&"nothing"))
+            }
+        }
+    }
 }
 
 impl RulePlan {
@@ -99,21 +135,18 @@ impl RulePlan {
         let seat = Seat { role: Role::Edge, address: surroundings.address };
         let mut places_any = false;
         for (layer, of_stack) in stack.layers().iter().enumerate() {
-            let name = of_stack.scheme().name;
-            let wrong = |problem| Err(RuleError { layer, problem });
+            let wrong = |problem| Err(RuleError { layer, scheme: of_stack.scheme().name, problem });
             match of_stack.placement().agent(seat) {
                 Some(agent) => {
-                    if let Some(missing) = agent.needs().missing_from(surroundings.senses) {
-                        return wrong(format!("scheme {name:?} cannot work here: {missing}"));
+                    let missing = agent.needs() - surroundings.senses;
+                    if !missing.is_empty() {
+                        let settings = of_stack.settings_beyond(seat, surroundings.senses);
+                        return wrong(RuleProblem::Blind { missing, settings });
                     }
                     places_any = true;
                 }
                 None if of_stack.is_nothing() => {}
-                None => {
-                    return wrong(format!(
-                        "scheme {name:?} with these settings places nothing at the edge; expected one that does: see `lasthop schemes {name}`"
-                    ));
-                }
+                None => return wrong(RuleProblem::NothingHere),
             }
         }
         let (schemes, spec, stack) = (stack.names(), stack.to_string(), stack.clone());

@@ -16,7 +16,7 @@ use super::site::{End, Site, device_name, ends};
 use crate::emulator::Emulator;
 use crate::gateway::config::Config;
 use crate::gateway::link::LinkTeller;
-use crate::gateway::plan::{AgentMaker, RulePlan, Surroundings};
+use crate::gateway::plan::{AgentMaker, RuleError, RulePlan, RuleProblem, Surroundings};
 use crate::gateway::selector::Selector;
 use crate::gateway::{Gateway, Start};
 
@@ -35,7 +35,7 @@ pub(super) fn start(
 ) -> Result<(Gateway, LinkSenses), TrialError> {
     let surroundings = Surroundings { senses: senses(scenario, edge), address: site.address(edge) };
     let rule = RulePlan::new(stack, Selector::default(), surroundings);
-    let mut rule = rule.map_err(|error| TrialError::Gateway(error.problem))?;
+    let mut rule = rule.map_err(|error| TrialError::Gateway(error.to_string()))?;
     if agent.is_some() {
         rule.agent = agent;
     }
@@ -58,14 +58,29 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
     let surroundings = Surroundings { senses: senses(scenario, edge), address: Ipv4Addr::LOCALHOST.into() };
     for scheme in &scenario.schemes {
         let Some(stack) = scheme.stack() else { continue };
-        if let Err(error) = RulePlan::new(stack, Selector::default(), surroundings) {
-            return Err(TrialError::Gateway(format!(
-                "{:?}: {}; leave it out, or choose others with --schemes",
-                scheme.label, error.problem
-            )));
-        }
+        RulePlan::new(stack, Selector::default(), surroundings)
+            .map_err(|error| TrialError::Gateway(format!("{:?}: {}", scheme.label, refusal(&error))))?;
     }
     Ok(())
+}
+
+/// Why a scheme cannot run here, and what to leave out.
+fn refusal(error: &RuleError) -> String {
+    let (why, settings) = match &error.problem {
+        RuleProblem::NothingHere => ("", 0),
+        RuleProblem::Blind { missing, settings } if (*missing - LinkTeller::SENSES).is_empty() => {
+            (", which its link layer does not tell (it takes one that confirms delivery)", settings.len())
+        }
+        RuleProblem::Blind { settings, .. } => {
+            (", which only simulated nodes have (`lasthop compare`)", settings.len())
+        }
+    };
+    let what = match settings {
+        0 => "the scheme",
+        1 => "this setting",
+        _ => "these settings",
+    };
+    format!("{error}{why}; leave {what} out, or choose other schemes with --schemes")
 }
 
 /// What the edge's link layers have to offer: what all of its wireless ones have, and can be told.

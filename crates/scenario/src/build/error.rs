@@ -9,10 +9,15 @@ use crate::model::{FlowModel, Scenario, SessionModel};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
     /// An agent cannot work where it would have to sit.
-    #[error("scheme {scheme:?} cannot work at node {node:?} on link {link:?}: {problem}")]
+    #[error(
+        "scheme {scheme:?}{} cannot work at node {node:?} on link {link:?}: {problem}",
+        with(.settings)
+    )]
     Agent {
         /// The scheme.
         scheme: String,
+        /// The settings without which it could; none where the scheme itself cannot.
+        settings: Vec<String>,
         /// The node.
         node: String,
         /// The link.
@@ -94,4 +99,8 @@ impl BuildError {
             server: scenario.nodes[session.server].name.clone(),
         }
     }
+}
+
+fn with(settings: &[String]) -> String {
+    if settings.is_empty() { String::new() } else { format!(" with {}", settings.join(" and ")) }
 }

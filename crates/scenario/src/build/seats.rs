@@ -84,9 +84,12 @@ impl<N: Copy + Ord> Seats<N> {
             let Some(agent) = placement.agent(*seat) else { continue };
             let needs = agent.needs();
             for link in watched.iter().map(|link| &scenario.links[*link]) {
-                if let Some(problem) = needs.missing_from(link.link.senses()) {
+                let offered = link.link.senses();
+                if let Some(problem) = needs.missing_from(offered) {
+                    let settings = scheme.stack().map(|stack| stack.settings_beyond(*seat, offered));
                     return Err(BuildError::Agent {
                         scheme: scheme.label.clone(),
+                        settings: settings.unwrap_or_default(),
                         node: scenario.nodes[*index].name.clone(),
                         link: link.name().to_owned(),
                         problem,

@@ -2,8 +2,10 @@
 //! points at to its key.
 
 mod groups;
+mod replaced;
 mod search;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lasthop_schemes::words::for_writers;
@@ -21,15 +23,21 @@ pub struct Document<'t> {
     name: String,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
-    /// What a sweep has put in place of the file's values.
+    /// What a sweep or the command line has put in place of the file's values.
     replaced: Vec<Replaced>,
+    /// Groups of nodes that were written out, with their numbers of members.
+    groups: BTreeMap<String, usize>,
 }
 
+/// What stands in the place of a value of the file.
 #[derive(Clone, Debug)]
 struct Replaced {
     path: Vec<String>,
+    /// Where it comes from.
     file: String,
     line: usize,
+    /// Its places: behind the end of the text, and apart from those of any other.
+    places: Range<usize>,
 }
 
 impl<'t> Document<'t> {
@@ -47,7 +55,7 @@ impl<'t> Document<'t> {
     /// Parses a TOML file; `name` is what errors call it.
     pub fn parse_toml(text: &'t str, name: String) -> Result<Self, ScenarioError> {
         match DeTable::parse(text) {
-            Ok(root) => Ok(Self { name, text, root, replaced: Vec::new() }),
+            Ok(root) => Ok(Self { name, text, root, replaced: Vec::new(), groups: BTreeMap::new() }),
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
                 Err(ScenarioError {
@@ -116,14 +124,16 @@ impl<'t> Document<'t> {
         table.into_iter().flatten().map(|(key, _)| key.get_ref().as_ref())
     }
 
-    /// What is wrong with setting the key at this path from outside, if it is in a node, link or
-    /// flow that the file does not have.
+    /// What is wrong with setting the key at this path from outside, if it is in a node, link, cell or
+    /// flow that the file does not have. A session may be added.
     pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
         match *path {
             [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
                 if self.get(&[kind, name]).is_none() =>
             {
-                Some(format!("the scenario has no {name:?} among its {kind}"))
+                let known: Vec<&str> = self.keys(&[kind]).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                Some(format!("the scenario has no {name:?} among its {kind}; there are: {known}"))
             }
             _ => None,
         }
@@ -139,54 +149,6 @@ impl<'t> Document<'t> {
         self.span(path).map_or(usize::MAX, |span| span.start)
     }
 
-    /// Puts what `source` has at `place`, if it has anything there, in place of what this document
-    /// has at `path`.
-    pub(super) fn replace_from(
-        &mut self,
-        source: &Document<'t>,
-        place: &[&str],
-        path: &[&str],
-    ) -> Result<(), ScenarioError> {
-        let Some(value) = source.get(place) else { return Ok(()) };
-        self.replace(path, value.get_ref(), source.place(place))
-            .map_err(|problem| source.error(place, problem))
-    }
-
-    /// Puts `value` at `path`, where `from` is the file and line that it comes from. Tables that
-    /// are missing are made.
-    fn replace(&mut self, path: &[&str], value: &DeValue<'t>, from: (&str, usize)) -> Result<(), String> {
-        // A span behind the end of the text, for this value alone.
-        let start = self.text.len() + 1 + 2 * self.replaced.len();
-        let span = start..start + 1;
-        let Some((last, tables)) = path.split_last() else { return Err("it names no key".to_owned()) };
-        let mut table = self.root.get_mut();
-        let mut tables = tables.iter();
-        while let Some(step) = tables.next() {
-            let key = Spanned::new(span.clone(), (*step).to_owned().into());
-            let empty = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
-            let mut next = table.entry(key).or_insert(empty).get_mut();
-            if let DeValue::Array(elements) = next {
-                let index = tables.next().and_then(|index| index.parse::<usize>().ok());
-                next = index
-                    .and_then(|index| elements.get_mut(index))
-                    .ok_or_else(|| {
-                        format!("{step:?} is a list; expected the number of one of its elements, from 0")
-                    })?
-                    .get_mut();
-            }
-            let DeValue::Table(inner) = next else { return Err(format!("{step:?} is no table")) };
-            table = inner;
-        }
-        let key = Spanned::new(span.clone(), (*last).to_owned().into());
-        table.insert(key, respan(value, &span));
-        self.replaced.push(Replaced {
-            path: path.iter().map(|step| (*step).to_owned()).collect(),
-            file: from.0.to_owned(),
-            line: from.1,
-        });
-        Ok(())
-    }
-
     fn place(&self, path: &[&str]) -> (&str, usize) {
         let replaced = self.replaced.iter().rev().find(|replaced| path.starts_with_strings(&replaced.path));
         if let Some(Replaced { file, line, .. }) = replaced {
@@ -195,7 +157,7 @@ impl<'t> Document<'t> {
         let start =
             (0..=path.len()).rev().find_map(|len| self.span(&path[..len])).map_or(0, |span| span.start);
         // A table that was made for a key within it.
-        let made = start.checked_sub(self.text.len() + 1).and_then(|behind| self.replaced.get(behind / 2));
+        let made = self.replaced.iter().find(|replaced| replaced.places.contains(&start));
         if let Some(Replaced { file, line, .. }) = made {
             return (file, *line);
         }
@@ -247,29 +209,6 @@ fn child<'a, 't>(value: &'a DeValue<'t>, step: &str) -> Option<(Range<usize>, &'
         }
         _ => None,
     }
-}
-
-/// A value with another place.
-fn respan<'t>(value: &DeValue<'t>, span: &Range<usize>) -> Spanned<DeValue<'t>> {
-    let value = match value {
-        DeValue::Table(table) => DeValue::Table(
-            table
-                .iter()
-                .map(|(key, value)| {
-                    (Spanned::new(span.clone(), key.get_ref().clone()), respan(value.get_ref(), span))
-                })
-                .collect(),
-        ),
-        DeValue::Array(elements) => {
-            let mut array = toml::de::DeArray::new();
-            for element in elements {
-                array.push(respan(element.get_ref(), span));
-            }
-            DeValue::Array(array)
-        }
-        other => other.clone(),
-    };
-    Spanned::new(span.clone(), value)
 }
 
 trait StartsWith {

@@ -1,6 +1,7 @@
 //! What reading a scenario needs to know, and the checks that its tables share: the names of nodes,
 //! ranges of numbers and of times, the place of an error.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -141,10 +142,22 @@ impl Reader<'_> {
     /// The index of a node that a key names.
     pub(super) fn node(&self, key: &Key<'_>, name: &str) -> Result<(usize, NodeKind), ScenarioError> {
         self.nodes.get(name).copied().ok_or_else(|| {
-            let known: Vec<&str> = self.nodes.keys().take(20).map(String::as_str).collect();
-            let more = if self.nodes.len() > known.len() { ", ..." } else { "" };
+            if let Some(members) = self.document.members_of(name) {
+                let problem = format!("{name:?} is a group of nodes; expected a single one: {members}");
+                return self.fail(key, problem);
+            }
+            let mut known: Vec<Cow<'_, str>> = self.nodes.keys().map(|node| self.shown(node)).collect();
+            known.dedup();
+            let more = if known.len() > 20 { ", ..." } else { "" };
+            known.truncate(20);
             self.fail(key, format!("there is no node {name:?}; there are: {}{more}", known.join(", ")))
         })
+    }
+
+    /// A node in a list of all: its name, or the members of its group.
+    fn shown<'n>(&self, node: &'n str) -> Cow<'n, str> {
+        let members = self.document.group_of(node).and_then(|group| self.document.members_of(group));
+        members.map_or(Cow::Borrowed(node), Cow::Owned)
     }
 
     /// The index, among the stations of a cell, of the one that a key names.

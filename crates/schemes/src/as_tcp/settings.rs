@@ -20,41 +20,40 @@ pub(super) const NAME: &str = "as-tcp";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today". "published":
-    /// refuse-above = "50 kB", loss-questions = false, selective-acks = false.
+    /// Which defaults the other settings have; default "today". "published": refuse-above = "50 kB",
+    /// loss-questions = false, selective-acks = false.
     pub preset: Preset,
     /// Where connections are split: at the "access-point", the default, or at the "router" before it;
-    /// what is lost between the two is then sent again by the mobile host's agent.
+    /// the mobile host's agent then retransmits what is lost between the two.
     pub split_at: SplitAt,
-    /// Octets of one direction of a connection that the split has room for: the most that may be at
-    /// risk in it, and the largest window that is offered; default 3840 KiB, the largest window of a
-    /// Linux host.
+    /// The room that the split has for one direction of a connection. It bounds the octets at risk
+    /// there and the window that is advertised; default 3840 KiB, the largest window of a Linux host.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub buffer: usize,
     /// While more octets than this have come off the hop and wait to be sent on, the access point
-    /// acknowledges no frame; "0 B", the default, for never: the window alone holds senders back.
-    /// Published "50 kB", 50 packets of the paper's size; the paper has no number. Any other value than
-    /// "0 B" needs a simulated 802.11 cell.
+    /// acknowledges no frame. Default "0 B", for never: windows alone hold senders back. Published
+    /// "50 kB": the paper has no number, and this is 50 packets of its size. Anything but "0 B" needs a
+    /// simulated 802.11 cell.
     #[serde(with = "Octets::<0, GIB>")]
     pub refuse_above: usize,
-    /// Whether the split's own ACKs cross the air and are dropped at the mobile host, as where the
-    /// access point cannot be changed; default false.
+    /// Whether the split's own ACKs cross the air and are dropped at the mobile host, for access
+    /// points that cannot be changed; default false.
     pub acks_on_air: bool,
-    /// Whether a sender is asked for a segment that the MAC gave up, by three duplicate ACKs; default
-    /// true. Published false: its retransmission timer acts.
+    /// Whether three duplicate ACKs ask the sender for a segment that the MAC gave up; default true.
+    /// Published false: the sender's retransmission timer acts.
     pub loss_questions: bool,
-    /// Whether the split is told at once, in SACK blocks, what its MAC has delivered beyond a hole;
-    /// default true. Published false: it hears of that when the mobile host's ACKs have crossed the air.
+    /// Whether the split learns at once, by SACK blocks, what its MAC has delivered beyond a hole;
+    /// default true. Published false: it learns that from the mobile host's own ACKs.
     pub selective_acks: bool,
-    /// How long what was acknowledged from the link layer's word waits for the split's own before it
-    /// is sent again; default 2 s, longer than a few beacon intervals of a station that dozes.
+    /// How long data that was acknowledged because of a MAC ACK waits for the split's own ACK before it
+    /// is sent again; default 2 s, longer than a few beacon intervals of a dozing station.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
-    /// A connection without packets for this long, of which nothing is owed, passes untouched from
-    /// then on, to the second; default 1 h.
+    /// A connection that has had no packets for this long and is owed nothing passes untouched from
+    /// then on; whole seconds, default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
-    /// A connection that was used within this time does not make room for a new one, to the second;
+    /// A connection used within this time is not removed to make room for a new one; whole seconds,
     /// default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,

@@ -1,12 +1,15 @@
 //! From the tables of rules to rules that are ready to run.
 
+use lasthop_agent::LinkSenses;
 use lasthop_scenario::file::ScenarioError as ConfigError;
-use lasthop_schemes::SchemeStack;
+use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::stack::StackError;
+use lasthop_schemes::{Scheme, SchemeStack};
 
 use super::reader::Reader;
 use super::tables::RuleTable;
-use crate::gateway::plan::{RuleError, RulePlan};
+use crate::gateway::plan::{RuleError, RulePlan, RuleProblem};
+use crate::gateway::selector::Selector;
 
 pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<RulePlan>, ConfigError> {
     tables.iter().enumerate().map(|(index, table)| rule(reader, &index.to_string(), table)).collect()
@@ -15,11 +18,11 @@ pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<Rul
 fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan, ConfigError> {
     let stack = stack(reader, index, table)?;
     let traffic = reader.selector(&["rule", index], table.selector())?;
-    let mut rule =
-        RulePlan::new(&stack, traffic, reader.surroundings).map_err(|RuleError { layer, problem }| {
-            let layer = layer.to_string();
-            reader.fail(&[&["rule", index], &layer_key(table, &layer)[..], &["scheme"]].concat(), problem)
-        })?;
+    let mut rule = RulePlan::new(&stack, traffic, reader.surroundings).map_err(|error| {
+        let layer = error.layer.to_string();
+        let key = [&["rule", index], &layer_key(table, &layer)[..], &["scheme"]].concat();
+        reader.fail(&key, refusal(&error))
+    })?;
     if let Some(name) = &table.name {
         rule.name.clone_from(name);
     }
@@ -28,6 +31,28 @@ fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan,
         return Err(reader.fail(&["rule", index, "name"], problem));
     }
     Ok(rule)
+}
+
+/// Why a scheme cannot run here, and what can.
+fn refusal(error: &RuleError) -> String {
+    let RuleProblem::Blind { missing, .. } = &error.problem else { return error.to_string() };
+    let why = if missing.contains(LinkSenses::LINK_OPTIONS) {
+        "which have no encoding on a real wire"
+    } else {
+        "which no driver of a real link tells a gateway"
+    };
+    let others: Vec<&str> =
+        CATALOGUE.iter().filter(|scheme| works_blind(scheme)).map(|scheme| scheme.name).collect();
+    format!("{error}, {why}; expected one that needs nothing of the link layer: {}", others.join(", "))
+}
+
+/// Whether a scheme has an agent at the edge that needs to see nothing of the link layer.
+fn works_blind(scheme: &Scheme) -> bool {
+    let stack = SchemeStack::new([(scheme.name, toml::Table::new())]);
+    let rule = stack
+        .ok()
+        .and_then(|stack| RulePlan::new(&stack, Selector::default(), LinkSenses::empty().into()).ok());
+    rule.is_some_and(|rule| rule.agent.is_some())
 }
 
 /// Where a layer stands below its rule.

@@ -42,6 +42,20 @@ fn what_is_hardly_meant_is_noted() {
 }
 
 #[test]
+fn a_scheme_that_no_real_link_shows_enough_is_refused_with_those_that_could_be_used() {
+    let refusal = |scheme| refused(&format!("[[rule]]\nscheme = \"{scheme}\""));
+    let fates = refusal("as-tcp");
+    assert!(fates.contains("needs the fate of each frame, which no driver of a real link tells"), "{fates}");
+    let others = fates.rsplit_once(": ").map(|(_, others)| others).expect("they are told");
+    assert!(others.contains("i-tcp") && !others.contains("lle-tcp"), "{others}");
+    for scheme in others.split(", ") {
+        assert!(read(&format!("[[rule]]\nscheme = \"{scheme}\"")).is_ok(), "{scheme}");
+    }
+    let options = refusal("c3tcp");
+    assert!(options.contains("needs options in frames, which have no encoding on a real wire"), "{options}");
+}
+
+#[test]
 fn errors_name_line_key_and_what_was_expected() {
     for (text, place, problem) in [
         ("[bounds]\nflows = 0", "gateway.toml:2: bounds.flows: ", "expected 1 to 1000000"),
@@ -75,12 +89,12 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"refined-icmp\"",
             "gateway.toml:4: rule[1].scheme: ",
-            "does not report the fate of each frame",
+            "needs the fate of each frame, which no driver of a real link tells a gateway",
         ),
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"c3tcp\"",
             "gateway.toml:4: rule[1].scheme: ",
-            "they have no encoding on a real wire",
+            "which have no encoding on a real wire",
         ),
         ("[[rule]]\nscheme = \"snoop\"\nstack = []", "gateway.toml:1: rule[0]: ", "or a stack"),
         (

@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{Overrides, file};
+use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::senses;
+use super::{check, senses};
 
 const SCENARIO: &str = r#"
 duration = "10 s"
@@ -16,10 +16,34 @@ wlans.cell = { standard = "802.11b", access-point = "gateway", stations = ["clie
 flows.download = { from = "server", to = "client" }
 "#;
 
-#[test]
-fn an_edge_offers_its_agents_no_more_than_a_gateway_can_be_told() {
-    let scenario = file::parse(SCENARIO, "edge.toml", Path::new(""), &Overrides::default());
+fn scenario(text: &str) -> (Scenario, usize) {
+    let scenario = file::parse(text, "edge.toml", Path::new(""), &Overrides::default());
     let scenario = scenario.expect("a scenario");
     let edge = scenario.nodes.iter().position(|node| node.name == "gateway").expect("it is there");
+    (scenario, edge)
+}
+
+#[test]
+fn an_edge_offers_its_agents_no_more_than_a_gateway_can_be_told() {
+    let (scenario, edge) = scenario(SCENARIO);
     assert_eq!(senses(&scenario, edge), LinkSenses::FRAME_FATE);
+}
+
+#[test]
+fn where_only_a_setting_must_go_the_setting_is_named_and_not_the_scheme() {
+    let refusal = |schemes: &str| {
+        let (scenario, edge) = scenario(&SCENARIO.replace("[\"none\"]", schemes));
+        check(&scenario, edge).map_err(|error| error.to_string())
+    };
+    assert_eq!(refusal("[\"none\", \"as-tcp\"]"), Ok(()));
+    let setting = refusal("[{ scheme = \"as-tcp\", refuse-above = \"50 kB\" }]").expect_err("it cannot");
+    assert!(
+        setting.contains("with refuse-above = \"50 kB\" needs") && setting.contains("leave this setting out"),
+        "{setting}"
+    );
+    let scheme = refusal("[\"c3tcp\"]").expect_err("it cannot");
+    assert!(
+        scheme.contains("needs options in frames") && scheme.contains("leave the scheme out"),
+        "{scheme}"
+    );
 }

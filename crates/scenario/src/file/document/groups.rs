@@ -31,7 +31,23 @@ impl<'t> Document<'t> {
         written.write_out_pairs("sessions", &["client", "server", "between"], &groups)?;
         written.write_out_pairs("links", &["between"], &groups)?;
         written.write_out_stations(&groups);
+        written.groups = groups;
         Ok(written)
+    }
+
+    /// The group that a node is a member of.
+    pub(in crate::file) fn group_of(&self, node: &str) -> Option<&str> {
+        let (group, number) = node.rsplit_once('-')?;
+        let (group, count) = self.groups.get_key_value(group)?;
+        (1..=*count).any(|index| number == index.to_string()).then_some(group)
+    }
+
+    /// The members of a group, as a reader is told of them; `None` if it is no group.
+    pub(in crate::file) fn members_of(&self, group: &str) -> Option<String> {
+        self.groups.get(group).map(|count| match count {
+            1 => member(group, 1),
+            count => format!("{} to {}", member(group, 1), member(group, *count)),
+        })
     }
 
     fn groups(&self) -> Result<Groups, ScenarioError> {

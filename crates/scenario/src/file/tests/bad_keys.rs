@@ -82,7 +82,7 @@ fn a_value_of_a_wrong_type_is_told_what_was_expected() {
         ("seeds = 2", "seeds = -2", "2: seeds", "1 or more"),
         ("schemes = [\"none\"", "schemes = [7", "1: schemes[0]", "a scheme's name"),
         ("[\"ap\", \"phone\"]", "[\"ap\"]", "14: links.air.between", "2"),
-        ("[\"ap\", \"phone\"]", "\"ap\"", "14: links.air.between", "array"),
+        ("[\"ap\", \"phone\"]", "\"ap\"", "14: links.air.between", "a list of 2"),
         ("kind = \"router\"", "kind = \"bridge\"", "6: nodes.ap.kind", "`host`, `router`, `external`"),
         ("{ kind = \"stop-and-wait\" }", "\"go-back-n\"", "16: links.air.link-layer", "`stop-and-wait`"),
         ("seeds = 2", "measure = [\"cwnd\"]", "2: measure[0]", "`window`"),

@@ -91,3 +91,14 @@ fn a_mistake_in_a_group_is_told_once_and_where_it_stands() {
     let twice = error(&twice);
     assert!(twice.starts_with("x.toml:7: nodes.phone-1: ") && twice.contains("another name"), "{twice}");
 }
+
+#[test]
+fn where_a_single_node_is_expected_a_group_is_named_as_one_with_its_members() {
+    let wrong = error(&GROUP.replace("access-point = \"ap\"", "access-point = \"phone\""));
+    assert_eq!(
+        wrong,
+        "x.toml:8: wlans.cell.access-point: \"phone\" is a group of nodes; expected a single one: phone-1 to phone-11"
+    );
+    let wrong = error(&GROUP.replace("access-point = \"ap\"", "access-point = \"pa\""));
+    assert!(wrong.ends_with("there is no node \"pa\"; there are: ap, phone-1 to phone-11"), "{wrong}");
+}

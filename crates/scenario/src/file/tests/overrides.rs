@@ -49,3 +49,47 @@ fn flows_together_have_no_congestion_control_but_their_own_unless_some_are_given
     let given = with(&["try.flows=together", "try.congestion=[\"bbr\"]"]).expect("good").trial;
     assert_eq!(given.congestion, ["bbr"]);
 }
+
+#[test]
+fn a_wrong_setting_is_named_by_its_whole_key_with_what_is_allowed() {
+    const CELL: &str = r#"[nodes.ap]
+kind = "host"
+[nodes.phone]
+kind = "host"
+[wlans.cell]
+standard = "802.11b"
+access-point = "ap"
+stations = ["phone"]
+[flows.up]
+from = "phone"
+to = "ap"
+"#;
+    for (setting, key, expected) in [
+        // The table is not in the file.
+        ("wlans.cell.power-save.ageing=5", "wlans.cell.power-save.ageing", "expected a duration"),
+        (
+            "wlans.cell.power-save.age=\"5 s\"",
+            "wlans.cell.power-save.age",
+            "expected one of `beacon-interval`",
+        ),
+        ("wlans.cell.power-save={ ageing = 5 }", "wlans.cell.power-save.ageing", "expected a duration"),
+        (
+            "wlans.cell.power-save={ stations = [\"ap\"], ageing = 5 }",
+            "wlans.cell.power-save.ageing",
+            "duration",
+        ),
+        ("wlans.cell.except.phone.rate=5", "wlans.cell.except.phone.rate", "expected a rate"),
+        ("flows.up.tcp.window=5", "flows.up.tcp.window", "expected a window"),
+        ("try.sysctl.x=5", "try.sysctl.x", "expected a text"),
+        // The table is there.
+        ("wlans.cell.standard=802.11x", "wlans.cell.standard", "expected one of"),
+        ("links.web.rate=5", "links.web.rate", "no \"web\" among its links; there are: none"),
+        ("flows.down.to=ap", "flows.down.to", "no \"down\" among its flows; there are: up"),
+        ("wlans.cell.standard.x=1", "wlans.cell.standard.x", "\"standard\" is no table"),
+    ] {
+        let overrides = Overrides { settings: vec![setting.to_owned()], ..Overrides::default() };
+        let error = parse(CELL, "x.toml", Path::new("."), &overrides).expect_err(setting);
+        assert_eq!((error.file.as_str(), error.key.as_str()), ("--set", key), "{setting}: {error}");
+        assert!(error.problem.contains(expected), "{setting}: {error}");
+    }
+}

@@ -24,7 +24,7 @@ const LONGEST_PACKET: u64 = 2304;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PowerSaveTable {
-    /// From beacon to beacon, "5 ms" to "1 min"; default "102.4 ms": 100 of the standard's TU.
+    /// The time between beacons, "5 ms" to "1 min"; default "102.4 ms": 100 of the standard's TU.
     beacon_interval: Option<Text<Duration>>,
     /// `dot11DTIMPeriod`: group frames follow every n-th beacon; 1 to 255, default 1.
     dtim_period: Option<u32>,
@@ -32,12 +32,12 @@ pub(super) struct PowerSaveTable {
     stations: Option<Vec<String>>,
     /// `ListenInterval`: stations wake for every n-th beacon; 1 to 65,535, default 1.
     listen_interval: Option<u32>,
-    /// Whether they wake for all beacons that group frames may follow, too; default false.
+    /// Whether they also wake for every DTIM, the beacons that group frames may follow; default false.
     receive_dtims: Option<bool>,
-    /// How many packets may wait at the access point for each of them; default "64 packets".
+    /// How many packets the access point keeps for each of them; default "64 packets".
     buffer: Option<Text<StationQueue>>,
-    /// A packet that its station has not fetched after this time, nor after a listen interval, is
-    /// dropped; at most "1 h", default "10 s".
+    /// The access point drops a packet that its station has not fetched within this time, and at the
+    /// earliest after a listen interval; at most "1 h", default "10 s".
     ageing: Option<Text<Duration>>,
 }
 

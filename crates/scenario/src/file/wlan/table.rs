@@ -75,11 +75,12 @@ pub(in crate::file) struct WlanTable {
     pub(super) ack_timeout: Option<Text<Duration>>,
     /// Whether a station resets a NAV that an RTS has set if nothing follows; default true.
     pub(super) nav_reset: Option<bool>,
-    /// Whether the stations know options in frames, whatever schemes do; default false: those with an
-    /// agent that has a use for them do. The others do not acknowledge frames with options.
+    /// Whether all stations understand options in frames. With false, the default, only stations with
+    /// an agent that uses options do. A station that does not understand them does not acknowledge
+    /// frames that have some.
     pub(super) link_options: Option<bool>,
-    /// How long frames without options go to a station that did not acknowledge the first one with
-    /// options, "1 ms" to "1 h"; default "1 s".
+    /// How long a station that did not acknowledge the first frame with options is sent frames without,
+    /// before options are tried again; "1 ms" to "1 h", default "1 s".
     pub(super) options_probe_interval: Option<Text<Duration>>,
     /// Who hears whom; default "everywhere". All else needs the nodes' `position`.
     pub(super) propagation: Option<NameOrTable<PropagationTable>>,
@@ -169,8 +170,8 @@ impl PreambleName {
 pub(super) enum SchedulerName {
     /// First in, first out; what finds no room is dropped.
     Fifo,
-    /// Flows, packets of the same addresses, protocol and ports, take turns, octet for octet. Where
-    /// there is no room, the flow that has most in the queue loses its last packet.
+    /// Flows take turns, octet for octet; a flow is all packets with the same addresses, protocol and
+    /// ports. If the queue is full, the flow with the most octets in it loses its last packet.
     PerFlow,
 }
 
@@ -194,6 +195,6 @@ pub(super) struct StationTable {
     pub(super) queue: Option<Text<StationQueue>>,
     /// Which of them is next.
     pub(super) scheduler: Option<SchedulerName>,
-    /// Whether it knows options in frames, whatever schemes do.
+    /// Whether it understands options in frames, regardless of schemes.
     pub(super) link_options: Option<bool>,
 }

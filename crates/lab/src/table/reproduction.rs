@@ -1,0 +1,169 @@
+//! Reproductions in tables: one for each item of a paper, so that what its rows share is said once and the rest
+//! fits into a terminal of 80 columns.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::cells::{or_dash, plus_minus};
+use super::folded::{Table, terminal_width};
+use crate::claim::AT_LEAST;
+use crate::reproduce::{Reference, Row};
+use crate::stats::Estimate;
+
+/// A column of numbers: its name, and what it shows of a row. Where it shows nothing of any, it is
+/// left out.
+type Column = (&'static str, fn(&Row) -> Option<String>);
+
+const COLUMNS: [Column; 4] = [
+    ("published", |row| row.published.shown()),
+    ("measured", measured),
+    ("tolerance", tolerance),
+    ("agrees", |row| Some(if row.agrees { "yes" } else { "NO" }.to_owned())),
+];
+
+/// The rows as people read them, as wide as the terminal, if standard output is one.
+pub fn reproduction(rows: &[Row]) -> String {
+    within(rows, terminal_width())
+}
+
+fn within(rows: &[Row], width: Option<u16>) -> String {
+    let papers: BTreeSet<&str> = rows.iter().map(|row| row.paper).collect();
+    let mut items: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let name = if papers.len() > 1 { format!("{}, {}", row.paper, row.item) } else { row.item.clone() };
+        match items.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(row),
+            None => items.push((name, vec![row])),
+        }
+    }
+    let items = items.iter().map(|(name, rows)| of_item(name, rows, width));
+    items.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The item's name with what all of its rows share, above their table.
+fn of_item(name: &str, rows: &[&Row], width: Option<u16>) -> String {
+    let said: Vec<Vec<String>> = rows.iter().map(|row| details(row)).collect();
+    let shared: Vec<&String> =
+        said[0].iter().filter(|detail| said.iter().all(|of_row| of_row.contains(detail))).collect();
+    let shown: Vec<&Column> =
+        COLUMNS.iter().filter(|(_, show)| rows.iter().any(|row| show(row).is_some())).collect();
+    let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, _)| *name)).collect();
+    let mut table = Table::of_numbers(&header);
+    for (row, details) in rows.iter().zip(&said) {
+        let own = details.iter().filter(|detail| !shared.contains(detail)).map(String::as_str);
+        let label = [row.scheme.as_str()].into_iter().chain(own).collect::<Vec<_>>().join(", ");
+        table.add_row([label].into_iter().chain(shown.iter().map(|(_, show)| or_dash(show(row)))));
+    }
+    let shared = shared.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let heading = [name, &shared].map(|text| filled(text, width));
+    let lines = heading.into_iter().filter(|text| !text.is_empty()).chain([table.within(width)]);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a row is about beside its item and its scheme.
+fn details(row: &Row) -> Vec<String> {
+    let unit = if row.unit.chars().any(|c| c != '-') { format!(" [{}]", row.unit) } else { String::new() };
+    let set = row.parameters.iter().filter(|(name, _)| *name != AT_LEAST);
+    let set = set.map(|(name, value)| format!("{name} {}", in_words(value)));
+    [format!("{}{unit}", row.metric)].into_iter().chain(set).collect()
+}
+
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(elements) => elements.iter().map(in_words).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+fn measured(row: &Row) -> Option<String> {
+    row.measured.map(|mean| plus_minus(&Estimate { mean, ci95: row.ci95 }, 2))
+}
+
+/// The range that ours must lie in, or what its confidence interval must lie above.
+fn tolerance(row: &Row) -> Option<String> {
+    let least = row.parameters.get(AT_LEAST).and_then(Value::as_f64);
+    row.tolerance.shown().or_else(|| Some(format!("above {}", Reference::Number(least?).shown()?)))
+}
+
+fn filled(text: &str, width: Option<u16>) -> String {
+    match width {
+        Some(width) => textwrap::fill(text, textwrap::Options::new(width.into()).break_words(false)),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(item: &str, scheme: &str, parameters: &Value, tolerance: Reference) -> Row {
+        Row {
+            paper: "as-tcp",
+            item: item.to_owned(),
+            parameters: parameters.as_object().expect("parameters are an object").clone(),
+            scheme: scheme.to_owned(),
+            metric: "more goodput".to_owned(),
+            unit: "percent",
+            published: Reference::None,
+            measured: Some(1234.5),
+            ci95: Some(12.25),
+            runs: 20,
+            tolerance,
+            agrees: false,
+        }
+    }
+
+    const CELL: &str = "wlans.cell.power-save={ beacon-interval = \"200 ms\" }";
+    const RANGES: [&str; 2] = ["wlans.string.routing=aodv", "wlans.string.propagation.carrier-sense=49.5 m"];
+
+    /// The longest that there are.
+    fn rows() -> Vec<Row> {
+        let (few, many) = (json!({ "hosts": 5, "set": CELL }), json!({ "hosts": 80, "set": CELL }));
+        let ranges = json!({ "set": RANGES, "than": "vegas" });
+        let long =
+            "figure 6: takes longer the longer the beacon interval is, and as long whatever power save is";
+        vec![
+            row(long, "as-tcp as published", &few, Reference::None),
+            row(long, "none", &many, Reference::Range(-2000.0, 2000.0)),
+            row("figure 4.16", "c3tcp", &ranges, Reference::Range(-2000.25, 2000.25)),
+        ]
+    }
+
+    #[test]
+    fn at_eighty_columns_each_row_is_in_one_table_and_names_and_numbers_are_whole() {
+        let text = within(&rows(), Some(80));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(text.matches("agrees").count(), 2, "a table for each item, in one part:\n{text}");
+        for whole in
+            ["1234.50 ± 12.25", "-2000.25 to 2000.25", "figure 6:", RANGES[0], "wlans.cell.power-save={"]
+        {
+            assert!(text.contains(whole), "{whole:?} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_rows_of_an_item_share_is_said_once_and_an_empty_column_is_left_out() {
+        let text = within(&rows()[..2], None);
+        assert_eq!(text.matches("more goodput [percent]").count(), 1, "{text}");
+        assert_eq!((text.matches(CELL).count(), text.matches("┆ published").count()), (1, 0), "{text}");
+        assert!(text.contains("│ as-tcp as published, hosts 5 ┆"), "{text}");
+    }
+
+    #[test]
+    fn a_claim_shows_what_its_interval_must_lie_above() {
+        let claim = row("a", "b", &json!({ "at_least_percent": 5.0, "than": "none" }), Reference::None);
+        let text = within(&[claim], None);
+        assert!(text.contains(" above 5 ┆") && !text.contains("at_least_percent"), "{text}");
+    }
+
+    #[test]
+    fn rows_of_several_papers_say_which() {
+        let other = Row { paper: "c3tcp", ..rows()[2].clone() };
+        let text = within(&[rows()[2].clone(), other], None);
+        assert!(text.contains("as-tcp, figure 4.16") && text.contains("c3tcp, figure 4.16"), "{text}");
+    }
+}

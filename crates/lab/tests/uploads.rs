@@ -1,0 +1,51 @@
+//! Uploads over one access point have the throughput that they had: the claims of AS-TCP's paper are that it has
+//! more than TCP, and would not notice a loss.
+
+use std::path::Path;
+
+use lasthop_lab::compare;
+use lasthop_lab::progress::Silent;
+use lasthop_scenario::{Overrides, file};
+
+/// Mbit/s over 10 s: stations, scheme, the mean of 20 seeds, and the standard deviation from seed to seed.
+///
+/// `lasthop compare scenarios/uploads.toml --set nodes.station.count=40 --set "duration=10 s" --set seeds=20 --json`:
+/// the `mean` of `goodput_bps`; its `ci95` is the deviation times 2.093 (Student's t of 19) over the root of 20.
+const GOLDEN: [(u32, &str, f64, f64); 8] = [
+    (20, "none", 3.4353, 0.0140),
+    (20, "i-tcp", 3.5390, 0.0127),
+    (20, "as-tcp", 4.4024, 0.0228),
+    (20, "as-tcp as published", 4.3917, 0.0269),
+    (40, "none", 2.7465, 0.1236),
+    (40, "i-tcp", 3.2694, 0.0909),
+    (40, "as-tcp", 4.0559, 0.0685),
+    (40, "as-tcp as published", 4.0646, 0.0596),
+];
+
+/// Runs behind each mean here.
+const SEEDS: f64 = 3.0;
+
+#[test]
+fn uploads_have_the_throughput_that_they_had() {
+    for of_stations in GOLDEN.chunk_by(|one, next| one.0 == next.0) {
+        let stations = of_stations[0].0;
+        let settings =
+            [format!("nodes.station.count={stations}"), "duration=10 s".to_owned(), format!("seeds={SEEDS}")];
+        let overrides = Overrides { settings: settings.into(), ..Overrides::default() };
+        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/uploads.toml"));
+        let scenario = file::read(path, &overrides).expect("ours");
+        let rows = compare(&scenario, &Silent).expect("it runs").rows;
+        assert_eq!(rows.len(), of_stations.len());
+        for (row, &(_, scheme, mean, deviation)) in rows.iter().zip(of_stations) {
+            assert_eq!(row.scheme, scheme);
+            // Four standard errors of the difference of the two means: other draws of the same model are further away
+            // once in 16,000 times.
+            let tolerance = 4.0 * deviation * (1.0 / SEEDS + 1.0 / 20.0_f64).sqrt();
+            let ours = row.goodput_bps.mean / 1e6;
+            assert!(
+                (ours - mean).abs() <= tolerance,
+                "{scheme}, {stations} stations: {ours}; {mean} ± {tolerance}"
+            );
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Values that a sweep or the command line puts in the place of the file's.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::{Document, Replaced};
+use crate::file::error::ScenarioError;
+
+impl<'t> Document<'t> {
+    /// Puts what `source` has at `place`, if it has anything there, in place of what this document
+    /// has at `path`.
+    pub(in crate::file) fn replace_from(
+        &mut self,
+        source: &Document<'t>,
+        place: &[&str],
+        path: &[&str],
+    ) -> Result<(), ScenarioError> {
+        let Some(value) = source.get(place) else { return Ok(()) };
+        self.replace(path, value, source.place(place)).map_err(|problem| source.error(place, problem))
+    }
+
+    /// Puts `value` at `path`, where `from` is the file and line that it comes from. Tables that
+    /// are missing are made.
+    fn replace(
+        &mut self,
+        path: &[&str],
+        value: &Spanned<DeValue<'t>>,
+        from: (&str, usize),
+    ) -> Result<(), String> {
+        let Some((last, tables)) = path.split_last() else { return Err("it names no key".to_owned()) };
+        // The value keeps the distances between its keys, and each table that is made for it encloses
+        // what is in it: an error's place leads to the innermost key.
+        let ends = self.replaced.iter().map(|earlier| earlier.places.end);
+        let start = ends.max().unwrap_or(self.text.len() + 1);
+        let value = moved(value, start);
+        let enclosing = |depth: usize| start..value.span().end + path.len() - depth;
+        let mut table = self.root.get_mut();
+        let mut steps = tables.iter().enumerate();
+        while let Some((depth, step)) = steps.next() {
+            let key = Spanned::new(enclosing(depth), (*step).to_owned().into());
+            let empty = Spanned::new(enclosing(depth), DeValue::Table(DeTable::new()));
+            let mut next = table.entry(key).or_insert(empty).get_mut();
+            let mut named = (*step).to_owned();
+            if let DeValue::Array(elements) = next {
+                let index = steps.next().and_then(|(_, index)| index.parse::<usize>().ok());
+                let element = index.and_then(|index| Some((index, elements.get_mut(index)?)));
+                let (index, element) = element.ok_or_else(|| {
+                    format!("{step:?} is a list; expected the number of one of its elements, from 0")
+                })?;
+                named = format!("{step}[{index}]");
+                next = element.get_mut();
+            }
+            let DeValue::Table(inner) = next else { return Err(format!("{named:?} is no table")) };
+            table = inner;
+        }
+        let places = enclosing(0);
+        table.insert(Spanned::new(value.span(), (*last).to_owned().into()), value);
+        self.replaced.push(Replaced {
+            path: path.iter().map(|step| (*step).to_owned()).collect(),
+            file: from.0.to_owned(),
+            line: from.1,
+            places,
+        });
+        Ok(())
+    }
+}
+
+/// A value with all its places further on.
+fn moved<'t>(value: &Spanned<DeValue<'t>>, offset: usize) -> Spanned<DeValue<'t>> {
+    let place = |span: Range<usize>| span.start + offset..span.end + offset;
+    let inner = match value.get_ref() {
+        DeValue::Table(table) => DeValue::Table(
+            table
+                .iter()
+                .map(|(key, value)| {
+                    (Spanned::new(place(key.span()), key.get_ref().clone()), moved(value, offset))
+                })
+                .collect(),
+        ),
+        DeValue::Array(elements) => {
+            let mut array = DeArray::new();
+            for element in elements {
+                array.push(moved(element, offset));
+            }
+            DeValue::Array(array)
+        }
+        other => other.clone(),
+    };
+    Spanned::new(place(value.span()), inner)
+}
