@@ -150,6 +150,8 @@ impl Wlan {
             }
             AfterFailure::GiveUp => {
                 self.counters.given_up += u64::from(is_packet);
+                // It may have been the only transmission.
+                self.note_options_failed(index, now, data_sent);
                 self.note_options_given_up(index);
                 if self.stations[index as usize].attempts.transmissions == 1 {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);

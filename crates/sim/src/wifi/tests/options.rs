@@ -152,3 +152,16 @@ fn with_options_exchanges_that_are_settled_at_once_are_as_those_frame_by_frame()
     });
     assert!(settled == stepped, "the same log");
 }
+
+#[test]
+fn a_sender_that_transmits_each_frame_once_falls_back_too() {
+    for config in with_and_without_settling() {
+        let mac = MacConfig { short_retry_limit: 1, ..MacConfig::default() };
+        let mut cell = pair(WlanConfig { mac, ..config }, [true, false]);
+        let took: Vec<bool> =
+            (0..5).map(|key| send_with_options(&mut cell, us(1000 + u64::from(key) * 10_000), key)).collect();
+        cell.run(us(100_000));
+        let delivered = cell.fates(0).iter().filter(|fate| fate.1 == Fate::Delivered).count();
+        assert_eq!((took, delivered), (vec![true, false, false, false, false], 4));
+    }
+}
