@@ -58,7 +58,8 @@ impl Openings {
     ) -> Result<(), &'static str> {
         let of_memory = budget.octets_in_all.saturating_sub(taken).min(budget.octets_in_all / 4) / OCTETS;
         let most = budget.flows.min(of_memory);
-        if let Some(oldest) = self.table.next_to_go(most, now, |_| true) {
+        // More than one where the memory has become less.
+        while let Some(oldest) = self.table.next_to_go(most, now, |_| true) {
             self.table.remove(oldest);
         }
         let bound = if of_memory < budget.flows { "memory in all" } else { "connections" };

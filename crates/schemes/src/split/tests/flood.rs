@@ -124,3 +124,17 @@ fn handshakes_of_a_flood_are_forgotten_when_others_need_the_room() {
     bench.radio(&answer());
     assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
 }
+
+#[test]
+fn a_connection_that_opens_after_a_flood_is_split_when_the_budget_has_shrunk_since() {
+    let mut bench = Bench::new();
+    for syn in syns(20_000) {
+        bench.core(&syn);
+    }
+    bench.seat.budget.octets_in_all /= 64;
+    bench.wait(11_000);
+    bench.core(&syn());
+    bench.radio(&answer());
+    assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
+    assert!(said(&bench) <= bench.seat.budget.octets_in_all, "{} octets", said(&bench));
+}
