@@ -82,7 +82,12 @@ impl SchemeStack {
     /// Those of its settings that ask for more of the link layer than it offers: without them its
     /// schemes could work in this seat. None where a scheme itself asks for more.
     pub fn settings_beyond(&self, seat: Seat, offered: LinkSenses) -> Vec<String> {
-        self.0.iter().flat_map(|layer| layer.settings_beyond(seat, offered)).collect()
+        let asks = |layer: &&Layer| {
+            layer.placement.agent(seat).is_some_and(|agent| !offered.contains(agent.needs()))
+        };
+        let of_layers: Vec<_> =
+            self.0.iter().filter(asks).map(|layer| layer.settings_beyond(seat, offered)).collect();
+        if of_layers.iter().any(Vec::is_empty) { Vec::new() } else { of_layers.concat() }
     }
 
     /// Whether TCP senders or receivers have a part of it.
@@ -248,6 +253,15 @@ mod tests {
         // The scheme itself, or nothing, asks for more.
         assert_eq!(beyond(refusing, LinkSenses::empty()), "");
         assert_eq!(beyond(fates, LinkSenses::FRAME_FATE), "");
+    }
+
+    #[test]
+    fn no_setting_is_told_where_another_scheme_of_the_stack_asks_for_more() {
+        let at_edge = Seat { role: Role::Edge, address: Ipv4Addr::LOCALHOST.into() };
+        let stack =
+            SchemeStack::new([("as-tcp", settings("refuse-above = '50 kB'")), ("c3tcp", toml::Table::new())]);
+        let beyond = stack.expect("the settings are right").settings_beyond(at_edge, LinkSenses::FRAME_FATE);
+        assert_eq!(beyond, [""; 0], "without it the stack could not work either");
     }
 
     #[test]
