@@ -12,7 +12,7 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
 
-use super::flow::{Flow, opens};
+use super::flow::{Flow, opening};
 use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
 use super::settings::Settings;
 use super::window::window_field;
@@ -50,15 +50,22 @@ impl C3tcp {
         has_room
     }
 
+    /// A connection begins with a packet, unless it is a copy of the SYN that opened the one that is
+    /// known.
+    fn open(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+        let Some(opening) = opening(packet) else { return };
+        if self.flows.peek(key).is_none_or(|flow| flow.opening != Some(opening)) {
+            self.admit(key, Flow { opening: Some(opening), ..Flow::default() }, cx);
+        }
+    }
+
     /// A packet goes to the radio: if it sets out from here it gets the options that its frames will
     /// have. One that came over the radio has its options already; one that came over a wire has a
     /// longer path behind it than any option could tell of.
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let Some(tcp) = packet.tcp().filter(|_| packet.ip().source == self.host) else { return };
         let flags = tcp.flags;
-        if opens(packet) {
-            self.admit(key, Flow::default(), cx);
-        }
+        self.open(packet, key, cx);
         let flow = self.flows.touch(key, cx.now());
         let mut options = LinkOptions::NONE;
         if flags.has(TcpFlags::SYN) {
@@ -88,9 +95,7 @@ impl C3tcp {
     fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) {
         let is_here = packet.ip().destination == self.host;
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags).filter(|_| is_here) else { return };
-        if opens(packet) {
-            self.admit(key, Flow::default(), cx);
-        }
+        self.open(packet, key, cx);
         if flags.has(TcpFlags::RST) {
             self.flows.remove(key);
         }
@@ -105,7 +110,7 @@ impl C3tcp {
             flow.echo.note_data(tcp.seq + packet.segment_len(), found);
         }
         if let Some(told) = understood(Backward::of(&options), cx) {
-            flow.path.note(told, self.settings.smoothing, cx.now());
+            flow.path.note(told, &self.settings, cx.now());
         }
         set_window(packet, flow, &self.settings, cx);
     }

@@ -1,6 +1,6 @@
 //! What is kept of a connection: of constant size.
 
-use lasthop_packet::{Packet, TcpFlags};
+use lasthop_packet::{Packet, Seq, TcpFlags};
 
 use super::receiver::Echo;
 use super::window::PathWindow;
@@ -9,6 +9,8 @@ use crate::window_scale::Scale;
 /// A connection that has an end here, from its handshake on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
+    /// The initial sequence number of the SYN that opened it.
+    pub(super) opening: Option<Seq>,
     pub(super) core_scale: Scale,
     pub(super) radio_scale: Scale,
     /// Octets of the longest segment that came from the core side; 0 before the first.
@@ -34,7 +36,8 @@ impl Flow {
     }
 }
 
-/// Whether a segment opens a connection: a SYN without ACK.
-pub(super) fn opens(packet: &Packet) -> bool {
-    packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK))
+/// The initial sequence number in a segment that opens a connection: a SYN without ACK.
+pub(super) fn opening(packet: &Packet) -> Option<Seq> {
+    let opens = |flags: TcpFlags| flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
+    packet.tcp().filter(|tcp| opens(tcp.flags)).map(|tcp| tcp.seq)
 }

@@ -297,6 +297,38 @@ fn a_new_measurement_counts_for_an_eighth() {
 }
 
 #[test]
+fn a_measurement_that_no_longer_counts_has_no_part_in_a_new_one() {
+    let [mut n1, _] = ends(&Settings::default(), [None; 2]);
+    n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
+    for (at, bandwidth, expected) in [(0, 5_000_000, 40_000), (3_600_000_000, 500_000, 4000)] {
+        n1.now = us(at);
+        let told = Backward { echo: Forward { bandwidth, delay: 4000 }, delay: 4000 };
+        let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE));
+        n1.see(&mut ack, Side::Radio);
+        assert_eq!(window(&ack), expected, "at {at} us");
+    }
+}
+
+#[test]
+fn a_late_copy_of_the_syn_changes_nothing() {
+    let told = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    // At the end that it comes to, and at the one that it came from: a host repeats its SYN.
+    for (host, from) in [(N1, Side::Core), (N4, Side::Radio)] {
+        let [n1, n4] = ends(&unsmoothed(), [Some(2), Some(1)]);
+        let (mut here, other) = if host == N1 { (n1, N4) } else { (n4, N1) };
+        here.see(&mut segment([host, other], 1, MSS, 1), Side::Core);
+        let ack = || with(segment([other, host], 1, 0, 1001), told().add_to(LinkOptions::NONE));
+        let mut before = ack();
+        here.see(&mut before, Side::Radio);
+        here.see(&mut syn([N1, N4], TcpFlags::SYN, Some(2)), from);
+        let mut after = ack();
+        here.see(&mut after, Side::Radio);
+        assert!(window(&before) < 60_000);
+        assert_eq!(window(&after), window(&before), "at {host}");
+    }
+}
+
+#[test]
 fn what_has_come_without_options_goes_on_without() {
     let mut n2 = Station::new(N2, Settings::default());
     let mut data = segment([N1, N4], 1, MSS, 1);

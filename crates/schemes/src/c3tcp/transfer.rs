@@ -1,7 +1,7 @@
 //! A connection's state as a value: all of it. What was measured keeps its age.
 
 use lasthop_agent::{Context, FlowState, ImportError, Whose};
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::agent::C3tcp;
@@ -14,11 +14,12 @@ use crate::window_scale::Scale;
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// What is exported of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
+    opening: Option<Seq>,
     core_scale: Scale,
     radio_scale: Scale,
     segment: u32,
@@ -36,13 +37,13 @@ struct SavedPath {
 
 impl SavedFlow {
     fn of(flow: Flow, now: Instant) -> Self {
-        let Flow { core_scale, radio_scale, segment, echo, path } = flow;
+        let Flow { opening, core_scale, radio_scale, segment, echo, path } = flow;
         let path = path.measured.map(|Measured { bandwidth, delay, at }| SavedPath {
             bandwidth,
             delay,
             at: Away::from(at, now),
         });
-        Self { core_scale, radio_scale, segment, echo, path }
+        Self { opening, core_scale, radio_scale, segment, echo, path }
     }
 
     fn restored(self, now: Instant) -> Flow {
@@ -53,6 +54,7 @@ impl SavedFlow {
             at: at.to(now).min(now),
         });
         Flow {
+            opening: self.opening,
             core_scale: self.core_scale.bounded(),
             radio_scale: self.radio_scale.bounded(),
             segment: self.segment,

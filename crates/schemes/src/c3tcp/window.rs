@@ -5,6 +5,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 
 use super::options::Backward;
+use super::settings::Settings;
 
 /// What is known of the path of one connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,13 +24,13 @@ pub(super) struct Measured {
 
 impl PathWindow {
     /// An ACK has told what its data and it have found. A new measurement has a weight of one
-    /// divided by `weight`.
-    pub(super) fn note(&mut self, told: Backward, weight: u32, now: Instant) {
+    /// divided by `smoothing`, where the last one still counts.
+    pub(super) fn note(&mut self, told: Backward, settings: &Settings, now: Instant) {
         let bandwidth = u64::from(told.echo.bandwidth);
         let delay = u64::from(told.echo.delay) + u64::from(told.delay);
-        let weight = u64::from(weight.max(1));
+        let weight = u64::from(settings.smoothing.max(1));
         let mean = |known: u64, new: u64| ((weight - 1) * known + new) / weight;
-        self.measured = Some(match self.measured {
+        self.measured = Some(match self.recent(settings.lifetime, now) {
             Some(known) => Measured {
                 bandwidth: mean(known.bandwidth, bandwidth),
                 delay: mean(known.delay, delay),
@@ -39,9 +40,14 @@ impl PathWindow {
         });
     }
 
+    /// What was measured within `lifetime`.
+    fn recent(&self, lifetime: Duration, now: Instant) -> Option<Measured> {
+        self.measured.filter(|measured| now.since(measured.at) <= lifetime)
+    }
+
     /// Bandwidth times delay, in octets, if it was measured within `lifetime`.
     pub(super) fn octets(&self, lifetime: Duration, now: Instant) -> Option<u64> {
-        let measured = self.measured.filter(|measured| now.since(measured.at) <= lifetime)?;
+        let measured = self.recent(lifetime, now)?;
         let product = u128::from(measured.bandwidth) * u128::from(measured.delay) / 1_000_000;
         Some(u64::try_from(product).unwrap_or(u64::MAX))
     }
