@@ -3,8 +3,9 @@
 use lasthop_agent::{Context, FlowTable, Obligation, Side};
 use lasthop_packet::{FlowKey, Instant};
 
-use super::sleep::Entry;
+use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
+use crate::last_hop::LastHop;
 
 /// Questions in vain until an end is taken to be gone.
 const MOST_UNANSWERED: u8 = 3;
@@ -64,13 +65,15 @@ impl Splits {
         self.work(key, cx);
     }
 
-    /// A pair that nothing has happened on for a while.
+    /// A pair that nothing has happened on for a while. That is no use of it.
     fn put_to_sleep(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(saved) = self.save(key, cx) else { return };
-        let most = self.most_with_one_more(cx);
-        if self.pairs.insert(key, Entry::Asleep(Box::new(saved)), most, cx.now()).is_ok() {
-            self.owed.change(Obligation::Free, self.obligation(key));
-        }
+        let hop = self.windows.of(key).map(LastHop::estimate);
+        let Some(entry) = self.pairs.peek_mut(key) else { return };
+        let Some(pair) = entry.awake_mut() else { return };
+        let saved = Entry::Asleep(Box::new(SavedPair::of(pair, hop, cx.now())));
+        let mut awake = std::mem::replace(entry, saved);
+        self.leave(key, &mut awake, cx);
+        self.owed.change(Obligation::Free, self.obligation(key));
     }
 
     /// The end of that.

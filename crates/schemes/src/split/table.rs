@@ -186,15 +186,20 @@ impl Splits {
     /// Takes a pair out.
     fn take(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<Entry> {
         let mut entry = self.pairs.remove(key)?;
+        self.leave(key, &mut entry, cx);
+        Some(entry)
+    }
+
+    /// Takes what an entry has out of what all have together.
+    pub(super) fn leave(&mut self, key: FlowKey, entry: &mut Entry, cx: &mut Context<'_>) {
         if let Some(notifier) = &mut self.notifier {
             notifier.release(key, cx);
         }
         self.owed.change(entry.obligation(), Obligation::Free);
-        let Entry::Awake(pair) = &mut entry else { return Some(entry) };
+        let Entry::Awake(pair) = entry else { return };
         self.octets -= pair.charged;
         self.backlog -= pair.backlog;
         self.windows.leave(key, pair);
         self.serve(self.windows.sharers(key), cx);
-        Some(entry)
     }
 }

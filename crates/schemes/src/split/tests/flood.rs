@@ -138,3 +138,23 @@ fn a_connection_that_opens_after_a_flood_is_split_when_the_budget_has_shrunk_sin
     assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
     assert!(said(&bench) <= bench.seat.budget.octets_in_all, "{} octets", said(&bench));
 }
+
+#[test]
+fn a_connection_that_is_idle_beyond_its_grace_makes_room_whether_it_sleeps_or_not() {
+    let mut bench = Bench::split();
+    bench.seat.budget.flows = 1;
+    bench.wait(15_000);
+    let other = |packet: Packet| {
+        packet.but(|tcp| {
+            let port = if tcp.source_port == syn().tcp().map_or(0, |tcp| tcp.source_port) {
+                &mut tcp.source_port
+            } else {
+                &mut tcp.destination_port
+            };
+            *port = 4711;
+        })
+    };
+    bench.core(&other(syn()));
+    bench.radio(&other(answer()));
+    assert!(!bench.core(&other(fixed(1001, 0, 5001))).is_forwarded());
+}
