@@ -23,6 +23,9 @@ pub(super) struct Confirming {
     pub(super) told: Option<Told>,
     /// Delivered beyond a hole.
     above: Ranges,
+    /// Behind the last octet that went without a promise. The receiver itself acknowledges what is
+    /// before: it is no hole.
+    plain: Option<Seq>,
     /// The highest number that was acknowledged here, on the receiver's behalf.
     said: Option<Seq>,
     /// The hole for which the sender was asked; later losses are not told until it is filled.
@@ -77,6 +80,7 @@ impl Confirming {
         Self {
             told: None,
             above: Ranges::EMPTY,
+            plain: None,
             said: None,
             asked_for: None,
             kept: SegmentCache::new(usize::MAX),
@@ -148,7 +152,9 @@ impl Confirming {
     /// Data leaves for the hop that the receiver will acknowledge itself.
     pub(super) fn on_plain_data(&mut self, packet: &Packet) {
         let Some((tcp, told)) = packet.tcp().zip(self.told.as_mut()) else { return };
-        told.sent = told.sent.later(tcp.seq + packet.segment_len());
+        let end = tcp.seq + packet.segment_len();
+        told.sent = told.sent.later(end);
+        self.plain = Some(self.plain.map_or(end, |plain| plain.later(end)));
     }
 
     /// The link layer delivered a segment that was promised: what that says to the sender.
@@ -159,7 +165,9 @@ impl Confirming {
             return News::None;
         }
         if seq.after(told.confirmed) {
-            return News::BeyondHole(self.above.add(seq, end));
+            let range = self.above.add(seq, end);
+            let is_hole = self.plain.is_none_or(|plain| !plain.after(told.confirmed));
+            return if is_hole { News::BeyondHole(range) } else { News::None };
         }
         told.confirmed = self.above.absorb(end);
         if told.confirmed != end || self.asked_for.is_some() {

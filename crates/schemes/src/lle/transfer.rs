@@ -17,7 +17,7 @@ use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 
 /// What is exported of a flow.
 #[derive(Debug, Serialize, Deserialize)]

@@ -54,7 +54,11 @@ impl Lle {
                 if is_promisable && flow.has_peer && flow.radio_shift().is_some() {
                     let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);
                     is_full = promise == Promise::NoRoom;
-                    mark = if promise == Promise::Made { mark.with(Mark::PROMISE) } else { mark };
+                    if promise == Promise::Made {
+                        mark = mark.with(Mark::PROMISE);
+                    } else {
+                        flow.confirming.on_plain_data(packet);
+                    }
                 } else {
                     flow.confirming.on_plain_data(packet);
                 }

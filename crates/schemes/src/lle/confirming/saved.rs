@@ -14,6 +14,7 @@ use crate::transfer::Away;
 pub(in crate::lle) struct SavedConfirming {
     told: Option<Told>,
     above: Ranges,
+    plain: Option<Seq>,
     said: Option<Seq>,
     asked_for: Option<Seq>,
     kept: Vec<(PacketRecord, Option<Away>)>,
@@ -36,6 +37,7 @@ impl Confirming {
         SavedConfirming {
             told: self.told,
             above: self.above,
+            plain: self.plain,
             said: self.said,
             asked_for: self.asked_for,
             kept,
@@ -66,6 +68,7 @@ impl SavedConfirming {
         Ok(Confirming {
             told: self.told,
             above: self.above.bounded(),
+            plain: self.plain,
             said: self.said,
             asked_for: self.asked_for,
             kept,

@@ -77,3 +77,19 @@ fn an_agent_that_goes_on_from_anothers_state_has_blocks_too() {
     let blocks = made.only_ack().options.sack;
     assert_eq!(blocks.as_slice(), [(Seq(FIRST + 200), Seq(FIRST + 400))]);
 }
+
+#[test]
+fn what_was_delivered_without_a_promise_is_no_hole() {
+    let kept_octets = data(FIRST, 100).len() + 20;
+    let mut bench = at_access_point(Settings { kept_octets, ..selective() }, [true; 2]);
+    let promised = bench.sent(&data(FIRST, 100));
+    let plain = bench.sent(&data(FIRST + 100, 100));
+    assert!(!Mark::of(plain.tcp().expect("a segment")).has(Mark::PROMISE), "there is no room to keep it");
+    assert_eq!(bench.delivered(&promised).only_ack().ack, Seq(FIRST + 100));
+    bench.radio(&accepting(ack(FIRST + 100)));
+    let third = bench.sent(&data(FIRST + 200, 100));
+    assert!(Mark::of(third.tcp().expect("a segment")).has(Mark::PROMISE));
+    assert_eq!(bench.delivered(&plain).core, []);
+    // The receiver acknowledges the plain one itself.
+    assert_eq!(bench.delivered(&third).core, [], "the MAC has delivered all three");
+}
