@@ -36,6 +36,13 @@ impl<'t> Document<'t> {
         let start = ends.max().unwrap_or(self.text.len() + 1);
         let value = moved(value, start);
         let enclosing = |depth: usize| start..value.span().end + path.len() - depth;
+        let places = enclosing(0);
+        let replaced = Replaced {
+            path: path.iter().map(|step| (*step).to_owned()).collect(),
+            file: from.0.to_owned(),
+            line: from.1,
+            places,
+        };
         let mut table = self.root.get_mut();
         let mut steps = tables.iter().enumerate();
         while let Some((depth, step)) = steps.next() {
@@ -44,25 +51,28 @@ impl<'t> Document<'t> {
             let mut next = table.entry(key).or_insert(empty).get_mut();
             let mut named = (*step).to_owned();
             if let DeValue::Array(elements) = next {
-                let index = steps.next().and_then(|(_, index)| index.parse::<usize>().ok());
+                let inner = steps.next().map(|(_, index)| *index);
+                let index = inner.unwrap_or(*last).parse::<usize>().ok();
+                let count = elements.iter().count();
                 let element = index.and_then(|index| Some((index, elements.get_mut(index)?)));
                 let (index, element) = element.ok_or_else(|| {
-                    format!("{step:?} is a list; expected the number of one of its elements, from 0")
+                    format!(
+                        "{step:?} is a list of {count}; expected the number of one of its elements, from 0"
+                    )
                 })?;
+                if inner.is_none() {
+                    *element = value;
+                    self.replaced.push(replaced);
+                    return Ok(());
+                }
                 named = format!("{step}[{index}]");
                 next = element.get_mut();
             }
             let DeValue::Table(inner) = next else { return Err(format!("{named:?} is no table")) };
             table = inner;
         }
-        let places = enclosing(0);
         table.insert(Spanned::new(value.span(), (*last).to_owned().into()), value);
-        self.replaced.push(Replaced {
-            path: path.iter().map(|step| (*step).to_owned()).collect(),
-            file: from.0.to_owned(),
-            line: from.1,
-            places,
-        });
+        self.replaced.push(replaced);
         Ok(())
     }
 }

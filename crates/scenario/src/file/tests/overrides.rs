@@ -79,6 +79,10 @@ to = "ap"
             "duration",
         ),
         ("wlans.cell.except.phone.rate=5", "wlans.cell.except.phone.rate", "expected a rate"),
+        ("wlans.cell.except.phone.queue=\"0 packets\"", "wlans.cell.except.phone.queue", "room for a packet"),
+        ("wlans.cell.queue=\"0 B\"", "wlans.cell.queue", "room for a packet"),
+        ("wlans.cell.stations.1=phone", "wlans.cell.stations.1", "is a list of 1; expected the number"),
+        ("wlans.cell.stations.0=nonesuch", "wlans.cell.stations[0]", "nonesuch"),
         ("flows.up.tcp.window=5", "flows.up.tcp.window", "expected a window"),
         ("try.sysctl.x=5", "try.sysctl.x", "expected a text"),
         // The table is there.
@@ -92,4 +96,10 @@ to = "ap"
         assert_eq!((error.file.as_str(), error.key.as_str()), ("--set", key), "{setting}: {error}");
         assert!(error.problem.contains(expected), "{setting}: {error}");
     }
+}
+
+#[test]
+fn an_element_of_a_list_is_set_by_its_number() {
+    let scenario = with(&["seeds=[1, 2]", "seeds.1=7"]).expect("good");
+    assert_eq!(scenario.seeds, [1, 7]);
 }

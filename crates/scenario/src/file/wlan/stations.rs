@@ -50,10 +50,13 @@ pub(super) fn read(
         }
         let own = table.except.get(node);
         let default = StationConfig::default();
-        let written = own.and_then(|own| own.queue).or(table.queue);
+        let own_queue = own.and_then(|own| own.queue);
+        let written = own_queue.or(table.queue);
         let queue = written.map_or(default.queue, |Text(StationQueue(queue))| queue);
-        if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(_)) {
-            return Err(reader.fail(&["wlans", name, "queue"], "expected room for a packet or more"));
+        if !matches!(queue, QueueLimit::Packets(1..) | QueueLimit::Unlimited | QueueLimit::Octets(1..)) {
+            let own_key = ["wlans", name, "except", node, "queue"];
+            let key = if own_queue.is_some() { &own_key[..] } else { &["wlans", name, "queue"] };
+            return Err(reader.fail(key, "expected room for a packet or more"));
         }
         let scheduler = own.and_then(|own| own.scheduler).or(table.scheduler);
         let scheduler = scheduler.map_or(default.scheduler, Into::into);
