@@ -38,12 +38,7 @@ impl Turns {
         match (is_queued, self.displaced.is_empty()) {
             (true, true) => Admission::Queued,
             (true, false) => Admission::Displaces,
-            (false, true) => Admission::Dropped(DropCause::QueueFull),
-            (false, false) => {
-                // Others were dropped without making enough room: they are told together with it.
-                self.displaced.push_back(key);
-                Admission::Displaces
-            }
+            (false, _) => Admission::Dropped(DropCause::QueueFull),
         }
     }
 

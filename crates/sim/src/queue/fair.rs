@@ -106,10 +106,22 @@ impl<T: Length> FairQueue<T> {
         Some(entry.item)
     }
 
+    /// Packets and octets that [`Self::displace`] takes for a packet of `octets` of a flow: with the next
+    /// call, or `in_all`.
+    pub(crate) fn displaceable(&self, id: u64, octets: u32, in_all: bool) -> (usize, u64) {
+        let most = self.octets_of(id) + u64::from(octets);
+        if in_all {
+            let of_flows = self.flows.iter().map(|flow| self.pool.beyond(&flow.list, most));
+            return of_flows.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
+        }
+        let longest = self.longest.winner().map(|number| &self.flows[number as usize].list);
+        longest.map_or((0, 0), |list| self.pool.beyond(list, most.max(list.octets().saturating_sub(1))))
+    }
+
     /// Makes room for a packet of `octets` of a flow: takes the last packet of the flow with most
     /// octets, unless that flow would be this one.
     pub(crate) fn displace(&mut self, id: u64, octets: u32) -> Option<T> {
-        let own = self.numbers.get(&id).map_or(0, |number| self.flows[*number as usize].list.octets());
+        let own = self.octets_of(id);
         let number = self.longest.winner()?;
         let list = &mut self.flows[number as usize].list;
         if list.octets() <= own + u64::from(octets) {
@@ -143,6 +155,10 @@ impl<T: Length> FairQueue<T> {
         }
         gone.sort_by_key(|(tag, entry)| (*tag, entry.arrival));
         gone.into_iter().map(|(_, entry)| entry.item).collect()
+    }
+
+    fn octets_of(&self, id: u64) -> u64 {
+        self.numbers.get(&id).map_or(0, |number| self.flows[*number as usize].list.octets())
     }
 
     fn add_flow(&mut self, id: u64) -> u32 {

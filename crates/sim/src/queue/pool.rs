@@ -69,6 +69,16 @@ impl<T: Length> Pool<T> {
         self.slots.get(list.first as usize).map(|slot| &slot.item)
     }
 
+    /// Packets and octets at the end of a list that are to go until no more than `most` octets are left.
+    pub(super) fn beyond(&self, list: &List, most: u64) -> (usize, u64) {
+        let (mut packets, mut left, mut at) = (0, list.octets, list.last);
+        while left > most {
+            let slot = &self.slots[at as usize];
+            (packets, left, at) = (packets + 1, left - u64::from(slot.item.octets()), slot.previous);
+        }
+        (packets, list.octets - left)
+    }
+
     #[inline]
     pub(super) fn push(&mut self, list: &mut List, item: T) {
         let index = self.place(Slot { item, previous: list.last, next: NONE });

@@ -9,7 +9,8 @@ use crate::queue::FairQueue;
 
 impl Station {
     /// Puts a frame among those of its flow. Where there is no room, flows with more octets lose their
-    /// last frames until there is some, which `displaced` is told. `false`: the frame does not go.
+    /// last frames until there is some, which `displaced` is told. `false`: the frame does not go, and no
+    /// other is dropped for it.
     pub(crate) fn push_in_turn(
         &mut self,
         flow: u64,
@@ -22,8 +23,13 @@ impl Station {
             return self.push(frame, now);
         };
         let has_room = |(packets, octets)| limit.has_room(ahead.0 + packets, ahead.1 + octets, len);
-        // Frames ahead of the flows are not displaced: where they leave no room, dropping others is in vain.
-        if !has_room((0, 0)) {
+        // None is dropped in vain: mostly the next one is enough.
+        let (packets, octets) = flows.size();
+        let makes_room = |in_all| {
+            let gone = flows.displaceable(flow, frame.octets, in_all);
+            has_room((packets - gone.0, octets - gone.1))
+        };
+        if !has_room((packets, octets)) && !makes_room(false) && !makes_room(true) {
             return false;
         }
         while !has_room(flows.size()) {

@@ -115,3 +115,10 @@ fn where_octets_are_limited_what_is_too_long_displaces_nothing_in_vain_unseen() 
     assert_eq!(order.first(), Some(&1));
     assert!(order.contains(&2), "{order:?}");
 }
+
+#[test]
+fn where_octets_are_limited_no_frame_is_displaced_for_one_that_is_dropped_itself() {
+    let mut relay = Relay::new(Scheduler::PerFlow, QueueLimit::Octets(1200));
+    relay.put(&[(B, 1, 1000), (B, 2, 600), (B, 3, 500), (C, 11, 1000)]);
+    assert_eq!(relay.order(), [1, 2, 3], "the one of 1000 octets has no room in any case");
+}

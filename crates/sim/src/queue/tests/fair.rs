@@ -172,3 +172,29 @@ fn what_is_withdrawn_is_told_in_the_order_of_its_turns() {
     assert_eq!(queue.pop().map(|packet| packet.number), Some(2));
     assert_eq!((queue.pop(), queue.flows()), (None, 0));
 }
+
+proptest! {
+    #[test]
+    fn what_would_be_displaced_is_told_before(
+        packets in proptest::collection::vec((0_u64..6, 1_u32..1500), 0..60),
+        flow in 0_u64..7,
+        len in 1_u32..1500,
+    ) {
+        let mut queue = FairQueue::default();
+        for (number, (flow, octets)) in (0..).zip(packets) {
+            queue.push(flow, Packet { flow, number, octets });
+        }
+        let in_all = queue.displaceable(flow, len, true);
+        let mut gone = (0, 0);
+        loop {
+            let next = queue.displaceable(flow, len, false);
+            let Some(packet) = queue.displace(flow, len) else {
+                prop_assert_eq!(next, (0, 0));
+                break;
+            };
+            prop_assert_eq!(next, (1, u64::from(packet.octets)));
+            gone = (gone.0 + next.0, gone.1 + next.1);
+        }
+        prop_assert_eq!(gone, in_all);
+    }
+}
