@@ -22,8 +22,10 @@ use lasthop_scenario::BuildError;
 use crate::progress::Progress;
 use crate::reproduce::Row;
 
-/// The string once more, with what the text leaves out: ns-2 has no routes but those of a routing protocol.
-const EXPERIMENTS: [(&str, &[&str]); 2] = [
+/// The string once more, with what the text leaves out: whether receivers delay ACKs, and that ns-2 has no
+/// routes but those of a routing protocol.
+const EXPERIMENTS: [(&str, &[&str]); 3] = [
+    ("with delayed ACKs", &["tcp.acks=delayed"]),
     ("with AODV", &["wlans.string.routing=aodv"]),
     (
         "with AODV and ns-2's ratio of the ranges",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Budget, FlowTable};
+use lasthop_agent::{Budget, FlowTable, Whose};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::opening::Opening;
@@ -68,6 +68,13 @@ impl Openings {
 
     pub(super) fn remove(&mut self, key: FlowKey) -> Option<Box<Opening>> {
         self.table.remove(key)
+    }
+
+    /// Forgets those of connections that others go on with.
+    pub(super) fn leave(&mut self, whose: Whose) {
+        for key in whose.of(&self.table) {
+            self.table.remove(key);
+        }
     }
 
     /// When the oldest is to be forgotten.

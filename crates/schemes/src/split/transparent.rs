@@ -143,8 +143,9 @@ impl Agent for Transparent {
         self.splits.owed()
     }
 
-    /// A handshake under way is left out: its connection passes.
+    /// A handshake under way is left out, and forgotten: its connection passes.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.openings.leave(whose);
         self.splits.export(self.scheme, whose, cx)
     }
 

@@ -1,6 +1,6 @@
 //! Floods of SYNs.
 
-use lasthop_agent::{Agent, Side};
+use lasthop_agent::{Agent, Side, Whose};
 use lasthop_packet::{Packet, Seq};
 
 use super::bench::{Bench, answer, fixed, mobile, syn};
@@ -157,4 +157,14 @@ fn a_connection_that_is_idle_beyond_its_grace_makes_room_whether_it_sleeps_or_no
     bench.core(&other(syn()));
     bench.radio(&other(answer()));
     assert!(!bench.core(&other(fixed(1001, 0, 5001))).is_forwarded());
+}
+
+#[test]
+fn handshakes_of_connections_that_others_go_on_with_are_forgotten() {
+    let mut bench = Bench::new();
+    bench.core(&syn());
+    assert!(said(&bench) > 0);
+    let states = bench.seat.call(bench.now, |agent, cx| agent.export(Whose::All, cx));
+    assert_eq!(states.map(|(states, _)| states.len()), Some(0), "its connection passes");
+    assert_eq!(said(&bench), 0);
 }
