@@ -12,6 +12,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,9 @@ def main(arguments):
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     if not arguments or arguments[0].startswith("-"):
         sys.exit(__doc__)
+    for tool in ("valgrind", "addr2line"):
+        if shutil.which(tool) is None:
+            sys.exit(f"{tool} is not installed; instructions are not counted")
     program, command, packets, lengths = plan(arguments)
     counts, delivered = [], []
     for length in lengths:

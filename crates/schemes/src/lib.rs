@@ -52,6 +52,7 @@ pub mod settings;
 pub mod snoop;
 pub mod split;
 pub mod stack;
+mod syn;
 mod transfer;
 pub mod upload;
 mod window_scale;

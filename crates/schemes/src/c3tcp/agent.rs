@@ -12,10 +12,11 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
 
-use super::flow::{Flow, opening};
+use super::flow::Flow;
 use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
 use super::settings::Settings;
 use super::window::window_field;
+use crate::syn::opening;
 
 /// A connection that was used within this time does not make room for another.
 const GRACE: Duration = Duration::from_secs(60);

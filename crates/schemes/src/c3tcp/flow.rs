@@ -1,6 +1,6 @@
 //! What is kept of a connection: of constant size.
 
-use lasthop_packet::{Packet, Seq, TcpFlags};
+use lasthop_packet::{Packet, Seq};
 
 use super::receiver::Echo;
 use super::window::PathWindow;
@@ -34,10 +34,4 @@ impl Flow {
     pub(super) const fn radio_shift(&self) -> Option<u8> {
         self.radio_scale.with(self.core_scale)
     }
-}
-
-/// The initial sequence number in a segment that opens a connection: a SYN without ACK.
-pub(super) fn opening(packet: &Packet) -> Option<Seq> {
-    let opens = |flags: TcpFlags| flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
-    packet.tcp().filter(|tcp| opens(tcp.flags)).map(|tcp| tcp.seq)
 }

@@ -8,6 +8,7 @@ use super::control::Control;
 use super::receiver::Receiver;
 use super::receiving::Receiving;
 use super::settings::Settings;
+use crate::syn::{opening, permits_sack};
 
 pub(super) use crate::window_scale::Scale;
 
@@ -149,20 +150,4 @@ impl LleFlow {
     pub(super) fn unproven(&self) -> u32 {
         self.confirming.unproven() + self.control.as_ref().map_or(0, |control| control.unproven())
     }
-}
-
-/// Whether a SYN permits SACK blocks (RFC 2018, section 2).
-fn permits_sack(syn: &Packet) -> bool {
-    syn.tcp().is_some_and(|tcp| tcp.options.sack_permitted)
-}
-
-/// Whether a segment opens a connection.
-pub(super) fn opens(packet: &Packet) -> bool {
-    opening(packet).is_some()
-}
-
-/// The initial sequence number in a segment that opens a connection.
-pub(super) fn opening(packet: &Packet) -> Option<Seq> {
-    let opens = |flags: TcpFlags| flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
-    packet.tcp().filter(|tcp| opens(tcp.flags)).map(|tcp| tcp.seq)
 }

@@ -6,9 +6,9 @@ use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use super::Lle;
 use crate::lle::confirming::Promise;
-use crate::lle::flow::{opening, opens};
 use crate::lle::mark::Mark;
 use crate::lle::receiving::Decision;
+use crate::syn::opening;
 
 impl Lle {
     pub(super) fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
@@ -34,7 +34,7 @@ impl Lle {
                 if !flow.is_late_copy(packet) {
                     flow.on_syn_from_core(packet);
                 }
-                if receives && (flow.receiving.is_offered() || (registered && opens(packet))) {
+                if receives && (flow.receiving.is_offered() || (registered && opening(packet).is_some())) {
                     flow.receiving.expect_offer();
                     mark = Mark::ACCEPT;
                 }

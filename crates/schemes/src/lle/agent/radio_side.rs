@@ -8,10 +8,11 @@ use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 use super::Lle;
 use crate::lle::confirming::{Hearing, Manner};
 use crate::lle::control;
-use crate::lle::flow::{LleFlow, opening};
+use crate::lle::flow::LleFlow;
 use crate::lle::mark::Mark;
 use crate::lle::receiving::is_plain;
 use crate::lle::shares::{on_wire_in_full, restate};
+use crate::syn::opening;
 
 /// What a packet of the receiver's means, by who listens.
 enum Heard {
