@@ -1,9 +1,16 @@
 #!/usr/bin/env bash
-# The gateway beside plain kernel routing and PEPsal, over veth with GSO: Gbit/s of one download (cubic), processor time of the process,
-# and the ratios. Each round measures all of them one after the other, so that a busy machine slows them alike; ratios are medians over the
-# rounds. Then the engine alone: processor time a packet.
+# The gateway beside plain kernel routing and PEPsal, over veth: Gbit/s of bulk TCP (CUBIC), processor time of the process, and the ratios.
+# Each round of a case measures all of them one after the other, so that a busy machine slows them alike; ratios are medians over the rounds,
+# with the least and the greatest. Then the engine alone: processor time a packet.
 #
-#   benches/gateway.sh [SECONDS] [ROUNDS]     PEPSAL=/path/to/pepsal to compare with it; SCHEME=cicada in place of snoop; ENGINE=no without the engine alone
+#   benches/gateway.sh [SECONDS] [ROUNDS]
+#
+#   CASES="one many many-up mtu lossy"   one: one download in super-packets; many: 50; many-up: 50 uploads; mtu: one download in packets of
+#                                        MTU size, without offload; lossy: 100 of those, of which 1% of packets are lost
+#   PEPSAL=/path/to/pepsal               to compare with it
+#   SCHEME=cicada, BACKEND=tun           in place of snoop, tc-bpf
+#   LASTHOP="/path/to/old ..."           other builds, beside this one
+#   ENGINE=no                            without the engine alone
 #
 # So that all are measured and not what else the machine does:
 # - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that others' load goes behind;
@@ -11,18 +18,19 @@
 #   sender runs on, and frames of one flow overtake each other whenever a process moves, in kernel routing as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:-2}
-rounds=${2:-7}
+seconds=${1:-2} rounds=${2:-5}
+cases=${CASES:-one many many-up mtu lossy} scheme=${SCHEME:-snoop} backend=${BACKEND:-tc-bpf}
 pepsal=${PEPSAL:-$(command -v pepsal || true)}
-for needed in ip iperf3; do
+for needed in ip iperf3 ethtool nft; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
 [ -n "$pepsal" ] || echo "PEPsal is not here (PEPSAL=/path/to/pepsal): measured without it" >&2
 cargo build --release --locked --quiet -p lasthop-cli
-lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
+builds="${CARGO_TARGET_DIR:-target}/release/lasthop ${LASTHOP:-}"
 
 s=bench-s-$$ g=bench-g-$$ c=bench-c-$$
+ends=("$s eth0" "$g core" "$g radio" "$c eth0")
 scratch=$(mktemp -d)
 cleanup() {
     kill $(jobs -p) 2> /dev/null || true
@@ -38,9 +46,9 @@ ip link add core netns $g type veth peer name eth0 netns $s
 ip link add radio netns $g type veth peer name eth0 netns $c
 ip -n $s address add 10.88.1.2/24 dev eth0; ip -n $g address add 10.88.1.1/24 dev core
 ip -n $c address add 10.88.2.2/24 dev eth0; ip -n $g address add 10.88.2.1/24 dev radio
-for end in "$s eth0" "$g core" "$g radio" "$c eth0"; do set -- $end; ip -n $1 link set $2 up; done
-for end in "$s eth0" "$g core" "$g radio" "$c eth0"; do
+for end in "${ends[@]}"; do
     set -- $end
+    ip -n $1 link set $2 up
     ip netns exec $1 sh -c "printf '%x' $(((1 << $(nproc)) - 1)) > /sys/class/net/$2/queues/rx-0/rps_cpus"
 done
 ip -n $s route add default via 10.88.1.1; ip -n $c route add default via 10.88.2.1
@@ -50,6 +58,7 @@ ip netns exec $s $first iperf3 -s -D -I "$scratch/iperf3.pid" > /dev/null
 sleep 0.3
 
 cat > "$scratch/gateway.toml" << END
+backend = "$backend"
 [ports]
 core = ["core"]
 radio = ["radio"]
@@ -60,38 +69,59 @@ socket = "$scratch/gateway.sock"
 [metrics]
 listen = "off"
 [[rule]]
-scheme = "${SCHEME:-snoop}"
+scheme = "$scheme"
 END
 
-download() { # Gbit/s, retransmissions
-    timeout $((seconds + 10)) ip netns exec $c $first iperf3 -c 10.88.1.2 -R -C cubic -t "$seconds" -O 1 -J |
+set_case() { # CASE: offloads, losses, and `flows`, what iperf3 is told
+    local offload=on loss=0
+    case $1 in
+        one) flows=(-P 1 -R) ;;
+        many) flows=(-P 50 -R) ;;
+        many-up) flows=(-P 50) ;;
+        mtu) flows=(-P 1 -R) offload=off ;;
+        lossy) flows=(-P 100 -R) offload=off loss=1 ;;
+        *) echo "$1: expected one, many, many-up, mtu or lossy" >&2; exit 2 ;;
+    esac
+    for end in "${ends[@]}"; do
+        set -- $end
+        ip netns exec $1 ethtool -K $2 tso $offload gso $offload > /dev/null
+    done
+    ip netns exec $c nft flush ruleset
+    [ $loss = 0 ] || ip netns exec $c nft -f - << END
+table ip air {
+    chain in { type filter hook prerouting priority -300; numgen random mod 100 < $loss drop; }
+}
+END
+}
+transfer() { # Gbit/s, retransmissions
+    timeout $((seconds + 10)) ip netns exec $c $first iperf3 -c 10.88.1.2 "${flows[@]}" -C cubic -t "$seconds" -O 1 -J |
         python3 -c 'import json, sys
 end = json.load(sys.stdin)["end"]
 print("%.3f %d" % (end["sum_received"]["bits_per_second"] / 1e9, end["sum_sent"]["retransmits"]))'
 }
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-# NAME PROCESS: a download and the share of a core that the process took, into a line of the results.
+# NAME PROCESS: a transfer and the share of a core that the process took, into a line of the results.
 measure() {
     local before=0 after=0 gbits
     [ "$2" = 0 ] || before=$(ticks "$2")
-    gbits=$(download)
+    gbits=$(transfer)
     [ "$2" = 0 ] || after=$(ticks "$2")
-    echo "$1 $gbits $(awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s=$((seconds + 1)) 'BEGIN { printf "%.2f", t / hz / s }')" |
+    echo "$case $1 $gbits $(awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s=$((seconds + 1)) 'BEGIN { printf "%.2f", t / hz / s }')" |
         tee -a "$scratch/results" >&2
 }
-with_gateway() { # BACKEND
-    sed -i '/^backend/d' "$scratch/gateway.toml"; sed -i "1i backend = \"$1\"" "$scratch/gateway.toml"
-    ip netns exec $g $first "$lasthop" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
+with_gateway() { # NAME BINARY
+    ip netns exec $g $first "$2" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
     local process=$!
     for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
     kill -0 $process 2> /dev/null || { cat "$scratch/log" >&2; return; }
     sleep 0.5 # a connection whose SYN the kernel has passed meanwhile is not split
-    measure "lasthop/$1" $process
-    "$lasthop" gateway status --json --socket "$scratch/gateway.sock" |
+    measure "$1" $process
+    "$2" gateway status --json --socket "$scratch/gateway.sock" |
         python3 -c 'import json, sys
 report = json.load(sys.stdin)["report"]
-print("    frames in", report["engine"]["counters"]["received"], "out", report["sent"], "lost", report["lost"],
-      "longest turn", "%.1f ms;" % (1e3 * report["longest_turn_s"]), "rules:",
+counters = report["engine"]["counters"]
+print("    frames in", counters["received"], "copies", counters["copies"], "out", report["sent"], "lost", report["lost"],
+      "stepped out", report["punctuality"].get("steps_out"), "longest turn", "%.1f ms;" % (1e3 * report["longest_turn_s"]), "rules:",
       *(f"{key} {value}" for rule in report["engine"]["rules"] for key, value in rule["counters"].items() if value))' >&2 || true
     kill $process; wait $process || true
 }
@@ -113,24 +143,33 @@ with_pepsal() {
     ip netns exec $g iptables -t mangle -F
     ip -n $g rule del fwmark 1 lookup 100; ip -n $g route flush table 100
 }
-for _ in $(seq "$rounds"); do
-    measure kernel 0
-    with_gateway tc-bpf
-    with_gateway tun
-    [ -z "$pepsal" ] || with_pepsal
+for case in $cases; do
+    set_case "$case"
+    for _ in $(seq "$rounds"); do
+        measure kernel 0
+        for build in $builds; do
+            case $build in target/*) with_gateway lasthop "$build" ;; *) with_gateway "$build" "$build" ;; esac
+        done
+        [ -z "$pepsal" ] || with_pepsal
+    done
 done
 python3 - "$scratch/results" << 'END'
 import statistics, sys
-rows = {}
+cases = {}
 for line in open(sys.argv[1]):
-    name, gbits, lost, cores = line.split()
-    rows.setdefault(name, []).append((float(gbits), float(cores), int(lost)))
-print(f"{'':16}{'Gbit/s':>8}{'cores':>8}{'resent':>8}{'of kernel routing':>20}{'times PEPsal':>14}")
-for name, runs in rows.items():
-    ratio = lambda other: statistics.median(a[0] / b[0] for a, b in zip(runs, rows[other])) if other in rows else None
-    kernel, pepsal = ratio("kernel"), ratio("pepsal")
-    print(f"{name:16}{statistics.median(r[0] for r in runs):8.2f}{statistics.median(r[1] for r in runs):8.2f}"
-          f"{statistics.median(r[2] for r in runs):8.0f}{kernel:19.0%} " + (f"{pepsal:14.2f}" if pepsal else ""))
+    case, name, gbits, lost, cores = line.split()
+    cases.setdefault(case, {}).setdefault(name, []).append((float(gbits), float(cores), int(lost)))
+def ratio(runs, others):
+    if not others:
+        return "-"
+    ratios = [a[0] / b[0] for a, b in zip(runs, others)]
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+print("| | | Gbit/s | cores of the process | retransmissions | of kernel routing | times PEPsal |\n|---|---|---:|---:|---:|---:|---:|")
+for case, rows in cases.items():
+    for name, runs in rows.items():
+        middle = lambda index: statistics.median(run[index] for run in runs)
+        print(f"| {case} | {name} | {middle(0):.2f} | {middle(1):.2f} | {middle(2):.0f} |",
+              ratio(runs, rows["kernel"]), "|", ratio(runs, rows.get("pepsal")), "|")
 END
 [ "${ENGINE:-yes}" = no ] && exit
 echo "the engine alone, ns a packet (64 segments of 1448 octets and 64 ACKs of them at a time):"
