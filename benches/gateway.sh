@@ -26,7 +26,7 @@ for needed in ip iperf3 ethtool nft; do
 done
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
 [ -n "$pepsal" ] || echo "PEPsal is not here (PEPSAL=/path/to/pepsal): measured without it" >&2
-cargo build --release --locked --quiet -p lasthop-cli
+[ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 builds="${CARGO_TARGET_DIR:-target}/release/lasthop ${LASTHOP:-}"
 
 s=bench-s-$$ g=bench-g-$$ c=bench-c-$$

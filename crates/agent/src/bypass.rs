@@ -18,8 +18,8 @@ use lasthop_packet::{FlowKey, LARGEST_WINDOW, Seq};
 /// no agent.
 ///
 /// It shows the agent every packet that passed, of both directions in the order in which they went
-/// on. One that it cannot show is to the agent as if it had taken another way. A world that always
-/// asks is as right.
+/// on; of the payload only the length, where the headers are enough ([`Shown`]). One that it cannot
+/// show is to the agent as if it had taken another way. A world that always asks is as right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bypass {
     /// The direction of the data.
@@ -37,14 +37,25 @@ pub struct Limits {
     pub from: Seq,
     /// Where the last of what may pass ends.
     pub until: Seq,
+    /// What the agent has to see of it.
+    pub shown: Shown,
+}
+
+/// What an agent has to see of what passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All octets: it keeps them.
+    Whole,
+    /// The headers: a payload may be [`lasthop_packet::Payload::unseen`].
+    Headers,
 }
 
 impl Limits {
-    /// For an agent that has nothing against new data and new ACKs: as far as sequence numbers go
-    /// from `from` on. How far is said again once half of that has gone by since it was `last` said.
+    /// For an agent that has nothing against new data and new ACKs, and keeps none of them: as far as
+    /// sequence numbers go from `from` on. How far is said again once half of that has gone by since it was `last` said.
     pub fn as_far_as_numbers_go(acknowledged: Seq, from: Seq, last: Option<Self>) -> Self {
         let is_enough = |until: &Seq| until.offset_from(from) > (LARGEST_WINDOW / 2).cast_signed();
         let until = last.map(|last| last.until).filter(is_enough).unwrap_or(from + LARGEST_WINDOW);
-        Self { acknowledged, from, until }
+        Self { acknowledged, from, until, shown: Shown::Headers }
     }
 }

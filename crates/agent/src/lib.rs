@@ -43,7 +43,7 @@ pub mod transfer;
 
 pub use agent::{Agent, Deadline, Verdict};
 pub use budget::{Budget, Room};
-pub use bypass::{Bypass, Limits};
+pub use bypass::{Bypass, Limits, Shown};
 pub use context::{Context, Outbox};
 pub use counter::{Counter, DropReason, Tally};
 pub use flow_table::FlowTable;

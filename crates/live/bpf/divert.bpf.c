@@ -3,7 +3,8 @@
 // The kernel's half of the gateway. A radio interface has three TAP devices, and there are three programs:
 //
 //   lasthop_down     at tc egress of each radio interface: sends the TCP that the gateway wants, and the UDP that may be RTP if it wants
-//                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP
+//                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP,
+//                    or its headers to a ring buffer
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
@@ -26,6 +27,12 @@ typedef long long s64;
 struct __sk_buff {
 	u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
 	u32 ingress_ifindex, ifindex;
+	u32 tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family, remote_ip4, local_ip4, remote_ip6[4], local_ip6[4];
+	u32 remote_port, local_port, data_meta;
+	u64 flow_keys, tstamp;
+	u32 wire_len, gso_segs;
+	u64 sk;
+	u32 gso_size;
 };
 
 struct bpf_map_def {
@@ -39,6 +46,10 @@ static u64 (*const monotonic_ns)(void) = (void *)5;
 static long (*const clone_redirect)(struct __sk_buff *skb, u32 ifindex, u64 flags) = (void *)13;
 static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
 static long (*const load)(const struct __sk_buff *skb, u32 offset, void *to, u32 len) = (void *)26;
+static void *(*const ring_reserve)(void *ring, u64 len, u64 flags) = (void *)131;
+static void (*const ring_submit)(void *record, u64 flags) = (void *)132;
+static void (*const ring_discard)(void *record, u64 flags) = (void *)133;
+static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
@@ -50,8 +61,10 @@ static long (*const load)(const struct __sk_buff *skb, u32 offset, void *to, u32
 #define BE32(x) ((u32)(x))
 #endif
 
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_LPM_TRIE = 11 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_LPM_TRIE = 11, MAP_RINGBUF = 27 };
 enum { NO_PREALLOC = 1, MMAPABLE = 1 << 10 };
+enum { RING_NO_WAKEUP = 1, RING_FORCE_WAKEUP = 2 };
+enum { RING_AVAILABLE = 0 };
 
 // TC_ACT_UNSPEC and TCX_NEXT are the same: the next program decides.
 enum { NEXT = -1, SHOT = 2 };
@@ -75,7 +88,7 @@ struct bpf_map_def SEC("maps") counters = {MAP_PERCPU_ARRAY, 4, 8, COUNTERS, 0};
 // When user space was last alive, in nanoseconds of the monotonic clock. It stores there without a system call.
 struct bpf_map_def SEC("maps") heartbeat = {MAP_ARRAY, 4, 8, 1, MMAPABLE};
 
-// Since when a frame waits for user space: the first one after a beat.
+// Since when a frame waits for user space: the first one after a beat. Headers in the ring do not wait: nobody is woken for one.
 struct bpf_map_def SEC("maps") waiting_since = {MAP_ARRAY, 4, 8, 1, 0};
 
 // Interface number of a radio interface -> that of its TAP for a direction.
@@ -125,6 +138,8 @@ struct bypass {
 	u64 from_until;
 	// Ours: where the next segment in order begins, whether the last one has passed, and the highest acknowledgment.
 	u32 next, has_passed, acknowledged, unused;
+	// Stored by user space: whether the headers of what passes are enough for it.
+	u32 headers, unused_as_well;
 };
 #define BYPASSES 16384
 struct bpf_map_def SEC("maps") bypasses = {MAP_ARRAY, 4, sizeof(struct bypass), BYPASSES, MMAPABLE};
@@ -132,6 +147,22 @@ struct bpf_map_def SEC("maps") bypasses = {MAP_ARRAY, 4, sizeof(struct bypass), 
 // two connections.
 struct bpf_map_def SEC("maps") down_slots = {MAP_HASH, sizeof(struct flow), 4, BYPASSES, NO_PREALLOC};
 struct bpf_map_def SEC("maps") up_slots = {MAP_HASH, sizeof(struct flow), 4, BYPASSES, NO_PREALLOC};
+
+// What user space gets of a packet that passed, where its headers are enough.
+#define HEADERS 104
+struct record {
+	u64 passed_ns;
+	// Of the interface that it passed at, and whether on the way down.
+	u32 ifindex, down;
+	// Octets of the frame, payload of a segment where it is a super-packet, octets of the headers.
+	u32 len;
+	u16 segment_size, headers_len;
+	u8 headers[HEADERS];
+};
+// 2^22 octets are 32,768 records. User space is woken for 512 of them, and looks every 20 ms of its own accord.
+#define RING (1 << 22)
+#define WAKES_AT (1 << 16)
+struct bpf_map_def SEC("maps") ring = {MAP_RINGBUF, 0, 0, RING, 0};
 
 struct ethernet {
 	u8 addresses[12];
@@ -304,18 +335,49 @@ INLINE void leave_alone(const struct flow *flow)
 
 enum { ALIVE, LATE, GONE };
 
-// How user space is. Differences are signed, because it may have stored on another processor just after we read the clock.
-INLINE int state_of_user_space(void)
+// How user space is at a time, and since when a frame waits for it: since `now`, if it has to. Differences are signed, because it may have
+// stored on another processor just after we read the clock.
+INLINE int state_of_user_space(u64 now, u64 *since)
 {
 	u32 zero = 0;
 	volatile u64 *heart = lookup(&heartbeat, &zero), *waiting = lookup(&waiting_since, &zero);
-	u64 now = monotonic_ns(), beat = heart ? *heart : 0;
+	u64 beat = heart ? *heart : 0;
 
 	if (!beat || !waiting || (s64)(now - beat) >= STALE_NS)
 		return GONE;
-	if ((s64)(beat - *waiting) > 0)
-		*waiting = now;
-	return (s64)(now - *waiting) >= LATE_NS ? LATE : ALIVE;
+	*since = *waiting;
+	if ((s64)(beat - *since) > 0)
+		*since = now;
+	return (s64)(now - *since) >= LATE_NS ? LATE : ALIVE;
+}
+
+// A frame goes to user space.
+INLINE void wait_since(u64 since)
+{
+	u32 zero = 0;
+	volatile u64 *waiting = lookup(&waiting_since, &zero);
+	if (waiting && *waiting != since)
+		*waiting = since;
+}
+
+// Tells user space of a packet that passes, by its headers; those end at `end`. One for which there is no room is not missed.
+INLINE void tell(struct __sk_buff *skb, int down, u32 end, u64 now)
+{
+	struct record *record = ring_reserve(&ring, sizeof(*record), 0);
+
+	if (!record)
+		return;
+	record->passed_ns = now;
+	record->ifindex = skb->ifindex;
+	record->down = down;
+	record->len = skb->len;
+	record->segment_size = skb->gso_size;
+	record->headers_len = end;
+	if (end > HEADERS || load(skb, 0, record->headers, end)) {
+		ring_discard(record, RING_NO_WAKEUP);
+		return;
+	}
+	ring_submit(record, ring_query(&ring, RING_AVAILABLE) >= WAKES_AT ? RING_FORCE_WAKEUP : RING_NO_WAKEUP);
 }
 
 INLINE struct bypass *find_bypass(void *slots, const struct flow *flow)
@@ -357,17 +419,19 @@ INLINE int down_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, 
 	return 0;
 }
 
-// Whether a packet of the other direction may: one with data, or an acknowledgment of more than any before.
+// Whether a packet of the other direction may: one with data, or an acknowledgment of more than any before. That waits its turn behind data
+// on its way through user space, and brings about no more of it: so a sender whose window is full of such data pauses, and user space is done.
 INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, int is_plain)
 {
-	u32 ack = BE32(tcp->ack), until = *(volatile u64 *)&bypass->from_until >> 32;
-	int is_new = (int)(ack - bypass->acknowledged) > 0;
+	u64 from_until = *(volatile u64 *)&bypass->from_until;
+	u32 ack = BE32(tcp->ack), until = from_until >> 32;
+	int is_new = (int)(ack - bypass->acknowledged) > 0, is_behind = bypass->has_passed || bypass->next == (u32)from_until;
 
 	if ((int)(until - ack) < 0)
 		return 0;
 	if (is_new && tcp->flags & ACK)
 		bypass->acknowledged = ack;
-	return is_plain && (len || is_new);
+	return is_plain && (len || (is_new && is_behind));
 }
 
 // Whether a datagram may be RTP or RTCP, and its ports. Both begin with their version, 2, as little else does between the same ports (RFC 9443,
@@ -391,6 +455,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	u8 flags = 0;
 	u32 ifindex = skb->ifindex, *tap, at, len = 0, headers;
 	int plain, state, passes = 0;
+	u64 now, since;
 
 	if (skb->mark == MARK) {
 		skb->mark = 0;
@@ -427,7 +492,8 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		count(ASIDE);
 		return NEXT;
 	}
-	state = state_of_user_space();
+	now = monotonic_ns();
+	state = state_of_user_space(now, &since);
 	if (state == GONE) {
 		count(STALE);
 		return NEXT;
@@ -441,13 +507,20 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		passes = down ? down_may_pass(bypass, &tcp, len, plain) : up_may_pass(bypass, &tcp, len, plain);
 	}
 	if (passes || (bypass && state == LATE)) {
-		u32 *copy_tap = lookup(&copy_taps, &ifindex);
-		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
-		if (copy_tap)
-			clone_redirect(skb, *copy_tap, 0);
 		count(passes ? PASSED : PASSED_LATE);
+		if (passes && *(volatile u32 *)&bypass->headers && !skb->vlan_present) {
+			tell(skb, down, at + ((tcp.words >> 4) == 8 ? 32 : 20), now);
+			return NEXT;
+		}
+		tap = lookup(&copy_taps, &ifindex);
+		// A copy for which there is no room is not missed: what user space has not seen it leaves to the sender.
+		if (tap) {
+			wait_since(since);
+			clone_redirect(skb, *tap, 0);
+		}
 		return NEXT;
 	}
+	wait_since(since);
 	count(DIVERTED);
 	return redirect(*tap, 0);
 }
@@ -506,11 +579,21 @@ const struct word SEC("layout") words[] = {
 	VALUE(INCLUDED),
 	VALUE(NOT_INCLUDED),
 	VALUE(BYPASSES),
+	VALUE(RING),
+	SIZE(record),
+	OFFSET(record, passed_ns),
+	OFFSET(record, ifindex),
+	OFFSET(record, down),
+	OFFSET(record, len),
+	OFFSET(record, segment_size),
+	OFFSET(record, headers_len),
+	OFFSET(record, headers),
 	SIZE(bypass),
 	OFFSET(bypass, from_until),
 	OFFSET(bypass, next),
 	OFFSET(bypass, has_passed),
 	OFFSET(bypass, acknowledged),
+	OFFSET(bypass, headers),
 	SIZE(flow),
 	OFFSET(flow, source),
 	OFFSET(flow, destination),

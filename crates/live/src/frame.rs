@@ -10,7 +10,8 @@ use std::num::NonZeroU16;
 use bytes::Bytes;
 use lasthop_packet::buffer::buffer_of;
 use lasthop_packet::wire::{
-    ParseError, emit, emit_for_offload, glance, header_checksum_is_right, parse, transport_checksum_is_right,
+    ParseError, emit, emit_for_offload, glance, header_checksum_is_right, parse, parse_headers,
+    transport_checksum_is_right,
 };
 use lasthop_packet::{FlowKey, Packet, TcpFlags, Transport};
 use thiserror::Error;
@@ -32,6 +33,29 @@ pub struct Frame {
     pub segment_size: Option<NonZeroU16>,
     /// The super-packet has CWR set in its first segment only (`VIRTIO_NET_HDR_GSO_ECN`).
     pub first_segment_cwr: bool,
+}
+
+/// The headers of a frame that went on in the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Headers<'a> {
+    /// The link header, the IP header and the transport header.
+    pub octets: &'a [u8],
+    /// Octets of the whole frame.
+    pub len: usize,
+    /// Payload octets of each segment, for a super-packet of TCP.
+    pub segment_size: Option<NonZeroU16>,
+}
+
+impl Headers<'_> {
+    /// Reads them. No checksum can be verified without the payload: the kernel passed the frame on
+    /// as it was, and the receiver looks.
+    pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
+        let link = LinkHeader::before(self.octets, ethernet)?;
+        let behind_link = self.octets.get(link.len()..).unwrap_or_default();
+        let mut packet = parse_headers(behind_link, self.len.saturating_sub(link.len()))?;
+        packet.set_segment_size(self.segment_size);
+        Ok((link, packet))
+    }
 }
 
 /// What the kernel says of a transport checksum.
@@ -74,10 +98,16 @@ pub enum Untouched {
 
 /// Why a packet cannot become a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a packet of {len} octets does not fit in the length field of IP: an agent joined too much")]
-pub struct TooLarge {
-    /// Octets of the packet.
-    pub len: usize,
+pub enum Unsendable {
+    /// An agent joined too much.
+    #[error("a packet of {len} octets does not fit in the length field of IP")]
+    TooLarge {
+        /// Octets of the packet.
+        len: usize,
+    },
+    /// Only the headers of its payload's packet were ever here.
+    #[error("the payload of the packet was never seen")]
+    Unseen,
 }
 
 /// What became of a frame given to the kernel.
@@ -105,11 +135,7 @@ impl Frame {
     /// octets' memory. Checksums that nobody vouches for are verified here, so that an edited
     /// packet may leave with a right one.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
-        let link = if ethernet {
-            LinkHeader::ethernet(&self.octets).ok_or(Untouched::NotIp)?
-        } else {
-            LinkHeader::NONE
-        };
+        let link = LinkHeader::before(&self.octets, ethernet)?;
         let mut packet = parse(self.octets.slice(link.len()..))?;
         let checksum_at = match packet.transport() {
             Transport::Tcp(_) => Some(TCP_CHECKSUM),
@@ -153,13 +179,16 @@ impl Frame {
     /// segment gets new octets with a right IPv4 header checksum and a TCP checksum that the kernel
     /// or a network card completes, and leaves as a super-packet if its payload is more than one
     /// segment. Other packets get complete checksums.
-    pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, TooLarge> {
+    pub fn of(packet: &Packet, link: &LinkHeader, original: Option<&Self>) -> Result<Self, Unsendable> {
         if let Some(frame) = original
             && frame.is_of(packet, link)
         {
             return Ok(frame.clone());
         }
-        let too_large = TooLarge { len: packet.len() };
+        if packet.payload().is_unseen() {
+            return Err(Unsendable::Unseen);
+        }
+        let too_large = Unsendable::TooLarge { len: packet.len() };
         let link = link.announcing(packet.ip().source.is_ipv4());
         let Some(tcp) = packet.tcp() else {
             if packet.len() > usize::from(u16::MAX) {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use lasthop_agent::{Bypass, Side};
 use lasthop_packet::{FlowKey, Instant};
 
-use crate::frame::Frame;
+use crate::frame::{Frame, Headers};
 
 pub use crate::frame::Sent;
 pub use selection::{FIRST_USER_PORT, Selection};
@@ -53,6 +53,13 @@ pub trait PacketIo {
     /// Takes what is there, at most some tens of frames, into `frames`; copies come before what may
     /// answer or follow them. Does not wait.
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
+
+    /// Hands in what passed without asking, by its headers, in the order in which it passed: the port
+    /// where, the time when, and the headers. To be called behind [`PacketIo::receive`], and to be
+    /// heeded before what that received: all that these frames may answer or follow is there.
+    fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
+        let _ = take;
+    }
 
     /// Sends a frame on as if it had come by `port`. One that the kernel has no room for is lost,
     /// as on any link, and the return value says so.

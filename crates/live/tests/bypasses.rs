@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use lasthop_needs::{namespaces, tests};
 
 use hosts::{Hosts, Loop, SERVER, SERVER_V6, radio};
-use lasthop_agent::{Bypass, Limits, Side};
+use lasthop_agent::{Bypass, Limits, Shown, Side};
 use lasthop_live::frame::Frame;
 use lasthop_live::io::divert::{Counters, Divert};
 use lasthop_live::io::{PacketIo, Port, PortId, Selection, Sent, Wake};
@@ -97,7 +97,8 @@ impl Passing {
     fn extend(&mut self) {
         if let Some(flow) = self.flow {
             self.until = self.known + STEP;
-            let limits = Limits { acknowledged: self.acknowledged, from: self.known, until: self.until };
+            let (acknowledged, from, until) = (self.acknowledged, self.known, self.until);
+            let limits = Limits { acknowledged, from, until, shown: Shown::Whole };
             self.divert.allow_bypass(Bypass { flow, limits: Some(limits) });
         }
     }

@@ -106,6 +106,18 @@ impl Packet {
         Self::new(ip, Transport::Tcp(tcp), payload)
     }
 
+    /// A parsed packet whose payload was not shown.
+    pub(crate) const fn shown_in_part(
+        ip: Ip,
+        transport: Transport,
+        payload: Payload,
+        carried: Carried,
+    ) -> Self {
+        let mut packet = Self::new(ip, transport, payload);
+        packet.carried = carried;
+        packet
+    }
+
     /// A parsed packet with the octets that it was parsed from.
     pub(crate) const fn parsed(
         ip: Ip,

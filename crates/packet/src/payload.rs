@@ -27,6 +27,9 @@ pub enum Payload {
     },
 }
 
+/// The stream that no simulation has: that of payloads which were not shown.
+const UNSEEN: u32 = u32::MAX;
+
 /// No payload is larger, a super-packet's included.
 const LARGEST: usize = 1 << 20;
 
@@ -68,6 +71,18 @@ impl TryFrom<PayloadRecord> for Payload {
 }
 
 impl Payload {
+    /// Octets that passed and were not shown: of them only the number is known. No packet with such
+    /// a payload is ever sent.
+    pub const fn unseen(len: u32) -> Self {
+        Self::Stream { stream: UNSEEN, offset: 0, len }
+    }
+
+    /// Whether the octets were not shown.
+    #[inline]
+    pub const fn is_unseen(&self) -> bool {
+        matches!(self, Self::Stream { stream: UNSEEN, .. })
+    }
+
     /// No octets.
     pub const EMPTY: Self = Self::Stream { stream: 0, offset: 0, len: 0 };
 

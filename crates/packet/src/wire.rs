@@ -24,7 +24,7 @@ pub use checksum::{checksums_are_right, header_checksum_is_right, transport_chec
 pub(crate) use emit::headers;
 pub use emit::{emit, emit_for_offload};
 pub use glance::glance;
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, parse, parse_headers};
 
 /// The protocol number of ICMP (RFC 792).
 pub const PROTOCOL_ICMP: u8 = 1;

@@ -11,6 +11,7 @@ mod law;
 mod progress;
 mod round;
 mod shared;
+mod trust;
 mod turns;
 mod window;
 
@@ -30,12 +31,17 @@ use law::Law;
 pub use progress::Progress;
 use round::Round;
 use shared::SharedWindow;
+use trust::Trust;
 pub use turns::Turns;
 use window::{LARGEST_WINDOW, Window};
 
 /// A connection may always have this much waiting here: the largest window without scaling. So no
 /// packet is dropped of a connection that its receiver's window limits, even on a slow hop.
 const LEAST_PATIENCE: u64 = 65_535;
+
+/// Octets a second, 1 Gbit/s: from there on the queue is not kept short. A megabyte of it takes less
+/// than 8 ms, and to hold packets back costs the processor more than it is worth.
+const FAST: u64 = 125_000_000;
 
 /// No segment is larger than a packet.
 const LARGEST_SEGMENT: u32 = 65_535;
@@ -60,6 +66,7 @@ pub struct LastHop {
     rate: u64,
     /// When it last delivered something.
     pub delivered_at: Instant,
+    trust: Trust,
 }
 
 /// What is known of a hop beside its connections.
@@ -91,6 +98,7 @@ impl LastHop {
             segment: 0,
             rate: 0,
             delivered_at: now,
+            trust: Trust::new(),
         }
     }
 
@@ -140,6 +148,17 @@ impl LastHop {
         self.window.is_shared()
     }
 
+    /// Whether an agent has nothing to do for what passes: the hop has shown no loss for long, and no
+    /// queue, or is so fast that no queue is long.
+    pub fn is_left_alone(&self) -> bool {
+        self.trust.is_earned(self.segment) && (self.window.is_new() || self.rate >= FAST)
+    }
+
+    /// Something was lost that no acknowledgment told of.
+    pub fn on_silent_loss(&mut self) {
+        self.trust.on_loss(self.segment);
+    }
+
     /// Whether there is room for a turn, or nothing on the hop.
     pub fn has_room(&self) -> bool {
         self.in_flight == 0 || self.room() >= self.least_turn()
@@ -155,6 +174,12 @@ impl LastHop {
     /// How many octets may be sent now.
     pub fn room(&self) -> u64 {
         self.window.octets().saturating_sub(self.in_flight)
+    }
+
+    /// The same for an agent that does nothing where nothing is lost: as many as it likes of a hop
+    /// that is left alone.
+    pub fn room_if_watched(&self) -> u64 {
+        if self.is_left_alone() { 1 << 30 } else { self.room() }
     }
 
     /// How many of `octets` are worth sending with this much room: not a segment at a time where
@@ -202,6 +227,10 @@ impl LastHop {
     pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
         if progress.delivered > 0 {
             self.delivered_at = now;
+        }
+        self.trust.on_delivered(progress.delivered);
+        if progress.lost > 0 {
+            self.trust.on_loss(self.segment);
         }
         self.round.on_progress(&progress, self.in_flight, !self.turns.is_empty(), now);
         self.window.on_progress(&progress);

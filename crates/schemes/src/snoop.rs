@@ -265,6 +265,7 @@ impl Agent for Snoop {
             return Verdict::Forward;
         }
         self.note_upload(packet, key, from, cx);
+        self.permit_upload(packet, key, from, cx);
         let verdict = match from {
             Side::Core => self.on_core(packet, key, cx),
             Side::Radio => self.on_radio(packet, key, cx),

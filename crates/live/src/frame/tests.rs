@@ -161,5 +161,5 @@ fn a_message_of_an_agent_has_complete_checksums_and_its_own_version() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let packet = segment(true, 65_500);
-    assert_eq!(Frame::of(&packet, &LinkHeader::NONE, None), Err(TooLarge { len: packet.len() }));
+    assert_eq!(Frame::of(&packet, &LinkHeader::NONE, None), Err(Unsendable::TooLarge { len: packet.len() }));
 }

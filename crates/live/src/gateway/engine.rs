@@ -20,7 +20,7 @@ use super::plan::{Plan, SteppingAside};
 use super::rule::{Rule, is_free};
 use super::selector::Selector;
 use super::table::ConnectionTable;
-use crate::frame::{Frame, LinkHeader};
+use crate::frame::{Frame, Headers, LinkHeader};
 use crate::io::{FIRST_USER_PORT, Port, PortId};
 
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
@@ -238,7 +238,19 @@ impl Engine {
             && begins_like_rtp()
     }
 
-    /// Something went on at a port without asking.
+    /// Something went on at a port without asking, whose headers are all that we get.
+    pub fn on_passed(&mut self, port: PortId, headers: &Headers<'_>, now: Instant, out: &mut Outgoing) {
+        self.counters.counts.copies += 1;
+        let Some(&Port { side, ethernet, .. }) = self.ports.get(usize::from(port.0)) else { return };
+        let Ok((link, packet)) = headers.parse(ethernet) else { return };
+        let Some(key) = packet.flow_key().map(|key| side.connection(key)) else { return };
+        match self.connections.find(key) {
+            Some(slot) => self.show(slot, &packet, (side, port, &link), now, out),
+            None => out.bypasses.push(Bypass { flow: key, limits: None }),
+        }
+    }
+
+    /// The same of which there is a copy.
     fn on_copy(
         &mut self,
         ethernet: bool,
@@ -252,18 +264,29 @@ impl Engine {
         // Copies of both sides come by one port, in order. Its own link header tells on which side
         // of its connection a packet passed.
         let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
-            let key = side.connection(packet.flow_key()?);
-            let slot = self.connections.find(key)?;
+            let slot = self.connections.find(side.connection(packet.flow_key()?))?;
             let arrival = self.connections.at(slot).from(side).arrival.as_ref()?;
-            (arrival.link == link).then_some((side, port, key, slot))
+            (arrival.link == link).then_some((side, port, slot))
         });
-        let Some((side, port, key, slot)) = passed else {
+        let Some((side, port, slot)) = passed else {
             // Forgotten, or it comes another way now, and is to be learned anew.
             let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
             out.bypasses.extend(both.map(|flow| Bypass { flow, limits: None }));
             return;
         };
-        self.connections.at_mut(slot).note(&packet, side, port, &link, now);
+        self.show(slot, &packet, (side, port, &link), now, out);
+    }
+
+    /// Shows an agent what passed.
+    fn show(
+        &mut self,
+        slot: Slot,
+        packet: &Packet,
+        (side, port, link): (Side, PortId, &LinkHeader),
+        now: Instant,
+        out: &mut Outgoing,
+    ) {
+        self.connections.at_mut(slot).note(packet, side, port, link, now);
         self.connections.used(slot, now);
         self.watch(slot, now, out);
         let is_drained = self.is_drained && self.obligation(slot).is_free();
@@ -272,10 +295,10 @@ impl Engine {
             Some(rule) => {
                 let rule = usize::from(rule);
                 self.rules[rule].counters.packets.shown += 1;
-                let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_bypass(&packet, side, cx));
+                let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_bypass(packet, side, cx));
                 self.send_outbox(Some(slot), now, out);
             }
-            None => out.bypasses.push(Bypass { flow: key, limits: None }),
+            None => out.bypasses.push(Bypass { flow: self.connections.key(slot), limits: None }),
         }
     }
 

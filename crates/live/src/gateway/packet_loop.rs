@@ -7,6 +7,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
+use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,8 @@ pub(super) struct PacketLoop<'a> {
     started: Instant,
     longest_turn: Duration,
     punctuality: Punctuality,
+    /// The latest time that the engine has been told.
+    latest: Instant,
     /// Until when frames come here even without another heartbeat.
     is_in_until: Instant,
     report: LoopReport,
@@ -110,6 +113,7 @@ impl<'a> PacketLoop<'a> {
             started: now,
             longest_turn: Duration::ZERO,
             punctuality: Punctuality::new(now),
+            latest: now,
             is_in_until: now + MISSED,
             report: LoopReport { notes, ..LoopReport::default() },
         }
@@ -185,7 +189,10 @@ impl<'a> PacketLoop<'a> {
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
-        let was_idle = self.frames.is_empty();
+        let passed = self.take_passed();
+        let was_idle = self.frames.is_empty() && passed.is_none();
+        // What passed may have done so since.
+        let now = passed.map_or(now, |latest| latest.max(now));
         // Before the frames: a fate was told before whatever came of it could arrive.
         if let Some(link) = &mut self.link {
             link.hear(now, |event| self.engine.on_link(event, now, &mut self.out));
@@ -200,6 +207,7 @@ impl<'a> PacketLoop<'a> {
         if !is_in {
             self.engine.send_held(now, &mut self.out);
         }
+        self.latest = now;
         let goes_on = self.answer(now);
         self.flush()?;
         let ended = clock::now();
@@ -213,13 +221,23 @@ impl<'a> PacketLoop<'a> {
         Ok(goes_on)
     }
 
+    /// Takes in what passed without asking, by its headers; when the last of it did.
+    fn take_passed(&mut self) -> Option<Instant> {
+        let Self { io, engine, out, latest, .. } = self;
+        let mut any = None;
+        io.passed(&mut |port, at, headers| {
+            // Two processors may have written in another order than their clocks.
+            *latest = at.max(*latest);
+            engine.on_passed(port, headers, *latest, out);
+            any = Some(*latest);
+        });
+        any
+    }
+
+    /// Sends what is to be sent: first to the radio side, and what brings about more of that when it
+    /// has been said what may pass.
     fn flush(&mut self) -> io::Result<()> {
-        for (port, frame) in self.out.frames.drain(..) {
-            match self.io.send(port, &frame)? {
-                Sent::Whole => self.report.sent += 1,
-                Sent::Lost => self.report.lost += 1,
-            }
-        }
+        self.send_from(Side::Core)?;
         for bypass in self.out.bypasses.drain(..) {
             self.io.allow_bypass(bypass);
         }
@@ -229,6 +247,21 @@ impl<'a> PacketLoop<'a> {
         for flow in self.out.set_aside.drain(..) {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");
             self.io.set_aside(flow);
+        }
+        self.send_from(Side::Radio)?;
+        self.out.frames.clear();
+        Ok(())
+    }
+
+    fn send_from(&mut self, side: Side) -> io::Result<()> {
+        for (port, frame) in &self.out.frames {
+            if self.io.ports().get(usize::from(port.0)).is_none_or(|port| port.side != side) {
+                continue;
+            }
+            match self.io.send(*port, frame)? {
+                Sent::Whole => self.report.sent += 1,
+                Sent::Lost => self.report.lost += 1,
+            }
         }
         Ok(())
     }

@@ -18,8 +18,8 @@ use crate::frame::Frame;
 /// Frames and octets that one call of `receive` takes from a port at most: what waits on the other
 /// ports, and timers, are to have their turn, and a processor's cache is to hold them until they
 /// are written.
-const BATCH_FRAMES: usize = 32;
-const BATCH_OCTETS: usize = 256 * 1024;
+const BATCH_FRAMES: usize = 1024;
+const BATCH_OCTETS: usize = 4 << 20;
 /// Copies are taken until there are none, or their acknowledgments would come first; so many frames
 /// at most, or one turn of the loop would outlast the heartbeat.
 const BATCH_COPIES: usize = 1024;
@@ -82,7 +82,7 @@ impl Devices {
 
     pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
         if !self.readable.contains(&true) {
-            self.look(Duration::ZERO)?;
+            self.look(Duration::ZERO, None)?;
         }
         // A copy is there before what it is a copy of goes on. So it is there when the
         // acknowledgment is, if it is looked for later.
@@ -133,7 +133,12 @@ impl Devices {
         }
     }
 
-    pub(super) fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
+    /// Waits for a frame, a call, or for `beside` to be readable; whether that is.
+    pub(super) fn wait(
+        &mut self,
+        until: Option<Instant>,
+        beside: Option<BorrowedFd<'_>>,
+    ) -> io::Result<bool> {
         let now = clock::now();
         if now.since(self.last_round) >= ROUND {
             self.last_round = now;
@@ -141,10 +146,10 @@ impl Devices {
         }
         if self.readable.contains(&true) {
             // Something was left over. Look only whether somebody calls, and what came elsewhere.
-            return self.look(Duration::ZERO);
+            return self.look(Duration::ZERO, beside);
         }
         let longest = until.map_or(LONGEST_WAIT, |until| until.since(clock::now()).min(LONGEST_WAIT));
-        self.look(longest)
+        self.look(longest, beside)
     }
 
     /// Fails if a port's interface has vanished. One that came back under the same name is another
@@ -180,12 +185,12 @@ impl Devices {
         Ok(())
     }
 
-    /// Waits so long for anything to be there.
-    fn look(&mut self, longest: Duration) -> io::Result<()> {
+    /// Waits so long for anything to be there; whether `beside` is readable.
+    fn look(&mut self, longest: Duration, beside: Option<BorrowedFd<'_>>) -> io::Result<bool> {
         let ports = self.taps.len();
         let timeout =
             Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
-        let files = self.taps.iter().map(AsFd::as_fd).chain([self.wake.as_fd()]);
+        let files = self.taps.iter().map(AsFd::as_fd).chain([self.wake.as_fd()]).chain(beside);
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {
@@ -196,11 +201,12 @@ impl Devices {
             // An error is found by reading, too.
             *readable |= !polled.revents().is_empty();
         }
-        let is_called = polled[ports..].last().is_some_and(|wake| !wake.revents().is_empty());
+        let is_called = polled.get(ports).is_some_and(|wake| !wake.revents().is_empty());
+        let is_beside = polled.get(ports + 1).is_some_and(|beside| !beside.revents().is_empty());
         if is_called {
             clear(self.wake.as_fd());
         }
-        Ok(())
+        Ok(is_beside)
     }
 }
 

@@ -41,6 +41,7 @@ mod layout;
 mod mapped;
 mod maps;
 mod program;
+mod ring;
 mod tryout;
 
 use std::io;
@@ -52,10 +53,11 @@ use super::claim::Claims;
 use super::devices::Devices;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::device::{Device, Interface, Kind, LARGEST_MTU};
-use crate::frame::Frame;
+use crate::frame::{Frame, Headers};
 use bypasses::Bypasses;
 use mapped::Mapped;
 use program::Programs;
+use ring::Ring;
 
 pub use attach::Attachment;
 pub use error::{DivertError, ProgramError};
@@ -70,6 +72,7 @@ pub struct Divert {
     bypasses: Bypasses,
     programs: Programs,
     devices: Devices,
+    ring: Ring,
     /// The radio interfaces; free again behind all the rest.
     _claims: Claims,
 }
@@ -94,8 +97,8 @@ impl Divert {
         selection: &Selection,
         how: Attachment,
     ) -> Result<Self, DivertError> {
-        let mut programs = Programs::load(selection)?;
-        let (mut ports, mut devices) = (Vec::new(), Vec::new());
+        let (mut programs, records) = Programs::load(selection)?;
+        let (mut ports, mut devices, mut radios) = (Vec::new(), Vec::new(), Vec::new());
         for name in radio {
             let unclear = |error| DivertError::Interface { name: name.clone(), error };
             let interface = Interface::named(name).map_err(unclear)?;
@@ -113,7 +116,9 @@ impl Divert {
             // Nothing is ever written to this one.
             let tap = Device::new("lasthop%d", Kind::Tap)?;
             programs.maps.copy(interface.index(), tap.bring_up(LARGEST_MTU, true)?.index())?;
-            let copies_of = Some([2, 1].map(|back| PortId(ports.len() as u16 - back)));
+            let passed_at = [2, 1].map(|back| PortId(ports.len() as u16 - back));
+            radios.push((interface.index(), passed_at));
+            let copies_of = Some(passed_at);
             ports.push(Port { name: name.clone(), side: Side::Core, ethernet: true, copies_of });
             devices.push(tap);
         }
@@ -123,7 +128,8 @@ impl Divert {
         let heartbeat = programs.maps.share_heartbeat()?;
         let bypasses = Bypasses::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
-        Ok(Self { heartbeat, bypasses, programs, devices, _claims: claims })
+        let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
+        Ok(Self { heartbeat, bypasses, programs, devices, ring, _claims: claims })
     }
 
     /// What the programs have counted.
@@ -149,12 +155,19 @@ impl PacketIo for Divert {
         self.devices.receive(frames)
     }
 
+    fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
+        self.ring.take(take);
+    }
+
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {
         self.devices.send(port, frame)
     }
 
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
-        self.devices.wait(until)
+        if self.devices.wait(until, Some(self.ring.alarm()))? {
+            self.ring.clear_alarm();
+        }
+        Ok(())
     }
 
     fn waker(&self) -> Wake {

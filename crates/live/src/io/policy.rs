@@ -311,7 +311,7 @@ impl PacketIo for Policy {
     }
 
     fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
-        self.devices.wait(until)
+        self.devices.wait(until, None).map(drop)
     }
 
     fn waker(&self) -> Wake {

@@ -69,11 +69,7 @@ pub enum ParseError {
 ///
 /// A payload of octets shares the memory of `octets`.
 pub fn parse(octets: Bytes) -> Result<Packet, ParseError> {
-    let header = match octets.first().ok_or(ParseError::Empty)? >> 4 {
-        4 => IpHeader::v4(&octets)?,
-        6 => IpHeader::v6(&octets)?,
-        version => return Err(ParseError::Version(version)),
-    };
+    let header = IpHeader::read(&octets, octets.len())?;
     let mut octets = octets;
     octets.truncate(header.total_len);
     let body = octets.slice(header.header_len..);
@@ -83,6 +79,18 @@ pub fn parse(octets: Bytes) -> Result<Packet, ParseError> {
     let (transport, header_len) = understood.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
     let payload = Payload::Bytes(body.slice(header_len..));
     Ok(Packet::parsed(header.ip, transport, payload, carried, octets))
+}
+
+/// Reads the headers of an IP packet of `len` octets, whose payload was not shown
+/// ([`Payload::unseen`]). Otherwise as [`parse`].
+pub fn parse_headers(octets: &[u8], len: usize) -> Result<Packet, ParseError> {
+    let header = IpHeader::read(octets, len)?;
+    let body = octets.get(header.header_len..).unwrap_or_default();
+    let mut carried = header.carried;
+    let understood = if header.is_plain { read_transport(&header, body, &mut carried) } else { None };
+    let (transport, header_len) = understood.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
+    let payload = header.total_len.saturating_sub(header.header_len + header_len);
+    Ok(Packet::shown_in_part(header.ip, transport, Payload::unseen(payload as u32), carried))
 }
 
 /// What the IP header says.
@@ -101,10 +109,18 @@ struct IpHeader {
 }
 
 impl IpHeader {
-    fn v4(octets: &[u8]) -> Result<Self, ParseError> {
-        let have = octets.len();
+    /// Reads the header of a packet of which there are `have` octets.
+    fn read(octets: &[u8], have: usize) -> Result<Self, ParseError> {
+        match octets.first().ok_or(ParseError::Empty)? >> 4 {
+            4 => Self::v4(octets, have),
+            6 => Self::v6(octets, have),
+            version => Err(ParseError::Version(version)),
+        }
+    }
+
+    fn v4(octets: &[u8], have: usize) -> Result<Self, ParseError> {
         let truncated = |need| ParseError::HeaderTruncated { version: 4, need, have };
-        if have < 20 {
+        if octets.len() < 20 {
             return Err(truncated(20));
         }
         let header_len = usize::from(octets[0] & 0x0f) * 4;
@@ -139,8 +155,7 @@ impl IpHeader {
         })
     }
 
-    fn v6(octets: &[u8]) -> Result<Self, ParseError> {
-        let have = octets.len();
+    fn v6(octets: &[u8], have: usize) -> Result<Self, ParseError> {
         let header = Ipv6HeaderSlice::from_slice(octets).map_err(|_| ParseError::HeaderTruncated {
             version: 6,
             need: 40,

@@ -6,8 +6,8 @@
 //! costs: a round-trip time is measured from when a packet was shown, and a copy that left behind a
 //! packet not yet shown counts as having left before it.
 
-use lasthop_agent::{Bypass, Context, Limits, Side, Verdict};
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Verdict};
+use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use super::Snoop;
 use super::expectation::Duplicates;
@@ -30,23 +30,41 @@ impl Snoop {
         }
     }
 
+    /// Lets data from a mobile host pass where none has come to it: there is nothing to be done about
+    /// that. The first data to it does not pass without asking.
+    pub(super) fn permit_upload(&self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return };
+        let is_upload = from == Side::Radio && !packet.payload().is_empty();
+        if is_upload && self.uplink.is_none() && self.flows.peek(key).is_none() {
+            let [acknowledged, from, until] = [tcp.ack; 3];
+            let limits = Limits { acknowledged, from, until, shown: Shown::Headers };
+            cx.allow_bypass(Bypass { flow: key, limits: Some(limits) });
+        }
+    }
+
     /// An even share of the window's room. Shares that others have not used yet are not taken off,
     /// so that connections which come to life at once exceed the window by as much again at most,
     /// for one round trip.
     fn limits(&self, flow: &SnoopFlow, key: FlowKey) -> Option<Limits> {
-        let acknowledged = flow.last_ack.filter(|_| flow.is_whole())?;
+        let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
         let room = match self.hops.get(&key.destination.0) {
+            Some(hop) if flow.board.is_some() && hop.is_left_alone() => {
+                return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
+            }
             Some(hop) => hop.room() / hop.flows.max(1) as u64,
             None => LONGEST,
         };
-        Some(Limits { acknowledged, from: flow.highest, until: flow.highest + room.min(LONGEST) as u32 })
+        let until = from + room.min(LONGEST) as u32;
+        Some(Limits { acknowledged, from, until, shown: Shown::Whole })
     }
 
     /// Takes note of what has passed.
     pub(super) fn note_passed(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         if self.flows.touch(key, cx.now()).is_none() {
-            // Forgotten since.
-            cx.allow_bypass(Bypass { flow: key, limits: None });
+            // Forgotten since, if it was more than an upload.
+            if from == Side::Core && !packet.payload().is_empty() {
+                cx.allow_bypass(Bypass { flow: key, limits: None });
+            }
             return;
         }
         match from {
@@ -59,10 +77,10 @@ impl Snoop {
                     self.on_radio(&mut packet.clone(), key, cx);
             }
         }
-        // Who passes goes on passing: it is only to be said how far.
-        let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
+        // Who passes goes on passing: it is only to be said how far, and what is to be shown.
+        let said = |limits: Option<Limits>| limits.map(|limits| (limits.until, limits.shown));
         let Some(flow) = self.flows.peek(key) else { return };
-        if until(flow.limits) != until(self.limits(flow, key)) {
+        if said(flow.limits) != said(self.limits(flow, key)) {
             self.permit(key, cx);
         }
     }

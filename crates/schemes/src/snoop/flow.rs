@@ -9,7 +9,7 @@ use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::expectation::Duplicates;
 use super::rtt::HopRtt;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Departure, Scoreboard};
 use super::segmentation::{cut, is_repairable, stamp};
 use super::settings::{LossDetection, Settings};
 
@@ -93,6 +93,8 @@ pub struct DataEffect {
     pub restart_timer: bool,
     /// The bound that kept the packet out of the cache.
     pub at_bound: Option<&'static str>,
+    /// The sender sent again what the receiver had not acknowledged in time.
+    pub is_overdue: bool,
 }
 
 impl SnoopFlow {
@@ -146,12 +148,17 @@ impl SnoopFlow {
             }
             return DataEffect::default();
         }
+        let is_overdue = self.expiries > 0;
         let is_known = late && self.mark_retransmitted_by_sender(seq, end, now);
         if is_known {
-            return DataEffect { restart_timer: true, at_bound: None };
+            return DataEffect { restart_timer: true, at_bound: None, is_overdue };
         }
         if !is_repairable(tcp) {
             return DataEffect::default();
+        }
+        if packet.payload().is_unseen() {
+            self.note_departure(packet, late, room, now);
+            return DataEffect { restart_timer: late, ..DataEffect::default() };
         }
         let at_bound = if self.cache.is_full() {
             Some("cached packets of a connection")
@@ -162,7 +169,7 @@ impl SnoopFlow {
             room.lacks(self.cache.cost_of(packet) + board)
         };
         if at_bound.is_some() {
-            return DataEffect { restart_timer: false, at_bound };
+            return DataEffect { at_bound, ..DataEffect::default() };
         }
         let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: late };
         self.cache.insert(packet.clone(), notes);
@@ -171,11 +178,22 @@ impl SnoopFlow {
             // Whatever follows a segment whose ACK may be delayed brings that about.
             restart_timer |= board.unsacked() > 0 && board.is_single();
             board.note_segment(packet.segment_payload());
-            board.transmit(seq, end, now, late);
+            board.transmit(seq, end, now, if late { Departure::Again } else { Departure::New });
         } else if late {
             self.fill_in(seq);
         }
-        DataEffect { restart_timer, at_bound: None }
+        DataEffect { restart_timer, ..DataEffect::default() }
+    }
+
+    /// Takes note of data that is not kept here: of what is delivered and what is lost.
+    fn note_departure(&mut self, packet: &Packet, late: bool, room: Room, now: Instant) {
+        let (Some(board), Some(tcp)) = (&mut self.board, packet.tcp()) else { return };
+        if room.lacks(board.cost_of_one()).is_some() {
+            return;
+        }
+        board.note_segment(packet.segment_payload());
+        let what = if late { Departure::Again } else { Departure::NotKept };
+        board.transmit(tcp.seq, tcp.seq + packet.segment_len(), now, what);
     }
 
     /// A packet that was not cached and lies below what passed already: the network reordered it,

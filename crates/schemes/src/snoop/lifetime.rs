@@ -28,10 +28,8 @@ impl Snoop {
     /// Forgets a flow and its cache; what it holds is sent.
     pub(super) fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.flush(key, cx);
+        cx.allow_bypass(Bypass { flow: key, limits: None });
         let Some(flow) = self.flows.remove(key) else { return };
-        if flow.limits.is_some() {
-            cx.allow_bypass(Bypass { flow: key, limits: None });
-        }
         self.octets -= flow.charged;
         self.count_in_flight(key, flow.in_flight(), 0);
         let host = key.destination.0;

@@ -45,6 +45,7 @@ use std::hint::black_box;
 use lasthop_packet::{Instant, Seq};
 
 use copies::Copies;
+pub use departure::Departure;
 use log::Log;
 use ranges::Ranges;
 pub use ranges::{Range, State};

@@ -12,7 +12,7 @@ use super::expectation::Duplicates;
 use super::flow::{Notes, SnoopFlow};
 use super::rtt::HopRtt;
 use super::scheme::SCHEME;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Departure, Scoreboard};
 use super::{Settings, Snoop};
 use crate::last_hop::{HopEstimate, LastHop};
 use crate::transfer::{Away, export, import, segment};
@@ -232,7 +232,8 @@ impl SnoopFlow {
         }
         if let Some(board) = &mut self.board {
             board.note_segment(octets);
-            board.transmit(seq, end, notes.sent, notes.ambiguous);
+            let what = if notes.ambiguous { Departure::Again } else { Departure::New };
+            board.transmit(seq, end, notes.sent, what);
         }
         left - cost
     }

@@ -1,10 +1,10 @@
 //! What the programs may let pass of connections: a slot each, in memory that we share with them.
 
-use lasthop_agent::{Bypass, Limits, Lookup};
+use lasthop_agent::{Bypass, Limits, Lookup, Shown};
 use lasthop_packet::FlowKey;
 
 use super::error::ProgramError;
-use super::layout::{ACKNOWLEDGED, FROM_UNTIL, NEXT_AND_HAS_PASSED, SLOT_WORDS, SLOTS};
+use super::layout::{ACKNOWLEDGED, FROM_UNTIL, HEADERS_ONLY, NEXT_AND_HAS_PASSED, SLOT_WORDS, SLOTS};
 use super::mapped::Mapped;
 use super::maps::Maps;
 
@@ -12,7 +12,7 @@ use super::maps::Maps;
 #[derive(Debug)]
 pub(super) struct Bypasses {
     shared: Mapped,
-    slots: Lookup<FlowKey, u32>,
+    slots: Lookup<FlowKey, (u32, Shown)>,
     free: Vec<u32>,
     /// Slots that were in use at least once.
     touched: u32,
@@ -28,12 +28,19 @@ impl Bypasses {
     pub(super) fn follow(&mut self, bypass: Bypass, maps: &mut Maps) -> Result<(), ProgramError> {
         let flow = bypass.flow;
         match (bypass.limits, self.slots.get(&flow).copied()) {
-            (Some(limits), Some(slot)) => self.store(slot, FROM_UNTIL, words_of(limits)),
+            (Some(limits), Some((slot, shown))) => {
+                self.store(slot, FROM_UNTIL, words_of(limits));
+                if limits.shown != shown {
+                    // Copies and headers come by two ways. So nothing passes until something has
+                    // been asked about: by then what passed before is here.
+                    self.begin(slot, limits);
+                    self.slots.insert(flow, (slot, limits.shown));
+                }
+            }
             (Some(limits), None) => {
                 let Some(slot) = self.take_slot() else { return Ok(()) };
                 self.store(slot, FROM_UNTIL, words_of(limits));
-                // Nothing has passed yet, and `from` is next.
-                self.store(slot, NEXT_AND_HAS_PASSED, pair(limits.from.0, 0));
+                self.begin(slot, limits);
                 self.store(slot, ACKNOWLEDGED, pair(limits.acknowledged.0, 0));
                 if let Err(error) = maps.open_bypass(flow, slot) {
                     // Half open, it would lead to whoever has the slot next.
@@ -41,9 +48,9 @@ impl Bypasses {
                     self.free.push(slot);
                     return Err(error);
                 }
-                self.slots.insert(flow, slot);
+                self.slots.insert(flow, (slot, limits.shown));
             }
-            (None, Some(slot)) => {
+            (None, Some((slot, _))) => {
                 self.slots.remove(&flow);
                 self.free.push(slot);
                 return maps.close_bypass(flow);
@@ -51,6 +58,12 @@ impl Bypasses {
             (None, None) => {}
         }
         Ok(())
+    }
+
+    /// Nothing has passed yet, and `from` is next.
+    fn begin(&mut self, slot: u32, limits: Limits) {
+        self.store(slot, NEXT_AND_HAS_PASSED, pair(limits.from.0, 0));
+        self.store(slot, HEADERS_ONLY, pair(u32::from(limits.shown == Shown::Headers), 0));
     }
 
     fn store(&mut self, slot: u32, word: usize, value: u64) {

@@ -1,15 +1,17 @@
 //! What the BPF programs and this module have to agree on: numbers, and the sizes and fields of
 //! what is in the maps. The object has its own words in a section, and is not loaded if one of them
 //! differs from what is here.
-#![expect(unsafe_code, reason = "keys and values of BPF maps are plain octets")]
+#![expect(unsafe_code, reason = "keys, values and records of BPF maps are plain octets")]
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
+use std::num::NonZeroU16;
 
-use lasthop_packet::{FlowKey, Protocol};
+use lasthop_packet::{FlowKey, Instant, Protocol};
 use object::{Object, ObjectSection};
 
 use super::error::ProgramError;
+use crate::frame::Headers;
 use crate::io::LONGEST_WAIT;
 use crate::io::selection::{FIRST_USER_PORT, mapped};
 
@@ -69,16 +71,66 @@ pub(super) struct Slot {
     has_passed: u32,
     acknowledged: u32,
     unused: u32,
+    headers: u32,
+    unused_as_well: u32,
 }
 
 /// Slots in the map.
 pub(super) const SLOTS: u32 = 16_384;
 /// Words of a slot, and which of them has `from` and `until`, `next` and `has_passed`,
-/// `acknowledged`.
+/// `acknowledged`, `headers`.
 pub(super) const SLOT_WORDS: usize = size_of::<Slot>() / 8;
 pub(super) const FROM_UNTIL: usize = offset_of!(Slot, from_until) / 8;
 pub(super) const NEXT_AND_HAS_PASSED: usize = offset_of!(Slot, next) / 8;
 pub(super) const ACKNOWLEDGED: usize = offset_of!(Slot, acknowledged) / 8;
+pub(super) const HEADERS_ONLY: usize = offset_of!(Slot, headers) / 8;
+
+/// Octets of headers that fit in a record.
+const HEADERS: usize = 104;
+
+/// `struct record`: what we get of a packet that passed, where its headers are enough.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Record {
+    passed_ns: u64,
+    pub(super) ifindex: u32,
+    down: u32,
+    len: u32,
+    segment_size: u16,
+    headers_len: u16,
+    headers: [u8; HEADERS],
+}
+
+impl Record {
+    /// Reads a record of the ring; `None` if it has another length.
+    pub(super) fn read(octets: &[u8]) -> Option<&Self> {
+        let fits = octets.len() == size_of::<Self>() && octets.as_ptr().cast::<Self>().is_aligned();
+        // SAFETY: as long as it has to be and aligned; any octets are a record.
+        fits.then(|| unsafe { &*octets.as_ptr().cast::<Self>() })
+    }
+
+    /// Whether the packet was on the way down, to a client.
+    pub(super) const fn is_down(&self) -> bool {
+        self.down != 0
+    }
+
+    /// When it passed, by our clock.
+    pub(super) const fn passed(&self) -> Instant {
+        Instant::from_nanos(self.passed_ns)
+    }
+
+    /// Its headers.
+    pub(super) fn headers(&self) -> Headers<'_> {
+        Headers {
+            octets: &self.headers[..usize::from(self.headers_len).min(HEADERS)],
+            len: self.len as usize,
+            segment_size: NonZeroU16::new(self.segment_size),
+        }
+    }
+}
+
+/// Octets of the ring: a power of two, and whole pages.
+pub(super) const RING: u32 = 1 << 22;
 
 /// Places in the map of counters.
 #[derive(Clone, Copy, Debug)]
@@ -138,11 +190,21 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("INCLUDED", INCLUDED.into()),
         ("NOT_INCLUDED", NOT_INCLUDED.into()),
         ("BYPASSES", SLOTS as usize),
+        ("RING", RING as usize),
+        ("record", size_of::<Record>()),
+        ("record.passed_ns", offset_of!(Record, passed_ns)),
+        ("record.ifindex", offset_of!(Record, ifindex)),
+        ("record.down", offset_of!(Record, down)),
+        ("record.len", offset_of!(Record, len)),
+        ("record.segment_size", offset_of!(Record, segment_size)),
+        ("record.headers_len", offset_of!(Record, headers_len)),
+        ("record.headers", offset_of!(Record, headers)),
         ("bypass", size_of::<Slot>()),
         ("bypass.from_until", offset_of!(Slot, from_until)),
         ("bypass.next", offset_of!(Slot, next)),
         ("bypass.has_passed", offset_of!(Slot, has_passed)),
         ("bypass.acknowledged", offset_of!(Slot, acknowledged)),
+        ("bypass.headers", offset_of!(Slot, headers)),
         ("flow", size_of::<BpfFlow>()),
         ("flow.source", offset_of!(BpfFlow, source)),
         ("flow.destination", offset_of!(BpfFlow, destination)),

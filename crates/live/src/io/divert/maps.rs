@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
-use aya::maps::{Array, HashMap, IterableMap, Map, MapData, MapError, PerCpuArray};
+use aya::maps::{Array, HashMap, IterableMap, Map, MapData, MapError, PerCpuArray, RingBuf};
 use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 
@@ -189,6 +189,11 @@ impl fmt::Debug for Maps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Maps").finish_non_exhaustive()
     }
+}
+
+/// Takes the ring out of a loaded object.
+pub(super) fn ring_of(bpf: &mut Ebpf) -> Result<RingBuf<MapData>, ProgramError> {
+    take(bpf, "ring")
 }
 
 fn take<M: TryFrom<Map, Error = MapError>>(bpf: &mut Ebpf, name: &'static str) -> Result<M, ProgramError> {

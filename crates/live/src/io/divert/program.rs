@@ -1,5 +1,6 @@
 //! The BPF programs, from `bpf/divert.bpf.c`.
 
+use aya::maps::{MapData, RingBuf};
 use aya::programs::SchedClassifier;
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use lasthop_agent::Side;
@@ -7,7 +8,7 @@ use lasthop_agent::Side;
 use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, UP};
 use super::error::ProgramError;
 use super::layout;
-use super::maps::Maps;
+use super::maps::{Maps, ring_of};
 use crate::io::Selection;
 
 /// The compiled programs, as `bpf/build.sh` writes them.
@@ -34,18 +35,20 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    pub(super) fn load(selection: &Selection) -> Result<Self, ProgramError> {
+    /// Loads them, and the ring that they write to.
+    pub(super) fn load(selection: &Selection) -> Result<(Self, RingBuf<MapData>), ProgramError> {
         layout::check(OBJECT)?;
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
         // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment,
         // half of which stays.
         let mut bpf = EbpfLoader::new().btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;
+        let ring = ring_of(&mut bpf)?;
         for hook in HOOKS {
             program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
         }
         maps.select(selection)?;
-        Ok(Self { attached: Attached::default(), bpf, maps })
+        Ok((Self { attached: Attached::default(), bpf, maps }, ring))
     }
 
     /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both

@@ -107,7 +107,7 @@ fn a_syn_a_reset_or_the_end_of_the_data_ends_what_is_known() {
 fn new_data_and_new_acks_may_pass_without_asking() {
     let mut bench = Bench::published(9);
     let highest = Seq(seq(10));
-    let Some(Bypass { flow, limits: Some(Limits { acknowledged, from, until }) }) = bench.bypasses.pop()
+    let Some(Bypass { flow, limits: Some(Limits { acknowledged, from, until, .. }) }) = bench.bypasses.pop()
     else {
         panic!("{:?}", bench.bypasses)
     };

@@ -5,10 +5,21 @@ use lasthop_packet::{Instant, Seq};
 use super::transmission::NONE;
 use super::{Range, Scoreboard, State};
 
+/// What leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// New data, of which there is a copy here.
+    New,
+    /// New data of which there is none: the sender repairs it.
+    NotKept,
+    /// What may have left before: the sender sent it again.
+    Again,
+}
+
 impl Scoreboard {
-    /// Notes that `[seq, end)` leaves for the first time. Only what overlaps nothing that is here
-    /// is taken in.
-    pub fn transmit(&mut self, seq: Seq, end: Seq, now: Instant, by_sender_again: bool) {
+    /// Notes that `[seq, end)` leaves, as far as is known for the first time. Only what overlaps
+    /// nothing that is here is taken in.
+    pub fn transmit(&mut self, seq: Seq, end: Seq, now: Instant, what: Departure) {
         let at = self.ranges.first_behind(seq);
         if !end.after(seq) || self.ranges.get(at).is_some_and(|next| next.seq.before(end)) {
             return;
@@ -19,9 +30,9 @@ impl Scoreboard {
             end,
             state: State::InFlight,
             copies: 0,
-            by_sender: by_sender_again,
+            by_sender: what != Departure::New,
             probed: false,
-            ambiguous: by_sender_again,
+            ambiguous: what == Departure::Again,
             serial,
             proves: serial,
             sent: now,

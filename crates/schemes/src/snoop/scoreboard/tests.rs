@@ -51,7 +51,7 @@ impl Run {
         let at = |offset: u32| (acked + offset * SEGMENT / 2).earlier(sent);
         match event {
             Event::Transmit(count) => (0..count).for_each(|_| {
-                self.board.transmit(self.sent, self.sent + SEGMENT, now, false);
+                self.board.transmit(self.sent, self.sent + SEGMENT, now, Departure::New);
                 self.sent += SEGMENT;
             }),
             Event::RetransmittedBySender(from, length) => {
@@ -119,7 +119,12 @@ fn board(segments: u32) -> Scoreboard {
     let mut board = Scoreboard::new(0);
     board.note_segment(SEGMENT);
     for segment in 0..segments {
-        board.transmit(Seq(segment * SEGMENT), Seq((segment + 1) * SEGMENT), Instant::from_secs(1), false);
+        board.transmit(
+            Seq(segment * SEGMENT),
+            Seq((segment + 1) * SEGMENT),
+            Instant::from_secs(1),
+            Departure::New,
+        );
     }
     board
 }
@@ -129,7 +134,7 @@ fn the_first_sack_block_after_a_long_time_has_little_to_work_off() {
     let mut board = board(0);
     let now = Instant::from_secs(1);
     for segment in 0..100_000u32 {
-        board.transmit(Seq(segment * 10), Seq(segment * 10 + 10), now, false);
+        board.transmit(Seq(segment * 10), Seq(segment * 10 + 10), now, Departure::New);
         if segment >= 20 {
             board.acknowledge(Seq((segment - 20) * 10), &[], now, Duration::ZERO, SPLITS);
         }
@@ -150,7 +155,7 @@ fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_le
     }
     board.acknowledge(Seq(0), &[(Seq(10), Seq(300))], now, Duration::ZERO, SPLITS);
     board.retransmitted_by_sender(Seq(10), Seq(300), now, SPLITS);
-    board.transmit(Seq(300), Seq(400), now, false);
+    board.transmit(Seq(300), Seq(400), now, Departure::New);
     board.acknowledge(Seq(300), &[], now, Duration::ZERO, SPLITS);
     assert_eq!(board.next_lost(now).map(|range| range.seq), None, "all of it is on its way");
 }

@@ -1,7 +1,7 @@
 //! What may pass without asking.
 
 use crate::settings::Presets as _;
-use lasthop_agent::{Bypass, Limits};
+use lasthop_agent::{Bypass, Limits, Shown};
 use proptest::prelude::*;
 
 use super::*;
@@ -39,7 +39,7 @@ impl World {
         let result = f(snoop, &mut Context::new(*now, rng, &mut outbox));
         for Bypass { flow, limits } in outbox.bypasses {
             assert_eq!(Some(flow), data(0, 1).flow_key());
-            if let Some(Limits { acknowledged, from, until }) = limits {
+            if let Some(Limits { acknowledged, from, until, .. }) = limits {
                 assert!(!until.before(from) && !from.before(acknowledged));
                 self.next = Some(from);
                 self.acknowledged = Some(acknowledged);
@@ -241,7 +241,8 @@ fn nothing_passes_of_a_flow_that_is_forgotten() {
     world.call(|snoop, cx| snoop.release(flow, cx));
     assert_eq!(world.limits, None);
     // A copy of what passed just before.
-    world.limits = Some(Limits { acknowledged: Seq(101), from: Seq(101), until: Seq(501) });
+    world.limits =
+        Some(Limits { acknowledged: Seq(101), from: Seq(101), until: Seq(501), shown: Shown::Whole });
     world.call(|snoop, cx| snoop.on_bypass(&data(101, 100), Side::Core, cx));
     assert_eq!(world.limits, None, "it says so again");
 }

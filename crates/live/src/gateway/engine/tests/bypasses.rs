@@ -1,6 +1,6 @@
 //! What passes in the kernel, as an agent lets it.
 
-use lasthop_agent::{Agent, Context, Limits};
+use lasthop_agent::{Agent, Context, Limits, Shown};
 use lasthop_packet::Seq;
 
 use super::support::*;
@@ -17,7 +17,7 @@ impl Agent for Generous {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         if let (Side::Core, Some(flow), Some(tcp)) = (from, packet.flow_key(), packet.tcp()) {
             let next = tcp.seq + packet.segment_len();
-            let limits = Limits { acknowledged: Seq(1), from: next, until: next + 1000 };
+            let limits = Limits { acknowledged: Seq(1), from: next, until: next + 1000, shown: Shown::Whole };
             cx.allow_bypass(Bypass { flow, limits: Some(limits) });
         }
         Verdict::Forward
@@ -50,7 +50,7 @@ fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
     let mut bench = bench();
     bypasses(&mut bench);
     bench.on_core(&down(1, 1, 100, ACK));
-    let limits = Some(Limits { acknowledged: Seq(1), from: Seq(101), until: Seq(1101) });
+    let limits = Some(Limits { acknowledged: Seq(1), from: Seq(101), until: Seq(1101), shown: Shown::Whole });
     assert_eq!(bypasses(&mut bench), [Bypass { flow: key(1), limits }]);
     let before = bench.counters();
     let out = bench.push(COPIES, frame(&FROM_SERVER, &down(1, 101, 100, ACK)));
