@@ -8,6 +8,7 @@
 mod aims;
 mod drain;
 mod law;
+mod losses;
 mod progress;
 mod round;
 mod shared;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use aims::Aims;
 use law::Law;
+use losses::Losses;
 pub use progress::Progress;
 use round::Round;
 use shared::SharedWindow;
@@ -67,6 +69,7 @@ pub struct LastHop {
     /// When it last delivered something.
     pub delivered_at: Instant,
     trust: Trust,
+    losses: Losses,
 }
 
 /// What is known of a hop beside its connections.
@@ -99,6 +102,7 @@ impl LastHop {
             rate: 0,
             delivered_at: now,
             trust: Trust::new(),
+            losses: Losses::new(),
         }
     }
 
@@ -152,6 +156,13 @@ impl LastHop {
     /// queue, or is so fast that no queue is long.
     pub fn is_left_alone(&self) -> bool {
         self.trust.is_earned(self.segment) && (self.window.is_new() || self.rate >= FAST)
+    }
+
+    /// Whether the hop's losses leave each sender, over this round trip from end to end, a window for
+    /// its share of the hop.
+    pub fn leaves_senders_their_share(&self, round_trip: Duration) -> bool {
+        let share = self.rate / self.flows.max(1) as u64;
+        self.rate > 0 && self.losses.leave_window_for(share, round_trip, self.segment)
     }
 
     /// Something was lost that no acknowledgment told of.
@@ -228,6 +239,7 @@ impl LastHop {
         if progress.delivered > 0 {
             self.delivered_at = now;
         }
+        self.losses.on_progress(&progress, self.segment);
         self.trust.on_delivered(progress.delivered);
         if progress.lost > 0 {
             self.trust.on_loss(self.segment);

@@ -193,6 +193,7 @@ mod scheme;
 pub mod scoreboard;
 pub mod segmentation;
 pub mod settings;
+pub mod short_path;
 #[cfg(test)]
 mod tests;
 mod timers;

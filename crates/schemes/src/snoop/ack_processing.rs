@@ -41,6 +41,7 @@ impl SnoopFlow {
     pub fn process_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckSummary {
         let nothing = AckSummary::default();
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return nothing };
+        self.beyond.on_up(tcp, now);
         if self.last_ack.is_some_and(|last| tcp.ack.before(last)) {
             return nothing;
         }

@@ -17,7 +17,9 @@ impl Snoop {
         if self.flows.peek(key).is_none() && (packet.payload().is_empty() || !self.admit(key, seq, cx)) {
             return Verdict::Forward;
         }
-        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
+        let Some(flow) = self.flows.touch(key, cx.now()).filter(|flow| !flow.is_left_alone) else {
+            return Verdict::Forward;
+        };
         if packet.segment_len() == 0 {
             // At once, whatever waits: it acknowledges data of the other direction.
             if let Some(tcp) = packet.tcp() {
@@ -32,7 +34,7 @@ impl Snoop {
     pub(super) fn on_leaving(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(room) = self.charge(key, cx.budget()) else { return };
-        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.is_left_alone) else { return };
         let was_in_flight = flow.in_flight();
         let effect = flow.on_data(packet, &self.settings, room, now);
         let in_flight = flow.in_flight();

@@ -103,6 +103,9 @@ impl Snoop {
 impl SnoopFlow {
     /// Whether nothing waits here, the receiver answers, and it has not told of anything missing.
     fn is_whole(&self) -> bool {
+        if self.is_left_alone {
+            return false;
+        }
         let is_complete = match &self.board {
             Some(board) => board.in_flight() == board.unsacked() && board.duplicates == 0,
             None => self.duplicates == Duplicates::Passed(0),

@@ -12,6 +12,7 @@ use super::rtt::HopRtt;
 use super::scoreboard::{Departure, Scoreboard};
 use super::segmentation::{cut, is_repairable, stamp};
 use super::settings::{LossDetection, Settings};
+use super::short_path::PathBeyond;
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
@@ -60,6 +61,10 @@ pub struct SnoopFlow {
     pub(super) highest_tsval: Option<Seq>,
     /// Whether copies carry it.
     monotone_timestamps: bool,
+    /// The path to the sender.
+    pub(super) beyond: PathBeyond,
+    /// Its sender needs nobody: all of it passes untouched.
+    pub(super) is_left_alone: bool,
 }
 
 /// What is noted on a cached packet.
@@ -126,6 +131,8 @@ impl SnoopFlow {
             limits: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
+            beyond: PathBeyond::default(),
+            is_left_alone: false,
         }
     }
 
@@ -135,6 +142,7 @@ impl SnoopFlow {
         let Some(tcp) = packet.tcp() else { return DataEffect::default() };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         self.note_timestamp(tcp);
+        self.beyond.on_down(tcp, now);
         if tcp.flags.has(TcpFlags::FIN) {
             self.fin = Some(end);
         }

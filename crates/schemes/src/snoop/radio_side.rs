@@ -16,7 +16,9 @@ impl Snoop {
     pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let now = cx.now();
         self.charge(key, cx.budget());
-        let Some(flow) = self.flows.touch(key, now) else { return Verdict::Forward };
+        let Some(flow) = self.flows.touch(key, now).filter(|flow| !flow.is_left_alone) else {
+            return Verdict::Forward;
+        };
         let (before, was_in_flight) = (flow.octets(), flow.in_flight());
         let (verdict, progress) = if flow.board.is_some() {
             Self::on_radio_by_sack(&self.settings, flow, packet, cx)
@@ -116,6 +118,9 @@ impl Snoop {
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.on_progress(progress, key.destination.0, cx.now(), &self.settings.aims());
+        }
+        if progress.lost > 0 {
+            self.leave_to_sender(key, cx);
         }
         if is_finished {
             self.forget(key, cx);

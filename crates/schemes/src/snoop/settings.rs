@@ -87,6 +87,10 @@ pub struct Settings {
     /// default 4 MiB. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub held_octets: usize,
+    /// Whether a connection is left alone whose sender repairs losses nearly as soon as we could (the
+    /// path beyond is no longer than the hop), and has its share of the hop in spite of them;
+    /// default true; published false. Not without timestamps. Ours.
+    pub steps_aside: bool,
     /// What is done for data from the mobile host; default "none".
     pub uplink: UplinkHalf,
     /// The round-trip time over the wireless hop before the first measurement; default 50 ms;
@@ -151,6 +155,7 @@ impl Presets for Settings {
             timer: Timer::Published,
             minimum_timeout: Duration::from_millis(100),
             local_window: false,
+            steps_aside: false,
             initial_srtt: Duration::from_millis(100),
             initial_rttvar: Duration::from_millis(250),
             ..Self::default()
@@ -197,6 +202,7 @@ impl Default for Settings {
             least_window: aims.least_window,
             held_delay: aims.held_delay,
             held_octets: aims.held_octets,
+            steps_aside: true,
             uplink: UplinkHalf::None,
             initial_srtt: Duration::from_millis(50),
             initial_rttvar: Duration::from_millis(25),

@@ -68,6 +68,8 @@ impl Settings {
             held_delay: self.held_delay,
             idle_timeout: self.idle_timeout,
             eviction_grace: self.eviction_grace,
+            // It would leave the timestamps half edited.
+            steps_aside: false,
             ..snoop::Settings::default()
         }
     }

@@ -1,0 +1,91 @@
+//! How much a hop lost lately, and whether senders do well with so much.
+
+use std::time::Duration;
+
+use super::progress::Progress;
+
+/// Once so many segments were delivered, what was seen counts half.
+const LATELY: u64 = 8192;
+/// Fewer losses may be chance.
+const ENOUGH: u64 = 32;
+/// Segments. A sender with a smaller window has too few duplicate ACKs and waits for its timer.
+const LEAST_WINDOW: f64 = 10.0;
+
+/// Octets lost and delivered, of which older ones count less.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Losses {
+    lost: u64,
+    delivered: u64,
+}
+
+impl Losses {
+    pub(super) const fn new() -> Self {
+        Self { lost: 0, delivered: 0 }
+    }
+
+    /// Takes note of what an ACK showed, in segments of this size.
+    pub(super) fn on_progress(&mut self, progress: &Progress, segment: u32) {
+        self.lost += progress.lost;
+        self.delivered += progress.delivered;
+        if self.delivered > LATELY * u64::from(segment.max(1)) {
+            (self.lost, self.delivered) = (self.lost / 2, self.delivered / 2);
+        }
+    }
+
+    /// Whether these losses leave a sender that takes each for congestion twice the window that it
+    /// needs for `rate` octets a second over this round trip: of sqrt(3 / 2p) segments (Mathis,
+    /// Semke, Mahdavi, Ott, CCR 27(3), 1997, equation 3).
+    pub(super) fn leave_window_for(&self, rate: u64, round_trip: Duration, segment: u32) -> bool {
+        let segment = segment.max(1);
+        if self.lost < ENOUGH * u64::from(segment) {
+            return false;
+        }
+        let window = (1.5 * self.delivered as f64 / self.lost as f64).sqrt();
+        let needed = rate as f64 * round_trip.as_secs_f64() / f64::from(segment);
+        window >= LEAST_WINDOW.max(2.0 * needed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: u32 = 1000;
+
+    fn losing_one_in(segments: u64, times: u64) -> Losses {
+        let mut losses = Losses::new();
+        for _ in 0..times {
+            let progress = Progress { delivered: (segments - 1) * 1000, lost: 1000, sent: None };
+            losses.on_progress(&progress, SEGMENT);
+        }
+        losses
+    }
+
+    #[test]
+    fn a_window_of_one_in_a_hundred_lost_is_twelve_segments_of_which_half_may_be_needed() {
+        let losses = losing_one_in(100, 50);
+        let round_trip = Duration::from_millis(10);
+        assert!(losses.leave_window_for(600_000, round_trip, SEGMENT), "6 segments");
+        assert!(!losses.leave_window_for(650_000, round_trip, SEGMENT), "6.5 segments");
+    }
+
+    #[test]
+    fn where_one_in_fifty_is_lost_no_window_is_large_enough() {
+        assert!(!losing_one_in(50, 50).leave_window_for(1, Duration::from_millis(1), SEGMENT));
+    }
+
+    #[test]
+    fn few_losses_prove_nothing() {
+        assert!(!losing_one_in(100, 31).leave_window_for(1, Duration::from_millis(1), SEGMENT));
+        assert!(losing_one_in(100, 32).leave_window_for(1, Duration::from_millis(1), SEGMENT));
+    }
+
+    #[test]
+    fn what_was_lost_long_ago_is_forgotten() {
+        let mut losses = losing_one_in(10, 400);
+        for _ in 0..100 {
+            losses.on_progress(&Progress { delivered: 1_000_000, lost: 0, sent: None }, SEGMENT);
+        }
+        assert!(!losses.leave_window_for(1, Duration::from_millis(1), SEGMENT), "too few to tell");
+    }
+}

@@ -1,0 +1,78 @@
+//! Connections whose sender needs nobody: left alone.
+//!
+//! A loss on the hop is repaired here in a round trip over the hop, and by the sender in that and a
+//! round trip over the path beyond. Where the path beyond is the shorter one, as from a server beside
+//! the access point, little is gained; and if losses leave the sender a window that is large enough for
+//! its share of the hop, nothing. Then each packet that is brought here costs only time.
+
+use std::time::Duration;
+
+use lasthop_agent::Context;
+use lasthop_packet::{FlowKey, Instant, Seq, Tcp};
+
+use super::Snoop;
+use super::flow::SnoopFlow;
+
+/// The round-trip time from here to the sender, by timestamps (RFC 7323): from a TSval that goes up to
+/// its echo. The sender may have been asked for nothing meanwhile, so that it is the least that
+/// counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathBeyond {
+    /// A TSval, and when it first went up.
+    timed: Option<(Seq, Instant)>,
+    least: Option<Duration>,
+}
+
+impl PathBeyond {
+    /// A packet goes up, to the sender.
+    pub fn on_up(&mut self, tcp: &Tcp, now: Instant) {
+        if let (None, Some(timestamps)) = (self.timed, tcp.options.timestamps) {
+            self.timed = Some((Seq(timestamps.value), now));
+        }
+    }
+
+    /// A packet comes down.
+    pub fn on_down(&mut self, tcp: &Tcp, now: Instant) {
+        let (Some((value, went_up)), Some(timestamps)) = (self.timed, tcp.options.timestamps) else { return };
+        if !Seq(timestamps.echo_reply).before(value) {
+            let sample = now.since(went_up);
+            self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
+            self.timed = None;
+        }
+    }
+
+    /// The least that was measured.
+    pub const fn least(&self) -> Option<Duration> {
+        self.least
+    }
+}
+
+impl Snoop {
+    /// Leaves a connection alone that has just lost something, if its sender does as well without us.
+    /// A world may go on showing it all the same.
+    pub(super) fn leave_to_sender(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if !self.needs_nobody(key) {
+            return;
+        }
+        self.flush(key, cx);
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let in_flight = flow.in_flight();
+        let (charged, limits) = (flow.charged, flow.limits);
+        *flow = SnoopFlow::new(&self.settings, flow.highest);
+        (flow.is_left_alone, flow.charged, flow.limits) = (true, charged, limits);
+        self.count_in_flight(key, in_flight, 0);
+        self.flows.clear_timer(key);
+        cx.leave_alone(key);
+    }
+
+    fn needs_nobody(&self, key: FlowKey) -> bool {
+        let (Some(flow), Some(hop)) = (self.flows.peek(key), self.hops.get(&key.destination.0)) else {
+            return false;
+        };
+        let over_hop = flow.rtt.smoothed();
+        self.settings.steps_aside
+            && flow.beyond.least().is_some_and(|beyond| {
+                beyond <= over_hop && hop.leaves_senders_their_share(beyond.saturating_add(over_hop))
+            })
+    }
+}
