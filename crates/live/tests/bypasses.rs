@@ -20,7 +20,7 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [namespaces]:
-            data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgments;
+            data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments;
     })
 }
 
@@ -32,6 +32,7 @@ const STEP: u32 = 1_000_000;
 /// Lets all data in order pass, and looks whether it learns of everything in time.
 struct Passing {
     divert: Divert,
+    shown: Shown,
     flow: Option<FlowKey>,
     /// Behind the data that went down, as far as we know.
     known: Seq,
@@ -98,7 +99,7 @@ impl Passing {
         if let Some(flow) = self.flow {
             self.until = self.known + STEP;
             let (acknowledged, from, until) = (self.acknowledged, self.known, self.until);
-            let limits = Limits { acknowledged, from, until, shown: Shown::Whole };
+            let limits = Limits { acknowledged, from, until, shown: self.shown };
             self.divert.allow_bypass(Bypass { flow, limits: Some(limits) });
         }
     }
@@ -112,6 +113,12 @@ impl PacketIo for Passing {
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
         let mut all = Vec::new();
         self.divert.receive(&mut all)?;
+        let mut passed = Vec::new();
+        self.divert.passed(&mut |_, at, headers| {
+            passed.push((at, headers.parse(true).expect("it is TCP").1));
+        });
+        assert!(passed.is_sorted_by_key(|(at, _)| *at), "on one processor");
+        passed.iter().for_each(|(_, packet)| self.take_copy(packet));
         for (port, frame) in all {
             let Port { side, copies_of, .. } = self.divert.ports()[usize::from(port.0)];
             let (_, packet) = frame.parse(true).expect("it is TCP");
@@ -164,7 +171,7 @@ impl PacketIo for Passing {
     }
 }
 
-fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgments() {
+fn data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments() {
     // On two processors a veth pair reorders by itself, and copies with it.
     let mut one = CpuSet::new();
     one.set(sched_getcpu());
@@ -173,17 +180,20 @@ fn data_in_order_passes_and_its_copies_come_in_order_and_before_its_acknowledgme
         let hosts = Hosts::routed();
         let hosts = if super_packets { hosts } else { hosts.without_super_packets() };
         for server in [SERVER, SERVER_V6] {
-            let found = download(&hosts, server, if super_packets { BULK } else { BULK / 10 });
-            assert!(found.copies > 100 && found.acks > 10, "{found:?}");
-            let wrong = (found.out_of_order, found.too_early, found.not_plain, found.too_far);
-            assert_eq!(wrong, (0, 0, 0, 0), "{found:?}");
+            for shown in [Shown::Whole, Shown::Headers] {
+                let octets = if super_packets { BULK } else { BULK / 10 };
+                let found = download(&hosts, server, octets, shown);
+                assert!(found.copies > 100 && found.acks > 10, "{found:?}");
+                let wrong = (found.out_of_order, found.too_early, found.not_plain, found.too_far);
+                assert_eq!(wrong, (0, 0, 0, 0), "{found:?}");
+            }
         }
     }
 }
 
 /// Downloads with a loop that is in the path all the time: past one that the machine has no time
 /// for, frames go unseen.
-fn download(hosts: &Hosts, server: &str, octets: usize) -> Found {
+fn download(hosts: &Hosts, server: &str, octets: usize, shown: Shown) -> Found {
     for _ in 0..30 {
         let found = Arc::new(Mutex::new(Found::default()));
         let of_loop = Arc::clone(&found);
@@ -192,6 +202,7 @@ fn download(hosts: &Hosts, server: &str, octets: usize) -> Found {
             setpriority_process(None, -20).expect("root");
             Passing {
                 divert: Divert::open(&radio(), &Selection::default()).expect("it opens"),
+                shown,
                 flow: None,
                 known: Seq(0),
                 until: Seq(0),

@@ -163,3 +163,19 @@ fn what_does_not_fit_is_refused() {
     let packet = segment(true, 65_500);
     assert_eq!(Frame::of(&packet, &LinkHeader::NONE, None), Err(Unsendable::TooLarge { len: packet.len() }));
 }
+
+#[test]
+fn a_packet_of_which_only_headers_were_seen_does_not_leave() {
+    let mut packet = segment(false, 3000);
+    packet.set_segment_size(NonZeroU16::new(1000));
+    let link = LinkHeader::ethernet(&framed(&[], false, &packet)).expect("IP");
+    let whole = Frame::of(&packet, &link, None).expect("it fits");
+    let (link, seen) = whole.parse(true).expect("it is TCP");
+    let len = whole.octets.len();
+    let octets = &whole.octets[..len - seen.payload().len()];
+    let headers = Headers { octets, len, segment_size: whole.segment_size };
+    let (same_link, packet) = headers.parse(true).expect("it is TCP");
+    assert_eq!((same_link, packet.transport(), packet.len()), (link, seen.transport(), seen.len()));
+    assert_eq!((packet.segments(), packet.segment_payload()), (seen.segments(), seen.segment_payload()));
+    assert_eq!(Frame::of(&packet, &link, None), Err(Unsendable::Unseen));
+}

@@ -28,6 +28,27 @@ proptest! {
     }
 
     #[test]
+    fn headers_alone_tell_all_but_the_payload(packet in samples::packet(), beyond in 0..40_usize) {
+        let octets = emit(&packet);
+        let headers = packet.len() - packet.payload().len();
+        let shown = &octets[..(headers + beyond).min(octets.len())];
+        let whole = parse(octets.clone()).unwrap();
+        let read = parse_headers(shown, octets.len()).unwrap();
+        if whole.tcp().is_some() {
+            prop_assert_eq!((read.ip(), read.transport(), read.carried()), (whole.ip(), whole.transport(), whole.carried()));
+            prop_assert_eq!((read.len(), read.payload().len()), (whole.len(), whole.payload().len()));
+            prop_assert!(read.payload().is_unseen());
+        }
+    }
+
+    #[test]
+    fn any_octets_are_headers_or_an_error(octets in proptest::collection::vec(any::<u8>(), 0..120), len in 0..70_000_usize) {
+        if let Ok(packet) = parse_headers(&octets, len) {
+            prop_assert!(packet.len() <= len);
+        }
+    }
+
+    #[test]
     fn an_untouched_packet_leaves_verbatim(
         packet in samples::packet(),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

@@ -11,6 +11,7 @@ mod memory;
 mod needless;
 mod octets;
 mod random;
+mod short_path;
 mod timer;
 mod timestamps;
 mod today;

@@ -63,7 +63,11 @@ impl World {
     fn core(&mut self, packet: &Packet) -> Vec<Packet> {
         if self.may_pass(packet) {
             self.passed += 1;
-            let ((), mut leaving) = self.call(|snoop, cx| snoop.on_bypass(packet, Side::Core, cx));
+            let mut shown = packet.clone();
+            if self.limits.is_some_and(|limits| limits.shown == Shown::Headers) {
+                shown.set_payload(Payload::unseen(packet.payload().len() as u32));
+            }
+            let ((), mut leaving) = self.call(|snoop, cx| snoop.on_bypass(&shown, Side::Core, cx));
             assert!(leaving.is_empty(), "what passed calls for nothing");
             if !packet.payload().is_empty() {
                 self.next = packet.tcp().map(|tcp| tcp.seq + packet.segment_len());
@@ -245,4 +249,90 @@ fn nothing_passes_of_a_flow_that_is_forgotten() {
         Some(Limits { acknowledged: Seq(101), from: Seq(101), until: Seq(501), shown: Shown::Whole });
     world.call(|snoop, cx| snoop.on_bypass(&data(101, 100), Side::Core, cx));
     assert_eq!(world.limits, None, "it says so again");
+}
+
+/// A flow over a hop that has delivered a thousand segments and lost none.
+fn proven() -> (World, u32) {
+    let mut world = passing();
+    let mut next = 101;
+    while world.limits.is_some_and(|limits| limits.shown == Shown::Whole) {
+        world.core(&data(next, 100));
+        next += 100;
+        world.bench.wait(1);
+        world.radio(&ack(next));
+        assert!(next < 101 * 1000 + 100, "a thousand are enough");
+    }
+    assert!(world.limits.is_some(), "it goes on passing");
+    (world, next)
+}
+
+/// Four segments, of which the second is lost; the ACKs that this brings about, as they go on.
+fn lose_second_of_four(world: &mut World, from: u32) -> Vec<Option<Packet>> {
+    (0..4).for_each(|segment| drop(world.core(&data(from + 100 * segment, 100))));
+    world.bench.wait(1);
+    let first = world.radio(&ack(from + 100)).0;
+    let third = world.radio(&ack(from + 100).sack(&[(from + 200, from + 300)])).0;
+    let fourth = world.radio(&ack(from + 100).sack(&[(from + 200, from + 400)])).0;
+    vec![first, third, fourth]
+}
+
+#[test]
+fn over_a_hop_that_loses_nothing_headers_are_enough_and_nothing_is_cached() {
+    let (mut world, next) = proven();
+    let passed = world.passed;
+    (0..4).for_each(|segment| drop(world.core(&data(next + 100 * segment, 100))));
+    assert_eq!((world.passed - passed, world.bench.cached()), (4, vec![]));
+}
+
+#[test]
+fn the_first_loss_there_is_the_senders_and_the_next_is_repaired_here() {
+    let (mut world, next) = proven();
+    let told = lose_second_of_four(&mut world, next);
+    let blocks = |right| Some(ack(next + 100).sack(&[(next + 200, right)]));
+    assert_eq!(told, [Some(ack(next + 100)), blocks(next + 300), blocks(next + 400)], "it hears of all");
+    assert_eq!(world.limits, None);
+    world.core(&data(next + 100, 100));
+    world.bench.wait(1);
+    world.radio(&ack(next + 400));
+    assert_eq!(world.limits.map(|limits| limits.shown), Some(Shown::Whole));
+
+    let next = next + 400;
+    (0..4).for_each(|segment| drop(world.core(&data(next + 100 * segment, 100))));
+    assert_eq!(world.bench.cached(), [next, next + 100, next + 200, next + 300]);
+    world.bench.wait(1);
+    world.radio(&ack(next + 100));
+    let (_, copies) = world.radio(&ack(next + 100).sack(&[(next + 200, next + 300)]));
+    assert_eq!(pieces(&copies), [(next + 100, 100)]);
+}
+
+#[test]
+fn a_loss_at_the_end_there_shows_in_what_the_sender_sends_again() {
+    let (mut world, next) = proven();
+    world.core(&data(next, 100));
+    world.bench.wait(LONG);
+    let ((), copies) = world.call(Snoop::on_deadline);
+    assert!(copies.is_empty(), "there is nothing to copy");
+    world.core(&data(next, 100));
+    world.bench.wait(1);
+    world.radio(&ack(next + 100));
+    assert_eq!(world.limits.map(|limits| limits.shown), Some(Shown::Whole));
+}
+
+#[test]
+fn an_upload_passes_until_data_comes_the_other_way() {
+    let mut world = World::new(Settings::default(), true);
+    let mut upload = ack(1);
+    upload.set_payload(Payload::Stream { stream: 2, offset: 0, len: 100 });
+    assert_eq!(world.radio(&upload).0, Some(upload.clone()));
+    let limits = world.limits.expect("it may pass");
+    assert_eq!((limits.from, limits.until, limits.shown), (Seq(1), Seq(1), Shown::Headers));
+    world.radio(&upload);
+    assert_eq!(world.acks_passed, 1);
+    world.core(&data(1, 0));
+    assert_eq!(world.passed, 1, "its acknowledgments pass, too");
+    world.core(&data(1, 100));
+    assert_eq!(world.passed, 1);
+    assert_eq!(world.bench.cached(), [1]);
+    world.core(&data(0, 0).flags(TcpFlags::SYN));
+    assert_eq!(world.limits, None);
 }
