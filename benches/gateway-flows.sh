@@ -15,7 +15,7 @@ seconds=${1:-6} rounds=${2:-3} rate=${RATE:-50000}
 command -v ip > /dev/null || { echo "SKIPPED: ip is not installed" >&2; exit 0; }
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
 target=${CARGO_TARGET_DIR:-target}/release
-cargo build --release --locked --quiet -p lasthop-live --example exchange
+[ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-live --example exchange
 [ -n "${LASTHOP:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 lasthop=${LASTHOP:-$target/lasthop}
 

@@ -33,7 +33,7 @@ use losses::Losses;
 pub use progress::Progress;
 use round::Round;
 use shared::SharedWindow;
-use trust::Trust;
+pub use trust::Trust;
 pub use turns::Turns;
 use window::{LARGEST_WINDOW, Window};
 
@@ -152,10 +152,12 @@ impl LastHop {
         self.window.is_shared()
     }
 
-    /// Whether an agent has nothing to do for what passes: the hop has shown no loss for long, and no
-    /// queue, or is so fast that no queue is long.
-    pub fn is_left_alone(&self) -> bool {
-        self.trust.is_earned(self.segment) && (self.window.is_new() || self.rate >= FAST)
+    /// Whether an agent has nothing to do for what passes: the hop has shown no loss for long (or
+    /// none at all, where `all` hops have shown none for long), and no queue, or is so fast that no
+    /// queue is long.
+    pub fn is_left_alone(&self, all: &Trust) -> bool {
+        let is_believed = self.trust.is_unbroken() && all.is_earned(self.segment);
+        (is_believed || self.trust.is_earned(self.segment)) && (self.window.is_new() || self.rate >= FAST)
     }
 
     /// Whether the hop's losses leave each sender, over this round trip from end to end, a window for
@@ -166,8 +168,14 @@ impl LastHop {
     }
 
     /// Something was lost that no acknowledgment told of.
-    pub fn on_silent_loss(&mut self) {
+    pub fn on_silent_loss(&mut self, all: &mut Trust) {
         self.trust.on_loss(self.segment);
+        all.on_loss(self.segment);
+    }
+
+    /// Octets of the largest segment of any connection.
+    pub const fn segment(&self) -> u32 {
+        self.segment
     }
 
     /// Whether there is room for a turn, or nothing on the hop.
@@ -189,8 +197,8 @@ impl LastHop {
 
     /// The same for an agent that does nothing where nothing is lost: as many as it likes of a hop
     /// that is left alone.
-    pub fn room_if_watched(&self) -> u64 {
-        if self.is_left_alone() { 1 << 30 } else { self.room() }
+    pub fn room_if_watched(&self, all: &Trust) -> u64 {
+        if self.is_left_alone(all) { 1 << 30 } else { self.room() }
     }
 
     /// How many of `octets` are worth sending with this much room: not a segment at a time where
@@ -240,10 +248,7 @@ impl LastHop {
             self.delivered_at = now;
         }
         self.losses.on_progress(&progress, self.segment);
-        self.trust.on_delivered(progress.delivered);
-        if progress.lost > 0 {
-            self.trust.on_loss(self.segment);
-        }
+        self.trust.on_progress(&progress, self.segment);
         self.round.on_progress(&progress, self.in_flight, !self.turns.is_empty(), now);
         self.window.on_progress(&progress);
         let Some(sent) = progress.sent.filter(|sent| *sent < now) else { return };

@@ -206,7 +206,7 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
-use crate::last_hop::Hops;
+use crate::last_hop::{Hops, Trust};
 use flow::SnoopFlow;
 pub use scheme::SCHEME;
 pub use settings::Settings;
@@ -221,6 +221,8 @@ pub struct Snoop {
     flows: FlowTable<SnoopFlow>,
     /// Where connections have a local window: one for each mobile host.
     hops: Hops,
+    /// Of all of them together.
+    trust: Trust,
     /// Octets of memory that all flows take.
     octets: usize,
     /// Packets that wait for room in a local window.
@@ -234,7 +236,7 @@ impl Snoop {
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
-        Self { settings, flows, hops: Hops::new(), octets: 0, held: 0, uplink }
+        Self { settings, flows, hops: Hops::new(), trust: Trust::new(), octets: 0, held: 0, uplink }
     }
 
     /// Brings the account of memory up to date with what a flow takes now. What it might take more.

@@ -62,10 +62,14 @@ pub struct SteppingAside {
     pub unresponsive_losses: Option<u8>,
 }
 
+/// Of more connections the kernel's side does not remember what may pass: some 64 octets each, and two entries in hash maps.
+const MOST_IN_KERNEL: u32 = 1 << 18;
+
 impl Plan {
     /// What of the traffic the kernel's side is to hand over.
     pub fn selection(&self) -> Selection {
-        Selection { datagrams: self.takes_datagrams(), ..self.traffic.selection() }
+        let connections = u32::try_from(self.budget.flows).unwrap_or(u32::MAX).min(MOST_IN_KERNEL);
+        Selection { datagrams: self.takes_datagrams(), connections, ..self.traffic.selection() }
     }
 
     /// Whether one of its agents has a use for datagrams.

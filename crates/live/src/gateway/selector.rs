@@ -60,7 +60,7 @@ impl Selector {
             excluded_ports: ports(&self.exclude_ports),
             prefixes: prefixes(&self.prefixes),
             excluded_prefixes: prefixes(&self.exclude_prefixes),
-            datagrams: false,
+            ..Selection::default()
         }
     }
 }

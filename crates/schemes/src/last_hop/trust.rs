@@ -3,6 +3,11 @@
 //! It has to deliver a run of segments without a loss. Then an agent may leave what it would do
 //! about losses undone until one shows. A loss ends that, and the next run has to be twice as long:
 //! so a hop that loses one segment in a thousand is taken for perfect some ten times in all.
+//!
+//! The hops of all hosts together have such a run, too. While that is long enough, a host that has
+//! never lost anything is believed without a run of its own.
+
+use super::progress::Progress;
 
 /// Segments of the first run: at a loss of 1%, one run in 23,000 is so long; at 0.1% one in three.
 const FIRST_RUN: u64 = 1000;
@@ -11,29 +16,40 @@ const LONGEST_RUN: u64 = 1 << 20;
 
 /// What the hop has shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trust {
+pub struct Trust {
     /// Octets delivered since the latest loss.
     run: u64,
     /// Segments of the run that is asked for.
     needed: u64,
+    has_lost: bool,
 }
 
 impl Trust {
-    pub(super) const fn new() -> Self {
-        Self { run: 0, needed: FIRST_RUN }
+    /// Of a hop that has shown nothing.
+    pub const fn new() -> Self {
+        Self { run: 0, needed: FIRST_RUN, has_lost: false }
     }
 
-    /// Takes note of octets that were delivered.
-    pub(super) const fn on_delivered(&mut self, octets: u64) {
-        self.run = self.run.saturating_add(octets);
+    /// Takes note of what an ACK showed, of segments of this size.
+    pub fn on_progress(&mut self, progress: &Progress, segment: u32) {
+        self.run = self.run.saturating_add(progress.delivered);
+        if progress.lost > 0 {
+            self.on_loss(segment);
+        }
     }
 
     /// Takes note of a loss.
     pub(super) fn on_loss(&mut self, segment: u32) {
+        self.has_lost = true;
         if self.is_earned(segment) {
             self.needed = (2 * self.needed).min(LONGEST_RUN);
         }
         self.run = 0;
+    }
+
+    /// Whether nothing was ever lost.
+    pub(super) const fn is_unbroken(&self) -> bool {
+        !self.has_lost
     }
 
     /// Whether the run is long enough, in segments of this size.
@@ -45,6 +61,12 @@ impl Trust {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Trust {
+        fn on_delivered(&mut self, delivered: u64) {
+            self.on_progress(&Progress { delivered, ..Progress::default() }, 1448);
+        }
+    }
 
     #[test]
     fn each_loss_after_trust_was_earned_doubles_what_it_takes() {

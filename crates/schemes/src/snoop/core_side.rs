@@ -41,7 +41,7 @@ impl Snoop {
         self.charge(key, cx.budget());
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0).filter(|_| effect.is_overdue) {
-            hop.on_silent_loss();
+            hop.on_silent_loss(&mut self.trust);
         }
         if let Some(bound) = effect.at_bound {
             cx.report(Report::of(&AT_BOUND).which(bound));

@@ -48,7 +48,7 @@ impl Snoop {
     fn limits(&self, flow: &SnoopFlow, key: FlowKey) -> Option<Limits> {
         let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
         let room = match self.hops.get(&key.destination.0) {
-            Some(hop) if flow.board.is_some() && hop.is_left_alone() => {
+            Some(hop) if flow.board.is_some() && hop.is_left_alone(&self.trust) => {
                 return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
             }
             Some(hop) => hop.room() / hop.flows.max(1) as u64,

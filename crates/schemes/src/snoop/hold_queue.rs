@@ -60,7 +60,9 @@ impl Snoop {
         {
             signal.answered.get_or_insert(cx.now());
         }
-        if overtakes || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room_if_watched())) {
+        if overtakes
+            || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room_if_watched(&self.trust)))
+        {
             self.on_leaving(packet, key, cx);
             return Verdict::Forward;
         }
@@ -126,7 +128,7 @@ impl Snoop {
         loop {
             let Some(hop) = self.hops.get_mut(&host) else { return };
             let Some(key) = hop.turns.next() else { return };
-            let room = hop.room_if_watched();
+            let room = hop.room_if_watched(&self.trust);
             let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.held.is_empty()) else {
                 hop.turns.take_next();
                 continue;

@@ -118,6 +118,7 @@ impl Snoop {
         self.count_in_flight(key, was_in_flight, in_flight);
         if let Some(hop) = self.hops.get_mut(&key.destination.0) {
             hop.on_progress(progress, key.destination.0, cx.now(), &self.settings.aims());
+            self.trust.on_progress(&progress, hop.segment());
         }
         if progress.lost > 0 {
             self.leave_to_sender(key, cx);

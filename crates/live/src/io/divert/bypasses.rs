@@ -4,7 +4,7 @@ use lasthop_agent::{Bypass, Limits, Lookup, Shown};
 use lasthop_packet::FlowKey;
 
 use super::error::ProgramError;
-use super::layout::{ACKNOWLEDGED, FROM_UNTIL, HEADERS_ONLY, NEXT_AND_HAS_PASSED, SLOT_WORDS, SLOTS};
+use super::layout::{ACKNOWLEDGED, FROM_UNTIL, HEADERS_ONLY, NEXT_AND_HAS_PASSED, SLOT_WORDS};
 use super::mapped::Mapped;
 use super::maps::Maps;
 
@@ -14,14 +14,15 @@ pub(super) struct Bypasses {
     shared: Mapped,
     slots: Lookup<FlowKey, (u32, Shown)>,
     free: Vec<u32>,
-    /// Slots that were in use at least once.
+    /// Slots that were in use at least once, and how many there are.
     touched: u32,
+    most: u32,
 }
 
 impl Bypasses {
     pub(super) fn new(maps: &Maps) -> Result<Self, ProgramError> {
         let shared = maps.share_bypasses()?;
-        Ok(Self { shared, slots: Lookup::default(), free: Vec::new(), touched: 0 })
+        Ok(Self { shared, slots: Lookup::default(), free: Vec::new(), touched: 0, most: maps.slots() })
     }
 
     /// Does what an agent says.
@@ -72,7 +73,7 @@ impl Bypasses {
 
     fn take_slot(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
-            let next = (self.touched < SLOTS).then_some(self.touched);
+            let next = (self.touched < self.most).then_some(self.touched);
             self.touched += u32::from(next.is_some());
             next
         })

@@ -13,7 +13,7 @@ use lasthop_packet::FlowKey;
 use super::error::ProgramError;
 use super::layout::{
     BpfFlow, Counter, DATAGRAMS, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES,
-    ONLY_THESE_PORTS, ONLY_THESE_PREFIXES, SLOT_WORDS, SLOTS, SOME_PORTS,
+    ONLY_THESE_PORTS, ONLY_THESE_PREFIXES, SLOT_WORDS, SOME_PORTS,
 };
 use super::mapped::Mapped;
 use crate::io::selection::{Prefix, Selection};
@@ -38,6 +38,9 @@ pub struct Counters {
     /// The same beyond what its agent lets, because we were late.
     pub late: u64,
 }
+
+/// The maps with an entry for each connection.
+pub(super) const SLOT_MAPS: [&str; 3] = ["bypasses", "down_slots", "up_slots"];
 
 type Slots = HashMap<MapData, BpfFlow, u32>;
 type Taps = HashMap<MapData, u32, u32>;
@@ -131,7 +134,12 @@ impl Maps {
 
     /// The words of all slots.
     pub(super) fn share_bypasses(&self) -> Result<Mapped, ProgramError> {
-        shared("bypasses", &self.bypasses, SLOTS as usize * SLOT_WORDS)
+        shared("bypasses", &self.bypasses, self.slots() as usize * SLOT_WORDS)
+    }
+
+    /// How many connections have room in the slots.
+    pub(super) fn slots(&self) -> u32 {
+        self.bypasses.len()
     }
 
     /// Has both directions of a connection go by what its slot says.

@@ -8,7 +8,7 @@ use lasthop_agent::Side;
 use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, UP};
 use super::error::ProgramError;
 use super::layout;
-use super::maps::{Maps, ring_of};
+use super::maps::{Maps, SLOT_MAPS, ring_of};
 use crate::io::Selection;
 
 /// The compiled programs, as `bpf/build.sh` writes them.
@@ -41,7 +41,13 @@ impl Programs {
         let load = |error: EbpfError| ProgramError::Load(Box::new(error));
         // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment,
         // half of which stays.
-        let mut bpf = EbpfLoader::new().btf(None).load(OBJECT).map_err(load)?;
+        let mut loader = EbpfLoader::new();
+        if selection.connections > 0 {
+            for map in SLOT_MAPS {
+                loader.map_max_entries(map, selection.connections);
+            }
+        }
+        let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;
         let ring = ring_of(&mut bpf)?;
         for hook in HOOKS {

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
+
 /// An agent in a world that asks about everything, or in one that takes up what the agent lets
 /// pass.
 struct World {
@@ -335,4 +337,24 @@ fn an_upload_passes_until_data_comes_the_other_way() {
     assert_eq!(world.bench.cached(), [1]);
     world.core(&data(0, 0).flags(TcpFlags::SYN));
     assert_eq!(world.limits, None);
+}
+
+#[test]
+fn a_host_that_has_lost_nothing_is_believed_as_all_others_are() {
+    let (mut world, _) = proven();
+    let other = |packet: Packet| {
+        let ip =
+            if packet.ip().destination == MOBILE { Ip::new(SERVER, OTHER) } else { Ip::new(OTHER, SERVER) };
+        Packet::new(ip, packet.transport().clone(), packet.payload().clone())
+    };
+    let Bench { snoop, now, rng, .. } = &mut world.bench;
+    let mut limits = None;
+    for (packet, from) in [(data(1, 100), Side::Core), (ack(101), Side::Radio)] {
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(*now, rng, &mut outbox);
+        assert_eq!(snoop.on_packet(&mut other(packet), from, &mut cx), Verdict::Forward);
+        *now += Duration::from_millis(1);
+        limits = outbox.bypasses.last().and_then(|bypass| bypass.limits).or(limits);
+    }
+    assert_eq!(limits.map(|limits| limits.shown), Some(Shown::Headers));
 }
