@@ -31,7 +31,7 @@ pub(crate) struct Upcoming<T: Due> {
 }
 
 /// At most this many are in the sorted list.
-const MOST_SOON: usize = 16;
+const MOST_SOON: usize = 32;
 
 impl<T: Due> Default for Upcoming<T> {
     fn default() -> Self {
