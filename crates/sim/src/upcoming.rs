@@ -40,22 +40,26 @@ impl<T: Due> Default for Upcoming<T> {
 }
 
 impl<T: Due> Upcoming<T> {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every event; measured")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, new: T) {
-        let is_last = self.soon.first().is_none_or(|last| last.is_before(&new));
-        if is_last && !self.later.is_empty() {
+        let goes_later = || self.soon.first().is_none_or(|last| last.is_before(&new));
+        if !self.later.is_empty() && goes_later() {
             self.later.push(Later(new));
             return;
         }
         self.soon.push(new);
-        let mut place = self.soon.len() - 1;
-        while let Some(before) = place.checked_sub(1)
-            && self.soon[before].is_before(&new)
+        let mut rest = &mut self.soon[..];
+        while let [.., before, place] = rest
+            && before.is_before(&new)
         {
-            self.soon[place] = self.soon[before];
-            place = before;
+            *place = *before;
+            let shorter = rest.len() - 1;
+            rest = &mut rest[..shorter];
         }
-        self.soon[place] = new;
+        if let [.., place] = rest {
+            *place = new;
+        }
         if self.soon.len() > MOST_SOON {
             self.defer();
         }

@@ -45,7 +45,8 @@ impl WiredLinks {
 }
 
 impl Technology for WiredLinks {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
+    #[inline(always)]
     fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
         let len = transit.parcels[key].len();
         match self.pipes[port].push(key, len, transit.now) {

@@ -78,7 +78,9 @@ impl World {
         loop {
             let hosted = &mut self.hosts.connections[id.index()];
             let max = hosted.tcp.flight().max;
-            let Some(key) = self.transit.parcels.insert(|| hosted.tcp.poll_transmit(self.transit.now)) else {
+            let Some(key) =
+                self.transit.parcels.insert_made(|place| hosted.tcp.transmit_into(place, self.transit.now))
+            else {
                 break;
             };
             let (flow, end) = (hosted.flow, hosted.end());

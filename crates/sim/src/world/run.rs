@@ -43,9 +43,8 @@ impl World {
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        if let Some(key) = self.transit.parcels.insert(|| Some(packet))
-            && self.originate(node, key)
-        {
+        let key = self.transit.parcels.insert(packet);
+        if self.originate(node, key) {
             self.route(node, key, AgentId::NONE);
         }
     }
@@ -58,10 +57,9 @@ impl World {
         if !self.seats.agents.is_empty() {
             self.network.learn_address(node, packet.ip().source);
         }
-        if let Some(key) = self.transit.parcels.insert(|| Some(packet)) {
-            self.originate_to(destination, key);
-            self.route(node, key, AgentId::NONE);
-        }
+        let key = self.transit.parcels.insert(packet);
+        self.originate_to(destination, key);
+        self.route(node, key, AgentId::NONE);
     }
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.

@@ -19,28 +19,56 @@ pub(super) struct Segment {
 }
 
 impl Connection {
-    /// A segment with our addresses, ports, acknowledgment and window.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
-    pub(super) fn segment(&mut self, mut segment: Segment, now: Instant) -> Packet {
-        let ecn = if self.ecn.is_some() { self.write_marks(&mut segment) } else { Ecn::NotEct };
-        let Segment { seq, flags, payload, reserved_bits, .. } = segment;
+    /// Writes a segment with our addresses, ports, acknowledgment and window into its packet's place.
+    #[inline]
+    pub(super) fn write_segment(&mut self, segment: Segment, place: &mut Option<Packet>, now: Instant) {
+        let Segment { seq, mut flags, payload, reserved_bits, is_new_data } = segment;
+        let mut ecn = Ecn::NotEct;
+        if self.ecn.is_some() {
+            (ecn, flags) = self.write_marks(flags, is_new_data);
+        }
+        let len = payload.len() as u32;
         let tcp = self.header(seq, flags, now);
-        self.receive.on_sent(payload.is_empty(), now);
-        let is_super_packet = self.most_segments > 1 && payload.len() as u32 > self.flight.mss;
-        let mut packet = self.packet(self.remote, ecn, tcp, payload);
-        if is_super_packet {
+        // What few packets have is written into place: a packet that may have it would be built elsewhere.
+        let packet = place.insert(self.packet(self.remote, ecn, tcp, payload));
+        if self.owes_report(flags)
+            && let Some(tcp) = packet.tcp_mut()
+        {
+            self.write_report(tcp);
+        }
+        if self.most_segments > 1 && len > self.flight.mss {
             packet.set_segment_size(u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new));
         }
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
         }
-        packet
+        self.receive.on_sent(len == 0, now);
     }
 
+    /// A header with all that belongs to it.
+    pub(super) fn whole_header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
+        let mut tcp = self.header(seq, flags, now);
+        if self.owes_report(flags) {
+            self.write_report(&mut tcp);
+        }
+        tcp
+    }
+
+    /// Whether SACK blocks go with a segment.
+    #[inline]
+    fn owes_report(&self, flags: TcpFlags) -> bool {
+        self.negotiated.sack && self.receive.has_report() && !flags.has(TcpFlags::SYN)
+    }
+
+    #[cold]
+    fn write_report(&self, tcp: &mut Tcp) {
+        tcp.options.sack = self.receive.sack_blocks(self.most_sack_blocks());
+    }
+
+    /// A header without SACK blocks.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
-    pub(super) fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
+    #[expect(clippy::inline_always, reason = "every packet; measured")]
+    fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
         let syn = flags.has(TcpFlags::SYN);
         Tcp {
             source_port: self.local.1,
@@ -61,22 +89,18 @@ impl Connection {
         }
     }
 
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
+    #[inline]
     pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
-        let mut ip = self.ip(to);
-        ip.set_ecn(ecn);
+        let ip = self.ip(to, ecn);
         self.identification = self.identification.wrapping_add(1);
         self.stats.segments_sent += 1;
         Packet::tcp_segment(ip, tcp, payload)
     }
 
     #[inline]
-    pub(super) const fn ip(&self, to: Endpoint) -> Ip {
-        let mut ip = Ip::new(self.local.0, to.0);
-        ip.traffic_class = self.dscp << 2;
-        ip.identification = self.identification;
-        ip
+    pub(super) const fn ip(&self, to: Endpoint, ecn: Ecn) -> Ip {
+        let (traffic_class, identification) = (self.dscp << 2 | ecn as u8, self.identification);
+        Ip { traffic_class, identification, ..Ip::new(self.local.0, to.0) }
     }
 
     #[inline]
@@ -91,9 +115,6 @@ impl Connection {
         if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
             options.timestamps =
                 Some(Timestamps { value: self.timestamp(now), echo_reply: self.receive.ts_recent() });
-        }
-        if self.negotiated.sack && !syn {
-            options.sack = self.receive.sack_blocks(self.most_sack_blocks());
         }
         options
     }
