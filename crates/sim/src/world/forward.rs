@@ -183,9 +183,13 @@ impl World {
             link,
             packet,
         });
-        match self.network.interface((node, interface)).agent {
-            Some(agent) => self.ask_agent(agent, (node, interface), key, Side::Radio),
-            None => self.process(node, key),
+        // Most worlds have no agents.
+        if !self.seats.agents.is_empty()
+            && let Some(agent) = self.network.interface((node, interface)).agent
+        {
+            self.ask_agent(agent, (node, interface), key, Side::Radio);
+        } else {
+            self.process(node, key);
         }
     }
 

@@ -19,7 +19,13 @@ impl World {
                 break;
             };
             self.transit.now = at;
-            self.handle(event);
+            self.transit.telemetry.events += 1;
+            // In place, because it is most events; all others are apart, so that they cost it nothing.
+            if let Event::PipeArrival(pipe) = event {
+                self.on_pipe_arrival(pipe);
+            } else {
+                self.handle(event);
+            }
         }
     }
 
@@ -67,9 +73,8 @@ impl World {
         std::mem::take(&mut self.at_nodes[node.index()].arrived)
     }
 
-    #[inline]
+    #[inline(never)]
     fn handle(&mut self, event: Event) {
-        self.transit.telemetry.events += 1;
         match event {
             Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
             Event::TransmitterFree(_) | Event::ManagedArrival(_) => self.on_managed_event(event),

@@ -13,19 +13,16 @@ impl Connection {
     /// The next packet to send now; call until `None` after every input.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let mut packet = None;
-        self.transmit_into(&mut packet, now);
+        if !self.is_idle() {
+            self.transmit_into(&mut packet, now);
+        }
         packet
     }
 
     /// [`Self::poll_transmit`], straight into the packet's place: it is large. Returns whether there was
     /// one; if not, the place stays as it is.
-    #[inline]
-    pub fn transmit_into(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
-        !self.is_idle() && self.write_next(place, now)
-    }
-
     #[inline(never)]
-    fn write_next(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
+    pub fn transmit_into(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
         if self.reset.is_some() {
             *place = self.reset_segment();
             return true;
@@ -61,10 +58,10 @@ impl Connection {
     }
 
     /// Whether there is nothing to send at a glance, as after most packets: at a receiver that has just
-    /// acknowledged, or a sender whose window is full.
+    /// acknowledged, or a sender whose window is full. [`Self::poll_transmit`] would find nothing, either.
     #[expect(clippy::inline_always, reason = "after every packet; measured")]
     #[inline(always)]
-    fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         !self.receive.ack_now
             && (self.buffer.is_empty() || self.is_window_full())
             && self.has_nothing_special()

@@ -29,12 +29,13 @@ impl Connection {
         }
         let len = payload.len() as u32;
         let tcp = self.header(seq, flags, now);
-        // What few packets have is written into place: a packet that may have it would be built elsewhere.
+        // What few packets have is written into place: a packet that might have it would be put together
+        // elsewhere.
         let packet = place.insert(self.packet(self.remote, ecn, tcp, payload));
-        if self.owes_report(flags)
+        if self.has_rare_parts(flags)
             && let Some(tcp) = packet.tcp_mut()
         {
-            self.write_report(tcp);
+            self.write_rare_parts(tcp, now);
         }
         if self.most_segments > 1 && len > self.flight.mss {
             packet.set_segment_size(u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new));
@@ -48,45 +49,63 @@ impl Connection {
     /// A header with all that belongs to it.
     pub(super) fn whole_header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
         let mut tcp = self.header(seq, flags, now);
-        if self.owes_report(flags) {
-            self.write_report(&mut tcp);
+        if self.has_rare_parts(flags) {
+            self.write_rare_parts(&mut tcp, now);
         }
         tcp
     }
 
-    /// Whether SACK blocks go with a segment.
-    #[inline]
-    fn owes_report(&self, flags: TcpFlags) -> bool {
-        self.negotiated.sack && self.receive.has_report() && !flags.has(TcpFlags::SYN)
-    }
-
-    #[cold]
-    fn write_report(&self, tcp: &mut Tcp) {
-        tcp.options.sack = self.receive.sack_blocks(self.most_sack_blocks());
-    }
-
-    /// A header without SACK blocks.
+    /// A header without what few have.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "every packet; measured")]
     fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
-        let syn = flags.has(TcpFlags::SYN);
+        let is_syn = flags.has(TcpFlags::SYN);
+        let timestamps = self.negotiated.timestamps.then(|| self.timestamps(now));
         Tcp {
             source_port: self.local.1,
             destination_port: self.remote.1,
             seq,
             ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
             flags,
-            window: if syn && self.state == State::SynReceived {
-                // What the peer's SYN was answered with stays promised.
-                self.receive.window().min(u32::from(u16::MAX)) as u16
-            } else if syn {
-                self.receive.window_in_syn()
-            } else {
-                self.receive.advertise(self.negotiated.our_shift)
-            },
+            window: if is_syn { 0 } else { self.receive.advertise(self.negotiated.our_shift) },
             urgent_pointer: 0,
-            options: self.options(syn, now),
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
         }
+    }
+
+    /// Whether a header has what few have.
+    #[inline]
+    fn has_rare_parts(&self, flags: TcpFlags) -> bool {
+        flags.has(TcpFlags::SYN) || (self.negotiated.sack && self.receive.has_report())
+    }
+
+    /// SACK blocks, or the window and the options of a SYN.
+    #[cold]
+    fn write_rare_parts(&self, tcp: &mut Tcp, now: Instant) {
+        if !tcp.flags.has(TcpFlags::SYN) {
+            tcp.options.sack = self.receive.sack_blocks(self.most_sack_blocks());
+            return;
+        }
+        let answering = self.state == State::SynReceived;
+        let has_timestamps = if answering { self.negotiated.timestamps } else { self.config.timestamps };
+        tcp.window = if answering {
+            // What the peer's SYN was answered with stays promised.
+            self.receive.window().min(u32::from(u16::MAX)) as u16
+        } else {
+            self.receive.window_in_syn()
+        };
+        tcp.options = TcpOptions {
+            maximum_segment_size: Some(self.config.mss.min(u32::from(u16::MAX)) as u16),
+            window_scale: if answering { self.negotiated.shift() } else { self.offered_shift() },
+            sack_permitted: if answering { self.negotiated.sack } else { self.config.sack },
+            timestamps: has_timestamps.then(|| self.timestamps(now)),
+            ..TcpOptions::default()
+        };
+    }
+
+    #[inline]
+    fn timestamps(&self, now: Instant) -> Timestamps {
+        Timestamps { value: self.timestamp(now), echo_reply: self.receive.ts_recent() }
     }
 
     #[inline]
@@ -101,22 +120,6 @@ impl Connection {
     pub(super) const fn ip(&self, to: Endpoint, ecn: Ecn) -> Ip {
         let (traffic_class, identification) = (self.dscp << 2 | ecn as u8, self.identification);
         Ip { traffic_class, identification, ..Ip::new(self.local.0, to.0) }
-    }
-
-    #[inline]
-    fn options(&self, syn: bool, now: Instant) -> TcpOptions {
-        let mut options = TcpOptions::default();
-        let answering = self.state == State::SynReceived;
-        if syn {
-            options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
-            options.window_scale = if answering { self.negotiated.shift() } else { self.offered_shift() };
-            options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
-        }
-        if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
-            options.timestamps =
-                Some(Timestamps { value: self.timestamp(now), echo_reply: self.receive.ts_recent() });
-        }
-        options
     }
 
     /// The shift that our windows need.
