@@ -36,18 +36,18 @@ guard() {
     fi
 }
 
-guard 3900 10 40 wired
-guard 4760 10 40 wired linux
-guard 5650 10 40 wired bbr
-guard 5800 10 40 wired bbr3
-guard 9001 2 6 cell 1
-guard 8093 2 6 cell 20
-guard 9460 2 6 cell 20 per-flow
-guard 25251 2 6 cell 50 dozing
-guard 8403 100 400 queues wireless drop-tail
-guard 5193 10 40 queues wired red
-guard 5140 10 40 queues wired codel
-guard 5626 10 40 queues wired fq-codel
-guard 9061 100 400 queues wireless red
-guard 9032 100 400 queues wireless codel
-guard 9502 100 400 queues wireless fq-codel
+guard 3335 10 40 wired
+guard 4388 10 40 wired linux
+guard 5406 10 40 wired bbr
+guard 5520 10 40 wired bbr3
+guard 8728 2 6 cell 1
+guard 6978 2 6 cell 20
+guard 8322 2 6 cell 20 per-flow
+guard 21141 2 6 cell 50 dozing
+guard 8290 100 400 queues wireless drop-tail
+guard 4971 10 40 queues wired red
+guard 4847 10 40 queues wired codel
+guard 5402 10 40 queues wired fq-codel
+guard 8910 100 400 queues wireless red
+guard 8795 100 400 queues wireless codel
+guard 9335 100 400 queues wireless fq-codel

@@ -19,7 +19,7 @@ import tempfile
 
 # The first pattern that a path has names its room.
 ROOMS = [
-    (r"sim/src/schedule", "events to come"),
+    (r"sim/src/(schedule|upcoming)", "events to come"),
     (r"sim/src/(wifi|cells|wireless|aodv)", "802.11 and wireless hops"),
     (r"sim/src/(wired|queue|flight|capacity|delay)", "wired links and queues"),
     (r"sim/src/", "world: routes, hosts, accounts"),

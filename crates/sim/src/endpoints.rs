@@ -49,13 +49,15 @@ impl<T: Copy> Endpoints<T> {
     /// The endpoint at a node that a packet is for.
     #[inline]
     pub(crate) fn of(&mut self, node: NodeId, packet: &Packet) -> Option<T> {
-        let key = key_of(packet)?;
         let of_node = self.0.get_mut(node.index())?;
-        if let Some((recent, endpoint)) = of_node.recent
-            && recent == key
+        if let Some(((local, remote, address), endpoint)) = &of_node.recent
+            && let Transport::Tcp(tcp) = packet.transport()
+            && (*local, *remote) == (tcp.destination_port, tcp.source_port)
+            && *address == packet.ip().source
         {
-            return Some(endpoint);
+            return Some(*endpoint);
         }
+        let key = key_of(packet)?;
         let endpoint = of_node.by_key.get(&key).copied()?;
         of_node.recent = Some((key, endpoint));
         Some(endpoint)
@@ -63,7 +65,6 @@ impl<T: Copy> Endpoints<T> {
 }
 
 /// Which endpoint of its destination a packet is for.
-#[inline]
 fn key_of(packet: &Packet) -> Option<Key> {
     match packet.transport() {
         Transport::Tcp(tcp) => Some((tcp.destination_port, tcp.source_port, packet.ip().source)),

@@ -35,6 +35,8 @@ pub(crate) struct Hosts {
 pub(crate) struct HostedConnection {
     pub(crate) tcp: Connection,
     pub(crate) node: NodeId,
+    /// Where its packets go, once the first one has found that.
+    pub(crate) destination: Option<NodeId>,
     pub(crate) flow: FlowId,
     /// Whether it is the end that sends data.
     pub(crate) sends: bool,
@@ -76,7 +78,14 @@ impl Hosts {
     ) -> ConnectionId {
         let id = ConnectionId::of(self.connections.len());
         self.endpoints.add(node, (local, remote), id);
-        self.connections.push(HostedConnection { tcp, node, flow, sends, timer: LazyTimer::default() });
+        self.connections.push(HostedConnection {
+            tcp,
+            node,
+            destination: None,
+            flow,
+            sends,
+            timer: LazyTimer::default(),
+        });
         id
     }
 

@@ -72,6 +72,7 @@ mod technology;
 mod telemetry;
 pub mod traffic;
 mod transit;
+mod upcoming;
 pub mod wifi;
 mod wired;
 pub mod wireless;

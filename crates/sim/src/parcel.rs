@@ -45,6 +45,12 @@ impl Parcel {
         self.len as usize
     }
 
+    #[inline]
+    fn note_new(&mut self) {
+        self.len = self.packet().len() as u32;
+        self.is_message = false;
+    }
+
     /// Lets somebody edit the packet.
     pub(crate) fn edit<R>(&mut self, editor: impl FnOnce(&mut Packet) -> R) -> R {
         let packet = self.packet.as_mut().expect(HELD);
@@ -55,17 +61,36 @@ impl Parcel {
 }
 
 impl Parcels {
-    /// Puts in what `make` makes, if it makes something; its destination is still to be set. Made
-    /// straight into its place: a packet is large, and moves were a fifth of a run's time.
+    /// Puts in a packet; its destination is still to be set.
+    pub(crate) fn insert(&mut self, packet: Packet) -> ParcelKey {
+        let (key, slot) = self.next_slot();
+        slot.packet = Some(packet);
+        slot.note_new();
+        self.vacant.pop();
+        key
+    }
+
+    /// Puts in what `make` writes into the packet's place, if it says that it has; its destination is
+    /// still to be set. A packet is large, and moves were a fifth of a run's time.
     #[inline]
-    pub(crate) fn insert(&mut self, make: impl FnOnce() -> Option<Packet>) -> Option<ParcelKey> {
-        let key = self.vacant.last().copied().unwrap_or_else(|| self.add_slot());
-        let slot = &mut self.slots[key.0 as usize];
-        slot.packet = Some(make()?);
-        slot.len = slot.packet().len() as u32;
-        slot.is_message = false;
+    pub(crate) fn insert_made(
+        &mut self,
+        make: impl FnOnce(&mut Option<Packet>) -> bool,
+    ) -> Option<ParcelKey> {
+        let (key, slot) = self.next_slot();
+        if !make(&mut slot.packet) {
+            return None;
+        }
+        slot.note_new();
         self.vacant.pop();
         Some(key)
+    }
+
+    /// Where the next parcel goes.
+    #[inline]
+    fn next_slot(&mut self) -> (ParcelKey, &mut Parcel) {
+        let key = self.vacant.last().copied().unwrap_or_else(|| self.add_slot());
+        (key, &mut self.slots[key.0 as usize])
     }
 
     #[cold]
@@ -79,8 +104,7 @@ impl Parcels {
     /// A second parcel like this one.
     pub(crate) fn copy(&mut self, key: ParcelKey) -> Option<ParcelKey> {
         let Parcel { ref packet, destination, is_message, .. } = self[key];
-        let packet = packet.clone();
-        let copy = self.insert(|| packet)?;
+        let copy = self.insert(packet.clone()?);
         (self[copy].destination, self[copy].is_message) = (destination, is_message);
         Some(copy)
     }

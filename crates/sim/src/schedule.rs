@@ -6,6 +6,7 @@ use crate::id::{
     AgentId, ChannelEndId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PartyId, PipeId,
     SessionId, WlanId,
 };
+use crate::upcoming::{Due, Upcoming};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +60,9 @@ pub(crate) enum Event {
 }
 
 /// Events in order of time; those of the same time in the order in which they were scheduled.
-///
-/// A heap in which a node has four children. Most events schedule one that follows them: the place
-/// of an event that was taken stays open until the next one is scheduled, which then costs one way
-/// down the heap instead of one down and one up.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
-    heap: Vec<Entry>,
-    /// The first entry was taken.
-    is_open: bool,
+    upcoming: Upcoming<Entry>,
     scheduled: u64,
 }
 
@@ -78,98 +73,38 @@ struct Entry {
     event: Event,
 }
 
-impl Entry {
+impl Due for Entry {
     /// Time, then order of scheduling, as one number.
+    type Turn = u128;
+
     #[inline]
-    const fn key(&self) -> u128 {
-        ((self.at.as_nanos() as u128) << 64) | self.order as u128
+    fn turn(&self) -> u128 {
+        (u128::from(self.at.as_nanos()) << 64) | u128::from(self.order)
+    }
+
+    #[inline]
+    fn is_before(&self, newcomer: &Self) -> bool {
+        self.at <= newcomer.at
     }
 }
-
-const CHILDREN: usize = 4;
 
 impl Schedule {
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, event: Event) {
         self.scheduled += 1;
-        let entry = Entry { at, order: self.scheduled, event };
-        if self.is_open {
-            self.is_open = false;
-            self.sink(entry);
-        } else {
-            self.rise(entry);
-        }
+        self.upcoming.push(Entry { at, order: self.scheduled, event });
     }
 
     /// The time of the next event.
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        let (from, to) = if self.is_open { (1, 1 + CHILDREN) } else { (0, 1) };
-        self.heap.iter().take(to).skip(from).map(|entry| entry.at).min()
+        self.upcoming.next().map(|next| next.at)
     }
 
     /// Takes the next event if it is not after `until`.
     #[inline]
     pub(crate) fn pop_until(&mut self, until: Instant) -> Option<(Instant, Event)> {
-        if self.is_open {
-            self.close();
-        }
-        let next = self.heap.first()?;
-        if next.at > until {
-            return None;
-        }
-        self.is_open = true;
+        let next = self.upcoming.pop_if(|next| next.at <= until)?;
         Some((next.at, next.event))
-    }
-
-    /// Nothing was scheduled in the place of the entry that was taken: the last one goes there.
-    fn close(&mut self) {
-        self.is_open = false;
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
-        {
-            self.sink(last);
-        }
-    }
-
-    /// Puts an entry in place of the first one, and down to where it belongs.
-    #[inline]
-    fn sink(&mut self, entry: Entry) {
-        let mut at = 0;
-        loop {
-            let first = at * CHILDREN + 1;
-            let end = (first + CHILDREN).min(self.heap.len());
-            let Some(children) = self.heap.get(first..end) else { break };
-            let mut best = entry.key();
-            let mut next = at;
-            for (child, candidate) in (first..).zip(children) {
-                if candidate.key() < best {
-                    best = candidate.key();
-                    next = child;
-                }
-            }
-            if next == at {
-                break;
-            }
-            self.heap[at] = self.heap[next];
-            at = next;
-        }
-        self.heap[at] = entry;
-    }
-
-    /// Puts an entry at the end, and up to where it belongs.
-    #[inline]
-    fn rise(&mut self, entry: Entry) {
-        let mut at = self.heap.len();
-        self.heap.push(entry);
-        while at > 0 {
-            let parent = (at - 1) / CHILDREN;
-            if self.heap[parent].key() <= entry.key() {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
-        }
-        self.heap[at] = entry;
     }
 }
 

@@ -4,6 +4,7 @@ mod acknowledgment;
 mod adopt;
 mod ecn;
 mod expiry;
+mod glance;
 mod handshake;
 mod input;
 mod marks;

@@ -188,6 +188,13 @@ impl SendBuffer {
     pub fn acknowledge(&mut self, octets: u64) {
         let mut octets = octets.min(self.len);
         self.len -= octets;
+        if let Some(Piece::Stream { offset, len, .. }) = self.pieces.front_mut()
+            && *len > octets
+        {
+            *offset += octets;
+            *len -= octets;
+            return;
+        }
         while octets > 0
             && let Some(front) = self.pieces.front_mut()
         {

@@ -71,7 +71,17 @@ impl TcpOptions {
     /// fit.
     #[inline]
     pub fn len(&self) -> usize {
-        Layout::of(self).len()
+        // What nearly every segment has.
+        let has_timestamps_at_most = self.sack.is_empty()
+            && self.unknown.is_none()
+            && !self.sack_permitted
+            && self.maximum_segment_size.is_none()
+            && self.window_scale.is_none();
+        match self.timestamps {
+            _ if !has_timestamps_at_most => Layout::of(self).len(),
+            Some(_) => 12,
+            None => 0,
+        }
     }
 
     /// Whether there is no option.
@@ -101,9 +111,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout of these options.
-    #[inline]
     pub(crate) fn of(options: &TcpOptions) -> Self {
-        // The usual case, asked for at every packet's every length.
         let whole = Self::with(options, true, true, options.sack.as_slice().len());
         if whole.len <= ROOM { whole } else { Self::squeezed(options) }
     }

@@ -1,9 +1,8 @@
 //! The state machine's own event queue.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use lasthop_packet::Instant;
+
+use crate::upcoming::{Due, Upcoming};
 
 /// What can happen. Of events at one moment, what ends comes first and what begins by contention
 /// last; within those, the lower station.
@@ -44,66 +43,43 @@ impl Event {
     }
 }
 
-/// Where stations hear each other few events wait at a time, and most of what comes is due before
-/// them: a short sorted list is faster than a heap. Where many wait, those that are due later are in
-/// a heap.
+/// The events to come.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
-    /// Sorted, the next one last; empty only if nothing waits at all.
-    soon: Vec<Waiting>,
-    /// None is due before the first of `soon`.
-    later: BinaryHeap<Reverse<Waiting>>,
+pub(crate) struct Events(Upcoming<Waiting>);
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Instant,
+    /// The order within that moment.
+    rank: u64,
+    event: Event,
 }
 
-/// When, the order within that moment, and what.
-type Waiting = (Instant, u64, Event);
+impl Due for Waiting {
+    type Turn = (Instant, u64, Event);
 
-/// At most this many events are in the sorted list.
-const MOST_SOON: usize = 16;
+    #[inline]
+    fn turn(&self) -> Self::Turn {
+        (self.at, self.rank, self.event)
+    }
+}
 
 impl Events {
     /// `of` is the station whose doing it is. What comes first at one moment depends on no more
     /// than the event itself, so that stations that share a domain act in the same order as
     /// stations that do not.
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
-        let new = (at, event.class() << 32 | u64::from(of), event);
-        let mut place = self.soon.len();
-        while place > 0 && self.soon[place - 1] < new {
-            place -= 1;
-        }
-        if place == 0 && !self.later.is_empty() {
-            self.later.push(Reverse(new));
-            return;
-        }
-        self.soon.insert(place, new);
-        if self.soon.len() > MOST_SOON {
-            self.defer();
-        }
+        self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });
     }
 
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.soon.last().map(|(at, ..)| *at)
+        self.0.next().map(|next| next.at)
     }
 
     #[inline]
     pub(crate) fn pop_until(&mut self, now: Instant) -> Option<(Instant, Event)> {
-        let (at, _, event) = self.soon.pop_if(|(at, ..)| *at <= now)?;
-        if self.soon.is_empty() && !self.later.is_empty() {
-            self.fetch_later();
-        }
-        Some((at, event))
-    }
-
-    #[cold]
-    fn defer(&mut self) {
-        self.later.extend(self.soon.drain(..MOST_SOON / 2).map(Reverse));
-    }
-
-    #[cold]
-    fn fetch_later(&mut self) {
-        let next = std::iter::from_fn(|| self.later.pop()).take(MOST_SOON / 2);
-        self.soon.extend(next.map(|Reverse(waiting)| waiting));
-        self.soon.reverse();
+        let next = self.0.pop_if(|next| next.at <= now)?;
+        Some((next.at, next.event))
     }
 }
 

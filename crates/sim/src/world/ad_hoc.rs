@@ -224,7 +224,7 @@ impl World {
         while let Some(output) = self.at_ad_hoc(node).and_then(|at| at.aodv.poll()) {
             match output {
                 Output::Send(packet) => {
-                    let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { continue };
+                    let key = self.transit.parcels.insert(packet);
                     if self.originate(node, key) {
                         self.send_message(node, key);
                     }

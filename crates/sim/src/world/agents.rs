@@ -163,7 +163,7 @@ impl World {
         for (_, packet) in outbox.packets.drain(..) {
             self.packet_added(&packet);
             let end = self.seats.agents[id.index()].end(&packet);
-            let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { continue };
+            let key = self.transit.parcels.insert(packet);
             match end {
                 Some(end) => self.originate_to(end, key),
                 None if self.originate(node, key) => {}

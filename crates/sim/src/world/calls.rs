@@ -63,7 +63,7 @@ impl World {
 
     fn send_of_call(&mut self, party: PartyId, packet: Packet) {
         let node = self.sessions.calls.of(party).ends[party.index() % 2];
-        let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { return };
+        let key = self.transit.parcels.insert(packet);
         if self.originate(node, key) {
             self.route(node, key, AgentId::NONE);
         }

@@ -49,7 +49,7 @@ impl World {
             gone.poll_transmit(self.transit.now)
         });
         self.drop_parcel(node, parcel, DropCause::NoListener);
-        if let Some(reset) = self.transit.parcels.insert(|| reset)
+        if let Some(reset) = reset.map(|reset| self.transit.parcels.insert(reset))
             && self.originate(node, reset)
         {
             self.route(node, reset, AgentId::NONE);
@@ -63,7 +63,9 @@ impl World {
             let Some(channel) = self.sessions.channels.get(key) else { return };
             let node = channel.nodes[end];
             let tcp = &mut channel.ends[end].tcp;
-            let Some(parcel) = self.transit.parcels.insert(|| tcp.poll_transmit(now)) else { break };
+            let Some(parcel) = self.transit.parcels.insert_made(|place| tcp.transmit_into(place, now)) else {
+                break;
+            };
             if self.originate(node, parcel) {
                 self.route(node, parcel, AgentId::NONE);
             }

@@ -30,7 +30,7 @@ impl World {
         let first_pipe = if saturates { self.first_pipe(from, to) } else { None };
         let free_at = first_pipe.map(|pipe| self.links.wired.pipe(pipe).free_at());
 
-        let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { return };
+        let key = self.transit.parcels.insert(packet);
         self.transit.trace(Interest::DATAGRAMS, key, |packet| TraceEvent::DatagramSent { flow: id, packet });
         if self.originate(from, key) {
             self.route(from, key, AgentId::NONE);

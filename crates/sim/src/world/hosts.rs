@@ -77,18 +77,29 @@ impl World {
         let node = self.hosts.connections[id.index()].node;
         loop {
             let hosted = &mut self.hosts.connections[id.index()];
+            if hosted.tcp.is_idle() {
+                break;
+            }
             let max = hosted.tcp.flight().max;
-            let Some(key) = self.transit.parcels.insert(|| hosted.tcp.poll_transmit(self.transit.now)) else {
+            let Some(key) =
+                self.transit.parcels.insert_made(|place| hosted.tcp.transmit_into(place, self.transit.now))
+            else {
                 break;
             };
-            let (flow, end) = (hosted.flow, hosted.end());
+            let (flow, end, destination) = (hosted.flow, hosted.end(), hosted.destination);
             self.transit.trace(Interest::SEGMENTS, key, |packet| {
                 let again = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(max));
                 TraceEvent::SegmentSent { flow, end, packet, again }
             });
-            if self.originate(node, key) {
-                self.route(node, key, AgentId::NONE);
+            match destination {
+                Some(destination) => self.originate_to(destination, key),
+                None if self.originate(node, key) => {
+                    let destination = self.transit.parcels[key].destination;
+                    self.hosts.connections[id.index()].destination = Some(destination);
+                }
+                None => continue,
             }
+            self.route(node, key, AgentId::NONE);
         }
         if self.transit.wants(Interest::WINDOW) {
             let hosted = &self.hosts.connections[id.index()];

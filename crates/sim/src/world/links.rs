@@ -15,7 +15,8 @@ use crate::technology::{Addressee, At, Output, Technology};
 
 impl World {
     // The event loop's own way.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
+    #[inline(always)]
     pub(super) fn on_pipe_arrival(&mut self, pipe: PipeId) {
         if let Some(Output::Arrived { at, link, key }) = self.links.wired.arrive(pipe, &mut self.transit) {
             self.arrive(at, link, key);

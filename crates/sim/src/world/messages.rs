@@ -20,7 +20,7 @@ impl World {
         let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };
         let ip = Ip::new(self.node_address(node), peer);
         let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(message));
-        let Some(key) = self.transit.parcels.insert(|| Some(packet)) else { return };
+        let key = self.transit.parcels.insert(packet);
         // Its port alone would not tell it from a real host's datagram.
         self.transit.parcels[key].is_message = true;
         if self.originate(node, key) {

@@ -19,7 +19,13 @@ impl World {
                 break;
             };
             self.transit.now = at;
-            self.handle(event);
+            self.transit.telemetry.events += 1;
+            // In place, because it is most events; all others are apart, so that they cost it nothing.
+            if let Event::PipeArrival(pipe) = event {
+                self.on_pipe_arrival(pipe);
+            } else {
+                self.handle(event);
+            }
         }
     }
 
@@ -43,9 +49,8 @@ impl World {
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        if let Some(key) = self.transit.parcels.insert(|| Some(packet))
-            && self.originate(node, key)
-        {
+        let key = self.transit.parcels.insert(packet);
+        if self.originate(node, key) {
             self.route(node, key, AgentId::NONE);
         }
     }
@@ -58,10 +63,9 @@ impl World {
         if !self.seats.agents.is_empty() {
             self.network.learn_address(node, packet.ip().source);
         }
-        if let Some(key) = self.transit.parcels.insert(|| Some(packet)) {
-            self.originate_to(destination, key);
-            self.route(node, key, AgentId::NONE);
-        }
+        let key = self.transit.parcels.insert(packet);
+        self.originate_to(destination, key);
+        self.route(node, key, AgentId::NONE);
     }
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
@@ -69,9 +73,8 @@ impl World {
         std::mem::take(&mut self.at_nodes[node.index()].arrived)
     }
 
-    #[inline]
+    #[inline(never)]
     fn handle(&mut self, event: Event) {
-        self.transit.telemetry.events += 1;
         match event {
             Event::PipeArrival(pipe) => self.on_pipe_arrival(pipe),
             Event::TransmitterFree(_) | Event::ManagedArrival(_) => self.on_managed_event(event),

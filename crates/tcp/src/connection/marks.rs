@@ -6,7 +6,6 @@
 
 use lasthop_packet::{Ecn as Codepoint, Instant, Packet, Tcp, TcpFlags};
 
-use super::segment::Segment;
 use super::{Connection, State};
 
 impl Connection {
@@ -55,20 +54,19 @@ impl Connection {
 
     /// What a segment that is about to leave says of marks, and whether routers may mark it: new
     /// data alone (RFC 3168, sections 6.1.4 and 6.1.5).
-    pub(super) fn write_marks(&mut self, segment: &mut Segment) -> Codepoint {
-        let Some(ecn) = &mut self.ecn else { return Codepoint::NotEct };
-        if segment.flags.has(TcpFlags::SYN) {
-            return Codepoint::NotEct;
-        }
+    pub(super) fn write_marks(&mut self, mut flags: TcpFlags, is_new_data: bool) -> (Codepoint, TcpFlags) {
+        let Some(ecn) = self.ecn.as_mut().filter(|_| !flags.has(TcpFlags::SYN)) else {
+            return (Codepoint::NotEct, flags);
+        };
         if ecn.is_echoing {
-            segment.flags = segment.flags.with(TcpFlags::ECE);
+            flags = flags.with(TcpFlags::ECE);
         }
-        if !segment.is_new_data {
-            return Codepoint::NotEct;
+        if !is_new_data {
+            return (Codepoint::NotEct, flags);
         }
         if std::mem::take(&mut ecn.owes_notice) {
-            segment.flags = segment.flags.with(TcpFlags::CWR);
+            flags = flags.with(TcpFlags::CWR);
         }
-        Codepoint::Ect0
+        (Codepoint::Ect0, flags)
     }
 }

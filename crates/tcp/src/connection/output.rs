@@ -10,63 +10,57 @@ use crate::recovery::Next;
 
 impl Connection {
     /// The next packet to send now; call until `None` after every input.
-    //
-    // Inlined, with all that builds the packet (no call may take its address), so that it is built
-    // where the caller wants it: it is large.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a hint is not enough where there are several callers")]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if self.reset.is_some() {
-            return self.reset_segment();
+        let mut packet = None;
+        if !self.is_idle() {
+            self.transmit_into(&mut packet, now);
         }
-        if self.is_idle() {
-            return None;
-        }
-        let segment = if self.receiver_extension.is_none() {
-            self.next_segment(now)?
-        } else {
-            self.next_segment_shown_to_receiver(now)?
-        };
-        Some(self.segment(segment, now))
+        packet
     }
 
-    /// What to send now, with a scheme's part of the receiver: what acknowledges is shown to it. It
-    /// may limit the window that will be told, and set reserved bits.
-    ///
-    /// What it sees is a draft: no call may take the address of the packet itself.
+    /// [`Self::poll_transmit`], straight into the packet's place: it is large. Returns whether there was
+    /// one; if not, the place stays as it is.
+    #[inline(never)]
+    pub fn transmit_into(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
+        if self.reset.is_some() {
+            *place = self.reset_segment();
+            return true;
+        }
+        let Some(mut segment) = self.next_segment(now) else { return false };
+        if self.receiver_extension.is_some() {
+            segment = self.show_to_receiver(segment, now);
+        }
+        self.write_segment(segment, place, now);
+        true
+    }
+
+    /// Shows a scheme's part of the receiver what acknowledges. It may limit the window that will be
+    /// told, and set reserved bits. What it sees is a draft of the packet.
     #[cold]
-    fn next_segment_shown_to_receiver(&mut self, now: Instant) -> Option<Segment> {
-        let mut segment = self.next_segment(now)?;
+    fn show_to_receiver(&mut self, mut segment: Segment, now: Instant) -> Segment {
         let Segment { seq, flags, .. } = segment;
         if !flags.has(TcpFlags::ACK) || flags.has(TcpFlags::SYN) {
-            return Some(segment);
+            return segment;
         }
         let promised = self.receive.promised();
-        let tcp = self.header(seq, flags, now);
+        let tcp = self.whole_header(seq, flags, now);
         // The draft promises nothing.
         self.receive.withdraw_to(promised);
-        let mut draft = Packet::tcp_segment(self.ip(self.remote), tcp, segment.payload.clone());
+        let ip = self.ip(self.remote, Ecn::NotEct);
+        let mut draft = Packet::tcp_segment(ip, tcp, segment.payload.clone());
         if let Some(extension) = &mut self.receiver_extension {
             let mut receiver = ReceiverControl { now, receive: &mut self.receive };
             extension.on_ack_sent(&mut OutgoingAck { packet: &mut draft }, &mut receiver);
         }
         segment.reserved_bits = draft.tcp_reserved_bits();
-        Some(segment)
-    }
-
-    /// Whether there is nothing to send at a glance, as at a receiver that has just acknowledged.
-    #[inline]
-    fn is_idle(&self) -> bool {
-        self.state == State::Established
-            && self.buffer.is_empty()
-            && !self.receive.ack_now
-            && !self.close_requested
-            && self.retransmit.is_empty()
-            && !self.retransmission_goes_alone
+        segment
     }
 
     /// What to send now.
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        if self.only_acknowledges() {
+            return Some(self.segment_and_ack(self.flight.max, TcpFlags::ACK, Payload::EMPTY));
+        }
         let waits = self.pacer.is_some() && self.is_held_back(now);
         let segment = match self.state {
             State::Closed | State::Listen => return None,
@@ -109,7 +103,6 @@ impl Connection {
         }
     }
 
-    #[inline]
     fn reset_segment(&mut self) -> Option<Packet> {
         let reset = self.reset.take()?;
         let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
@@ -327,7 +320,7 @@ impl Connection {
         if !is_idle || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
             return None;
         }
-        let tcp = self.header(self.flight.max + u32::MAX, TcpFlags::ACK, now);
+        let tcp = self.whole_header(self.flight.max + u32::MAX, TcpFlags::ACK, now);
         Some(self.packet(self.remote, Ecn::NotEct, tcp, Payload::EMPTY))
     }
 

@@ -19,83 +19,107 @@ pub(super) struct Segment {
 }
 
 impl Connection {
-    /// A segment with our addresses, ports, acknowledgment and window.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
-    pub(super) fn segment(&mut self, mut segment: Segment, now: Instant) -> Packet {
-        let ecn = if self.ecn.is_some() { self.write_marks(&mut segment) } else { Ecn::NotEct };
-        let Segment { seq, flags, payload, reserved_bits, .. } = segment;
+    /// Writes a segment with our addresses, ports, acknowledgment and window into its packet's place.
+    #[inline]
+    pub(super) fn write_segment(&mut self, segment: Segment, place: &mut Option<Packet>, now: Instant) {
+        let Segment { seq, mut flags, payload, reserved_bits, is_new_data } = segment;
+        let mut ecn = Ecn::NotEct;
+        if self.ecn.is_some() {
+            (ecn, flags) = self.write_marks(flags, is_new_data);
+        }
+        let len = payload.len() as u32;
         let tcp = self.header(seq, flags, now);
-        self.receive.on_sent(payload.is_empty(), now);
-        let is_super_packet = self.most_segments > 1 && payload.len() as u32 > self.flight.mss;
-        let mut packet = self.packet(self.remote, ecn, tcp, payload);
-        if is_super_packet {
+        // What few packets have is written into place: a packet that might have it would be put together
+        // elsewhere.
+        let packet = place.insert(self.packet(self.remote, ecn, tcp, payload));
+        if self.has_rare_parts(flags)
+            && let Some(tcp) = packet.tcp_mut()
+        {
+            self.write_rare_parts(tcp, now);
+        }
+        if self.most_segments > 1 && len > self.flight.mss {
             packet.set_segment_size(u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new));
         }
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);
         }
-        packet
+        self.receive.on_sent(len == 0, now);
     }
 
+    /// A header with all that belongs to it.
+    pub(super) fn whole_header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
+        let mut tcp = self.header(seq, flags, now);
+        if self.has_rare_parts(flags) {
+            self.write_rare_parts(&mut tcp, now);
+        }
+        tcp
+    }
+
+    /// A header without what few have.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
-    pub(super) fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
-        let syn = flags.has(TcpFlags::SYN);
+    #[expect(clippy::inline_always, reason = "every packet; measured")]
+    fn header(&mut self, seq: Seq, flags: TcpFlags, now: Instant) -> Tcp {
+        let is_syn = flags.has(TcpFlags::SYN);
+        let timestamps = self.negotiated.timestamps.then(|| self.timestamps(now));
         Tcp {
             source_port: self.local.1,
             destination_port: self.remote.1,
             seq,
             ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
             flags,
-            window: if syn && self.state == State::SynReceived {
-                // What the peer's SYN was answered with stays promised.
-                self.receive.window().min(u32::from(u16::MAX)) as u16
-            } else if syn {
-                self.receive.window_in_syn()
-            } else {
-                self.receive.advertise(self.negotiated.our_shift)
-            },
+            window: if is_syn { 0 } else { self.receive.advertise(self.negotiated.our_shift) },
             urgent_pointer: 0,
-            options: self.options(syn, now),
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
         }
     }
 
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "part of `poll_transmit`")]
+    /// Whether a header has what few have.
+    #[inline]
+    fn has_rare_parts(&self, flags: TcpFlags) -> bool {
+        flags.has(TcpFlags::SYN) || (self.negotiated.sack && self.receive.has_report())
+    }
+
+    /// SACK blocks, or the window and the options of a SYN.
+    #[cold]
+    fn write_rare_parts(&self, tcp: &mut Tcp, now: Instant) {
+        if !tcp.flags.has(TcpFlags::SYN) {
+            tcp.options.sack = self.receive.sack_blocks(self.most_sack_blocks());
+            return;
+        }
+        let answering = self.state == State::SynReceived;
+        let has_timestamps = if answering { self.negotiated.timestamps } else { self.config.timestamps };
+        tcp.window = if answering {
+            // What the peer's SYN was answered with stays promised.
+            self.receive.window().min(u32::from(u16::MAX)) as u16
+        } else {
+            self.receive.window_in_syn()
+        };
+        tcp.options = TcpOptions {
+            maximum_segment_size: Some(self.config.mss.min(u32::from(u16::MAX)) as u16),
+            window_scale: if answering { self.negotiated.shift() } else { self.offered_shift() },
+            sack_permitted: if answering { self.negotiated.sack } else { self.config.sack },
+            timestamps: has_timestamps.then(|| self.timestamps(now)),
+            ..TcpOptions::default()
+        };
+    }
+
+    #[inline]
+    fn timestamps(&self, now: Instant) -> Timestamps {
+        Timestamps { value: self.timestamp(now), echo_reply: self.receive.ts_recent() }
+    }
+
+    #[inline]
     pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
-        let mut ip = self.ip(to);
-        ip.set_ecn(ecn);
+        let ip = self.ip(to, ecn);
         self.identification = self.identification.wrapping_add(1);
         self.stats.segments_sent += 1;
         Packet::tcp_segment(ip, tcp, payload)
     }
 
     #[inline]
-    pub(super) const fn ip(&self, to: Endpoint) -> Ip {
-        let mut ip = Ip::new(self.local.0, to.0);
-        ip.traffic_class = self.dscp << 2;
-        ip.identification = self.identification;
-        ip
-    }
-
-    #[inline]
-    fn options(&self, syn: bool, now: Instant) -> TcpOptions {
-        let mut options = TcpOptions::default();
-        let answering = self.state == State::SynReceived;
-        if syn {
-            options.maximum_segment_size = Some(self.config.mss.min(u32::from(u16::MAX)) as u16);
-            options.window_scale = if answering { self.negotiated.shift() } else { self.offered_shift() };
-            options.sack_permitted = if answering { self.negotiated.sack } else { self.config.sack };
-        }
-        if if syn && !answering { self.config.timestamps } else { self.negotiated.timestamps } {
-            options.timestamps =
-                Some(Timestamps { value: self.timestamp(now), echo_reply: self.receive.ts_recent() });
-        }
-        if self.negotiated.sack && !syn {
-            options.sack = self.receive.sack_blocks(self.most_sack_blocks());
-        }
-        options
+    pub(super) const fn ip(&self, to: Endpoint, ecn: Ecn) -> Ip {
+        let (traffic_class, identification) = (self.dscp << 2 | ecn as u8, self.identification);
+        Ip { traffic_class, identification, ..Ip::new(self.local.0, to.0) }
     }
 
     /// The shift that our windows need.

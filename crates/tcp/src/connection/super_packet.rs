@@ -19,6 +19,11 @@ pub(super) struct SuperPacket {
 }
 
 impl SuperPacket {
+    /// Whether no segment has left in one yet.
+    pub(super) fn is_unused(self) -> bool {
+        self.last_sent.is_none()
+    }
+
     /// Whether the next segment belongs to it.
     pub(super) fn goes_on(&self, now: Instant) -> bool {
         self.left > 0 && self.last_sent == Some(now)

@@ -42,7 +42,7 @@ impl Site {
         ip.set_ecn(ecn);
         let udp = Transport::Udp(Udp { source_port: flow, destination_port: 1 });
         let packet = Packet::new(ip, udp, Payload::Stream { stream: 1, offset: 0, len: len - 28 });
-        let key = self.parcels.insert(|| Some(packet)).expect("there is one");
+        let key = self.parcels.insert(packet);
         let pushed = self.queue.push(key, now, true, &mut self.parcels);
         if let Pushed::Dropped(_) = pushed {
             self.parcels.remove(key);

@@ -1,0 +1,119 @@
+//! A priority queue for simulated events.
+//!
+//! Most events bring about one that is due before nearly all others: a short sorted list is faster
+//! than a heap. Where many wait, those that are due later are in a heap.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// What waits for its turn.
+pub(crate) trait Due: Copy {
+    /// No two that wait at a time have the same.
+    type Turn: Ord;
+
+    /// The lowest is next.
+    fn turn(&self) -> Self::Turn;
+
+    /// Whether its turn is before that of one that comes after it has come.
+    #[inline]
+    fn is_before(&self, newcomer: &Self) -> bool {
+        self.turn() < newcomer.turn()
+    }
+}
+
+/// What waits, in the order of its turns.
+#[derive(Debug)]
+pub(crate) struct Upcoming<T: Due> {
+    /// Sorted, the next one last; empty only if nothing waits at all.
+    soon: Vec<T>,
+    /// None is due before the first of `soon`.
+    later: BinaryHeap<Later<T>>,
+}
+
+/// At most this many are in the sorted list.
+const MOST_SOON: usize = 32;
+
+impl<T: Due> Default for Upcoming<T> {
+    fn default() -> Self {
+        Self { soon: Vec::new(), later: BinaryHeap::new() }
+    }
+}
+
+impl<T: Due> Upcoming<T> {
+    #[expect(clippy::inline_always, reason = "every event; measured")]
+    #[inline(always)]
+    pub(crate) fn push(&mut self, new: T) {
+        let goes_later = || self.soon.first().is_none_or(|last| last.is_before(&new));
+        if !self.later.is_empty() && goes_later() {
+            self.later.push(Later(new));
+            return;
+        }
+        self.soon.push(new);
+        let mut rest = &mut self.soon[..];
+        while let [.., before, place] = rest
+            && before.is_before(&new)
+        {
+            *place = *before;
+            let shorter = rest.len() - 1;
+            rest = &mut rest[..shorter];
+        }
+        if let [.., place] = rest {
+            *place = new;
+        }
+        if self.soon.len() > MOST_SOON {
+            self.defer();
+        }
+    }
+
+    /// What is next.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<&T> {
+        self.soon.last()
+    }
+
+    /// Takes what is next, if it is due.
+    #[inline]
+    pub(crate) fn pop_if(&mut self, is_due: impl FnOnce(&T) -> bool) -> Option<T> {
+        let next = self.soon.pop_if(|next| is_due(next))?;
+        if self.soon.is_empty() && !self.later.is_empty() {
+            self.fetch();
+        }
+        Some(next)
+    }
+
+    #[cold]
+    fn defer(&mut self) {
+        self.later.extend(self.soon.drain(..MOST_SOON / 2).map(Later));
+    }
+
+    #[cold]
+    fn fetch(&mut self) {
+        let next = std::iter::from_fn(|| self.later.pop()).take(MOST_SOON / 2);
+        self.soon.extend(next.map(|Later(next)| next));
+        self.soon.reverse();
+    }
+}
+
+/// In a heap, of which the largest comes first.
+#[derive(Clone, Copy, Debug)]
+struct Later<T>(T);
+
+impl<T: Due> Ord for Later<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.turn().cmp(&self.0.turn())
+    }
+}
+
+impl<T: Due> PartialOrd for Later<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Due> PartialEq for Later<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T: Due> Eq for Later<T> {}
