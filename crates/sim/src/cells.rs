@@ -219,15 +219,10 @@ impl Technology for Cells {
     #[inline(always)]
     fn poll(&mut self, transit: &mut Transit) -> Option<Output> {
         let id = self.current?;
-        if self.rest.is_some() || self.all[id.index()].wlan.has_output() {
-            let output = self.next_output(id, transit);
-            if output.is_some() {
-                return output;
-            }
+        if self.rest.is_none() && !self.all[id.index()].wlan.has_output() {
+            return None;
         }
-        self.current = None;
-        self.all[id.index()].follow(id, transit);
-        None
+        self.next_output(id, transit)
     }
 
     fn would_wait(&self, port: usize, _now: Instant) -> bool {

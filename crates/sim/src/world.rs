@@ -80,6 +80,8 @@ pub struct World {
     movements: Vec<Option<Box<Movement>>>,
     /// Changes of links to come, in order of time.
     planned: VecDeque<PlannedChange>,
+    /// A run ends once all is done that ends.
+    stops_when_done: bool,
     /// By node.
     at_nodes: Vec<AtNode>,
 }

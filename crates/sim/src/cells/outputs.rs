@@ -19,14 +19,31 @@ use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
 impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
         let cell = &mut self.all[id.index()];
-        if !cell.timer.fired(transit.now) {
-            return;
-        }
-        cell.wlan.on_event(transit.now);
-        if cell.wlan.has_output() {
+        if cell.timer.fired(transit.now) {
+            cell.wlan.on_event(transit.now);
             self.current = Some(id);
-        } else {
-            cell.follow(id, transit);
+        }
+    }
+
+    /// All is told that came of a cell's latest event. Mostly the cell's next event is the next of
+    /// all: if so, and if it may go on, it has its next event at once. Whether it has had it.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, may: bool, transit: &mut Transit) -> bool {
+        let Some(id) = self.current else { return false };
+        let cell = &mut self.all[id.index()];
+        match cell.wlan.next_event_at() {
+            Some(at) if may && transit.schedule.would_be_next(at) => {
+                cell.timer.forestall();
+                transit.now = at;
+                transit.telemetry.events += 1;
+                cell.wlan.on_event(at);
+                true
+            }
+            _ => {
+                cell.follow(id, transit);
+                self.current = None;
+                false
+            }
         }
     }
 
