@@ -197,7 +197,10 @@ impl Technology for Cells {
         if let Admission::Dropped(_) = admission {
             return admission;
         }
-        cell.follow(id, transit);
+        // After what is being passed on its time is followed anyway.
+        if self.current != Some(id) {
+            cell.follow(id, transit);
+        }
         if cell.wlan.head(from) != Some(frame) {
             return admission;
         }

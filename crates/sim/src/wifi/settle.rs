@@ -10,6 +10,7 @@ use super::contention::Due;
 use super::events::Event;
 use super::frame::Kind;
 use super::plan::Guard;
+use super::station::{Attempts, Station};
 use super::wlan::Wlan;
 
 impl Wlan {
@@ -32,9 +33,7 @@ impl Wlan {
         self.settled[domain as usize] = index;
         self.settling += 1;
         let data_end = now.after_nanos(before_data + plan.data);
-        let end = data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack));
         self.events.push(data_end, index, Event::SettledData(domain));
-        self.events.push(end, self.partner(index).unwrap_or(index), Event::SettledEnd(domain));
     }
 
     /// The only station that transmits, if nothing but errors can make it fail.
@@ -91,8 +90,11 @@ impl Wlan {
 
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
-        let began = self.stations[initiator as usize].attempts.began;
-        if let Some(to) = self.partner(initiator) {
+        let Station { plan, attempts: Attempts { began, .. }, .. } = self.stations[initiator as usize];
+        let partner = self.partner(initiator);
+        let rest = plan.and_then(|plan| plan.ack).map_or(0, |ack| self.times.sifs + ack);
+        self.events.push(now.after_nanos(rest), partner.unwrap_or(initiator), Event::SettledEnd(domain));
+        if let Some(to) = partner {
             self.receive(to, initiator, now);
         } else {
             self.receivers.extend_from_slice(&self.domains[domain as usize].members);
