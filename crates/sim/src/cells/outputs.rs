@@ -52,8 +52,8 @@ impl Cells {
         loop {
             let output = if let Some((rest, sent)) = self.rest {
                 self.go_on(id, rest, sent, transit)
-            } else if let Some(output) = self.all[id.index()].wlan.poll() {
-                self.pass_on(id, output, transit)
+            } else if self.all[id.index()].wlan.has_output() {
+                self.pass_on(id, transit)
             } else {
                 return None;
             };
@@ -63,8 +63,8 @@ impl Cells {
         }
     }
 
-    fn pass_on(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
-        match output {
+    fn pass_on(&mut self, id: WlanId, transit: &mut Transit) -> Option<Output> {
+        match *self.all[id.index()].wlan.next_output()? {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(id, from),
             WlanOutput::TooOld { from, frame } => {

@@ -137,11 +137,11 @@ impl Wlan {
         self.commit_due();
     }
 
-    /// An exchange of a station's frame begins.
+    /// An exchange of a station's frame begins, as its plan says.
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
-        let plan = self.plan(index)?;
+        let to = self.plan(index)?.receiver();
         // A PS-Poll is answered all the same: it carries nothing.
-        let is_refused = matches!(plan.to, Receiver::Station(to) if self.stations[to.index()].refuses)
+        let is_refused = matches!(to, Some(Receiver::Station(to)) if self.stations[to.index()].refuses)
             && self.stations[index as usize].own.is_none();
         let station = &mut self.stations[index as usize];
         debug_assert!(
@@ -151,7 +151,6 @@ impl Wlan {
         );
         station.stamp = station.stamp.wrapping_add(1);
         station.back_off = BackOff::Exchanging;
-        station.plan = Some(plan);
         let attempts = &mut station.attempts;
         attempts.transmissions += 1;
         attempts.began = now;
@@ -165,6 +164,6 @@ impl Wlan {
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }
-        Some(plan)
+        self.stations[index as usize].plan
     }
 }

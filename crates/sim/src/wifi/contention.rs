@@ -138,12 +138,14 @@ impl Contention {
     pub(crate) fn next_access(&mut self, slot: u64, stations: &[Station]) -> Option<Instant> {
         let slots_from = self.slots_from?;
         self.drop_stale(stations);
-        let first = self
-            .heap
-            .peek()
-            .map(|Reverse((end, ..))| slots_from.after_nanos(end.saturating_sub(self.slots) * slot));
-        let apart = self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame());
-        apart.map(|apart| apart.slots_from.after_nanos(apart.slots * slot)).chain(first).min()
+        let first = self.heap.peek();
+        let mut next =
+            first.map(|Reverse((end, ..))| slots_from.after_nanos(end.saturating_sub(self.slots) * slot));
+        for apart in self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame()) {
+            let access = apart.slots_from.after_nanos(apart.slots * slot);
+            next = Some(next.map_or(access, |next| next.min(access)));
+        }
+        next
     }
 
     /// The medium turns busy: all back-offs stop but those that end before their stations can sense

@@ -45,7 +45,11 @@ impl Event {
 
 /// The events to come.
 #[derive(Debug, Default)]
-pub(crate) struct Events(Upcoming<Waiting>);
+pub(crate) struct Events {
+    /// The next one, if it came when no other was before it: mostly one brings about the next.
+    next: Option<Waiting>,
+    others: Upcoming<Waiting>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -56,11 +60,25 @@ struct Waiting {
 }
 
 impl Due for Waiting {
-    type Turn = (Instant, u64, Event);
+    /// Time and rank as one number, then the event itself.
+    type Turn = (u128, Event);
 
     #[inline]
     fn turn(&self) -> Self::Turn {
-        (self.at, self.rank, self.event)
+        (self.at_and_rank(), self.event)
+    }
+
+    #[inline]
+    fn is_before(&self, newcomer: &Self) -> bool {
+        let (own, new) = (self.at_and_rank(), newcomer.at_and_rank());
+        own < new || own == new && self.event < newcomer.event
+    }
+}
+
+impl Waiting {
+    #[inline]
+    fn at_and_rank(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rank)
     }
 }
 
@@ -68,17 +86,34 @@ impl Events {
     /// `of` is the station whose doing it is. What comes first at one moment depends on no more
     /// than the event itself, so that stations that share a domain act in the same order as
     /// stations that do not.
+    #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
-        self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });
+        let new = Waiting { at, rank: event.class() << 32 | u64::from(of), event };
+        if self.next().is_some_and(|next| next.is_before(&new)) {
+            self.others.push(new);
+        } else if let Some(second) = self.next.replace(new) {
+            self.others.push(second);
+        }
     }
 
+    #[inline]
+    fn next(&self) -> Option<&Waiting> {
+        self.next.as_ref().or_else(|| self.others.next())
+    }
+
+    #[inline]
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.0.next().map(|next| next.at)
+        self.next().map(|next| next.at)
     }
 
     #[inline]
     pub(crate) fn pop_until(&mut self, now: Instant) -> Option<(Instant, Event)> {
-        let next = self.0.pop_if(|next| next.at <= now)?;
+        let is_due = |next: &Waiting| next.at <= now;
+        let next = match self.next {
+            Some(next) if !is_due(&next) => return None,
+            Some(_) => self.next.take()?,
+            None => self.others.pop_if(is_due)?,
+        };
         Some((next.at, next.event))
     }
 }

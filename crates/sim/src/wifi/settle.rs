@@ -63,8 +63,8 @@ impl Wlan {
             return false;
         }
         // The receivers of a broadcast draw when it ends.
-        let (Some(to), Some(plan)) = (self.addressee(index), self.plan(index)) else { return false };
-        self.stations[index as usize].plan = Some(plan);
+        let Some(to) = self.addressee(index) else { return false };
+        let Some(plan) = self.plan(index).and_then(|station| station.plan) else { return false };
         let sifs = self.times.sifs;
         let (there, back) = ((index, to), (to, index));
         let mut start = now;

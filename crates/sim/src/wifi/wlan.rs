@@ -136,6 +136,10 @@ impl Wlan {
 
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_event(&mut self, now: Instant) {
+        if !self.has_output() {
+            self.outputs.clear();
+            self.told = 0;
+        }
         while let Some((at, event)) = self.events.pop_until(now) {
             match event {
                 Event::Tbtt(access_point) => self.on_tbtt(access_point, at),
@@ -158,16 +162,16 @@ impl Wlan {
     }
 
     /// What has happened next.
-    #[inline]
     pub fn poll(&mut self) -> Option<Output> {
-        let next = self.outputs.get(self.told).copied();
-        if next.is_some() {
-            self.told += 1;
-        } else {
-            self.outputs.clear();
-            self.told = 0;
-        }
-        next
+        self.next_output().copied()
+    }
+
+    /// As [`Self::poll`], where it lies.
+    #[inline]
+    pub(crate) fn next_output(&mut self) -> Option<&Output> {
+        let next = self.outputs.get(self.told)?;
+        self.told += 1;
+        Some(next)
     }
 
     /// What was counted so far.
