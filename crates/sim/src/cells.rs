@@ -172,6 +172,14 @@ impl Cells {
 }
 
 impl Cell {
+    /// Does what is due, and what would be next of all events to come, until there is something to tell.
+    #[inline]
+    fn go_on(&mut self, now: Instant, transit: &mut Transit) {
+        let (last, later) = self.wlan.go_on(now, transit.schedule.horizon());
+        transit.now = last;
+        transit.telemetry.events += later;
+    }
+
     /// Follows the time of its next event.
     fn follow(&mut self, id: WlanId, transit: &mut Transit) {
         self.timer.follow(self.wlan.next_event_at(), Event::Radio(id), &mut transit.schedule);

@@ -102,11 +102,12 @@ impl Schedule {
         self.upcoming.next().map(|next| next.at)
     }
 
-    /// Whether an event at this time that is not in the queue, nor after the limit of the last
-    /// [`Self::pop_until`], is before all that are: there is no need to put it in.
+    /// What is due before this would be next: there is no need to put it in. Not later than right
+    /// after the limit of the last [`Self::pop_until`].
     #[inline]
-    pub(crate) fn would_be_next(&self, at: Instant) -> bool {
-        at <= self.until && self.upcoming.next().is_none_or(|next| at < next.at)
+    pub(crate) fn horizon(&self) -> Instant {
+        let end = self.until.after_nanos(1);
+        self.upcoming.next().map_or(end, |next| next.at.min(end))
     }
 
     /// Takes the next event if it is not after `until`.

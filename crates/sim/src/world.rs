@@ -124,7 +124,8 @@ impl World {
         // it counts once.
         let doubled: usize = self.links.all().iter().map(|links| links.doubled()).sum();
         let in_transit = (self.transit.parcels.len() - doubled) as u64;
-        Accounts { in_transit, ..self.transit.telemetry.accounts.clone() }
+        let dropped = self.transit.telemetry.drops.iter().copied().collect();
+        Accounts { in_transit, dropped, ..self.transit.telemetry.accounts.clone() }
     }
 
     /// What agents owe.

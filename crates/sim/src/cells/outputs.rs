@@ -20,7 +20,7 @@ impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
         let cell = &mut self.all[id.index()];
         if cell.timer.fired(transit.now) {
-            cell.wlan.on_event(transit.now);
+            cell.go_on(transit.now, transit);
             self.current = Some(id);
         }
     }
@@ -31,20 +31,15 @@ impl Cells {
     pub(crate) fn goes_on(&mut self, may: bool, transit: &mut Transit) -> bool {
         let Some(id) = self.current else { return false };
         let cell = &mut self.all[id.index()];
-        match cell.wlan.next_event_at() {
-            Some(at) if may && transit.schedule.would_be_next(at) => {
-                cell.timer.forestall();
-                transit.now = at;
-                transit.telemetry.events += 1;
-                cell.wlan.on_event(at);
-                true
-            }
-            _ => {
-                cell.follow(id, transit);
-                self.current = None;
-                false
-            }
+        let goes_on = may && cell.wlan.next_event_at().is_some_and(|at| at < transit.schedule.horizon());
+        if goes_on {
+            cell.timer.forestall();
+            cell.go_on(transit.now, transit);
+        } else {
+            cell.follow(id, transit);
+            self.current = None;
         }
+        goes_on
     }
 
     /// What comes of a cell's latest event next.
@@ -66,7 +61,7 @@ impl Cells {
     fn pass_on(&mut self, id: WlanId, transit: &mut Transit) -> Option<Output> {
         match *self.all[id.index()].wlan.next_output()? {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
-            WlanOutput::Departs { from } => self.depart_next(id, from),
+            WlanOutput::Departs { from } => self.depart_next(id, from, transit),
             WlanOutput::TooOld { from, frame } => {
                 let at = self.port_of(id, from, frame)?.at;
                 Some(Output::TooOld { at, key: ParcelKey(frame.key), cause: DropCause::PowerSave })
@@ -98,7 +93,7 @@ impl Cells {
                         if radio.arrival == Arrival::Moved {
                             // What most frames come to, on a way of its own.
                             self.end(id, sent, transit);
-                            return self.depart_next(id, from);
+                            return self.depart_next(id, from, transit);
                         }
                         self.rest = Some((Rest::Ended, sent));
                     }
@@ -117,7 +112,7 @@ impl Cells {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
             Rest::Ended => (Some(Rest::Next), self.end(id, sent, transit)),
             Rest::Next => {
-                ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(id, sent.from))
+                ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(id, sent.from, transit))
             }
             Rest::Broken => {
                 let port = self.port_of(id, sent.from, sent.frame);
@@ -234,7 +229,7 @@ impl Cells {
     /// The next frame leaves the queue, unless it did on its arrival there: a packet that an agent
     /// sent on hearing of the last one's fate.
     #[inline]
-    fn depart_next(&mut self, id: WlanId, from: StationId) -> Option<Output> {
+    fn depart_next(&mut self, id: WlanId, from: StationId, transit: &Transit) -> Option<Output> {
         let Self { all, ports, .. } = self;
         let cell = &mut all[id.index()];
         let (frame, radio) = (cell.wlan.head(from)?, &mut cell.stations[from.index()]);
@@ -243,6 +238,9 @@ impl Cells {
             return None;
         }
         radio.departed = Some(key);
+        if !transit.hears_of_departures {
+            return None;
+        }
         let (port, to) = match frame.to {
             Receiver::Station(to) => (radio.port(to)?, Addressee::Peer),
             Receiver::Broadcast => (radio.first_port?, Addressee::Everyone),

@@ -136,11 +136,25 @@ impl Wlan {
 
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_event(&mut self, now: Instant) {
+        self.go_on(now, now);
+    }
+
+    /// As [`Self::on_event`], and what is due later, but before `horizon`, until there is something to
+    /// tell. Whoever calls puts nothing in before that. Returns the time of what was done last and
+    /// how many moments later than `now` there were.
+    pub(crate) fn go_on(&mut self, now: Instant, horizon: Instant) -> (Instant, u64) {
         if !self.has_output() {
             self.outputs.clear();
             self.told = 0;
         }
-        while let Some((at, event)) = self.events.pop_until(now) {
+        let (mut now, mut later) = (now, 0);
+        while let Some((at, event)) =
+            self.events.pop_if(|at| at <= now || at < horizon && self.outputs.is_empty())
+        {
+            if at > now {
+                now = at;
+                later += 1;
+            }
             match event {
                 Event::Tbtt(access_point) => self.on_tbtt(access_point, at),
                 Event::Access(domain) => self.on_access(domain, at),
@@ -154,6 +168,7 @@ impl Wlan {
                 Event::SettledEnd(domain) => self.on_settled_end(domain, at),
             }
         }
+        (now, later)
     }
 
     /// Whether [`Self::poll`] has something to tell.
