@@ -111,9 +111,10 @@ impl Cells {
         let (next, output) = match rest {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
             Rest::Ended => (Some(Rest::Next), self.end(id, sent, transit)),
-            Rest::Next => {
-                ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(id, sent.from, transit))
-            }
+            Rest::Next => (
+                (sent.fate == Fate::GivenUp).then_some(Rest::Broken),
+                self.depart_next(id, sent.from, transit),
+            ),
             Rest::Broken => {
                 let port = self.port_of(id, sent.from, sent.frame);
                 (None, port.map(|port| Output::LinkBroken { at: port.at }))

@@ -14,6 +14,8 @@ pub(crate) enum Event {
     SettledData(u32),
     /// A domain's settled exchange is over.
     SettledEnd(u32),
+    /// The last frame of a domain's settled collision ends.
+    CollisionEnd(u32),
     /// A station has waited in vain for a response.
     Timeout(u32),
     /// A SIFS after a frame a station responds to this initiator, with a CTS.
@@ -33,7 +35,7 @@ pub(crate) enum Event {
 impl Event {
     const fn class(self) -> u64 {
         match self {
-            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) => 0,
+            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) | Self::CollisionEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
             Self::Tbtt(_) => 3,

@@ -1,8 +1,10 @@
 //! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear
 //! each other and nobody else, and only one of them transmits. What errors do to its frames is
 //! drawn at once, each link's in the order in which they are sent. If they spare them all the
-//! exchange succeeds; only its data frame's end and its own end are events. Everything else, an
-//! exchange that an error ends among it, goes frame by frame (`exchange`), by the same rules.
+//! exchange succeeds; only its data frame's end and its own end are events. If several begin at
+//! the same moment nobody decodes anything: their stations wait in vain for responses. Everything
+//! else, an exchange that an error ends among it, goes frame by frame (`exchange`), by the same
+//! rules.
 
 use lasthop_packet::Instant;
 
@@ -14,9 +16,17 @@ use super::station::{Attempts, Station};
 use super::wlan::Wlan;
 
 impl Wlan {
-    /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it
+    /// The stations whose back-offs have ended in a clique transmit: settles what comes of it, if it
     /// can be; then none of them is due.
     pub(crate) fn settle(&mut self, domain: u32, now: Instant) {
+        if self.due.len() > 1 {
+            self.settle_collision(domain, now);
+        } else {
+            self.settle_exchange(domain, now);
+        }
+    }
+
+    fn settle_exchange(&mut self, domain: u32, now: Instant) {
         let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
         else {
             return;
@@ -34,6 +44,47 @@ impl Wlan {
         self.settling += 1;
         let data_end = now.after_nanos(before_data + plan.data);
         self.events.push(data_end, index, Event::SettledData(domain));
+    }
+
+    /// Several stations transmit at once.
+    fn settle_collision(&mut self, domain: u32, now: Instant) {
+        if self.committed > 0 || self.due.iter().any(|due| due.at > now) {
+            return;
+        }
+        let mut due = std::mem::take(&mut self.due);
+        let waits_for_response = |due: &Due| {
+            let plan = self.plan(due.station).and_then(|station| station.plan);
+            plan.is_some_and(|plan| plan.ack.is_some() && !matches!(plan.guard, Guard::CtsToSelf(_)))
+        };
+        if due.iter().all(waits_for_response) {
+            let ends =
+                due.drain(..).filter_map(|Due { station, .. }| Some((self.collide(station, now)?, station)));
+            if let Some((last, station)) = ends.max() {
+                self.settling += 1;
+                self.events.push(last, station, Event::CollisionEnd(domain));
+            }
+        }
+        self.due = due;
+    }
+
+    /// A station's frame begins that nobody decodes. Returns when it ends.
+    fn collide(&mut self, index: u32, now: Instant) -> Option<Instant> {
+        let plan = self.begin_attempt(index, now)?;
+        let Station { attempts, own_ifs, .. } = &mut self.stations[index as usize];
+        attempts.data_sent = !matches!(plan.guard, Guard::RtsCts { .. });
+        let duration = if let Guard::RtsCts { rts, .. } = plan.guard { rts } else { plan.data };
+        attempts.air_time += duration;
+        let end = now.after_nanos(duration);
+        *own_ifs = Some((end, self.times.difs));
+        self.events.push(end.after_nanos(self.times.timeout), index, Event::Timeout(index));
+        Some(end)
+    }
+
+    pub(crate) fn on_collision_end(&mut self, domain: u32, now: Instant) {
+        self.begin_idle(domain, now);
+        self.schedule_access(domain);
+        self.settling -= 1;
+        self.divide_if_moved(now);
     }
 
     /// The only station that transmits, if nothing but errors can make it fail.

@@ -166,6 +166,7 @@ impl Wlan {
                 Event::Timeout(station) => self.on_timeout(station, at),
                 Event::SettledData(domain) => self.on_settled_data(domain, at),
                 Event::SettledEnd(domain) => self.on_settled_end(domain, at),
+                Event::CollisionEnd(domain) => self.on_collision_end(domain, at),
             }
         }
         (now, later)
