@@ -61,6 +61,11 @@ impl<T: Due> Upcoming<T> {
         }
     }
 
+    /// All that wait, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.soon.iter().chain(self.later.iter().map(|Later(waiting)| waiting))
+    }
+
     /// What is next.
     #[inline]
     pub(crate) fn next(&self) -> Option<&T> {
@@ -87,6 +92,14 @@ impl<T: Due> Upcoming<T> {
         let next = std::iter::from_fn(|| self.later.pop()).take(MOST_SOON / 2);
         self.soon.extend(next.map(|Later(next)| next));
         self.soon.reverse();
+    }
+}
+
+impl<T: Due> FromIterator<T> for Upcoming<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut upcoming = Self::default();
+        items.into_iter().for_each(|item| upcoming.push(item));
+        upcoming
     }
 }
 
