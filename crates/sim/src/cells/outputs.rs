@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_agent::Fate;
 
-use super::Cells;
+use super::{Cell, Cells};
 use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
 use crate::accounts::DropCause;
@@ -58,8 +58,27 @@ impl Cells {
         }
     }
 
+    #[inline]
     fn pass_on(&mut self, id: WlanId, transit: &mut Transit) -> Option<Output> {
-        match *self.all[id.index()].wlan.next_output()? {
+        let Cell { wlan, stations, .. } = &mut self.all[id.index()];
+        match *wlan.next_output()? {
+            WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
+            // What most frames come to.
+            WlanOutput::Fate { from, frame, fate: Fate::Delivered, transmissions, access, air_time, .. }
+                if stations[from.index()].arrival == Arrival::Moved =>
+            {
+                let radio = &mut stations[from.index()];
+                radio.note_end(false, transmissions, access, air_time);
+                radio.is_through_with(ParcelKey(frame.key));
+                self.depart_next(id, from, transit)
+            }
+            other => self.pass_on_other(id, other, transit),
+        }
+    }
+
+    #[inline(never)]
+    fn pass_on_other(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
+        match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(id, from, transit),
             WlanOutput::TooOld { from, frame } => {
@@ -90,11 +109,6 @@ impl Cells {
                     }
                     Fate::Delivered => {
                         radio.note_end(false, transmissions, access, air_time);
-                        if radio.arrival == Arrival::Moved {
-                            // What most frames come to, on a way of its own.
-                            self.end(id, sent, transit);
-                            return self.depart_next(id, from, transit);
-                        }
                         self.rest = Some((Rest::Ended, sent));
                     }
                 }
@@ -107,6 +121,7 @@ impl Cells {
         }
     }
 
+    #[inline(never)]
     fn go_on(&mut self, id: WlanId, rest: Rest, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let (next, output) = match rest {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
@@ -206,14 +221,11 @@ impl Cells {
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
-    #[inline]
     fn end(&mut self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
         let radio = &mut self.all[id.index()].stations[from.index()];
-        radio.number = radio.number.wrapping_add(1);
-        radio.departed = radio.departed.filter(|departed| departed.0 != frame.key);
         let key = ParcelKey(frame.key);
-        match std::mem::replace(&mut radio.arrival, Arrival::NotYet) {
+        match radio.is_through_with(key) {
             Arrival::Moved => {}
             Arrival::Copied => transit.parcels.remove(key),
             Arrival::NotYet if frame.to == Receiver::Broadcast => {

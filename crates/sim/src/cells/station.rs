@@ -93,6 +93,14 @@ impl Radio {
         self.used.air_time += air_time;
     }
 
+    /// The frame at the head of its queue is done with. Returns what has become of its packet.
+    #[inline]
+    pub(super) fn is_through_with(&mut self, key: ParcelKey) -> Arrival {
+        self.number = self.number.wrapping_add(1);
+        self.departed = self.departed.filter(|departed| *departed != key);
+        std::mem::replace(&mut self.arrival, Arrival::NotYet)
+    }
+
     pub(super) const fn used(&self) -> RadioUse {
         let Used { frames, transmissions, given_up, air_time, access } = self.used;
         let (air_time, access) = (Duration::from_nanos(air_time), Duration::from_nanos(access));
