@@ -134,7 +134,9 @@ impl Wlan {
         if domain.is_clique {
             self.settle(index, now);
         }
-        self.commit_due();
+        if !self.due.is_empty() {
+            self.commit_due();
+        }
     }
 
     /// An exchange of a station's frame begins, as its plan says.

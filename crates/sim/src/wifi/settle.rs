@@ -47,6 +47,7 @@ impl Wlan {
     }
 
     /// Several stations transmit at once.
+    #[inline(never)]
     fn settle_collision(&mut self, domain: u32, now: Instant) {
         if self.committed > 0 || self.due.iter().any(|due| due.at > now) {
             return;
@@ -168,6 +169,8 @@ impl Wlan {
         }
         self.schedule_access(domain);
         self.settling -= 1;
-        self.divide_if_moved(now);
+        if self.has_moved {
+            self.divide_if_moved(now);
+        }
     }
 }
