@@ -42,20 +42,20 @@ impl<T: Due> Default for Upcoming<T> {
 impl<T: Due> Upcoming<T> {
     #[inline]
     pub(crate) fn push(&mut self, new: T) {
-        let is_last = self.soon.first().is_none_or(|last| last.is_before(&new));
-        if is_last && !self.later.is_empty() {
+        if !self.later.is_empty() && self.soon.first().is_none_or(|last| last.is_before(&new)) {
             self.later.push(Later(new));
             return;
         }
         self.soon.push(new);
-        let mut place = self.soon.len() - 1;
-        while let Some(before) = place.checked_sub(1)
-            && self.soon[before].is_before(&new)
-        {
-            self.soon[place] = self.soon[before];
+        let Some((mut place, others)) = self.soon.split_last_mut() else { return };
+        for before in others.iter_mut().rev() {
+            if !before.is_before(&new) {
+                break;
+            }
+            *place = *before;
             place = before;
         }
-        self.soon[place] = new;
+        *place = new;
         if self.soon.len() > MOST_SOON {
             self.defer();
         }
