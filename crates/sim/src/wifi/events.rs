@@ -47,11 +47,7 @@ impl Event {
 
 /// The events to come.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
-    /// The next one, if it came when no other was before it: mostly one brings about the next.
-    next: Option<Waiting>,
-    others: Upcoming<Waiting>,
-}
+pub(crate) struct Events(Upcoming<Waiting>);
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -91,31 +87,17 @@ impl Events {
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
         let new = Waiting { at, rank: event.class() << 32 | u64::from(of), event };
-        if self.next().is_some_and(|next| next.is_before(&new)) {
-            self.others.push(new);
-        } else if let Some(second) = self.next.replace(new) {
-            self.others.push(second);
-        }
-    }
-
-    #[inline]
-    fn next(&self) -> Option<&Waiting> {
-        self.next.as_ref().or_else(|| self.others.next())
+        self.0.push(new);
     }
 
     #[inline]
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.next().map(|next| next.at)
+        self.0.next().map(|next| next.at)
     }
 
     #[inline]
     pub(crate) fn pop_if(&mut self, is_due: impl Fn(Instant) -> bool) -> Option<(Instant, Event)> {
-        let is_due = |next: &Waiting| is_due(next.at);
-        let next = match self.next {
-            Some(next) if !is_due(&next) => return None,
-            Some(_) => self.next.take()?,
-            None => self.others.pop_if(is_due)?,
-        };
+        let next = self.0.pop_if(|next| is_due(next.at))?;
         Some((next.at, next.event))
     }
 }
