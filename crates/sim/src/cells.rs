@@ -41,6 +41,8 @@ pub(crate) struct Cells {
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
+    /// Cells that are added tell all fates.
+    tells_fates: bool,
 }
 
 /// A cell, and which nodes its stations belong to.
@@ -67,6 +69,7 @@ struct Port {
 impl Cells {
     pub(crate) fn add(&mut self, mut wlan: Wlan, interests: Interest) -> WlanId {
         wlan.tell_attempts(interests.contains(Interest::FRAMES));
+        wlan.tell_fates(self.tells_fates || interests.intersects(OF_FATES));
         self.all.push(Cell {
             wlan,
             has_attentive_agent: false,
@@ -111,9 +114,15 @@ impl Cells {
     }
 
     pub(crate) fn radio_use(&self, id: WlanId, station: StationId, now: Instant) -> RadioUse {
-        let Cell { wlan, stations, .. } = &self.all[id.index()];
+        let wlan = &self.all[id.index()].wlan;
         let awake = wlan.awake_time(station, now).map(Duration::from_nanos);
-        RadioUse { awake, ..stations[station.index()].used() }
+        RadioUse::new(wlan.used(station), awake)
+    }
+
+    /// Somebody wants to know when any frame leaves its queue, and what becomes of it.
+    pub(crate) fn tell_fates(&mut self) {
+        self.tells_fates = true;
+        self.all.iter_mut().for_each(Cell::tell_fates);
     }
 
     /// Gives a cell power save, after its last station.
@@ -171,7 +180,27 @@ impl Cells {
     }
 }
 
+/// Interests of observers who hear what becomes of frames that arrive.
+const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
+
 impl Cell {
+    /// From now on all fates are told. As long as nobody wants to hear of them they are not, and
+    /// what is known of its stations' frames is not kept up to date.
+    fn tell_fates(&mut self) {
+        if self.wlan.tells_fates {
+            return;
+        }
+        self.wlan.tell_fates(true);
+        for (index, radio) in self.stations.iter_mut().enumerate() {
+            let station = StationId::of(index);
+            radio.number = self.wlan.used(station).frames as u32;
+            radio.departed = self.wlan.head(station).map(|head| ParcelKey(head.key));
+            if self.wlan.head_has_arrived(station) {
+                radio.has_arrived();
+            }
+        }
+    }
+
     /// Does what is due, and what would be next of all events to come, until there is something to tell.
     #[inline]
     fn go_on(&mut self, now: Instant, transit: &mut Transit) {
@@ -245,7 +274,9 @@ impl Technology for Cells {
         let Port { cell, from, .. } = self.ports[port];
         let Cell { wlan, stations, .. } = &self.all[cell.index()];
         let (packets, octets) = wlan.waiting(from);
-        let has_departed = |frame: &MacFrame| stations[from.index()].departed == Some(ParcelKey(frame.key));
+        let has_departed = |frame: &MacFrame| {
+            !wlan.tells_fates || stations[from.index()].departed == Some(ParcelKey(frame.key))
+        };
         match wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),
             None => (packets, octets),
@@ -276,6 +307,7 @@ impl Technology for Cells {
     fn watch(&mut self, port: usize, needs: LinkSenses) {
         self.ports[port].is_watched = true;
         let Port { cell, from, .. } = self.ports[port];
+        self.all[cell.index()].tell_fates();
         let wlan = &mut self.all[cell.index()].wlan;
         if needs.contains(LinkSenses::LINK_OPTIONS) {
             wlan.set_knows_options(from, true);
@@ -299,6 +331,9 @@ impl Technology for Cells {
         let frames = interests.contains(Interest::FRAMES);
         for cell in &mut self.all {
             cell.wlan.tell_attempts(frames || cell.has_attentive_agent);
+            if interests.intersects(OF_FATES) {
+                cell.tell_fates();
+            }
         }
     }
 

@@ -14,9 +14,6 @@ pub(crate) struct Transit {
     /// Every packet on its way, with where it goes.
     pub(crate) parcels: Parcels,
     pub(crate) telemetry: Telemetry,
-    /// Whether anybody may want to hear of a packet that leaves a queue: an agent, or a flow of
-    /// datagrams.
-    pub(crate) hears_of_departures: bool,
 }
 
 impl Transit {
@@ -26,7 +23,6 @@ impl Transit {
             schedule: Schedule::default(),
             parcels: Parcels::default(),
             telemetry: Telemetry::new(),
-            hears_of_departures: false,
         }
     }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use lasthop_agent::Fate;
 
-use super::{Cell, Cells};
 use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
+use super::{Cell, Cells, OF_FATES};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -60,18 +60,8 @@ impl Cells {
 
     #[inline]
     fn pass_on(&mut self, id: WlanId, transit: &mut Transit) -> Option<Output> {
-        let Cell { wlan, stations, .. } = &mut self.all[id.index()];
-        match *wlan.next_output()? {
+        match *self.all[id.index()].wlan.next_output()? {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
-            // What most frames come to.
-            WlanOutput::Fate { from, frame, fate: Fate::Delivered, transmissions, access, air_time, .. }
-                if stations[from.index()].arrival == Arrival::Moved =>
-            {
-                let radio = &mut stations[from.index()];
-                radio.note_end(false, transmissions, access, air_time);
-                radio.is_through_with(ParcelKey(frame.key));
-                self.depart_next(id, from, transit)
-            }
             other => self.pass_on_other(id, other, transit),
         }
     }
@@ -80,7 +70,7 @@ impl Cells {
     fn pass_on_other(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
-            WlanOutput::Departs { from } => self.depart_next(id, from, transit),
+            WlanOutput::Departs { from } => self.depart_next(id, from),
             WlanOutput::TooOld { from, frame } => {
                 let at = self.port_of(id, from, frame)?.at;
                 Some(Output::TooOld { at, key: ParcelKey(frame.key), cause: DropCause::PowerSave })
@@ -98,17 +88,21 @@ impl Cells {
                 let (at, key) = self.told(id, from, frame)?;
                 Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
             }
-            WlanOutput::Fate { from, frame, fate, transmissions, queueing, access, air_time } => {
+            WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
                 let sent = SentFrame { from, frame, fate, transmissions };
                 let radio = &mut self.all[id.index()].stations[from.index()];
+                if arrived {
+                    radio.has_arrived();
+                }
                 match fate {
                     Fate::FirstTransmissionFailed => {}
-                    Fate::GivenUp => {
-                        radio.note_end(true, transmissions, access, air_time);
-                        self.rest = Some((Rest::GivenUp, sent));
-                    }
+                    Fate::GivenUp => self.rest = Some((Rest::GivenUp, sent)),
                     Fate::Delivered => {
-                        radio.note_end(false, transmissions, access, air_time);
+                        if radio.arrival == Arrival::Moved {
+                            // What most frames come to, on a way of its own.
+                            self.end(id, sent, transit);
+                            return self.depart_next(id, from);
+                        }
                         self.rest = Some((Rest::Ended, sent));
                     }
                 }
@@ -126,10 +120,9 @@ impl Cells {
         let (next, output) = match rest {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
             Rest::Ended => (Some(Rest::Next), self.end(id, sent, transit)),
-            Rest::Next => (
-                (sent.fate == Fate::GivenUp).then_some(Rest::Broken),
-                self.depart_next(id, sent.from, transit),
-            ),
+            Rest::Next => {
+                ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(id, sent.from))
+            }
             Rest::Broken => {
                 let port = self.port_of(id, sent.from, sent.frame);
                 (None, port.map(|port| Output::LinkBroken { at: port.at }))
@@ -154,13 +147,15 @@ impl Cells {
         let back = back?;
         let (is_understood, port) = (back.is_watched, self.port(id, from, at)?);
         let (at, link) = (back.at, back.link);
-        let is_wanted = port.is_watched || transit.wants(Interest::FATES | Interest::FRAMES);
-        let sender = &mut self.all[id.index()].stations[from.index()];
-        sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+        let is_wanted = port.is_watched || transit.wants(OF_FATES);
+        let Cell { wlan, stations, .. } = &mut self.all[id.index()];
+        if wlan.tells_fates {
+            stations[from.index()].arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+        }
         if is_wanted && let Some(copy) = transit.parcels.copy(key) {
             key = copy;
         }
-        if !is_understood && self.all[id.index()].wlan.tells_transmissions() {
+        if !is_understood && wlan.tells_transmissions() {
             transit.parcels[key].edit(|packet| packet.set_link_options(None));
         }
         Some(Output::Arrived { at, link, key })
@@ -242,7 +237,7 @@ impl Cells {
     /// The next frame leaves the queue, unless it did on its arrival there: a packet that an agent
     /// sent on hearing of the last one's fate.
     #[inline]
-    fn depart_next(&mut self, id: WlanId, from: StationId, transit: &Transit) -> Option<Output> {
+    fn depart_next(&mut self, id: WlanId, from: StationId) -> Option<Output> {
         let Self { all, ports, .. } = self;
         let cell = &mut all[id.index()];
         let (frame, radio) = (cell.wlan.head(from)?, &mut cell.stations[from.index()]);
@@ -251,9 +246,6 @@ impl Cells {
             return None;
         }
         radio.departed = Some(key);
-        if !transit.hears_of_departures {
-            return None;
-        }
         let (port, to) = match frame.to {
             Receiver::Station(to) => (radio.port(to)?, Addressee::Peer),
             Receiver::Broadcast => (radio.first_port?, Addressee::Everyone),

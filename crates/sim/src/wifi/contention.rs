@@ -163,8 +163,7 @@ impl Contention {
         let slots_from = self.slots_from?;
         self.drop_stale(stations);
         let first = self.counting.next();
-        let mut next =
-            first.map(|first| slots_from.after_nanos(first.end.saturating_sub(self.slots) * slot));
+        let mut next = first.map(|first| slots_from.after_nanos(first.end.saturating_sub(self.slots) * slot));
         for apart in self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame()) {
             let access = apart.slots_from.after_nanos(apart.slots * slot);
             next = Some(next.map_or(access, |next| next.min(access)));

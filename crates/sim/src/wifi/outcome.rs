@@ -70,6 +70,7 @@ impl Wlan {
             return;
         }
         let (sequence, is_retry) = (sender.sequence, sender.attempts.transmissions > 1);
+        sender.attempts.delivered = true;
         let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
         if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
             self.counters.delivered += 1;

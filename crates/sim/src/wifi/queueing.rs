@@ -86,6 +86,12 @@ impl Wlan {
         self.stations[station.index()].queue.front().map(|queued| queued.frame)
     }
 
+    /// Whether that frame has arrived already, though its station may not know.
+    pub(crate) fn head_has_arrived(&self, station: StationId) -> bool {
+        let Station { own, attempts, set_aside, .. } = &self.stations[station.index()];
+        if own.is_some() { set_aside.delivered } else { attempts.delivered }
+    }
+
     /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver
     /// to wake.
     pub fn would_wait(&self, station: StationId, to: Receiver) -> bool {

@@ -11,6 +11,7 @@ use super::knowledge::Knowledge;
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
+use super::used::Used;
 use crate::queue::{FairQueue, Length, QueueLimit};
 
 /// A station.
@@ -103,6 +104,8 @@ pub(crate) struct Attempts {
     pub(crate) data_sent: bool,
     /// Whether that frame has arrived.
     pub(crate) arrived: bool,
+    /// Whether that of any transmission has.
+    pub(crate) delivered: bool,
     /// Whether the receiver of the present one refused frames when it began.
     pub(crate) is_refused: bool,
     /// Octets of options in the frame's MAC header; 0 for a standard frame.
@@ -142,6 +145,7 @@ pub(crate) struct Station {
     pub(crate) cw: u32,
     pub(crate) sequence: u16,
     pub(crate) attempts: Attempts,
+    pub(crate) used: Used,
     /// The frames of the exchange that is under way, or of the last one.
     pub(crate) plan: Option<Plan>,
     /// It neither takes nor acknowledges data frames.
@@ -186,6 +190,7 @@ impl Station {
             cw: cw_min,
             sequence: 0,
             attempts: Attempts::default(),
+            used: Used::default(),
             plan: None,
             refuses: false,
             heard: Vec::new(),

@@ -14,6 +14,7 @@ use super::power_save::PowerSave;
 use super::propagation::{Capture, Propagation};
 use super::station::{Station, StationConfig};
 use super::times::Times;
+use super::used::Used;
 use crate::capacity::nanos;
 use crate::id::StationId;
 
@@ -49,6 +50,7 @@ pub struct Wlan {
     /// Of them, those that were told.
     told: usize,
     pub(crate) tells_attempts: bool,
+    pub(crate) tells_fates: bool,
     pub(crate) tells_transmissions: bool,
     pub(crate) counters: WlanCounters,
     pub(crate) power_save: Option<Box<PowerSave>>,
@@ -94,6 +96,7 @@ impl Wlan {
             outputs: Vec::new(),
             told: 0,
             tells_attempts: false,
+            tells_fates: true,
             tells_transmissions: false,
             counters: WlanCounters::default(),
             power_save: None,
@@ -115,6 +118,17 @@ impl Wlan {
     /// Whether each transmission is told ([`Output::Attempt`]); not by default.
     pub fn tell_attempts(&mut self, tell: bool) {
         self.tells_attempts = tell;
+    }
+
+    /// Whether more is told of frames to one station than their arrival and that they were given up;
+    /// by default it is.
+    pub(crate) fn tell_fates(&mut self, tell: bool) {
+        self.tells_fates = tell;
+    }
+
+    /// What a station has had of the air so far.
+    pub(crate) fn used(&self, station: StationId) -> Used {
+        self.stations[station.index()].used
     }
 
     /// Gives one direction of a link an error process of its own, from its next frame on.

@@ -115,7 +115,6 @@ impl World {
         let links = links.iter().map(|link| self.link_name(*link)).collect::<Vec<_>>().join(" ");
         let rng = self.stream(&format!("agent {} {links}", self.node_name(node)));
         self.seats.add(node, agent, rng);
-        self.transit.hears_of_departures = true;
         Ok(())
     }
 
