@@ -7,7 +7,7 @@ use lasthop_agent::Fate;
 
 use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
-use super::{Cell, Cells, OF_FATES};
+use super::{Cells, OF_FATES, Port};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -144,21 +144,19 @@ impl Cells {
         if frame.to == Receiver::Broadcast {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
         }
-        let back = back?;
-        let (is_understood, port) = (back.is_watched, self.port(id, from, at)?);
-        let (at, link) = (back.at, back.link);
-        let is_wanted = port.is_watched || transit.wants(OF_FATES);
-        let Cell { wlan, stations, .. } = &mut self.all[id.index()];
-        if wlan.tells_fates {
-            stations[from.index()].arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+        let Port { link, at: receiver, is_watched: is_understood, .. } = *back?;
+        if self.all[id.index()].wlan.tells_fates {
+            let is_wanted = self.port(id, from, at)?.is_watched || transit.wants(OF_FATES);
+            let sender = &mut self.all[id.index()].stations[from.index()];
+            sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+            if is_wanted && let Some(copy) = transit.parcels.copy(key) {
+                key = copy;
+            }
         }
-        if is_wanted && let Some(copy) = transit.parcels.copy(key) {
-            key = copy;
-        }
-        if !is_understood && wlan.tells_transmissions() {
+        if !is_understood && self.all[id.index()].wlan.tells_transmissions() {
             transit.parcels[key].edit(|packet| packet.set_link_options(None));
         }
-        Some(Output::Arrived { at, link, key })
+        Some(Output::Arrived { at: receiver, link, key })
     }
 
     /// Whom to tell of a frame, and its parcel if it is still there. A broadcast is on no link, and

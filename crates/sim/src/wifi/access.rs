@@ -140,7 +140,7 @@ impl Wlan {
     }
 
     /// An exchange of a station's frame begins, as its plan says.
-    pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
+    pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<&Plan> {
         let to = self.plan(index)?.receiver();
         // A PS-Poll is answered all the same: it carries nothing.
         let is_refused = matches!(to, Some(Receiver::Station(to)) if self.stations[to.index()].refuses)
@@ -166,6 +166,6 @@ impl Wlan {
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }
-        self.stations[index as usize].plan
+        self.stations[index as usize].plan.as_ref()
     }
 }

@@ -33,7 +33,7 @@ impl Wlan {
     }
 
     fn begin_exchange(&mut self, index: u32, now: Instant) {
-        let Some(plan) = self.begin_attempt(index, now) else { return };
+        let Some(plan) = self.begin_attempt(index, now).copied() else { return };
         let to = self.partner(index);
         let sifs = self.times.sifs;
         let rest = plan.ack.map_or(0, |ack| sifs + ack);

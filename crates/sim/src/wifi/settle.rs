@@ -32,17 +32,18 @@ impl Wlan {
             return;
         };
         self.due.clear();
-        let Some(plan) = self.begin_attempt(index, now) else { return };
         let sifs = self.times.sifs;
+        let Some(plan) = self.begin_attempt(index, now) else { return };
+        let data = plan.data;
         let (own, before_data) = match plan.guard {
             Guard::Nothing => (0, 0),
             Guard::CtsToSelf(cts) => (cts, cts + sifs),
             Guard::RtsCts { rts, cts } => (rts, rts + sifs + cts + sifs),
         };
-        self.stations[index as usize].attempts.air_time += own + plan.data;
+        self.stations[index as usize].attempts.air_time += own + data;
         self.settled[domain as usize] = index;
         self.settling += 1;
-        let data_end = now.after_nanos(before_data + plan.data);
+        let data_end = now.after_nanos(before_data + data);
         self.events.push(data_end, index, Event::SettledData(domain));
     }
 
@@ -71,9 +72,12 @@ impl Wlan {
     /// A station's frame begins that nobody decodes. Returns when it ends.
     fn collide(&mut self, index: u32, now: Instant) -> Option<Instant> {
         let plan = self.begin_attempt(index, now)?;
+        let (duration, is_data) = match plan.guard {
+            Guard::RtsCts { rts, .. } => (rts, false),
+            _ => (plan.data, true),
+        };
         let Station { attempts, own_ifs, .. } = &mut self.stations[index as usize];
-        attempts.data_sent = !matches!(plan.guard, Guard::RtsCts { .. });
-        let duration = if let Guard::RtsCts { rts, .. } = plan.guard { rts } else { plan.data };
+        attempts.data_sent = is_data;
         attempts.air_time += duration;
         let end = now.after_nanos(duration);
         *own_ifs = Some((end, self.times.difs));
@@ -142,9 +146,9 @@ impl Wlan {
 
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
-        let Station { plan, attempts: Attempts { began, .. }, .. } = self.stations[initiator as usize];
-        let partner = self.partner(initiator);
-        let rest = plan.and_then(|plan| plan.ack).map_or(0, |ack| self.times.sifs + ack);
+        let Station { plan, attempts: Attempts { began, .. }, .. } = &self.stations[initiator as usize];
+        let (began, ack) = (*began, plan.as_ref().and_then(|plan| plan.ack));
+        let (partner, rest) = (self.partner(initiator), ack.map_or(0, |ack| self.times.sifs + ack));
         self.events.push(now.after_nanos(rest), partner.unwrap_or(initiator), Event::SettledEnd(domain));
         if let Some(to) = partner {
             self.receive(to, initiator, now);
