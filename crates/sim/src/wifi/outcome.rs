@@ -176,7 +176,8 @@ impl Wlan {
     }
 
     /// The frame in a station's hands is done with.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
         debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
         if self.tells_attempts {
