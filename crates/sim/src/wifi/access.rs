@@ -141,6 +141,8 @@ impl Wlan {
     }
 
     /// An exchange of a station's frame begins, as its plan says.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<&Plan> {
         let to = self.plan(index)?.receiver();
         // A PS-Poll is answered all the same: it carries nothing.

@@ -159,6 +159,8 @@ impl Contention {
     }
 
     /// When somebody transmits if the medium stays idle.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn next_access(&mut self, slot: u64, stations: &[Station]) -> Option<Instant> {
         let slots_from = self.slots_from?;
         self.drop_stale(stations);
@@ -173,6 +175,8 @@ impl Contention {
 
     /// The medium turns busy: all back-offs stop but those that end before their stations can sense
     /// it. Who transmits therefore is told in `due`.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn freeze(
         &mut self,
         now: Instant,
