@@ -132,6 +132,7 @@ impl Cells {
         output
     }
 
+    #[inline]
     fn deliver(
         &mut self,
         id: WlanId,

@@ -101,6 +101,8 @@ impl Wlan {
     }
 
     /// A back-off that counts from a moment, or once the medium is idle.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn back_off(&mut self, index: u32, slots: u64, now: Instant, from: Option<Instant>) {
         let station = &mut self.stations[index as usize];
         let contention = &mut self.domains[station.domain as usize].contention;

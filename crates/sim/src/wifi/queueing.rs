@@ -9,6 +9,7 @@ use crate::id::StationId;
 
 impl Wlan {
     /// A packet for a station to send. `false`: its queue is full.
+    #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
         self.put(now, station, frame, |station| station.push(frame, now))
     }
