@@ -203,8 +203,14 @@ impl World {
 
     #[cold]
     fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
-        let packet = self.transit.parcels.take(key);
-        self.transit.telemetry.count_drop(self.transit.now, node, cause, &packet);
-        self.packet_gone(&packet);
+        let packet = self.transit.parcels[key].packet();
+        self.transit.telemetry.count_drop(self.transit.now, node, cause, packet);
+        if packet.tcp().is_some() {
+            // Nobody misses it but its endpoints.
+            self.transit.parcels.remove(key);
+        } else {
+            let packet = self.transit.parcels.take(key);
+            self.packet_gone(&packet);
+        }
     }
 }
