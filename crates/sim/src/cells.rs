@@ -8,6 +8,7 @@ mod flows;
 mod outputs;
 mod rest;
 mod station;
+mod telling;
 
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ use flows::Turns;
 use rest::{Rest, SentFrame};
 use station::Radio;
 pub use station::RadioUse;
+use telling::OF_FATES;
 
 /// All cells.
 #[derive(Default)]
@@ -41,7 +43,7 @@ pub(crate) struct Cells {
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
-    /// Cells that are added tell all fates.
+    /// Whether cells that are added tell all fates.
     tells_fates: bool,
 }
 
@@ -119,12 +121,6 @@ impl Cells {
         RadioUse::new(wlan.used(station), awake)
     }
 
-    /// Somebody wants to know when any frame leaves its queue, and what becomes of it.
-    pub(crate) fn tell_fates(&mut self) {
-        self.tells_fates = true;
-        self.all.iter_mut().for_each(Cell::tell_fates);
-    }
-
     /// Gives a cell power save, after its last station.
     pub(crate) fn save_power(
         &mut self,
@@ -180,31 +176,11 @@ impl Cells {
     }
 }
 
-/// Interests of observers who hear what becomes of frames that arrive.
-const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
-
 impl Cell {
-    /// From now on all fates are told. As long as nobody wants to hear of them they are not, and
-    /// what is known of its stations' frames is not kept up to date.
-    fn tell_fates(&mut self) {
-        if self.wlan.tells_fates {
-            return;
-        }
-        self.wlan.tell_fates(true);
-        for (index, radio) in self.stations.iter_mut().enumerate() {
-            let station = StationId::of(index);
-            radio.number = self.wlan.used(station).frames as u32;
-            radio.departed = self.wlan.head(station).map(|head| ParcelKey(head.key));
-            if self.wlan.head_has_arrived(station) {
-                radio.has_arrived();
-            }
-        }
-    }
-
     /// Does what is due, and what would be next of all events to come, until there is something to tell.
     #[inline]
-    fn go_on(&mut self, now: Instant, transit: &mut Transit) {
-        let (last, later) = self.wlan.go_on(now, transit.schedule.horizon());
+    fn go_on(&mut self, transit: &mut Transit) {
+        let (last, later) = self.wlan.go_on(transit.now, transit.schedule.horizon());
         transit.now = last;
         transit.telemetry.events += later;
     }

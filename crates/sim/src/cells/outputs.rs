@@ -7,7 +7,8 @@ use lasthop_agent::Fate;
 
 use super::rest::{Rest, SentFrame};
 use super::station::Arrival;
-use super::{Cells, OF_FATES, Port};
+use super::telling::OF_FATES;
+use super::{Cells, Port};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -20,7 +21,7 @@ impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
         let cell = &mut self.all[id.index()];
         if cell.timer.fired(transit.now) {
-            cell.go_on(transit.now, transit);
+            cell.go_on(transit);
             self.current = Some(id);
         }
     }
@@ -34,7 +35,7 @@ impl Cells {
         let goes_on = may && cell.wlan.next_event_at().is_some_and(|at| at < transit.schedule.horizon());
         if goes_on {
             cell.timer.forestall();
-            cell.go_on(transit.now, transit);
+            cell.go_on(transit);
         } else {
             cell.follow(id, transit);
             self.current = None;
