@@ -125,7 +125,7 @@ impl World {
         let doubled: usize = self.links.all().iter().map(|links| links.doubled()).sum();
         let in_transit = (self.transit.parcels.len() - doubled) as u64;
         let dropped = self.transit.telemetry.drops.iter().copied().collect();
-        Accounts { in_transit, dropped, ..self.transit.telemetry.accounts.clone() }
+        Accounts { dropped, in_transit, ..self.transit.telemetry.accounts.clone() }
     }
 
     /// What agents owe.

@@ -86,8 +86,7 @@ impl Events {
     /// stations that do not.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
-        let new = Waiting { at, rank: event.class() << 32 | u64::from(of), event };
-        self.0.push(new);
+        self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });
     }
 
     #[inline]

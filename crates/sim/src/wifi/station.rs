@@ -140,7 +140,7 @@ pub(crate) struct Station {
     /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
     /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
     pub(crate) own_ifs: Option<(Instant, u64)>,
-    /// Entries of a heap with another stamp are not valid any more.
+    /// Entries of its contention with another stamp are not valid any more.
     pub(crate) stamp: u32,
     pub(crate) cw: u32,
     pub(crate) sequence: u16,
