@@ -27,10 +27,9 @@ use crate::transit::Transit;
 use crate::wifi::{ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, StationConfig, Wlan};
 
 use flows::Turns;
-use rest::{Rest, SentFrame};
+use rest::{OF_FATES, Rest, SentFrame};
 use station::Radio;
 pub use station::RadioUse;
-use telling::OF_FATES;
 
 /// All cells.
 #[derive(Default)]

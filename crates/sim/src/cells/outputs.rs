@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use lasthop_agent::Fate;
 
-use super::rest::{Rest, SentFrame};
+use super::rest::{OF_FATES, Rest, SentFrame};
 use super::station::Arrival;
-use super::telling::OF_FATES;
 use super::{Cells, Port};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};

@@ -3,11 +3,7 @@
 
 use super::{Cell, Cells};
 use crate::id::StationId;
-use crate::observe::Interest;
 use crate::parcel::ParcelKey;
-
-/// Interests of observers who hear what becomes of frames that arrive.
-pub(super) const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
 
 impl Cells {
     /// From now on somebody wants to know when any frame leaves its queue.
