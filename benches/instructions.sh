@@ -40,10 +40,10 @@ guard 3900 10 40 wired
 guard 4760 10 40 wired linux
 guard 5650 10 40 wired bbr
 guard 5800 10 40 wired bbr3
-guard 9001 2 6 cell 1
-guard 8093 2 6 cell 20
-guard 9460 2 6 cell 20 per-flow
-guard 25251 2 6 cell 50 dozing
+guard 7185 2 6 cell 1
+guard 5795 2 6 cell 20
+guard 7245 2 6 cell 20 per-flow
+guard 16143 2 6 cell 50 dozing
 guard 8403 100 400 queues wireless drop-tail
 guard 5193 10 40 queues wired red
 guard 5140 10 40 queues wired codel
