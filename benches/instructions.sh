@@ -40,10 +40,10 @@ guard 3335 10 40 wired
 guard 4388 10 40 wired linux
 guard 5406 10 40 wired bbr
 guard 5520 10 40 wired bbr3
-guard 8728 2 6 cell 1
-guard 6978 2 6 cell 20
-guard 8322 2 6 cell 20 per-flow
-guard 21141 2 6 cell 50 dozing
+guard 7185 2 6 cell 1
+guard 5795 2 6 cell 20
+guard 7245 2 6 cell 20 per-flow
+guard 16143 2 6 cell 50 dozing
 guard 8290 100 400 queues wireless drop-tail
 guard 4971 10 40 queues wired red
 guard 4847 10 40 queues wired codel

@@ -8,6 +8,7 @@ mod flows;
 mod outputs;
 mod rest;
 mod station;
+mod telling;
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use crate::transit::Transit;
 use crate::wifi::{ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, StationConfig, Wlan};
 
 use flows::Turns;
-use rest::{Rest, SentFrame};
+use rest::{OF_FATES, Rest, SentFrame};
 use station::Radio;
 pub use station::RadioUse;
 
@@ -41,6 +42,8 @@ pub(crate) struct Cells {
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
+    /// Whether cells that are added tell all fates.
+    tells_fates: bool,
 }
 
 /// A cell, and which nodes its stations belong to.
@@ -67,6 +70,7 @@ struct Port {
 impl Cells {
     pub(crate) fn add(&mut self, mut wlan: Wlan, interests: Interest) -> WlanId {
         wlan.tell_attempts(interests.contains(Interest::FRAMES));
+        wlan.tell_fates(self.tells_fates || interests.intersects(OF_FATES));
         self.all.push(Cell {
             wlan,
             has_attentive_agent: false,
@@ -111,9 +115,9 @@ impl Cells {
     }
 
     pub(crate) fn radio_use(&self, id: WlanId, station: StationId, now: Instant) -> RadioUse {
-        let Cell { wlan, stations, .. } = &self.all[id.index()];
+        let wlan = &self.all[id.index()].wlan;
         let awake = wlan.awake_time(station, now).map(Duration::from_nanos);
-        RadioUse { awake, ..stations[station.index()].used() }
+        RadioUse::new(wlan.used(station), awake)
     }
 
     /// Gives a cell power save, after its last station.
@@ -172,6 +176,14 @@ impl Cells {
 }
 
 impl Cell {
+    /// Does what is due, and what would be next of all events to come, until there is something to tell.
+    #[inline]
+    fn go_on(&mut self, transit: &mut Transit) {
+        let (last, later) = self.wlan.go_on(transit.now, transit.schedule.horizon());
+        transit.now = last;
+        transit.telemetry.events += later;
+    }
+
     /// Follows the time of its next event.
     fn follow(&mut self, id: WlanId, transit: &mut Transit) {
         self.timer.follow(self.wlan.next_event_at(), Event::Radio(id), &mut transit.schedule);
@@ -197,7 +209,10 @@ impl Technology for Cells {
         if let Admission::Dropped(_) = admission {
             return admission;
         }
-        cell.follow(id, transit);
+        // After what is being passed on its time is followed anyway.
+        if self.current != Some(id) {
+            cell.follow(id, transit);
+        }
         if cell.wlan.head(from) != Some(frame) {
             return admission;
         }
@@ -219,15 +234,10 @@ impl Technology for Cells {
     #[inline(always)]
     fn poll(&mut self, transit: &mut Transit) -> Option<Output> {
         let id = self.current?;
-        if self.rest.is_some() || self.all[id.index()].wlan.has_output() {
-            let output = self.next_output(id, transit);
-            if output.is_some() {
-                return output;
-            }
+        if self.rest.is_none() && !self.all[id.index()].wlan.has_output() {
+            return None;
         }
-        self.current = None;
-        self.all[id.index()].follow(id, transit);
-        None
+        self.next_output(id, transit)
     }
 
     fn would_wait(&self, port: usize, _now: Instant) -> bool {
@@ -239,7 +249,9 @@ impl Technology for Cells {
         let Port { cell, from, .. } = self.ports[port];
         let Cell { wlan, stations, .. } = &self.all[cell.index()];
         let (packets, octets) = wlan.waiting(from);
-        let has_departed = |frame: &MacFrame| stations[from.index()].departed == Some(ParcelKey(frame.key));
+        let has_departed = |frame: &MacFrame| {
+            !wlan.tells_fates || stations[from.index()].departed == Some(ParcelKey(frame.key))
+        };
         match wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),
             None => (packets, octets),
@@ -270,6 +282,7 @@ impl Technology for Cells {
     fn watch(&mut self, port: usize, needs: LinkSenses) {
         self.ports[port].is_watched = true;
         let Port { cell, from, .. } = self.ports[port];
+        self.all[cell.index()].tell_fates();
         let wlan = &mut self.all[cell.index()].wlan;
         if needs.contains(LinkSenses::LINK_OPTIONS) {
             wlan.set_knows_options(from, true);
@@ -293,6 +306,9 @@ impl Technology for Cells {
         let frames = interests.contains(Interest::FRAMES);
         for cell in &mut self.all {
             cell.wlan.tell_attempts(frames || cell.has_attentive_agent);
+            if interests.intersects(OF_FATES) {
+                cell.tell_fates();
+            }
         }
     }
 

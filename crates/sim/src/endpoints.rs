@@ -15,7 +15,13 @@ struct OfNode<T> {
     by_key: BTreeMap<Key, T>,
     /// The one that was found last, which is most often the next one, too.
     recent: Option<(Key, T)>,
+    /// Where many are found in turn: each that was found, in the place of its ports if no other has
+    /// taken that. A power of two: about as many places as there are endpoints.
+    found: Vec<Option<(Key, T)>>,
 }
+
+/// At most so many places.
+const MOST_FOUND: usize = 1024;
 
 /// Local port, remote port and remote address.
 type Key = (u16, u16, IpAddr);
@@ -29,15 +35,28 @@ impl<T> Default for Endpoints<T> {
 impl<T: Copy> Endpoints<T> {
     pub(crate) fn add(&mut self, node: NodeId, (local, remote): (Endpoint, Endpoint), endpoint: T) {
         if self.0.len() <= node.index() {
-            self.0.resize_with(node.index() + 1, || OfNode { by_key: BTreeMap::new(), recent: None });
+            self.0.resize_with(node.index() + 1, || OfNode {
+                by_key: BTreeMap::new(),
+                recent: None,
+                found: Vec::new(),
+            });
         }
-        self.0[node.index()].by_key.insert((local.1, remote.1, remote.0), endpoint);
+        let of_node = &mut self.0[node.index()];
+        of_node.by_key.insert((local.1, remote.1, remote.0), endpoint);
+        let places = of_node.by_key.len().next_power_of_two().min(MOST_FOUND);
+        if of_node.found.len() < places {
+            of_node.found = vec![None; places];
+        }
     }
 
     pub(crate) fn remove(&mut self, node: NodeId, (local, remote): (Endpoint, Endpoint)) {
         let Some(of_node) = self.0.get_mut(node.index()) else { return };
-        of_node.by_key.remove(&(local.1, remote.1, remote.0));
+        let key = (local.1, remote.1, remote.0);
+        of_node.by_key.remove(&key);
         of_node.recent = None;
+        if let Some(place) = of_node.place(key) {
+            *place = None;
+        }
     }
 
     /// Whether there is an endpoint with this local port for this remote end.
@@ -58,8 +77,28 @@ impl<T: Copy> Endpoints<T> {
             return Some(*endpoint);
         }
         let key = key_of(packet)?;
-        let endpoint = of_node.by_key.get(&key).copied()?;
+        let endpoint = of_node.find(key)?;
         of_node.recent = Some((key, endpoint));
+        Some(endpoint)
+    }
+}
+
+impl<T: Copy> OfNode<T> {
+    #[inline]
+    fn place(&mut self, (local, remote, _): Key) -> Option<&mut Option<(Key, T)>> {
+        let place = usize::from(local ^ remote) & self.found.len().wrapping_sub(1);
+        self.found.get_mut(place)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, key: Key) -> Option<T> {
+        if let Some((found, endpoint)) = *self.place(key)?
+            && found == key
+        {
+            return Some(endpoint);
+        }
+        let endpoint = self.by_key.get(&key).copied()?;
+        *self.place(key)? = Some((key, endpoint));
         Some(endpoint)
     }
 }
@@ -73,5 +112,42 @@ fn key_of(packet: &Packet) -> Option<Key> {
             (local.1, remote.1, remote.0)
         }),
         Transport::Udp(_) | Transport::Opaque { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lasthop_packet::{Ip, Payload, Tcp};
+
+    use super::*;
+
+    #[test]
+    fn each_of_many_endpoints_is_found_until_it_is_removed() {
+        let node = NodeId(0);
+        let address = |host: u16| IpAddr::from(Ipv4Addr::from(0x0a00_0000 + u32::from(host)));
+        let (local, count) = ((address(0), 5001), 3000);
+        // Two hosts each have the same ports.
+        let remote = |number: u16| (address(1 + number % 2), 10_000 + number / 2);
+        let mut endpoints = Endpoints::default();
+        (0..count).for_each(|number| endpoints.add(node, (local, remote(number)), number));
+        for removed in [0, count / 2] {
+            for number in 0..removed {
+                endpoints.remove(node, (local, remote(number)));
+            }
+            for _ in 0..2 {
+                for number in 0..count {
+                    let (source, source_port) = remote(number);
+                    let tcp = Tcp { source_port, destination_port: local.1, ..Tcp::default() };
+                    let packet = Packet::tcp_segment(
+                        Ip::new(source, local.0),
+                        tcp,
+                        Payload::Stream { stream: 1, offset: 0, len: 0 },
+                    );
+                    assert_eq!(endpoints.of(node, &packet), (number >= removed).then_some(number));
+                }
+            }
+        }
     }
 }

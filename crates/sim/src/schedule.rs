@@ -64,6 +64,8 @@ pub(crate) enum Event {
 pub(crate) struct Schedule {
     upcoming: Upcoming<Entry>,
     scheduled: u64,
+    /// Events after it are not asked for at present.
+    until: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,9 +102,18 @@ impl Schedule {
         self.upcoming.next().map(|next| next.at)
     }
 
+    /// What is due before this would be next: there is no need to put it in. Not later than right
+    /// after the limit of the last [`Self::pop_until`].
+    #[inline]
+    pub(crate) fn horizon(&self) -> Instant {
+        let end = self.until.after_nanos(1);
+        self.upcoming.next().map_or(end, |next| next.at.min(end))
+    }
+
     /// Takes the next event if it is not after `until`.
     #[inline]
     pub(crate) fn pop_until(&mut self, until: Instant) -> Option<(Instant, Event)> {
+        self.until = until;
         let next = self.upcoming.pop_if(|next| next.at <= until)?;
         Some((next.at, next.event))
     }
@@ -130,6 +141,12 @@ impl LazyTimer {
     fn set(&mut self, deadline: Instant, event: Event, schedule: &mut Schedule) {
         self.scheduled = Some(deadline);
         schedule.push(deadline, event);
+    }
+
+    /// The deadline is met without an event: what was scheduled for it does not count any more.
+    #[inline]
+    pub(crate) fn forestall(&mut self) {
+        self.scheduled = None;
     }
 
     /// An event fired at `now`: whether it is the one that counts. An older one, overtaken by an

@@ -12,6 +12,9 @@ use crate::observe::{Interest, Observer, TraceEvent};
 pub(crate) struct Telemetry {
     observers: Vec<Box<dyn Observer>>,
     interest: Interest,
+    /// Packets dropped, by cause: a run has few causes, and a map of them is slow to search.
+    pub(crate) drops: Vec<(DropCause, u64)>,
+    /// What became of the others.
     pub(crate) accounts: Accounts,
     /// Events handled.
     pub(crate) events: u64,
@@ -24,6 +27,7 @@ impl Telemetry {
         Self {
             observers: Vec::new(),
             interest: Interest::empty(),
+            drops: Vec::new(),
             accounts: Accounts::default(),
             events: 0,
             reported: Tally::of_any(REPORTS),
@@ -67,7 +71,10 @@ impl Telemetry {
     }
 
     pub(crate) fn count_drop(&mut self, now: Instant, node: NodeId, cause: DropCause, packet: &Packet) {
-        *self.accounts.dropped.entry(cause).or_default() += 1;
+        match self.drops.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, count)) => *count += 1,
+            None => self.drops.push((cause, 1)),
+        }
         self.emit(now, &TraceEvent::Dropped { node, cause, packet });
     }
 }

@@ -43,26 +43,28 @@ impl<T: Due> Upcoming<T> {
     #[expect(clippy::inline_always, reason = "every event; measured")]
     #[inline(always)]
     pub(crate) fn push(&mut self, new: T) {
-        let goes_later = || self.soon.first().is_none_or(|last| last.is_before(&new));
-        if !self.later.is_empty() && goes_later() {
+        if !self.later.is_empty() && self.soon.first().is_none_or(|last| last.is_before(&new)) {
             self.later.push(Later(new));
             return;
         }
         self.soon.push(new);
-        let mut rest = &mut self.soon[..];
-        while let [.., before, place] = rest
-            && before.is_before(&new)
-        {
+        let Some((mut place, others)) = self.soon.split_last_mut() else { return };
+        for before in others.iter_mut().rev() {
+            if !before.is_before(&new) {
+                break;
+            }
             *place = *before;
-            let shorter = rest.len() - 1;
-            rest = &mut rest[..shorter];
+            place = before;
         }
-        if let [.., place] = rest {
-            *place = new;
-        }
+        *place = new;
         if self.soon.len() > MOST_SOON {
             self.defer();
         }
+    }
+
+    /// All that wait, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.soon.iter().chain(self.later.iter().map(|Later(waiting)| waiting))
     }
 
     /// What is next.
@@ -91,6 +93,14 @@ impl<T: Due> Upcoming<T> {
         let next = std::iter::from_fn(|| self.later.pop()).take(MOST_SOON / 2);
         self.soon.extend(next.map(|Later(next)| next));
         self.soon.reverse();
+    }
+}
+
+impl<T: Due> FromIterator<T> for Upcoming<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut upcoming = Self::default();
+        items.into_iter().for_each(|item| upcoming.push(item));
+        upcoming
     }
 }
 

@@ -23,6 +23,7 @@
 //! | `options`, `knowledge` | options in frames, and who knows them |
 //! | `moving` | stations that move |
 //! | `own_frames` | what goes before a station's queue |
+//! | `used` | what a station has had of the air |
 //! | `turns` | flows that take turns at a station |
 //! | `power_save` | beacons, stations that doze, what waits for them |
 //!
@@ -66,6 +67,7 @@ mod station_queue;
 mod telling;
 mod times;
 mod turns;
+mod used;
 mod wlan;
 
 #[cfg(test)]
@@ -79,6 +81,7 @@ pub use phy::{PhyConfig, Preamble, Rate, Standard};
 pub use power_save::PowerSaveConfig;
 pub use propagation::{Capture, Position, Propagation, TwoRayGround};
 pub use station::{Scheduler, StationConfig};
+pub(crate) use used::Used;
 pub use wlan::Wlan;
 
 pub use crate::id::StationId;

@@ -80,6 +80,8 @@ pub struct World {
     movements: Vec<Option<Box<Movement>>>,
     /// Changes of links to come, in order of time.
     planned: VecDeque<PlannedChange>,
+    /// A run ends once all is done that ends.
+    stops_when_done: bool,
     /// By node.
     at_nodes: Vec<AtNode>,
 }
@@ -122,7 +124,8 @@ impl World {
         // it counts once.
         let doubled: usize = self.links.all().iter().map(|links| links.doubled()).sum();
         let in_transit = (self.transit.parcels.len() - doubled) as u64;
-        Accounts { in_transit, ..self.transit.telemetry.accounts.clone() }
+        let dropped = self.transit.telemetry.drops.iter().copied().collect();
+        Accounts { dropped, in_transit, ..self.transit.telemetry.accounts.clone() }
     }
 
     /// What agents owe.
@@ -200,8 +203,14 @@ impl World {
 
     #[cold]
     fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
-        let packet = self.transit.parcels.take(key);
-        self.transit.telemetry.count_drop(self.transit.now, node, cause, &packet);
-        self.packet_gone(&packet);
+        let packet = self.transit.parcels[key].packet();
+        self.transit.telemetry.count_drop(self.transit.now, node, cause, packet);
+        if packet.tcp().is_some() {
+            // Nobody misses it but its endpoints.
+            self.transit.parcels.remove(key);
+        } else {
+            let packet = self.transit.parcels.take(key);
+            self.packet_gone(&packet);
+        }
     }
 }

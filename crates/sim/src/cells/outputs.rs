@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use lasthop_agent::Fate;
 
-use super::Cells;
-use super::rest::{Rest, SentFrame};
+use super::rest::{OF_FATES, Rest, SentFrame};
 use super::station::Arrival;
+use super::{Cells, Port};
 use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
@@ -19,15 +19,27 @@ use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
 impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
         let cell = &mut self.all[id.index()];
-        if !cell.timer.fired(transit.now) {
-            return;
-        }
-        cell.wlan.on_event(transit.now);
-        if cell.wlan.has_output() {
+        if cell.timer.fired(transit.now) {
+            cell.go_on(transit);
             self.current = Some(id);
+        }
+    }
+
+    /// All is told that came of a cell's latest event. Mostly the cell's next event is the next of
+    /// all: if so, and if it may go on, it has its next event at once. Whether it has had it.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, may: bool, transit: &mut Transit) -> bool {
+        let Some(id) = self.current else { return false };
+        let cell = &mut self.all[id.index()];
+        let goes_on = may && cell.wlan.next_event_at().is_some_and(|at| at < transit.schedule.horizon());
+        if goes_on {
+            cell.timer.forestall();
+            cell.go_on(transit);
         } else {
             cell.follow(id, transit);
+            self.current = None;
         }
+        goes_on
     }
 
     /// What comes of a cell's latest event next.
@@ -35,8 +47,8 @@ impl Cells {
         loop {
             let output = if let Some((rest, sent)) = self.rest {
                 self.go_on(id, rest, sent, transit)
-            } else if let Some(output) = self.all[id.index()].wlan.poll() {
-                self.pass_on(id, output, transit)
+            } else if self.all[id.index()].wlan.has_output() {
+                self.pass_on(id, transit)
             } else {
                 return None;
             };
@@ -46,7 +58,16 @@ impl Cells {
         }
     }
 
-    fn pass_on(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
+    #[inline]
+    fn pass_on(&mut self, id: WlanId, transit: &mut Transit) -> Option<Output> {
+        match *self.all[id.index()].wlan.next_output()? {
+            WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
+            other => self.pass_on_other(id, other, transit),
+        }
+    }
+
+    #[inline(never)]
+    fn pass_on_other(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
             WlanOutput::Departs { from } => self.depart_next(id, from),
@@ -67,17 +88,16 @@ impl Cells {
                 let (at, key) = self.told(id, from, frame)?;
                 Some(Output::Attempt { at, key, transmission, began, is_confirmed: acknowledged })
             }
-            WlanOutput::Fate { from, frame, fate, transmissions, queueing, access, air_time } => {
+            WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
                 let sent = SentFrame { from, frame, fate, transmissions };
                 let radio = &mut self.all[id.index()].stations[from.index()];
+                if arrived {
+                    radio.has_arrived();
+                }
                 match fate {
                     Fate::FirstTransmissionFailed => {}
-                    Fate::GivenUp => {
-                        radio.note_end(true, transmissions, access, air_time);
-                        self.rest = Some((Rest::GivenUp, sent));
-                    }
+                    Fate::GivenUp => self.rest = Some((Rest::GivenUp, sent)),
                     Fate::Delivered => {
-                        radio.note_end(false, transmissions, access, air_time);
                         if radio.arrival == Arrival::Moved {
                             // What most frames come to, on a way of its own.
                             self.end(id, sent, transit);
@@ -95,6 +115,7 @@ impl Cells {
         }
     }
 
+    #[inline(never)]
     fn go_on(&mut self, id: WlanId, rest: Rest, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let (next, output) = match rest {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
@@ -111,6 +132,7 @@ impl Cells {
         output
     }
 
+    #[inline]
     fn deliver(
         &mut self,
         id: WlanId,
@@ -123,19 +145,19 @@ impl Cells {
         if frame.to == Receiver::Broadcast {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
         }
-        let back = back?;
-        let (is_understood, port) = (back.is_watched, self.port(id, from, at)?);
-        let (at, link) = (back.at, back.link);
-        let is_wanted = port.is_watched || transit.wants(Interest::FATES | Interest::FRAMES);
-        let sender = &mut self.all[id.index()].stations[from.index()];
-        sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
-        if is_wanted && let Some(copy) = transit.parcels.copy(key) {
-            key = copy;
+        let Port { link, at: receiver, is_watched: is_understood, .. } = *back?;
+        if self.all[id.index()].wlan.tells_fates {
+            let is_wanted = self.port(id, from, at)?.is_watched || transit.wants(OF_FATES);
+            let sender = &mut self.all[id.index()].stations[from.index()];
+            sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+            if is_wanted && let Some(copy) = transit.parcels.copy(key) {
+                key = copy;
+            }
         }
         if !is_understood && self.all[id.index()].wlan.tells_transmissions() {
             transit.parcels[key].edit(|packet| packet.set_link_options(None));
         }
-        Some(Output::Arrived { at, link, key })
+        Some(Output::Arrived { at: receiver, link, key })
     }
 
     /// Whom to tell of a frame, and its parcel if it is still there. A broadcast is on no link, and
@@ -193,14 +215,11 @@ impl Cells {
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
-    #[inline]
     fn end(&mut self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
         let radio = &mut self.all[id.index()].stations[from.index()];
-        radio.number = radio.number.wrapping_add(1);
-        radio.departed = radio.departed.filter(|departed| departed.0 != frame.key);
         let key = ParcelKey(frame.key);
-        match std::mem::replace(&mut radio.arrival, Arrival::NotYet) {
+        match radio.is_through_with(key) {
             Arrival::Moved => {}
             Arrival::Copied => transit.parcels.remove(key),
             Arrival::NotYet if frame.to == Receiver::Broadcast => {

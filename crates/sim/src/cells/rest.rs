@@ -3,7 +3,11 @@
 use lasthop_agent::Fate;
 
 use crate::id::StationId;
+use crate::observe::Interest;
 use crate::wifi::MacFrame;
+
+/// Interests of observers who hear what becomes of frames that arrive.
+pub(super) const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);
 
 /// Between two of these the world carries out what came of the first.
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::id::{NodeId, PortId, StationId};
 use crate::parcel::ParcelKey;
+use crate::wifi::Used;
 
 pub(super) struct Radio {
     pub(super) node: NodeId,
@@ -16,17 +17,6 @@ pub(super) struct Radio {
     /// The frame that went from the queue to the MAC last, as far as the world knows: while fates
     /// are told the MAC may have the next one already.
     pub(super) departed: Option<ParcelKey>,
-    used: Used,
-}
-
-/// [`RadioUse`] as it is added up: times in nanoseconds.
-#[derive(Default)]
-struct Used {
-    frames: u64,
-    transmissions: u64,
-    given_up: u64,
-    air_time: u64,
-    access: u64,
 }
 
 /// What a station has had of the air so far.
@@ -48,6 +38,14 @@ pub struct RadioUse {
     pub awake: Option<Duration>,
 }
 
+impl RadioUse {
+    pub(super) fn new(used: Used, awake: Option<Duration>) -> Self {
+        let Used { frames, transmissions, given_up, air_time, access } = used;
+        let [air_time, access] = [air_time, access].map(Duration::from_nanos);
+        Self { frames, transmissions, given_up, air_time, access, awake }
+    }
+}
+
 /// What has become of the packet at the head of a station's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
@@ -67,7 +65,6 @@ impl Radio {
             number: 0,
             arrival: Arrival::NotYet,
             departed: None,
-            used: Used::default(),
         }
     }
 
@@ -83,20 +80,19 @@ impl Radio {
         self.ports.get(to.index()).copied().flatten()
     }
 
-    /// The last fate of a frame is known; times in nanoseconds.
-    #[inline]
-    pub(super) fn note_end(&mut self, is_given_up: bool, transmissions: u32, access: u64, air_time: u64) {
-        self.used.frames += 1;
-        self.used.transmissions += u64::from(transmissions);
-        self.used.given_up += u64::from(is_given_up);
-        self.used.access += access;
-        self.used.air_time += air_time;
+    /// The frame at the head of its queue has arrived, whether or not that was noted.
+    pub(super) fn has_arrived(&mut self) {
+        if self.arrival == Arrival::NotYet {
+            self.arrival = Arrival::Moved;
+        }
     }
 
-    pub(super) const fn used(&self) -> RadioUse {
-        let Used { frames, transmissions, given_up, air_time, access } = self.used;
-        let (air_time, access) = (Duration::from_nanos(air_time), Duration::from_nanos(access));
-        RadioUse { frames, transmissions, given_up, air_time, access, awake: None }
+    /// The frame at the head of its queue is done with. Returns what has become of its packet.
+    #[inline]
+    pub(super) fn is_through_with(&mut self, key: ParcelKey) -> Arrival {
+        self.number = self.number.wrapping_add(1);
+        self.departed = self.departed.filter(|departed| *departed != key);
+        std::mem::replace(&mut self.arrival, Arrival::NotYet)
     }
 
     /// Whether the packet at the head of its queue is among the parcels twice.

@@ -69,7 +69,8 @@ impl Wlan {
     /// From when a station's slots count in this idle period, if the medium is idle: its own frames
     /// and those that were for it set it no NAV, and after a frame of its own it knows of nothing
     /// that was not decoded.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn slots_from(&self, index: u32) -> Option<Instant> {
         let station = &self.stations[index as usize];
         let domain = &self.domains[station.domain as usize];
@@ -100,6 +101,8 @@ impl Wlan {
     }
 
     /// A back-off that counts from a moment, or once the medium is idle.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn back_off(&mut self, index: u32, slots: u64, now: Instant, from: Option<Instant>) {
         let station = &mut self.stations[index as usize];
         let contention = &mut self.domains[station.domain as usize].contention;
@@ -134,14 +137,18 @@ impl Wlan {
         if domain.is_clique {
             self.settle(index, now);
         }
-        self.commit_due();
+        if !self.due.is_empty() {
+            self.commit_due();
+        }
     }
 
-    /// An exchange of a station's frame begins.
-    pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<Plan> {
-        let plan = self.plan(index)?;
+    /// An exchange of a station's frame begins, as its plan says.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    pub(crate) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<&Plan> {
+        let to = self.plan(index)?.receiver();
         // A PS-Poll is answered all the same: it carries nothing.
-        let is_refused = matches!(plan.to, Receiver::Station(to) if self.stations[to.index()].refuses)
+        let is_refused = matches!(to, Some(Receiver::Station(to)) if self.stations[to.index()].refuses)
             && self.stations[index as usize].own.is_none();
         let station = &mut self.stations[index as usize];
         debug_assert!(
@@ -151,7 +158,6 @@ impl Wlan {
         );
         station.stamp = station.stamp.wrapping_add(1);
         station.back_off = BackOff::Exchanging;
-        station.plan = Some(plan);
         let attempts = &mut station.attempts;
         attempts.transmissions += 1;
         attempts.began = now;
@@ -165,6 +171,6 @@ impl Wlan {
         if self.power_save.is_some() {
             self.power_save_begins(index);
         }
-        Some(plan)
+        self.stations[index as usize].plan.as_ref()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Stations that hear the same (a *sense domain*) count down together. The domain has a counter of
 //! *virtual slots* that goes on by the whole slots of each idle period; a station whose back-off
-//! has `r` slots left enters a heap with the counter's value plus `r`, and never moves until it
+//! has `r` slots left enters a queue with the counter's value plus `r`, and never moves until it
 //! transmits. So a busy medium freezes every back-off at the cost of one division.
 //!
 //! Stations that count from another moment than the rest, for one idle period, stand apart in a
@@ -14,13 +14,11 @@
 //! What began since it does not know of: whose back-offs end together collide, and so do those of
 //! stations apart that end within a slot of each other.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use lasthop_packet::Instant;
 
 use super::station::{BackOff, Station};
 use super::times::Times;
+use crate::upcoming::{self, Upcoming};
 
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
@@ -29,9 +27,35 @@ pub(crate) struct Contention {
     slots_from: Option<Instant>,
     /// Virtual slots that have passed.
     slots: u64,
-    /// The slot in which a station transmits, the station, its stamp.
-    heap: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    counting: Upcoming<Counting>,
     apart: Vec<Apart>,
+}
+
+/// A station that counts with the others.
+#[derive(Clone, Copy, Debug)]
+struct Counting {
+    /// The virtual slot in which it transmits.
+    end: u64,
+    station: u32,
+    /// That of the station, if this is still so.
+    stamp: u32,
+}
+
+impl Counting {
+    #[inline]
+    fn is_stale(&self, stations: &[Station]) -> bool {
+        stations[self.station as usize].stamp != self.stamp
+    }
+}
+
+impl upcoming::Due for Counting {
+    /// Slot, station and stamp as one number.
+    type Turn = u128;
+
+    #[inline]
+    fn turn(&self) -> u128 {
+        u128::from(self.end) << 64 | u128::from(self.station) << 32 | u128::from(self.stamp)
+    }
 }
 
 /// A station that counts from a moment of its own.
@@ -75,7 +99,7 @@ impl Contention {
     fn count(&mut self, station: u32, end: u64, at: &mut Station) {
         if at.has_frame() {
             at.back_off = BackOff::Counting(end);
-            self.heap.push(Reverse((end, station, at.stamp)));
+            self.counting.push(Counting { end, station, stamp: at.stamp });
         } else {
             at.back_off = BackOff::Post(end);
         }
@@ -135,19 +159,24 @@ impl Contention {
     }
 
     /// When somebody transmits if the medium stays idle.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn next_access(&mut self, slot: u64, stations: &[Station]) -> Option<Instant> {
         let slots_from = self.slots_from?;
         self.drop_stale(stations);
-        let first = self
-            .heap
-            .peek()
-            .map(|Reverse((end, ..))| slots_from.after_nanos(end.saturating_sub(self.slots) * slot));
-        let apart = self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame());
-        apart.map(|apart| apart.slots_from.after_nanos(apart.slots * slot)).chain(first).min()
+        let first = self.counting.next();
+        let mut next = first.map(|first| slots_from.after_nanos(first.end.saturating_sub(self.slots) * slot));
+        for apart in self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame()) {
+            let access = apart.slots_from.after_nanos(apart.slots * slot);
+            next = Some(next.map_or(access, |next| next.min(access)));
+        }
+        next
     }
 
     /// The medium turns busy: all back-offs stop but those that end before their stations can sense
     /// it. Who transmits therefore is told in `due`.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     pub(crate) fn freeze(
         &mut self,
         now: Instant,
@@ -184,24 +213,15 @@ impl Contention {
 
     /// Those that transmit with this virtual slot, which begins at `at`.
     fn take_due(&mut self, slot: u64, at: Instant, stations: &[Station], due: &mut Vec<Due>) {
-        while let Some(&Reverse((end, station, stamp))) = self.heap.peek() {
-            let is_stale = stations[station as usize].stamp != stamp;
-            if !is_stale && end > slot {
-                break;
-            }
-            self.heap.pop();
-            if !is_stale {
-                due.push(Due { station, at });
+        while let Some(next) = self.counting.pop_if(|next| next.end <= slot || next.is_stale(stations)) {
+            if !next.is_stale(stations) {
+                due.push(Due { station: next.station, at });
             }
         }
     }
 
     fn drop_stale(&mut self, stations: &[Station]) {
-        while let Some(&Reverse((_, station, stamp))) = self.heap.peek()
-            && stations[station as usize].stamp != stamp
-        {
-            self.heap.pop();
-        }
+        while self.counting.pop_if(|next| next.is_stale(stations)).is_some() {}
     }
 
     /// The same for some of its stations, in order of their numbers: they go on by themselves.
@@ -210,7 +230,7 @@ impl Contention {
         Self {
             slots_from: self.slots_from,
             slots: self.slots,
-            heap: self.heap.iter().filter(|Reverse((_, station, _))| stays(station)).copied().collect(),
+            counting: self.counting.iter().filter(|counting| stays(&counting.station)).copied().collect(),
             apart: self.apart.iter().filter(|apart| stays(&apart.station)).copied().collect(),
         }
     }

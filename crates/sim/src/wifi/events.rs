@@ -14,6 +14,8 @@ pub(crate) enum Event {
     SettledData(u32),
     /// A domain's settled exchange is over.
     SettledEnd(u32),
+    /// The last frame of a domain's settled collision ends.
+    CollisionEnd(u32),
     /// A station has waited in vain for a response.
     Timeout(u32),
     /// A SIFS after a frame a station responds to this initiator, with a CTS.
@@ -33,7 +35,7 @@ pub(crate) enum Event {
 impl Event {
     const fn class(self) -> u64 {
         match self {
-            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) => 0,
+            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) | Self::CollisionEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
             Self::Tbtt(_) => 3,
@@ -56,11 +58,25 @@ struct Waiting {
 }
 
 impl Due for Waiting {
-    type Turn = (Instant, u64, Event);
+    /// Time and rank as one number, then the event itself.
+    type Turn = (u128, Event);
 
     #[inline]
     fn turn(&self) -> Self::Turn {
-        (self.at, self.rank, self.event)
+        (self.at_and_rank(), self.event)
+    }
+
+    #[inline]
+    fn is_before(&self, newcomer: &Self) -> bool {
+        let (own, new) = (self.at_and_rank(), newcomer.at_and_rank());
+        own < new || own == new && self.event < newcomer.event
+    }
+}
+
+impl Waiting {
+    #[inline]
+    fn at_and_rank(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rank)
     }
 }
 
@@ -68,17 +84,19 @@ impl Events {
     /// `of` is the station whose doing it is. What comes first at one moment depends on no more
     /// than the event itself, so that stations that share a domain act in the same order as
     /// stations that do not.
+    #[inline]
     pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
         self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });
     }
 
+    #[inline]
     pub(crate) fn next_at(&self) -> Option<Instant> {
         self.0.next().map(|next| next.at)
     }
 
     #[inline]
-    pub(crate) fn pop_until(&mut self, now: Instant) -> Option<(Instant, Event)> {
-        let next = self.0.pop_if(|next| next.at <= now)?;
+    pub(crate) fn pop_if(&mut self, is_due: impl Fn(Instant) -> bool) -> Option<(Instant, Event)> {
+        let next = self.0.pop_if(|next| is_due(next.at))?;
         Some((next.at, next.event))
     }
 }
@@ -103,7 +121,7 @@ mod tests {
                 waiting.sort();
                 let expected = (!waiting.is_empty()).then(|| waiting.remove(0));
                 assert_eq!(events.next_at(), expected.map(|(at, ..)| at));
-                let next = events.pop_until(Instant::from_secs(1));
+                let next = events.pop_if(|_| true);
                 assert_eq!(next, expected.map(|(at, .., event)| (at, event)));
                 now = next.map_or(now, |(at, _)| at.as_nanos());
             }

@@ -26,13 +26,14 @@ impl Wlan {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn begin(&mut self, station: u32, now: Instant) {
         self.committed -= 1;
         self.begin_exchange(station, now);
     }
 
     fn begin_exchange(&mut self, index: u32, now: Instant) {
-        let Some(plan) = self.begin_attempt(index, now) else { return };
+        let Some(plan) = self.begin_attempt(index, now).copied() else { return };
         let to = self.partner(index);
         let sifs = self.times.sifs;
         let rest = plan.ack.map_or(0, |ack| sifs + ack);
@@ -56,10 +57,12 @@ impl Wlan {
         self.transmit(index, to, Kind::Data, index, now, (plan.data, reserves));
     }
 
+    #[inline(never)]
     pub(crate) fn send_data(&mut self, index: u32, now: Instant) {
         self.transmit_data(index, now);
     }
 
+    #[inline(never)]
     pub(crate) fn send_cts(&mut self, index: u32, initiator: u32, now: Instant) {
         let Some(plan) = self.stations[initiator as usize].plan else { return };
         let Guard::RtsCts { cts, .. } = plan.guard else { return };
@@ -68,6 +71,7 @@ impl Wlan {
         self.transmit(index, Some(initiator), Kind::Cts, initiator, now, (cts, reserves));
     }
 
+    #[inline(never)]
     pub(crate) fn send_ack(&mut self, index: u32, initiator: u32, now: Instant) {
         let Some(ack) = self.stations[initiator as usize].plan.and_then(|plan| plan.ack) else { return };
         self.transmit(index, Some(initiator), Kind::Ack, initiator, now, (ack, 0));
@@ -117,6 +121,7 @@ impl Wlan {
         self.propagation.power(position, self.stations[listener as usize].position)
     }
 
+    #[inline(never)]
     pub(crate) fn on_frame_end(&mut self, key: u32, now: Instant) {
         let transmission = self.transmissions[key as usize];
         self.vacant.push(key);
@@ -216,6 +221,7 @@ impl Wlan {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn on_timeout(&mut self, index: u32, now: Instant) {
         self.fail(index, now, Failure::NoResponse);
         self.schedule_access(self.stations[index as usize].domain);

@@ -70,6 +70,7 @@ impl Wlan {
             return;
         }
         let (sequence, is_retry) = (sender.sequence, sender.attempts.transmissions > 1);
+        sender.attempts.delivered = true;
         let Some(frame) = sender.queue.front().map(|head| head.frame) else { return };
         if self.stations[index as usize].is_new(StationId(initiator), sequence, is_retry) {
             self.counters.delivered += 1;
@@ -175,7 +176,8 @@ impl Wlan {
     }
 
     /// The frame in a station's hands is done with.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
     fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
         debug_assert_eq!(self.stations[index as usize].back_off, BackOff::Exchanging);
         if self.tells_attempts {

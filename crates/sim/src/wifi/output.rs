@@ -66,6 +66,8 @@ pub enum Output {
         frame: MacFrame,
         /// What became of it. A broadcast counts as delivered once it is sent.
         fate: Fate,
+        /// Whether it has arrived, at one station; what was told so already.
+        arrived: bool,
         /// Transmissions so far.
         transmissions: u32,
         /// Nanoseconds from its arrival in the queue to its first transmission.

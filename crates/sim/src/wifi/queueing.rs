@@ -9,6 +9,7 @@ use crate::id::StationId;
 
 impl Wlan {
     /// A packet for a station to send. `false`: its queue is full.
+    #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
         self.put(now, station, frame, |station| station.push(frame, now))
     }
@@ -84,6 +85,12 @@ impl Wlan {
     /// The frame in the hands of a station's MAC: no longer one that waits.
     pub fn head(&self, station: StationId) -> Option<MacFrame> {
         self.stations[station.index()].queue.front().map(|queued| queued.frame)
+    }
+
+    /// Whether that frame has arrived already, though its station may not know.
+    pub(crate) fn head_has_arrived(&self, station: StationId) -> bool {
+        let Station { own, attempts, set_aside, .. } = &self.stations[station.index()];
+        if own.is_some() { set_aside.delivered } else { attempts.delivered }
     }
 
     /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver

@@ -1,8 +1,10 @@
 //! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear
 //! each other and nobody else, and only one of them transmits. What errors do to its frames is
 //! drawn at once, each link's in the order in which they are sent. If they spare them all the
-//! exchange succeeds; only its data frame's end and its own end are events. Everything else, an
-//! exchange that an error ends among it, goes frame by frame (`exchange`), by the same rules.
+//! exchange succeeds; only its data frame's end and its own end are events. If several begin at
+//! the same moment nobody decodes anything: their stations wait in vain for responses. Everything
+//! else, an exchange that an error ends among it, goes frame by frame (`exchange`), by the same
+//! rules.
 
 use lasthop_packet::Instant;
 
@@ -10,31 +12,84 @@ use super::contention::Due;
 use super::events::Event;
 use super::frame::Kind;
 use super::plan::Guard;
+use super::station::{Attempts, Station};
 use super::wlan::Wlan;
 
 impl Wlan {
-    /// The stations whose back-offs have ended in a clique transmit: settles the exchange, if it
+    /// The stations whose back-offs have ended in a clique transmit: settles what comes of it, if it
     /// can be; then none of them is due.
     pub(crate) fn settle(&mut self, domain: u32, now: Instant) {
+        if self.due.len() > 1 {
+            self.settle_collision(domain, now);
+        } else {
+            self.settle_exchange(domain, now);
+        }
+    }
+
+    fn settle_exchange(&mut self, domain: u32, now: Instant) {
         let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
         else {
             return;
         };
         self.due.clear();
-        let Some(plan) = self.begin_attempt(index, now) else { return };
         let sifs = self.times.sifs;
+        let Some(plan) = self.begin_attempt(index, now) else { return };
+        let data = plan.data;
         let (own, before_data) = match plan.guard {
             Guard::Nothing => (0, 0),
             Guard::CtsToSelf(cts) => (cts, cts + sifs),
             Guard::RtsCts { rts, cts } => (rts, rts + sifs + cts + sifs),
         };
-        self.stations[index as usize].attempts.air_time += own + plan.data;
+        self.stations[index as usize].attempts.air_time += own + data;
         self.settled[domain as usize] = index;
         self.settling += 1;
-        let data_end = now.after_nanos(before_data + plan.data);
-        let end = data_end.after_nanos(plan.ack.map_or(0, |ack| sifs + ack));
+        let data_end = now.after_nanos(before_data + data);
         self.events.push(data_end, index, Event::SettledData(domain));
-        self.events.push(end, self.partner(index).unwrap_or(index), Event::SettledEnd(domain));
+    }
+
+    /// Several stations transmit at once.
+    #[inline(never)]
+    fn settle_collision(&mut self, domain: u32, now: Instant) {
+        if self.committed > 0 || self.due.iter().any(|due| due.at > now) {
+            return;
+        }
+        let mut due = std::mem::take(&mut self.due);
+        let waits_for_response = |due: &Due| {
+            let plan = self.plan(due.station).and_then(|station| station.plan);
+            plan.is_some_and(|plan| plan.ack.is_some() && !matches!(plan.guard, Guard::CtsToSelf(_)))
+        };
+        if due.iter().all(waits_for_response) {
+            let ends =
+                due.drain(..).filter_map(|Due { station, .. }| Some((self.collide(station, now)?, station)));
+            if let Some((last, station)) = ends.max() {
+                self.settling += 1;
+                self.events.push(last, station, Event::CollisionEnd(domain));
+            }
+        }
+        self.due = due;
+    }
+
+    /// A station's frame begins that nobody decodes. Returns when it ends.
+    fn collide(&mut self, index: u32, now: Instant) -> Option<Instant> {
+        let plan = self.begin_attempt(index, now)?;
+        let (duration, is_data) = match plan.guard {
+            Guard::RtsCts { rts, .. } => (rts, false),
+            _ => (plan.data, true),
+        };
+        let Station { attempts, own_ifs, .. } = &mut self.stations[index as usize];
+        attempts.data_sent = is_data;
+        attempts.air_time += duration;
+        let end = now.after_nanos(duration);
+        *own_ifs = Some((end, self.times.difs));
+        self.events.push(end.after_nanos(self.times.timeout), index, Event::Timeout(index));
+        Some(end)
+    }
+
+    pub(crate) fn on_collision_end(&mut self, domain: u32, now: Instant) {
+        self.begin_idle(domain, now);
+        self.schedule_access(domain);
+        self.settling -= 1;
+        self.divide_if_moved(now);
     }
 
     /// The only station that transmits, if nothing but errors can make it fail.
@@ -64,8 +119,8 @@ impl Wlan {
             return false;
         }
         // The receivers of a broadcast draw when it ends.
-        let (Some(to), Some(plan)) = (self.addressee(index), self.plan(index)) else { return false };
-        self.stations[index as usize].plan = Some(plan);
+        let Some(to) = self.addressee(index) else { return false };
+        let Some(plan) = self.plan(index).and_then(|station| station.plan) else { return false };
         let sifs = self.times.sifs;
         let (there, back) = ((index, to), (to, index));
         let mut start = now;
@@ -91,8 +146,11 @@ impl Wlan {
 
     pub(crate) fn on_settled_data(&mut self, domain: u32, now: Instant) {
         let initiator = self.settled[domain as usize];
-        let began = self.stations[initiator as usize].attempts.began;
-        if let Some(to) = self.partner(initiator) {
+        let Station { plan, attempts: Attempts { began, .. }, .. } = &self.stations[initiator as usize];
+        let (began, ack) = (*began, plan.as_ref().and_then(|plan| plan.ack));
+        let (partner, rest) = (self.partner(initiator), ack.map_or(0, |ack| self.times.sifs + ack));
+        self.events.push(now.after_nanos(rest), partner.unwrap_or(initiator), Event::SettledEnd(domain));
+        if let Some(to) = partner {
             self.receive(to, initiator, now);
         } else {
             self.receivers.extend_from_slice(&self.domains[domain as usize].members);
@@ -115,6 +173,8 @@ impl Wlan {
         }
         self.schedule_access(domain);
         self.settling -= 1;
-        self.divide_if_moved(now);
+        if self.has_moved {
+            self.divide_if_moved(now);
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::knowledge::Knowledge;
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
+use super::used::Used;
 use crate::queue::{FairQueue, Length, QueueLimit};
 
 /// A station.
@@ -103,6 +104,8 @@ pub(crate) struct Attempts {
     pub(crate) data_sent: bool,
     /// Whether that frame has arrived.
     pub(crate) arrived: bool,
+    /// Whether that of any transmission has.
+    pub(crate) delivered: bool,
     /// Whether the receiver of the present one refused frames when it began.
     pub(crate) is_refused: bool,
     /// Octets of options in the frame's MAC header; 0 for a standard frame.
@@ -137,11 +140,12 @@ pub(crate) struct Station {
     /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
     /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
     pub(crate) own_ifs: Option<(Instant, u64)>,
-    /// Entries of a heap with another stamp are not valid any more.
+    /// Entries of its contention with another stamp are not valid any more.
     pub(crate) stamp: u32,
     pub(crate) cw: u32,
     pub(crate) sequence: u16,
     pub(crate) attempts: Attempts,
+    pub(crate) used: Used,
     /// The frames of the exchange that is under way, or of the last one.
     pub(crate) plan: Option<Plan>,
     /// It neither takes nor acknowledges data frames.
@@ -186,6 +190,7 @@ impl Station {
             cw: cw_min,
             sequence: 0,
             attempts: Attempts::default(),
+            used: Used::default(),
             plan: None,
             refuses: false,
             heard: Vec::new(),

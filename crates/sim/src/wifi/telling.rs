@@ -3,6 +3,7 @@
 use lasthop_agent::{Fate, FrameTimes};
 use lasthop_packet::Instant;
 
+use super::frame::Receiver;
 use super::output::Output;
 use super::station::Station;
 use super::wlan::Wlan;
@@ -41,18 +42,32 @@ impl Wlan {
         self.outputs.push(Output::Transmission { from, frame: head.frame, has_options, times });
     }
 
+    /// The fate of the frame at the head of a station's queue is known.
     #[inline]
     pub(super) fn tell_fate(&mut self, index: u32, fate: Fate) {
-        let station = &self.stations[index as usize];
-        let Some(head) = station.queue.front().filter(|_| station.own.is_none()) else { return };
-        let attempts = &station.attempts;
+        let Station { queue, own: None, attempts, used, .. } = &mut self.stations[index as usize] else {
+            return;
+        };
+        let Some(head) = queue.front() else { return };
+        let access = attempts.first.as_nanos() - attempts.head.as_nanos();
+        if fate != Fate::FirstTransmissionFailed {
+            used.frames += 1;
+            used.transmissions += u64::from(attempts.transmissions);
+            used.given_up += u64::from(fate == Fate::GivenUp);
+            used.air_time += attempts.air_time;
+            used.access += access;
+        }
+        if !self.tells_fates && fate != Fate::GivenUp && head.frame.to != Receiver::Broadcast {
+            return;
+        }
         self.outputs.push(Output::Fate {
             from: StationId(index),
             frame: head.frame,
             fate,
+            arrived: attempts.delivered,
             transmissions: attempts.transmissions,
             queueing: attempts.first.as_nanos() - head.arrived.as_nanos(),
-            access: attempts.first.as_nanos() - attempts.head.as_nanos(),
+            access,
             air_time: attempts.air_time,
         });
     }

@@ -14,6 +14,7 @@ use super::power_save::PowerSave;
 use super::propagation::{Capture, Propagation};
 use super::station::{Station, StationConfig};
 use super::times::Times;
+use super::used::Used;
 use crate::capacity::nanos;
 use crate::id::StationId;
 
@@ -49,6 +50,7 @@ pub struct Wlan {
     /// Of them, those that were told.
     told: usize,
     pub(crate) tells_attempts: bool,
+    pub(crate) tells_fates: bool,
     pub(crate) tells_transmissions: bool,
     pub(crate) counters: WlanCounters,
     pub(crate) power_save: Option<Box<PowerSave>>,
@@ -94,6 +96,7 @@ impl Wlan {
             outputs: Vec::new(),
             told: 0,
             tells_attempts: false,
+            tells_fates: true,
             tells_transmissions: false,
             counters: WlanCounters::default(),
             power_save: None,
@@ -117,6 +120,17 @@ impl Wlan {
         self.tells_attempts = tell;
     }
 
+    /// Whether more is told of frames to one station than their arrival and that they were given up;
+    /// by default it is.
+    pub(crate) fn tell_fates(&mut self, tell: bool) {
+        self.tells_fates = tell;
+    }
+
+    /// What a station has had of the air so far.
+    pub(crate) fn used(&self, station: StationId) -> Used {
+        self.stations[station.index()].used
+    }
+
     /// Gives one direction of a link an error process of its own, from its next frame on.
     pub fn set_errors(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
         self.errors.configure(from, to, config);
@@ -136,7 +150,25 @@ impl Wlan {
 
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_event(&mut self, now: Instant) {
-        while let Some((at, event)) = self.events.pop_until(now) {
+        self.go_on(now, now);
+    }
+
+    /// As [`Self::on_event`], and what is due later, but before `horizon`, until there is something to
+    /// tell. Whoever calls puts nothing in before that. Returns the time of what was done last and
+    /// how many moments later than `now` there were.
+    pub(crate) fn go_on(&mut self, now: Instant, horizon: Instant) -> (Instant, u64) {
+        if !self.has_output() {
+            self.outputs.clear();
+            self.told = 0;
+        }
+        let (mut now, mut later) = (now, 0);
+        while let Some((at, event)) =
+            self.events.pop_if(|at| at <= now || at < horizon && self.outputs.is_empty())
+        {
+            if at > now {
+                now = at;
+                later += 1;
+            }
             match event {
                 Event::Tbtt(access_point) => self.on_tbtt(access_point, at),
                 Event::Access(domain) => self.on_access(domain, at),
@@ -148,8 +180,10 @@ impl Wlan {
                 Event::Timeout(station) => self.on_timeout(station, at),
                 Event::SettledData(domain) => self.on_settled_data(domain, at),
                 Event::SettledEnd(domain) => self.on_settled_end(domain, at),
+                Event::CollisionEnd(domain) => self.on_collision_end(domain, at),
             }
         }
+        (now, later)
     }
 
     /// Whether [`Self::poll`] has something to tell.
@@ -158,16 +192,16 @@ impl Wlan {
     }
 
     /// What has happened next.
-    #[inline]
     pub fn poll(&mut self) -> Option<Output> {
-        let next = self.outputs.get(self.told).copied();
-        if next.is_some() {
-            self.told += 1;
-        } else {
-            self.outputs.clear();
-            self.told = 0;
-        }
-        next
+        self.next_output().copied()
+    }
+
+    /// As [`Self::poll`], where it lies.
+    #[inline]
+    pub(crate) fn next_output(&mut self) -> Option<&Output> {
+        let next = self.outputs.get(self.told)?;
+        self.told += 1;
+        Some(next)
     }
 
     /// What was counted so far.

@@ -62,6 +62,7 @@ impl World {
             ad_hoc: Vec::new(),
             movements: Vec::new(),
             planned: VecDeque::new(),
+            stops_when_done: false,
             at_nodes: Vec::new(),
         }
     }

@@ -24,6 +24,8 @@ impl World {
         let carrier = match transport {
             TransportConfig::Tcp(tcp) => Carrier::Tcp(self.connect(id, &name, (from, to), tcp, size)),
             TransportConfig::Udp => {
+                // It wants to know when a packet leaves a queue.
+                self.links.cells.tell_fates();
                 let (source_port, destination_port) = ports(id);
                 let ip = Ip::new(self.node_address(from), self.node_address(to));
                 let udp = Udp { source_port, destination_port };

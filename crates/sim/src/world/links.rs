@@ -45,8 +45,13 @@ impl World {
     #[inline(never)]
     pub(super) fn on_cell_event(&mut self, event: Event) {
         self.links.cells.on_event(event, &mut self.transit);
-        while let Some(output) = self.links.cells.poll(&mut self.transit) {
-            self.carry_out(output);
+        loop {
+            while let Some(output) = self.links.cells.poll(&mut self.transit) {
+                self.carry_out(output);
+            }
+            if !self.links.cells.goes_on(!self.is_over(), &mut self.transit) {
+                break;
+            }
         }
     }
 

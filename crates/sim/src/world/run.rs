@@ -13,7 +13,8 @@ impl World {
     /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop and every
     /// session with a stop is done, if that is earlier. What has no end alone never stops it.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
-        while !(stop_when_done && self.is_done()) {
+        self.stops_when_done = stop_when_done;
+        while !self.is_over() {
             let Some((at, event)) = self.transit.schedule.pop_until(end) else {
                 self.transit.now = self.transit.now.max(end);
                 break;
@@ -27,6 +28,12 @@ impl World {
                 self.handle(event);
             }
         }
+    }
+
+    /// Whether a run ends before its end because all is done.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.stops_when_done && self.is_done()
     }
 
     /// Whether all that ends is done. False if there is traffic and nothing of it ends.

@@ -5,6 +5,7 @@ mod agents;
 mod bbr;
 mod broadcast;
 mod calls;
+mod cells;
 mod delays;
 mod dialogues;
 mod endpoints;
