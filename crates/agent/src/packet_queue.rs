@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::Packet;
+use lasthop_packet::{Packet, Sizes};
 
 /// Packets that wait, first in, first out. It takes no memory while it is empty.
 #[derive(Debug, Default)]
@@ -47,8 +47,7 @@ impl PacketQueue {
 
     /// Adds a packet behind all others.
     pub fn push_back(&mut self, packet: Packet) {
-        self.octets += packet.len();
-        self.buffers += packet.buffer_octets();
+        self.add(packet.sizes());
         self.packets.push_back(packet);
     }
 
@@ -60,8 +59,7 @@ impl PacketQueue {
     /// Takes the packet that has waited longest.
     pub fn pop_front(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
-        self.octets -= packet.len();
-        self.buffers -= packet.buffer_octets();
+        self.take_off(packet.sizes());
         if self.packets.is_empty() {
             self.packets = VecDeque::new();
         }
@@ -71,12 +69,22 @@ impl PacketQueue {
     /// Has `cut` take a part off the packet that has waited longest.
     pub fn cut_front<R>(&mut self, cut: impl FnOnce(&mut Packet) -> R) -> Option<R> {
         let packet = self.packets.front_mut()?;
-        self.octets -= packet.len();
-        self.buffers -= packet.buffer_octets();
+        let before = packet.sizes();
         let result = cut(packet);
-        self.octets += packet.len();
-        self.buffers += packet.buffer_octets();
+        let after = packet.sizes();
+        self.add(after);
+        self.take_off(before);
         Some(result)
+    }
+
+    const fn add(&mut self, sizes: Sizes) {
+        self.octets += sizes.octets;
+        self.buffers += sizes.buffer;
+    }
+
+    const fn take_off(&mut self, sizes: Sizes) {
+        self.octets -= sizes.octets;
+        self.buffers -= sizes.buffer;
     }
 
     /// All packets in order.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::{Packet, Seq};
+use lasthop_packet::{Packet, Seq, Sizes};
 
 use crate::packet_queue::FIRST;
 
@@ -121,21 +121,22 @@ impl<N> SegmentCache<N> {
             return false;
         }
         packet.compact();
-        let (octets, buffer) = (packet.len(), packet.buffer_octets());
+        let added = packet.sizes();
         let cached = Cached { seq, end: seq + length, packet, notes };
         let at = self.position(seq);
         if let Some(same) = self.segments.get_mut(at).filter(|same| same.seq == seq) {
-            self.octets = self.octets - same.packet.len() + octets;
-            self.buffers = self.buffers - same.packet.buffer_octets() + buffer;
+            let removed = same.packet.sizes();
             *same = cached;
-            return true;
-        }
-        if self.is_full() {
+            self.forget(removed);
+        } else if self.is_full() {
             return false;
+        } else if at == self.segments.len() {
+            self.segments.push_back(cached);
+        } else {
+            self.segments.insert(at, cached);
         }
-        self.octets += octets;
-        self.buffers += buffer;
-        self.segments.insert(at, cached);
+        self.octets += added.octets;
+        self.buffers += added.buffer;
         true
     }
 
@@ -150,8 +151,8 @@ impl<N> SegmentCache<N> {
             if first.end.after(ack) {
                 return None;
             }
-            self.octets -= first.packet.len();
-            self.buffers -= first.packet.buffer_octets();
+            let removed = first.packet.sizes();
+            self.forget(removed);
             self.segments.pop_front()
         })
     }
@@ -160,6 +161,11 @@ impl<N> SegmentCache<N> {
     pub fn clear(&mut self) {
         (self.octets, self.buffers) = (0, 0);
         self.shrink();
+    }
+
+    fn forget(&mut self, removed: Sizes) {
+        self.octets -= removed.octets;
+        self.buffers -= removed.buffer;
     }
 
     /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that

@@ -21,7 +21,7 @@ use std::hint::black_box;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::Lookup;
+use lasthop_agent::Slab;
 use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +40,8 @@ const LEAST_PATIENCE: u64 = 65_535;
 /// No segment is larger than a packet.
 const LARGEST_SEGMENT: u32 = 65_535;
 
-/// The hops by the mobile host's address.
-pub type Hops = Lookup<IpAddr, LastHop>;
+/// The hops by the mobile host's address, each in a slot that its connections know.
+pub type Hops = Slab<LastHop, (), 1, IpAddr>;
 
 /// The hop to one mobile host, or to all.
 #[derive(Debug)]

@@ -123,6 +123,7 @@ impl Layout {
             .unwrap_or(Self { is_aligned: true, has_unknown: false, sack_blocks: 0, len: 0 })
     }
 
+    #[inline]
     fn with(options: &TcpOptions, is_aligned: bool, has_unknown: bool, sack_blocks: usize) -> Self {
         let nops = |count: usize| if is_aligned { count } else { 0 };
         let mut len = 0;
