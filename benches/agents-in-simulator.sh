@@ -4,14 +4,15 @@
 # so that start-up does not count.
 #
 #   benches/agents-in-simulator.sh [TITLE...]      all schemes, or the rows with these titles and none
+#   LASTHOP=PROGRAM benches/agents-in-simulator.sh the same of another build
 #   benches/where-it-goes.py SCENARIO SCHEME       where they go
 #
 # A hop of 100 Mbit/s; for schemes that need what only a cell tells, an 802.11g access point, where a segment costs more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v valgrind > /dev/null || { echo "valgrind is not installed" >&2; exit 1; }
-cargo build --release --locked --quiet -p lasthop-cli
-lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
+[[ -n ${LASTHOP:-} ]] || cargo build --release --locked --quiet -p lasthop-cli
+lasthop=${LASTHOP:-${CARGO_TARGET_DIR:-target}/release/lasthop}
 wired=scenarios/bench/lossless.toml cell=scenarios/bench/lossless-cell.toml
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

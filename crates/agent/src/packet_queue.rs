@@ -38,11 +38,11 @@ impl PacketQueue {
         self.packets.capacity() * size_of::<Packet>() + self.buffers
     }
 
-    /// Octets of memory that it takes more once this packet is in it.
-    pub fn cost_of(&self, packet: &Packet) -> usize {
+    /// Octets of memory that it takes more once a packet of this size is in it.
+    pub fn cost_of(&self, sizes: Sizes) -> usize {
         let is_full = self.packets.len() == self.packets.capacity();
         let growth = if is_full { self.packets.capacity().max(FIRST) * size_of::<Packet>() } else { 0 };
-        growth + packet.buffer_octets()
+        growth + sizes.buffer
     }
 
     /// Adds a packet behind all others.
@@ -58,12 +58,12 @@ impl PacketQueue {
 
     /// Takes the packet that has waited longest.
     pub fn pop_front(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.take_off(packet.sizes());
+        self.take_off(self.packets.front()?.sizes());
+        let packet = self.packets.pop_front();
         if self.packets.is_empty() {
             self.packets = VecDeque::new();
         }
-        Some(packet)
+        packet
     }
 
     /// Has `cut` take a part off the packet that has waited longest.
@@ -116,7 +116,7 @@ mod tests {
         let allocated = allocation_counter::measure(|| {
             for len in (0..100).map(|n| 40 * n) {
                 let packet = segment(len);
-                said += queue.cost_of(&packet);
+                said += queue.cost_of(packet.sizes());
                 queue.push_back(packet);
                 assert_eq!(said, queue.allocated());
             }

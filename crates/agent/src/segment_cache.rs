@@ -62,11 +62,11 @@ impl<N> SegmentCache<N> {
         self.segments.capacity() * size_of::<Cached<N>>() + self.buffers
     }
 
-    /// Octets of memory that it takes more, at most, once this packet is in it.
-    pub fn cost_of(&self, packet: &Packet) -> usize {
+    /// Octets of memory that it takes more, at most, once a packet of this size is in it.
+    pub fn cost_of(&self, sizes: Sizes) -> usize {
         let is_full = self.segments.len() == self.segments.capacity();
         let growth = if is_full { self.segments.capacity().max(FIRST) * size_of::<Cached<N>>() } else { 0 };
-        growth + packet.buffer_octets()
+        growth + sizes.buffer
     }
 
     /// The segment with the lowest sequence number.
@@ -121,19 +121,19 @@ impl<N> SegmentCache<N> {
             return false;
         }
         packet.compact();
-        let added = packet.sizes();
-        let cached = Cached { seq, end: seq + length, packet, notes };
+        let (end, added) = (seq + length, packet.sizes());
         let at = self.position(seq);
         if let Some(same) = self.segments.get_mut(at).filter(|same| same.seq == seq) {
             let removed = same.packet.sizes();
-            *same = cached;
+            *same = Cached { packet, seq, end, notes };
             self.forget(removed);
         } else if self.is_full() {
             return false;
         } else if at == self.segments.len() {
-            self.segments.push_back(cached);
+            // Much quicker, and mostly the place.
+            self.segments.push_back(Cached { packet, seq, end, notes });
         } else {
-            self.segments.insert(at, cached);
+            self.segments.insert(at, Cached { packet, seq, end, notes });
         }
         self.octets += added.octets;
         self.buffers += added.buffer;
@@ -238,7 +238,7 @@ mod tests {
                 let payload = Payload::Bytes(vec![0; len as usize].into());
                 let packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
                 let before = cache.allocated();
-                let cost = cache.cost_of(&packet);
+                let cost = cache.cost_of(packet.sizes());
                 assert!(cache.insert(packet, ()));
                 assert_eq!(cache.allocated(), before + cost);
                 seq += len;

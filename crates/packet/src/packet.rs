@@ -280,6 +280,14 @@ impl Packet {
         Sizes { octets, buffer }
     }
 
+    /// Takes the packet out of the hands of those who no longer want it. What they are left with is
+    /// no packet of any connection.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let nothing = Self::new(self.ip, Transport::Opaque { protocol: 0 }, Payload::EMPTY);
+        std::mem::replace(self, nothing)
+    }
+
     /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the
     /// whole: where the buffer is larger than an ordinary frame's, and more than four times as
     /// large as the piece.
@@ -469,6 +477,16 @@ mod tests {
         packet.compact();
         assert_eq!(packet.buffer_octets(), buffer_of(1500));
         assert_eq!(packet.payload(), &whole.slice(1448, 2896));
+    }
+
+    #[test]
+    fn who_has_a_packet_taken_from_him_is_left_with_none_of_its_connection() {
+        let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
+        let mut in_hand = Packet::tcp_segment(ip, Tcp::default(), payload);
+        let packet = in_hand.clone();
+        assert_eq!(in_hand.take(), packet);
+        assert_eq!((in_hand.flow_key(), in_hand.payload().len()), (None, 0));
     }
 
     #[test]

@@ -71,7 +71,24 @@ impl TcpOptions {
     /// fit.
     #[inline]
     pub fn len(&self) -> usize {
-        Layout::of(self).len()
+        // Asked for at every packet's every length.
+        let aligned = self.aligned_len();
+        if aligned <= ROOM { aligned } else { Layout::of(self).len() }
+    }
+
+    /// The same where each option starts so that its fields lie on words.
+    #[inline]
+    fn aligned_len(&self) -> usize {
+        let agreed = match (self.sack_permitted, self.timestamps.is_some()) {
+            (false, false) => 0,
+            (true, false) => 4,
+            (_, true) => 12,
+        };
+        let one_word = |is_there: bool| 4 * usize::from(is_there);
+        let handshake = one_word(self.maximum_segment_size.is_some()) + one_word(self.window_scale.is_some());
+        let blocks = if self.sack.is_empty() { 0 } else { 4 + 8 * usize::from(self.sack.len) };
+        let unknown = self.unknown.as_ref().map_or(0, |octets| octets.len().next_multiple_of(4));
+        agreed + handshake + blocks + unknown
     }
 
     /// Whether there is no option.
@@ -101,9 +118,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout of these options.
-    #[inline]
     pub(crate) fn of(options: &TcpOptions) -> Self {
-        // The usual case, asked for at every packet's every length.
         let whole = Self::with(options, true, true, options.sack.as_slice().len());
         if whole.len <= ROOM { whole } else { Self::squeezed(options) }
     }
@@ -123,7 +138,6 @@ impl Layout {
             .unwrap_or(Self { is_aligned: true, has_unknown: false, sack_blocks: 0, len: 0 })
     }
 
-    #[inline]
     fn with(options: &TcpOptions, is_aligned: bool, has_unknown: bool, sack_blocks: usize) -> Self {
         let nops = |count: usize| if is_aligned { count } else { 0 };
         let mut len = 0;
@@ -151,5 +165,28 @@ impl Layout {
     /// Octets of the options with their padding.
     pub(crate) const fn len(self) -> usize {
         self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_as_long_as_they_are_laid_out() {
+        let choices = (0..16_u8).flat_map(|known| (0..5).map(move |blocks| (known, blocks)));
+        for ((known, blocks), unknown) in choices.flat_map(|choice| (0..42).map(move |len| (choice, len))) {
+            let has = |bit: u8| known & 1 << bit != 0;
+            let mut options = TcpOptions {
+                maximum_segment_size: has(0).then_some(1460),
+                window_scale: has(1).then_some(7),
+                sack_permitted: has(2),
+                timestamps: has(3).then_some(Timestamps { value: 1, echo_reply: 2 }),
+                unknown: (unknown > 0).then(|| vec![1; unknown].into()),
+                ..TcpOptions::default()
+            };
+            (0..blocks).for_each(|block| options.sack.push(Seq(block), Seq(block + 1)));
+            assert_eq!(options.len(), Layout::of(&options).len(), "{options:?}");
+        }
     }
 }

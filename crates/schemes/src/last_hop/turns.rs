@@ -188,6 +188,20 @@ mod tests {
     }
 
     #[test]
+    fn who_passes_the_turn_on_goes_behind_the_others() {
+        let mut turns = Turns::default();
+        for (host, port) in [(1, 11), (1, 12), (2, 21)] {
+            turns.wait(connection(host, port));
+        }
+        let mut served = Vec::new();
+        for _ in 0..6 {
+            served.push(turns.next().expect("some wait").destination.1);
+            turns.pass_on();
+        }
+        assert_eq!((served, turns.len()), (vec![11, 21, 12, 21, 11, 21], 3));
+    }
+
+    #[test]
     fn one_that_leaves_is_not_served() {
         let mut turns = Turns::default();
         for (host, port) in [(1, 11), (1, 12), (2, 21)] {

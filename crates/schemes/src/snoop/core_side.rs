@@ -47,8 +47,9 @@ impl Snoop {
         let was_in_flight = flow.in_flight();
         let effect = flow.on_data(packet, &self.settings, room, now);
         flow.charge(&mut self.octets, cx.budget());
-        let in_flight = flow.in_flight();
-        self.count_in_flight(slot, was_in_flight, in_flight);
+        if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
+            hop.in_flight = hop.in_flight - was_in_flight + flow.in_flight();
+        }
         if let Some(bound) = effect.at_bound {
             cx.report(Report::of(&AT_BOUND).which(bound));
         }

@@ -156,13 +156,14 @@ impl SnoopFlow {
         if !is_repairable(tcp) {
             return DataEffect::default();
         }
+        let sizes = packet.sizes();
         let at_bound = if self.cache.is_full() {
             Some("cached packets of a connection")
-        } else if self.octets().saturating_add(packet.len()) > settings.cached_octets {
+        } else if self.octets().saturating_add(sizes.octets) > settings.cached_octets {
             Some("cached octets of a connection")
         } else {
             let board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
-            room.lacks(self.cache.cost_of(packet) + board)
+            room.lacks(self.cache.cost_of(sizes) + board)
         };
         if at_bound.is_some() {
             return DataEffect { restart_timer: false, at_bound };

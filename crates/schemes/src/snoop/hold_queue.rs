@@ -65,15 +65,17 @@ impl Snoop {
         // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
         let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
         let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held.octets());
-        if packet.len() > room {
-            let headers = packet.len() - packet.payload().len();
+        let mut sizes = packet.sizes();
+        if sizes.octets > room {
+            let headers = sizes.octets - packet.payload().len();
             let fits = (room.saturating_sub(headers) as u32).checked_div(segment).unwrap_or(0) * segment;
             let Some(front) = take_front(packet, fits) else { return Verdict::Drop(&FULL) };
             cx.report_dropped(packet, (octets - fits) as usize, &FULL);
             *packet = front;
+            sizes = packet.sizes();
         }
         let memory = cx.budget().room(flow.charged, self.octets);
-        if let Some(bound) = memory.lacks(flow.held.cost_of(packet)) {
+        if let Some(bound) = memory.lacks(flow.held.cost_of(sizes)) {
             // It passes, behind what waits.
             cx.report(Report::of(&AT_BOUND).which(bound));
             self.flush(slot, cx);
@@ -83,7 +85,7 @@ impl Snoop {
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        flow.held.push_back(packet.clone());
+        flow.held.push_back(packet.take());
         self.held += 1;
         let is_signal_due = flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now));
         if flow.held.len() == 1
@@ -139,39 +141,36 @@ impl Snoop {
             let Some(portion) = hop.portion(octets, next.segment_payload(), room) else { return };
             let cut = |next: &mut Packet| take_front(next, portion);
             let front = if portion < octets { flow.held.cut_front(cut).flatten() } else { None };
-            let piece = if let Some(front) = front {
-                front
-            } else {
-                let Some(whole) = flow.held.pop_front() else { return };
-                self.held -= 1;
-                whole
-            };
+            let whole = || flow.held.pop_front().inspect(|_| self.held -= 1);
+            let Some(mut packet) = front.or_else(whole) else { return };
             if flow.held.is_empty() {
                 hop.turns.take_next();
             } else {
                 hop.turns.pass_on();
             }
-            self.send(piece, slot, cx);
+            self.let_go(&mut packet, slot, cx);
+            cx.send(Side::Radio, packet);
         }
     }
 
     /// Sends all that a connection holds, room or not.
     pub(super) fn flush(&mut self, slot: Slot, cx: &mut Context<'_>) {
-        while let Some(packet) = self.flows.get_mut(slot).and_then(|flow| flow.held.pop_front()) {
+        while let Some(mut packet) = self.flows.get_mut(slot).and_then(|flow| flow.held.pop_front()) {
             self.held -= 1;
-            self.send(packet, slot, cx);
+            self.let_go(&mut packet, slot, cx);
+            cx.send(Side::Radio, packet);
         }
         if let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot)) {
             hop.turns.leave(key);
         }
     }
 
-    fn send(&mut self, mut packet: Packet, slot: Slot, cx: &mut Context<'_>) {
+    /// A packet that waited leaves.
+    fn let_go(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) {
         if let Some(flow) = self.flows.get(slot) {
-            flow.stamp(&mut packet);
+            flow.stamp(packet);
         }
-        self.on_leaving(&packet, slot, cx);
-        cx.send(Side::Radio, packet);
+        self.on_leaving(packet, slot, cx);
     }
 }
 

@@ -109,8 +109,9 @@ impl Snoop {
         let room = self.charge(slot, cx.budget());
         let can_wait = self.hop(slot).is_some()
             && self.flows.get(slot).is_some_and(|flow| {
-                flow.held.octets() + packet.len() <= self.settings.held_octets
-                    && room.is_some_and(|room| room.lacks(flow.held.cost_of(&packet)).is_none())
+                let sizes = packet.sizes();
+                flow.held.octets() + sizes.octets <= self.settings.held_octets
+                    && room.is_some_and(|room| room.lacks(flow.held.cost_of(sizes)).is_none())
             });
         if !can_wait {
             self.flush(slot, cx);
@@ -223,10 +224,11 @@ impl SnoopFlow {
     /// Caches a segment again, where there is room: `left` octets of memory. How much is left then.
     fn restore_segment(&mut self, packet: Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
         let of_board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
-        let cost = self.cache.cost_of(&packet) + of_board;
+        let sizes = packet.sizes();
+        let cost = self.cache.cost_of(sizes) + of_board;
         let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), packet.segment_payload());
         let end = seq + packet.segment_len();
-        let fits = cost <= left && self.octets().saturating_add(packet.len()) <= settings.cached_octets;
+        let fits = cost <= left && self.octets().saturating_add(sizes.octets) <= settings.cached_octets;
         if !fits || !self.cache.insert(packet, notes) {
             return left;
         }
