@@ -155,6 +155,7 @@ pub enum Verdict {
     /// It ends here.
     Drop(DropReason),
     /// The agent keeps it: it took the packet over, to send it, or something in its place, later.
+    /// What is in hand then may be no packet any more ([`Packet::take`]).
     Absorb,
 }
 

@@ -95,6 +95,7 @@ impl<'a> Context<'a> {
     }
 
     /// Sends a packet to one side. It leaves before the packet in hand.
+    #[inline]
     pub fn send(&mut self, to: Side, packet: Packet) {
         self.outbox.packets.push((to, packet));
     }

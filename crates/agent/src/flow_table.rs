@@ -39,22 +39,55 @@ impl<S> FlowTable<S> {
         Self { slab: Slab::new(), asked: None, timers: TimerHeap::default(), grace }
     }
 
+    /// Where a flow is, for those who have more than one question about it. It is there until it is
+    /// removed; then the place may be another flow's.
+    #[inline]
+    pub fn find(&mut self, key: FlowKey) -> Option<Slot> {
+        let slot = self.look_up(key)?;
+        self.asked = Some(slot);
+        Some(slot)
+    }
+
+    /// The flow that is there.
+    #[inline]
+    pub fn key(&self, slot: Slot) -> Option<FlowKey> {
+        self.slab.key(slot)
+    }
+
+    /// The state of the flow that is there, without counting as use.
+    #[inline]
+    pub fn get(&self, slot: Slot) -> Option<&S> {
+        self.slab.get(slot).map(|flow| &flow.state)
+    }
+
+    /// The same for a change that does not count as use, such as one that a timer makes.
+    #[inline]
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut S> {
+        self.slab.get_mut(slot).map(|flow| &mut flow.state)
+    }
+
+    /// The state of the flow that is there, which counts as used now.
+    #[inline]
+    pub fn touch_at(&mut self, slot: Slot, now: Instant) -> Option<&mut S> {
+        self.slab.touch(slot, (), now);
+        self.get_mut(slot)
+    }
+
     /// The state of a flow, which counts as used now.
     pub fn touch(&mut self, key: FlowKey, now: Instant) -> Option<&mut S> {
-        let slot = self.find_mut(key)?;
-        self.slab.touch(slot, (), now);
-        self.slab.get_mut(slot).map(|flow| &mut flow.state)
+        let slot = self.find(key)?;
+        self.touch_at(slot, now)
     }
 
     /// The state of a flow, without counting as use.
     pub fn peek(&self, key: FlowKey) -> Option<&S> {
-        self.slab.get(self.find(key)?).map(|flow| &flow.state)
+        self.get(self.look_up(key)?)
     }
 
-    /// The state of a flow for a change that does not count as use, such as one that a timer makes.
+    /// The state of a flow for a change that does not count as use.
     pub fn peek_mut(&mut self, key: FlowKey) -> Option<&mut S> {
-        let slot = self.find_mut(key)?;
-        self.slab.get_mut(slot).map(|flow| &mut flow.state)
+        let slot = self.find(key)?;
+        self.get_mut(slot)
     }
 
     /// Adds a flow, in place of what is known of it, to at most `flows`. `Err` gives the state back
@@ -84,6 +117,12 @@ impl<S> FlowTable<S> {
         self.slab.key(goes)
     }
 
+    /// When the flow that has been idle longest was last used, to the second.
+    #[inline]
+    pub fn idle_since(&self) -> Option<Instant> {
+        self.slab.last_used(self.slab.idlest(())?)
+    }
+
     /// The flow that has been idle longest and when it was last used, to the second.
     pub fn idlest(&self) -> Option<(Instant, FlowKey)> {
         let slot = self.slab.idlest(())?;
@@ -95,9 +134,14 @@ impl<S> FlowTable<S> {
         self.slab.in_order(()).filter_map(|slot| self.slab.key(slot))
     }
 
+    /// Where all flows are, the idlest first.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.slab.in_order(())
+    }
+
     /// Forgets a flow and its timer.
     pub fn remove(&mut self, key: FlowKey) -> Option<S> {
-        let slot = self.find_mut(key)?;
+        let slot = self.find(key)?;
         self.clear_timer_at(slot);
         let state = self.slab.remove(slot).map(|flow| flow.state);
         // What a flood has taken is given back once it is over.
@@ -118,7 +162,13 @@ impl<S> FlowTable<S> {
     /// Sets the timer of a flow, in place of one that is set already. A flow that is not there has
     /// none.
     pub fn set_timer(&mut self, key: FlowKey, at: Instant) {
-        let Some(slot) = self.find_mut(key) else { return };
+        if let Some(slot) = self.find(key) {
+            self.set_timer_at(slot, at);
+        }
+    }
+
+    /// The same for the flow that is there.
+    pub fn set_timer_at(&mut self, slot: Slot, at: Instant) {
         let Some(flow) = self.slab.get_mut(slot) else { return };
         let before = flow.due.replace(at);
         if before != Some(at) {
@@ -129,14 +179,29 @@ impl<S> FlowTable<S> {
 
     /// Clears the timer of a flow.
     pub fn clear_timer(&mut self, key: FlowKey) {
-        if let Some(slot) = self.find_mut(key) {
+        if let Some(slot) = self.find(key) {
             self.clear_timer_at(slot);
+        }
+    }
+
+    /// The same for the flow that is there.
+    #[inline]
+    pub fn clear_timer_at(&mut self, slot: Slot) {
+        if self.slab.get_mut(slot).is_some_and(|flow| flow.due.take().is_some()) {
+            self.timers.ended();
+            self.prune_timers();
         }
     }
 
     /// When the timer of a flow is due.
     pub fn timer(&self, key: FlowKey) -> Option<Instant> {
-        self.slab.get(self.find(key)?)?.due
+        self.timer_at(self.look_up(key)?)
+    }
+
+    /// The same for the flow that is there.
+    #[inline]
+    pub fn timer_at(&self, slot: Slot) -> Option<Instant> {
+        self.slab.get(slot)?.due
     }
 
     /// When the next timer is due.
@@ -162,26 +227,14 @@ impl<S> FlowTable<S> {
         });
     }
 
-    fn clear_timer_at(&mut self, slot: Slot) {
-        if self.slab.get_mut(slot).is_some_and(|flow| flow.due.take().is_some()) {
-            self.timers.ended();
-            self.prune_timers();
-        }
-    }
-
     fn prune_timers(&mut self) {
         let Self { timers, slab, .. } = self;
         timers.prune(|slot| slab.get(slot)?.due);
     }
 
-    fn find(&self, key: FlowKey) -> Option<Slot> {
+    #[inline]
+    fn look_up(&self, key: FlowKey) -> Option<Slot> {
         self.asked.filter(|slot| self.slab.has(*slot, key)).or_else(|| self.slab.find(key))
-    }
-
-    fn find_mut(&mut self, key: FlowKey) -> Option<Slot> {
-        let slot = self.find(key)?;
-        self.asked = Some(slot);
-        Some(slot)
     }
 }
 

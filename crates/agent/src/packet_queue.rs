@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::Packet;
+use lasthop_packet::{Packet, Sizes};
 
 /// Packets that wait, first in, first out. It takes no memory while it is empty.
 #[derive(Debug, Default)]
@@ -38,17 +38,16 @@ impl PacketQueue {
         self.packets.capacity() * size_of::<Packet>() + self.buffers
     }
 
-    /// Octets of memory that it takes more once this packet is in it.
-    pub fn cost_of(&self, packet: &Packet) -> usize {
+    /// Octets of memory that it takes more once a packet of this size is in it.
+    pub fn cost_of(&self, sizes: Sizes) -> usize {
         let is_full = self.packets.len() == self.packets.capacity();
         let growth = if is_full { self.packets.capacity().max(FIRST) * size_of::<Packet>() } else { 0 };
-        growth + packet.buffer_octets()
+        growth + sizes.buffer
     }
 
     /// Adds a packet behind all others.
     pub fn push_back(&mut self, packet: Packet) {
-        self.octets += packet.len();
-        self.buffers += packet.buffer_octets();
+        self.add(packet.sizes());
         self.packets.push_back(packet);
     }
 
@@ -59,24 +58,33 @@ impl PacketQueue {
 
     /// Takes the packet that has waited longest.
     pub fn pop_front(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.octets -= packet.len();
-        self.buffers -= packet.buffer_octets();
+        self.take_off(self.packets.front()?.sizes());
+        let packet = self.packets.pop_front();
         if self.packets.is_empty() {
             self.packets = VecDeque::new();
         }
-        Some(packet)
+        packet
     }
 
     /// Has `cut` take a part off the packet that has waited longest.
     pub fn cut_front<R>(&mut self, cut: impl FnOnce(&mut Packet) -> R) -> Option<R> {
         let packet = self.packets.front_mut()?;
-        self.octets -= packet.len();
-        self.buffers -= packet.buffer_octets();
+        let before = packet.sizes();
         let result = cut(packet);
-        self.octets += packet.len();
-        self.buffers += packet.buffer_octets();
+        let after = packet.sizes();
+        self.add(after);
+        self.take_off(before);
         Some(result)
+    }
+
+    const fn add(&mut self, sizes: Sizes) {
+        self.octets += sizes.octets;
+        self.buffers += sizes.buffer;
+    }
+
+    const fn take_off(&mut self, sizes: Sizes) {
+        self.octets -= sizes.octets;
+        self.buffers -= sizes.buffer;
     }
 
     /// All packets in order.
@@ -108,7 +116,7 @@ mod tests {
         let allocated = allocation_counter::measure(|| {
             for len in (0..100).map(|n| 40 * n) {
                 let packet = segment(len);
-                said += queue.cost_of(&packet);
+                said += queue.cost_of(packet.sizes());
                 queue.push_back(packet);
                 assert_eq!(said, queue.allocated());
             }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::{Packet, Seq};
+use lasthop_packet::{Packet, Seq, Sizes};
 
 use crate::packet_queue::FIRST;
 
@@ -62,11 +62,11 @@ impl<N> SegmentCache<N> {
         self.segments.capacity() * size_of::<Cached<N>>() + self.buffers
     }
 
-    /// Octets of memory that it takes more, at most, once this packet is in it.
-    pub fn cost_of(&self, packet: &Packet) -> usize {
+    /// Octets of memory that it takes more, at most, once a packet of this size is in it.
+    pub fn cost_of(&self, sizes: Sizes) -> usize {
         let is_full = self.segments.len() == self.segments.capacity();
         let growth = if is_full { self.segments.capacity().max(FIRST) * size_of::<Cached<N>>() } else { 0 };
-        growth + packet.buffer_octets()
+        growth + sizes.buffer
     }
 
     /// The segment with the lowest sequence number.
@@ -121,21 +121,22 @@ impl<N> SegmentCache<N> {
             return false;
         }
         packet.compact();
-        let (octets, buffer) = (packet.len(), packet.buffer_octets());
-        let cached = Cached { seq, end: seq + length, packet, notes };
+        let (end, added) = (seq + length, packet.sizes());
         let at = self.position(seq);
         if let Some(same) = self.segments.get_mut(at).filter(|same| same.seq == seq) {
-            self.octets = self.octets - same.packet.len() + octets;
-            self.buffers = self.buffers - same.packet.buffer_octets() + buffer;
-            *same = cached;
-            return true;
-        }
-        if self.is_full() {
+            let removed = same.packet.sizes();
+            *same = Cached { packet, seq, end, notes };
+            self.forget(removed);
+        } else if self.is_full() {
             return false;
+        } else if at == self.segments.len() {
+            // Much quicker, and mostly the place.
+            self.segments.push_back(Cached { packet, seq, end, notes });
+        } else {
+            self.segments.insert(at, Cached { packet, seq, end, notes });
         }
-        self.octets += octets;
-        self.buffers += buffer;
-        self.segments.insert(at, cached);
+        self.octets += added.octets;
+        self.buffers += added.buffer;
         true
     }
 
@@ -150,8 +151,8 @@ impl<N> SegmentCache<N> {
             if first.end.after(ack) {
                 return None;
             }
-            self.octets -= first.packet.len();
-            self.buffers -= first.packet.buffer_octets();
+            let removed = first.packet.sizes();
+            self.forget(removed);
             self.segments.pop_front()
         })
     }
@@ -160,6 +161,11 @@ impl<N> SegmentCache<N> {
     pub fn clear(&mut self) {
         (self.octets, self.buffers) = (0, 0);
         self.shrink();
+    }
+
+    fn forget(&mut self, removed: Sizes) {
+        self.octets -= removed.octets;
+        self.buffers -= removed.buffer;
     }
 
     /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that
@@ -232,7 +238,7 @@ mod tests {
                 let payload = Payload::Bytes(vec![0; len as usize].into());
                 let packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
                 let before = cache.allocated();
-                let cost = cache.cost_of(&packet);
+                let cost = cache.cost_of(packet.sizes());
                 assert!(cache.insert(packet, ()));
                 assert_eq!(cache.allocated(), before + cost);
                 seq += len;

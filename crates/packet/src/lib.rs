@@ -37,7 +37,7 @@ pub mod wire;
 
 pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
 pub use link_options::LinkOptions;
-pub use packet::{FlowKey, Packet, Protocol, Transport};
+pub use packet::{FlowKey, Packet, Protocol, Sizes, Transport};
 pub use payload::Payload;
 pub use quote::Quotation;
 pub use record::{PacketRecord, RecordError};

@@ -68,6 +68,15 @@ impl PartialEq for Buffer {
 
 impl Eq for Buffer {}
 
+/// How large a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Octets on the wire, IP header included.
+    pub octets: usize,
+    /// Octets of memory that keeping it takes, beside the packet itself.
+    pub buffer: usize,
+}
+
 /// Header fields beyond the headers' structs, kept so that an edited packet still has them. The
 /// default is that of a packet of our own making.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -270,19 +279,39 @@ impl Packet {
 
     /// Octets of memory that keeping this packet takes, beside the packet itself: the whole buffer
     /// that its octets lie in. A simulated payload counts as it would in a gateway.
+    #[inline]
     pub fn buffer_octets(&self) -> usize {
-        match self.buffer.0 {
-            0 => buffer_of(self.len()),
-            octets => octets as usize,
-        }
+        self.sizes().buffer
+    }
+
+    /// [`Self::len`] and [`Self::buffer_octets`] at once, where both count.
+    #[inline]
+    pub fn sizes(&self) -> Sizes {
+        let octets = self.len();
+        let buffer = if self.buffer.0 == 0 { buffer_of(octets) } else { self.buffer.0 as usize };
+        Sizes { octets, buffer }
+    }
+
+    /// Takes the packet out of the hands of those who no longer want it. What they are left with is
+    /// no packet of any connection.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let nothing = Self::new(self.ip, Transport::Opaque { protocol: 0 }, Payload::EMPTY);
+        std::mem::replace(self, nothing)
     }
 
     /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the
     /// whole: where the buffer is larger than an ordinary frame's, and more than four times as
     /// large as the piece.
+    #[inline]
     pub fn compact(&mut self) {
-        let len = self.len();
-        if self.buffer.0 as usize <= buffer_of(ORDINARY) || self.buffer.0 as usize <= 4 * len {
+        if self.buffer.0 as usize > buffer_of(ORDINARY) {
+            self.compact_large();
+        }
+    }
+
+    fn compact_large(&mut self) {
+        if self.buffer.0 as usize <= 4 * self.len() {
             return;
         }
         if let Payload::Bytes(octets) = &self.payload {
@@ -354,6 +383,7 @@ impl Packet {
 
     /// Whose packet this is, seen from its sender; `None` unless it is a TCP segment or a UDP
     /// datagram.
+    #[inline]
     pub fn flow_key(&self) -> Option<FlowKey> {
         let (protocol, source, destination) = match &self.transport {
             Transport::Tcp(tcp) => (Protocol::Tcp, tcp.source_port, tcp.destination_port),
@@ -459,6 +489,16 @@ mod tests {
         packet.compact();
         assert_eq!(packet.buffer_octets(), buffer_of(1500));
         assert_eq!(packet.payload(), &whole.slice(1448, 2896));
+    }
+
+    #[test]
+    fn who_has_a_packet_taken_from_him_is_left_with_none_of_its_connection() {
+        let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
+        let mut in_hand = Packet::tcp_segment(ip, Tcp::default(), payload);
+        let packet = in_hand.clone();
+        assert_eq!(in_hand.take(), packet);
+        assert_eq!((in_hand.flow_key(), in_hand.payload().len()), (None, 0));
     }
 
     #[test]

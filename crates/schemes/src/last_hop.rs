@@ -23,7 +23,7 @@ use std::hint::black_box;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_agent::Lookup;
+use lasthop_agent::Slab;
 use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,8 @@ const FAST: u64 = 125_000_000;
 /// No segment is larger than a packet.
 const LARGEST_SEGMENT: u32 = 65_535;
 
-/// The hops by the mobile host's address.
-pub type Hops = Lookup<IpAddr, LastHop>;
+/// The hops by the mobile host's address, each in a slot that its connections know.
+pub type Hops = Slab<LastHop, (), 1, IpAddr>;
 
 /// The hop to one mobile host, or to all.
 #[derive(Debug)]
@@ -219,12 +219,11 @@ impl LastHop {
     /// round trip's worth; otherwise a sender that halves its window leaves the hop idle.
     pub fn patience(&self, aims: &Aims) -> usize {
         let delay = aims.held_delay.max(self.window.least().unwrap_or_default());
-        let shared = self.rate / (self.turns.len().max(1) as u64);
-        let octets = shared as u128 * delay.as_micros() / 1_000_000;
         let octets = if self.rate == 0 || self.window.is_new() {
             u64::MAX
         } else {
-            (octets as u64).max(LEAST_PATIENCE)
+            let shared = self.rate / (self.turns.len().max(1) as u64);
+            (octets_in(shared, delay) as u64).max(LEAST_PATIENCE)
         };
         octets.min(aims.held_octets as u64) as usize
     }
@@ -269,5 +268,15 @@ impl LastHop {
             // A round is of one state. What leaves at once when the drain ends is neither.
             self.round = Round::new(now + self.window.least().unwrap_or_default());
         }
+    }
+}
+
+/// Octets at so many a second in so long a time.
+fn octets_in(rate: u64, time: Duration) -> u128 {
+    let micros = time.as_micros();
+    // Mostly it fits into one word, which is much quicker to divide.
+    match u64::try_from(micros).ok().and_then(|micros| micros.checked_mul(rate)) {
+        Some(product) => u128::from(product / 1_000_000),
+        None => u128::from(rate) * micros / 1_000_000,
     }
 }

@@ -202,11 +202,11 @@ pub mod uplink;
 mod uploads;
 
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Verdict, Whose,
+    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
-use crate::last_hop::{Hops, Trust};
+use crate::last_hop::{Aims, Hops, LastHop, Trust};
 use flow::SnoopFlow;
 pub use scheme::SCHEME;
 pub use settings::Settings;
@@ -217,6 +217,8 @@ use uplink::Uplink;
 #[derive(Debug)]
 pub struct Snoop {
     settings: Settings,
+    /// What local windows aim at.
+    aims: Aims,
     /// By the direction from the core to the radio side, each with its local timer.
     flows: FlowTable<SnoopFlow>,
     /// Where connections have a local window: one for each mobile host.
@@ -236,23 +238,28 @@ impl Snoop {
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
-        Self { settings, flows, hops: Hops::new(), trust: Trust::new(), octets: 0, held: 0, uplink }
+        let (aims, hops, trust) = (settings.aims(), Hops::new(), Trust::new());
+        Self { settings, aims, flows, hops, trust, octets: 0, held: 0, uplink }
     }
 
     /// Brings the account of memory up to date with what a flow takes now. What it might take more.
-    fn charge(&mut self, key: FlowKey, budget: Budget) -> Option<Room> {
-        let flow = self.flows.peek_mut(key)?;
-        let allocated = flow.allocated();
-        self.octets = self.octets - flow.charged + allocated;
-        flow.charged = allocated;
-        let room = budget.room(allocated, self.octets);
-        flow.spare = room.of_flow.min(room.in_all);
-        Some(room)
+    fn charge(&mut self, slot: Slot, budget: Budget) -> Option<Room> {
+        Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget))
+    }
+
+    /// The hop that a flow goes over.
+    fn hop(&self, slot: Slot) -> Option<&LastHop> {
+        self.hops.get(self.flows.get(slot)?.hop?)
+    }
+
+    /// The same, to be changed.
+    fn hop_mut(&mut self, slot: Slot) -> Option<&mut LastHop> {
+        self.hops.get_mut(self.flows.get(slot)?.hop?)
     }
 
     /// Keeps the account of the hop that a flow goes over.
-    fn count_in_flight(&mut self, key: FlowKey, before: u64, after: u64) {
-        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+    fn count_in_flight(&mut self, slot: Slot, before: u64, after: u64) {
+        if let Some(hop) = self.hop_mut(slot) {
             hop.in_flight = hop.in_flight - before + after;
         }
     }
@@ -269,12 +276,18 @@ impl Agent for Snoop {
         }
         self.note_upload(packet, key, from, cx);
         self.permit_upload(packet, key, from, cx);
-        let verdict = match from {
-            Side::Core => self.on_core(packet, key, cx),
-            Side::Radio => self.on_radio(packet, key, cx),
+        let known = match from {
+            Side::Core => self.find_or_admit(packet, key, cx),
+            Side::Radio => self.flows.find(key),
         };
-        self.charge(key, cx.budget());
-        self.permit(key, cx);
+        let Some(slot) = known else { return Verdict::Forward };
+        let verdict = match from {
+            Side::Core => self.on_core(packet, slot, cx),
+            Side::Radio => self.on_radio(packet, slot, cx),
+        };
+        let is_charged = |flow: &SnoopFlow| flow.charged == flow.allocated();
+        debug_assert!(self.flows.get(slot).is_none_or(is_charged), "memory is counted when it is taken");
+        self.permit(slot, cx);
         verdict
     }
 
@@ -287,30 +300,33 @@ impl Agent for Snoop {
         } else {
             self.note_upload(packet, key, from, cx);
             self.note_passed(packet, key, from, cx);
-            self.charge(key, cx.budget());
         }
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
         self.flows.prefetch(connections, SnoopFlow::look);
+        // Only now: where a hop is, its flow says.
         for key in connections {
-            self.hops.get(&key.destination.0).inspect(|hop| hop.look());
+            let hop = self.flows.peek(*key).and_then(|flow| self.hops.get(flow.hop?));
+            hop.inspect(|hop| hop.look());
         }
     }
 
     fn deadline(&self) -> Option<Deadline> {
         let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "local retransmission" });
-        let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
+        let idle = self.idle_deadline().map(|at| Deadline { at, reason: "idle connection" });
         Deadline::earliest(timer, idle)
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        while let Some(key) = self.flows.pop_timer(cx.now()) {
-            self.on_timer(key, cx);
-            self.charge(key, cx.budget());
-            self.permit(key, cx);
+        while let Some(slot) = self.flows.pop_timer(cx.now()).and_then(|key| self.flows.find(key)) {
+            self.on_timer(slot, cx);
+            self.charge(slot, cx.budget());
+            self.permit(slot, cx);
         }
-        while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
+        while self.idle_deadline().is_some_and(|at| at <= cx.now())
+            && let Some(key) = self.idlest()
+        {
             self.forget(key, cx);
             self.forget_upload(key);
         }
@@ -336,16 +352,16 @@ impl Agent for Snoop {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        let holds = |key: &FlowKey| self.flows.peek(*key).is_some_and(|flow| !flow.held.is_empty());
-        let holding: Vec<FlowKey> = self.flows.keys().filter(holds).collect();
+        let holds = |slot: &Slot| self.flows.get(*slot).is_some_and(|flow| !flow.held.is_empty());
+        let holding: Vec<Slot> = self.flows.slots().filter(holds).collect();
         // At once: each flush would look for its own among all.
-        for key in &holding {
-            if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+        for slot in &holding {
+            if let Some(hop) = self.hop_mut(*slot) {
                 hop.turns.clear();
             }
         }
-        for key in holding {
-            self.flush(key, cx);
+        for slot in holding {
+            self.flush(slot, cx);
         }
     }
 

@@ -72,7 +72,7 @@ pub mod timestamps;
 mod transfer;
 
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Side, Verdict, Whose,
+    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Side, Slot, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -99,17 +99,22 @@ impl Wtcp {
     }
 
     /// Begins or ends what is known of a connection, as its local recovery has.
-    fn follow(&mut self, key: FlowKey, budget: Budget, now: Instant) {
+    fn follow(&mut self, key: FlowKey, budget: Budget, now: Instant) -> Option<Slot> {
         if self.local.flow(key).is_none() {
             self.flows.remove(key);
-        } else if self.flows.touch(key, now).is_none() {
-            while self.flows.len() >= budget.flows {
-                // Local recovery has as many, and made room for this one.
-                let Some((_, gone)) = self.flows.idlest() else { return };
-                self.flows.remove(gone);
-            }
-            let (Ok(()) | Err(_)) = self.flows.insert(key, WtcpFlow::default(), budget.flows, now);
+            return None;
         }
+        if let Some(slot) = self.flows.find(key) {
+            self.flows.touch_at(slot, now);
+            return Some(slot);
+        }
+        while self.flows.len() >= budget.flows {
+            // Local recovery has as many, and made room for this one.
+            let (_, gone) = self.flows.idlest()?;
+            self.flows.remove(gone);
+        }
+        let (Ok(()) | Err(_)) = self.flows.insert(key, WtcpFlow::default(), budget.flows, now);
+        self.flows.find(key)
     }
 }
 
@@ -130,10 +135,10 @@ impl Agent for Wtcp {
     fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         self.local.on_bypass(packet, from, cx);
         let Some(key) = packet.flow_key().map(|key| from.connection(key)) else { return };
-        self.follow(key, cx.budget(), cx.now());
-        if from == Side::Core {
-            self.note_clock(packet, key, cx.now());
-            self.note_told(Told::by(packet), key);
+        let slot = self.follow(key, cx.budget(), cx.now());
+        if let Some(flow) = slot.filter(|_| from == Side::Core).and_then(|slot| self.flows.get_mut(slot)) {
+            flow.note_clock(packet, cx.now());
+            flow.note_told(Told::by(packet));
         }
     }
 

@@ -77,11 +77,26 @@ impl TcpOptions {
             && !self.sack_permitted
             && self.maximum_segment_size.is_none()
             && self.window_scale.is_none();
-        match self.timestamps {
-            _ if !has_timestamps_at_most => Layout::of(self).len(),
-            Some(_) => 12,
-            None => 0,
+        if has_timestamps_at_most {
+            return if self.timestamps.is_some() { 12 } else { 0 };
         }
+        let aligned = self.aligned_len();
+        if aligned <= ROOM { aligned } else { Layout::of(self).len() }
+    }
+
+    /// The same where each option starts so that its fields lie on words.
+    #[inline]
+    fn aligned_len(&self) -> usize {
+        let agreed = match (self.sack_permitted, self.timestamps.is_some()) {
+            (false, false) => 0,
+            (true, false) => 4,
+            (_, true) => 12,
+        };
+        let one_word = |is_there: bool| 4 * usize::from(is_there);
+        let handshake = one_word(self.maximum_segment_size.is_some()) + one_word(self.window_scale.is_some());
+        let blocks = if self.sack.is_empty() { 0 } else { 4 + 8 * usize::from(self.sack.len) };
+        let unknown = self.unknown.as_ref().map_or(0, |octets| octets.len().next_multiple_of(4));
+        agreed + handshake + blocks + unknown
     }
 
     /// Whether there is no option.
@@ -158,5 +173,28 @@ impl Layout {
     /// Octets of the options with their padding.
     pub(crate) const fn len(self) -> usize {
         self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_as_long_as_they_are_laid_out() {
+        let choices = (0..16_u8).flat_map(|known| (0..5).map(move |blocks| (known, blocks)));
+        for ((known, blocks), unknown) in choices.flat_map(|choice| (0..42).map(move |len| (choice, len))) {
+            let has = |bit: u8| known & 1 << bit != 0;
+            let mut options = TcpOptions {
+                maximum_segment_size: has(0).then_some(1460),
+                window_scale: has(1).then_some(7),
+                sack_permitted: has(2),
+                timestamps: has(3).then_some(Timestamps { value: 1, echo_reply: 2 }),
+                unknown: (unknown > 0).then(|| vec![1; unknown].into()),
+                ..TcpOptions::default()
+            };
+            (0..blocks).for_each(|block| options.sack.push(Seq(block), Seq(block + 1)));
+            assert_eq!(options.len(), Layout::of(&options).len(), "{options:?}");
+        }
     }
 }

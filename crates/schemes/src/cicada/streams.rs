@@ -170,7 +170,7 @@ impl Streams {
 
     /// When something is next to be forgotten.
     pub fn next_timer(&self) -> Option<Instant> {
-        self.entries.idlest().map(|(last_used, _)| last_used + IDLE)
+        self.entries.idle_since().map(|since| since + IDLE)
     }
 
     /// Forgets what has been idle for too long.

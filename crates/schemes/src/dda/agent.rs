@@ -38,26 +38,26 @@ impl Dda {
             return;
         }
         let end = tcp.seq + packet.segment_len();
-        if self.flows.touch(key, cx.now()).is_some_and(|flow| flow.is_another(end)) {
+        if let Some(flow) = self.flows.touch(key, cx.now()) {
+            if !flow.is_another(end) {
+                flow.highest = flow.highest.later(end);
+                return;
+            }
             self.forget(key, cx);
         }
-        match self.flows.peek_mut(key) {
-            Some(flow) => flow.highest = flow.highest.later(end),
-            None => {
-                self.admit(key, Flow::new(end), cx);
-            }
-        }
+        self.admit(key, Flow::new(end), cx);
     }
 
     fn on_ack(&mut self, packet: &Packet, tcp: &Tcp, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
+        let Some(slot) = self.flows.find(key) else { return Verdict::Forward };
+        let Some(flow) = self.flows.touch_at(slot, cx.now()) else { return Verdict::Forward };
         match flow.on_ack(packet, tcp) {
             AckFate::Passes => {}
-            AckFate::Advances => self.flows.clear_timer(key),
+            AckFate::Advances => self.flows.clear_timer_at(slot),
             AckFate::Tells => self.tell(key, cx),
             AckFate::Held => {
                 if flow.held == 1 {
-                    self.flows.set_timer(key, cx.now() + self.settings.delay);
+                    self.flows.set_timer_at(slot, cx.now() + self.settings.delay);
                 }
                 cx.report(Report::of(&DUPLICATE_ACKS_SUPPRESSED));
                 return Verdict::Drop(&DUPLICATE_ACK);

@@ -48,13 +48,16 @@ impl Eln {
 
     fn on_data(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let Some(tcp) = packet.tcp() else { return };
-        if self.flows.peek(key).is_some_and(|flow| flow.is_another(tcp.seq)) {
+        if let Some(flow) = self.flows.touch(key, cx.now()) {
+            if !flow.is_another(tcp.seq) {
+                flow.on_data(packet, tcp, cx.now());
+                return;
+            }
             self.flows.remove(key);
         }
-        if self.flows.peek(key).is_none() && !self.admit(key, ElnFlow::new(tcp.seq, &self.settings), cx) {
-            return;
-        }
-        if let Some(flow) = self.flows.touch(key, cx.now()) {
+        if self.admit(key, ElnFlow::new(tcp.seq, &self.settings), cx)
+            && let Some(flow) = self.flows.peek_mut(key)
+        {
             flow.on_data(packet, tcp, cx.now());
         }
     }
@@ -165,8 +168,8 @@ impl Agent for Eln {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let (last_used, _) = self.flows.idlest()?;
-        Some(Deadline { at: last_used + IDLE, reason: "idle connection" })
+        let since = self.flows.idle_since()?;
+        Some(Deadline { at: since + IDLE, reason: "idle connection" })
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {

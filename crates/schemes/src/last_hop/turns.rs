@@ -10,13 +10,22 @@ use lasthop_packet::FlowKey;
 /// a host gets no more for opening more of them.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// The hosts of which some wait, the next one first.
+    /// Of the host whose turn it is, the next one first; empty only if none waits.
+    line: VecDeque<FlowKey>,
+    /// Made for the second host that waits: there is none where the hop goes to one alone.
+    others: Option<Box<Others>>,
+    len: usize,
+}
+
+/// The hosts that wait for their turn.
+#[derive(Debug, Default)]
+struct Others {
+    /// The next one first.
     hosts: VecDeque<IpAddr>,
     /// The connections of each of them, the next one first. None of the lines is empty.
     lines: Lookup<IpAddr, VecDeque<FlowKey>>,
     /// An empty line, kept for its memory: a connection alone often waits and does not wait.
     spare: VecDeque<FlowKey>,
-    len: usize,
 }
 
 impl Turns {
@@ -32,18 +41,79 @@ impl Turns {
 
     /// By how many the hop's rate is divided for a connection of this host.
     pub fn sharers(&self, host: IpAddr) -> usize {
-        let of_host = self.lines.get(&host).map_or(0, VecDeque::len);
-        self.hosts.len().max(1) * of_host.max(1)
+        let others = self.others.as_ref();
+        let of_host = match others.and_then(|others| others.lines.get(&host)) {
+            None if self.is_turn_of(host) => self.line.len(),
+            line => line.map_or(0, VecDeque::len),
+        };
+        let hosts = usize::from(!self.line.is_empty()) + others.map_or(0, |others| others.hosts.len());
+        hosts.max(1) * of_host.max(1)
     }
 
     /// Whose turn it is.
     pub fn next(&self) -> Option<FlowKey> {
-        self.lines.get(self.hosts.front()?)?.front().copied()
+        self.line.front().copied()
     }
 
     /// One more waits, behind the others of its host.
     pub fn wait(&mut self, connection: FlowKey) {
         self.len += 1;
+        if self.line.is_empty() || self.is_turn_of(connection.destination.0) {
+            self.line.push_back(connection);
+        } else {
+            self.others.get_or_insert_default().wait(connection);
+        }
+    }
+
+    /// Takes out the one whose turn it is. The next turn is another host's.
+    pub fn take_next(&mut self) -> Option<FlowKey> {
+        let next = self.line.pop_front()?;
+        self.len -= 1;
+        self.go_to_next_host();
+        Some(next)
+    }
+
+    /// The one whose turn it is goes on waiting, behind the others. The next turn is another host's.
+    pub fn pass_on(&mut self) {
+        if let Some(next) = self.line.pop_front() {
+            self.line.push_back(next);
+            self.go_to_next_host();
+        }
+    }
+
+    /// Takes out a connection that does not wait any more.
+    pub fn leave(&mut self, connection: FlowKey) {
+        if self.is_turn_of(connection.destination.0) {
+            let before = self.line.len();
+            self.line.retain(|waiting| *waiting != connection);
+            self.len -= before - self.line.len();
+            if self.line.is_empty() {
+                self.go_to_next_host();
+            }
+        } else if let Some(others) = &mut self.others {
+            self.len -= others.leave(connection);
+        }
+    }
+
+    /// None waits any more.
+    pub fn clear(&mut self) {
+        self.line.clear();
+        (self.others, self.len) = (None, 0);
+    }
+
+    fn is_turn_of(&self, host: IpAddr) -> bool {
+        self.line.front().is_some_and(|next| next.destination.0 == host)
+    }
+
+    fn go_to_next_host(&mut self) {
+        if let Some(others) = &mut self.others {
+            others.take_turns(&mut self.line);
+        }
+    }
+}
+
+impl Others {
+    fn wait(&mut self, connection: FlowKey) {
         let host = connection.destination.0;
         let line = self.lines.get_or_insert_with(host, || std::mem::take(&mut self.spare));
         if line.is_empty() {
@@ -52,38 +122,30 @@ impl Turns {
         line.push_back(connection);
     }
 
-    /// Takes out the one whose turn it is. The next turn is another host's.
-    pub fn take_next(&mut self) -> Option<FlowKey> {
-        let host = self.hosts.pop_front()?;
-        let line = self.lines.get_mut(&host)?;
-        let next = line.pop_front()?;
-        self.len -= 1;
-        if line.is_empty() {
-            self.spare = self.lines.remove(&host).unwrap_or_default();
-        } else {
+    /// The line of the first host takes the place of this one, which goes behind the others.
+    fn take_turns(&mut self, line: &mut VecDeque<FlowKey>) {
+        let Some(next) = self.hosts.pop_front().and_then(|host| self.lines.remove(&host)) else { return };
+        let before = std::mem::replace(line, next);
+        if let Some(host) = before.front().map(|connection| connection.destination.0) {
             self.hosts.push_back(host);
+            self.lines.insert(host, before);
+        } else {
+            self.spare = before;
         }
-        Some(next)
     }
 
-    /// Takes out a connection that does not wait any more.
-    pub fn leave(&mut self, connection: FlowKey) {
+    /// How many it was that do not wait any more.
+    fn leave(&mut self, connection: FlowKey) -> usize {
         let host = connection.destination.0;
-        let Some(line) = self.lines.get_mut(&host) else { return };
+        let Some(line) = self.lines.get_mut(&host) else { return 0 };
         let before = line.len();
         line.retain(|waiting| *waiting != connection);
-        self.len -= before - line.len();
+        let left = before - line.len();
         if line.is_empty() {
             self.spare = self.lines.remove(&host).unwrap_or_default();
             self.hosts.retain(|waiting| *waiting != host);
         }
-    }
-
-    /// None waits any more.
-    pub fn clear(&mut self) {
-        self.hosts.clear();
-        self.lines = Lookup::new();
-        self.len = 0;
+        left
     }
 }
 
@@ -123,6 +185,20 @@ mod tests {
             turns.wait(next);
         }
         assert_eq!(served, [11, 21, 12, 21, 11, 21]);
+    }
+
+    #[test]
+    fn who_passes_the_turn_on_goes_behind_the_others() {
+        let mut turns = Turns::default();
+        for (host, port) in [(1, 11), (1, 12), (2, 21)] {
+            turns.wait(connection(host, port));
+        }
+        let mut served = Vec::new();
+        for _ in 0..6 {
+            served.push(turns.next().expect("some wait").destination.1);
+            turns.pass_on();
+        }
+        assert_eq!((served, turns.len()), (vec![11, 21, 12, 21, 11, 21], 3));
     }
 
     #[test]

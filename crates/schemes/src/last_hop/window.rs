@@ -160,7 +160,7 @@ impl Window {
     /// Octets that may be on the hop; while it is being drained, half of what it holds without a
     /// queue.
     pub fn octets(&self) -> u64 {
-        let Some((drain, least)) = self.drain.zip(self.least) else { return self.octets };
+        let (Some(drain), Some(least)) = (&self.drain, self.least) else { return self.octets };
         (scaled(drain.throughput, least, Duration::from_secs(1)) / 2).clamp(self.floor / 2, self.octets)
     }
 

@@ -114,7 +114,8 @@ impl Lle {
         budget: Budget,
         f: impl FnOnce(&mut LleFlow, &Settings, Shares) -> R,
     ) -> Option<R> {
-        let flow = self.flows.peek_mut(key)?;
+        let slot = self.flows.find(key)?;
+        let flow = self.flows.get_mut(slot)?;
         let before = Account::of(flow);
         let shares = Shares {
             room: budget.room(before.octets, self.octets),
@@ -127,19 +128,32 @@ impl Lle {
         self.settle(before, after);
         match due {
             // Timers are lazy: one that runs and is due too early finds nothing to do.
-            Some(due) if self.flows.timer(key).is_none_or(|running| running > due) => {
-                self.flows.set_timer(key, due);
+            Some(due) if self.flows.timer_at(slot).is_none_or(|running| running > due) => {
+                self.flows.set_timer_at(slot, due);
             }
             Some(_) => {}
-            None => self.flows.clear_timer(key),
+            None => self.flows.clear_timer_at(slot),
         }
         Some(result)
     }
 
+    /// The link layer has decided on a packet.
+    pub(super) fn on_fate(&mut self, packet: &Packet, key: FlowKey) {
+        let Some(flow) = self.flows.peek_mut(key) else { return };
+        let before = flow.confirming.queued();
+        flow.confirming.on_fate(packet);
+        let after = flow.confirming.queued();
+        self.count_queued(before, after);
+    }
+
+    fn count_queued(&mut self, before: u32, after: u32) {
+        self.queued = self.queued - u64::from(before) + u64::from(after);
+        self.queueing = self.queueing - u32::from(before > 0) + u32::from(after > 0);
+    }
+
     fn settle(&mut self, before: Account, after: Account) {
         self.octets = self.octets - before.octets + after.octets;
-        self.queued = self.queued - u64::from(before.queued) + u64::from(after.queued);
-        self.queueing = self.queueing - u32::from(before.queued > 0) + u32::from(after.queued > 0);
+        self.count_queued(before.queued, after.queued);
         self.owed_acks = self.owed_acks - u64::from(before.owes) + u64::from(after.owes);
         self.owed.change(before.obligation, after.obligation);
     }
@@ -193,7 +207,7 @@ impl Agent for Lle {
 
     fn deadline(&self) -> Option<Deadline> {
         let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "evidence" });
-        let idle = self.idle_deadline().map(|(at, _)| Deadline { at, reason: "idle connection" });
+        let idle = self.idle_deadline().map(|at| Deadline { at, reason: "idle connection" });
         Deadline::earliest(timer, idle)
     }
 
@@ -201,7 +215,9 @@ impl Agent for Lle {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
             self.on_timer(key, cx);
         }
-        while let Some((_, key)) = self.idle_deadline().filter(|(at, _)| *at <= cx.now()) {
+        while self.idle_deadline().is_some_and(|at| at <= cx.now())
+            && let Some((_, key)) = self.flows.idlest()
+        {
             self.abandon(key, cx);
         }
     }

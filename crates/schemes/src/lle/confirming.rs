@@ -141,9 +141,10 @@ impl Confirming {
         if known.is_some_and(|(known_end, _)| !end.after(known_end)) {
             return Promise::Made;
         }
-        let more = packet.len() - known.map_or(0, |(_, len)| len).min(packet.len());
+        let sizes = packet.sizes();
+        let more = sizes.octets - known.map_or(0, |(_, len)| len).min(sizes.octets);
         let is_full = self.kept.octets() + more > settings.kept_octets;
-        if is_full || room.lacks(self.kept.cost_of(packet)).is_some() {
+        if is_full || room.lacks(self.kept.cost_of(sizes)).is_some() {
             return Promise::NoRoom;
         }
         if self.kept.insert(packet.clone(), Kept::default()) { Promise::Made } else { Promise::NoRoom }

@@ -112,7 +112,7 @@ impl Control {
             }
         }
         let fits = self.buffer.octets() + packet.len() <= self.room
-            && memory.lacks(self.buffer.cost_of(packet)).is_none();
+            && memory.lacks(self.buffer.cost_of(packet.sizes())).is_none();
         if fits && self.told.is_none_or(|told| end.after(told)) {
             if self.buffer.is_empty() {
                 self.waiting_since = now;

@@ -19,10 +19,10 @@ impl Lle {
         cx: &mut Context<'_>,
     ) {
         let now = cx.now();
-        self.with(key, cx.budget(), |flow, _, _| flow.confirming.on_fate(packet));
-        let said = self.with(key, cx.budget(), |flow, settings, shares| {
+        self.on_fate(packet, key);
+        let for_local = self.with(key, cx.budget(), |flow, settings, shares| {
             if let Some(control) = &mut flow.control {
-                return Some(Err(control.on_delivered(packet)?));
+                return control.on_delivered(packet);
             }
             if !is_promised {
                 return None;
@@ -32,17 +32,15 @@ impl Lle {
                 News::BeyondHole(latest) if flow.is_selective(settings) => Some(latest),
                 News::None | News::BeyondHole(_) => return None,
             };
-            Some(Ok(acknowledgment(flow, key, (settings, shares), latest, now)?))
-        });
-        match said.flatten() {
-            Some(Ok(ack)) => {
-                if let Some(tcp) = ack.tcp() {
-                    cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
-                }
-                cx.send(Side::Core, ack);
+            let ack = acknowledgment(flow, key, (settings, shares), latest, now)?;
+            if let Some(tcp) = ack.tcp() {
+                cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
             }
-            Some(Err(local)) => self.tell_local(key, local, cx),
-            None => {}
+            cx.send(Side::Core, ack);
+            None
+        });
+        if let Some(local) = for_local.flatten() {
+            self.tell_local(key, local, cx);
         }
     }
 
@@ -55,7 +53,7 @@ impl Lle {
         cx: &mut Context<'_>,
     ) {
         let now = cx.now();
-        self.with(key, cx.budget(), |flow, _, _| flow.confirming.on_fate(packet));
+        self.on_fate(packet, key);
         let done = self.with(key, cx.budget(), |flow, settings, shares| {
             if !is_promised || !settings.loss_questions || flow.control.is_some() {
                 return None;

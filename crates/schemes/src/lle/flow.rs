@@ -119,8 +119,9 @@ impl LleFlow {
 
     /// When something is due.
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Instant> {
+        let earliest = |a: Option<Instant>, b: Option<Instant>| a.into_iter().chain(b).min();
         let control = self.control.as_ref().and_then(|control| control.deadline());
-        [self.receiving.deadline(), self.confirming.deadline(settings), control].into_iter().flatten().min()
+        earliest(earliest(self.receiving.deadline(), self.confirming.deadline(settings)), control)
     }
 
     /// Octets of memory that it takes, beside its fixed state and the one ACK that it may owe.

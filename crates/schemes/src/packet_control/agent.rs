@@ -40,20 +40,21 @@ impl PacketControl {
 
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        if packet.segment_len() == 0 {
-            if let Some(flow) = self.flows.touch(key, cx.now()) {
-                flow.told = flow.told_by(tcp);
-            }
-            return Verdict::Forward;
-        }
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        if self.flows.touch(key, cx.now()).is_some_and(|flow| flow.is_another(seq, end)) {
-            self.forget(key, cx);
+        let mut known = self.flows.find(key);
+        if let Some(flow) = known.and_then(|slot| self.flows.touch_at(slot, cx.now())) {
+            if seq == end {
+                flow.told = flow.told_by(tcp);
+            } else if flow.is_another(seq, end) {
+                self.forget(key, cx);
+                known = None;
+            }
         }
-        if self.flows.peek(key).is_none() && !self.admit(key, Flow::new(seq), cx) {
+        if seq == end || (known.is_none() && !self.admit(key, Flow::new(seq), cx)) {
             return Verdict::Forward;
         }
-        let Some(flow) = self.flows.peek_mut(key) else { return Verdict::Forward };
+        let slot = known.or_else(|| self.flows.find(key));
+        let Some(flow) = slot.and_then(|slot| self.flows.get_mut(slot)) else { return Verdict::Forward };
         let fate = if self.settings.data_filter {
             flow.filter_data(packet, &self.settings)
         } else {
@@ -78,7 +79,8 @@ impl PacketControl {
     }
 
     fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let Some(flow) = self.flows.touch(key, cx.now()) else { return Verdict::Forward };
+        let Some(slot) = self.flows.find(key) else { return Verdict::Forward };
+        let Some(flow) = self.flows.touch_at(slot, cx.now()) else { return Verdict::Forward };
         let number = flow.acknowledged();
         let fate = flow.filter_ack(packet, &self.settings, cx.now());
         let (advanced, withholds) = (flow.acknowledged() != number, flow.withholds);
@@ -88,9 +90,9 @@ impl PacketControl {
             return Verdict::Forward;
         }
         if advanced || !withholds {
-            self.flows.clear_timer(key);
+            self.flows.clear_timer_at(slot);
         }
-        if withholds && self.flows.timer(key).is_none() {
+        if withholds && self.flows.timer_at(slot).is_none() {
             self.go_on_withholding(key, cx);
         }
         match fate {
@@ -149,10 +151,11 @@ impl PacketControl {
 
     /// Forgets a flow that is finished, and says what of another may pass without asking.
     fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        if self.flows.peek(key).is_some_and(Flow::is_finished) {
-            self.forget(key, cx);
-        }
         let Some(flow) = self.flows.peek_mut(key) else { return };
+        if flow.is_finished() {
+            self.forget(key, cx);
+            return;
+        }
         let limits = flow.permitted();
         if limits != flow.limits {
             flow.limits = limits;

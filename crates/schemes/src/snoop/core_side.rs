@@ -1,23 +1,34 @@
 //! What packets from the core side do.
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Context, Report, Verdict};
+use lasthop_agent::{Context, Report, Slot, Verdict};
 use lasthop_packet::{FlowKey, Packet};
 
 use super::Snoop;
 
 impl Snoop {
-    /// Decides what becomes of a packet from the core side.
-    pub(super) fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        if seq != end && self.flows.peek(key).is_some_and(|flow| flow.is_another(seq, end)) {
+    /// The flow that a packet from the core side belongs to; the first data makes it.
+    pub(super) fn find_or_admit(
+        &mut self,
+        packet: &Packet,
+        key: FlowKey,
+        cx: &mut Context<'_>,
+    ) -> Option<Slot> {
+        let seq = packet.tcp()?.seq;
+        let end = seq + packet.segment_len();
+        if let Some(slot) = self.flows.find(key) {
+            let flow = self.flows.get(slot)?;
+            if seq == end || !flow.is_another(seq, end) {
+                return Some(slot);
+            }
             self.forget(key, cx);
         }
-        if self.flows.peek(key).is_none() && (packet.payload().is_empty() || !self.admit(key, seq, cx)) {
-            return Verdict::Forward;
-        }
-        let Some(flow) = self.flows.touch(key, cx.now()).filter(|flow| !flow.is_left_alone) else {
+        if packet.payload().is_empty() { None } else { self.admit(key, seq, cx) }
+    }
+
+    /// Decides what becomes of a packet from the core side.
+    pub(super) fn on_core(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
+        let Some(flow) = self.flows.touch_at(slot, cx.now()).filter(|flow| !flow.is_left_alone) else {
             return Verdict::Forward;
         };
         if packet.segment_len() == 0 {
@@ -27,27 +38,28 @@ impl Snoop {
             }
             return Verdict::Forward;
         }
-        self.hold_or_pass(packet, key, cx)
+        self.hold_or_pass(packet, slot, cx)
     }
 
     /// Caches data that leaves towards the radio side.
-    pub(super) fn on_leaving(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+    pub(super) fn on_leaving(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         let now = cx.now();
-        let Some(room) = self.charge(key, cx.budget()) else { return };
-        let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.is_left_alone) else { return };
+        let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_alone) else { return };
+        let room = flow.charge(&mut self.octets, cx.budget());
         let was_in_flight = flow.in_flight();
         let effect = flow.on_data(packet, &self.settings, room, now);
-        let in_flight = flow.in_flight();
-        self.charge(key, cx.budget());
-        self.count_in_flight(key, was_in_flight, in_flight);
-        if let Some(hop) = self.hops.get_mut(&key.destination.0).filter(|_| effect.is_overdue) {
-            hop.on_silent_loss(&mut self.trust);
+        flow.charge(&mut self.octets, cx.budget());
+        if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
+            hop.in_flight = hop.in_flight - was_in_flight + flow.in_flight();
+            if effect.is_overdue {
+                hop.on_silent_loss(&mut self.trust);
+            }
         }
         if let Some(bound) = effect.at_bound {
             cx.report(Report::of(&AT_BOUND).which(bound));
         }
-        if effect.restart_timer || self.flows.timer(key).is_none() {
-            self.restart_timer(key, now);
+        if effect.restart_timer || self.flows.timer_at(slot).is_none() {
+            self.restart_timer(slot, now);
         }
     }
 }

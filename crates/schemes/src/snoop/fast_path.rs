@@ -6,7 +6,7 @@
 //! costs: a round-trip time is measured from when a packet was shown, and a copy that left behind a
 //! packet not yet shown counts as having left before it.
 
-use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Verdict};
+use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use super::Snoop;
@@ -18,14 +18,16 @@ const LONGEST: u64 = 1 << 30;
 
 impl Snoop {
     /// Says what of a flow may pass, where that has changed.
-    pub(super) fn permit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(flow) = self.flows.peek(key) else { return };
-        let limits = self.limits(flow, key);
+    pub(super) fn permit(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.get(slot) else { return };
+        let limits = self.limits(flow);
         if flow.limits == limits {
             return;
         }
-        cx.allow_bypass(Bypass { flow: key, limits });
-        if let Some(flow) = self.flows.peek_mut(key) {
+        if let Some(key) = self.flows.key(slot) {
+            cx.allow_bypass(Bypass { flow: key, limits });
+        }
+        if let Some(flow) = self.flows.get_mut(slot) {
             flow.limits = limits;
         }
     }
@@ -45,9 +47,9 @@ impl Snoop {
     /// An even share of the window's room. Shares that others have not used yet are not taken off,
     /// so that connections which come to life at once exceed the window by as much again at most,
     /// for one round trip.
-    fn limits(&self, flow: &SnoopFlow, key: FlowKey) -> Option<Limits> {
+    fn limits(&self, flow: &SnoopFlow) -> Option<Limits> {
         let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
-        let room = match self.hops.get(&key.destination.0) {
+        let room = match flow.hop.and_then(|hop| self.hops.get(hop)) {
             Some(hop) if flow.board.is_some() && hop.is_left_alone(&self.trust) => {
                 return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
             }
@@ -60,43 +62,44 @@ impl Snoop {
 
     /// Takes note of what has passed.
     pub(super) fn note_passed(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
-        if self.flows.touch(key, cx.now()).is_none() {
+        let Some(slot) = self.flows.find(key) else {
             // Forgotten since, if it was more than an upload.
             if from == Side::Core && !packet.payload().is_empty() {
                 cx.allow_bypass(Bypass { flow: key, limits: None });
             }
             return;
-        }
+        };
+        self.flows.touch_at(slot, cx.now());
         match from {
-            Side::Core => self.note_data_passed(packet, key, cx),
+            Side::Core => self.note_data_passed(packet, slot, cx),
             // Data, and what acknowledges more and reports nothing, go on as they came. Past an
             // agent that is late so does the rest: then the sender hears of what would have been
             // kept from it, and is right, too.
             Side::Radio => {
                 let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
-                    self.on_radio(&mut packet.clone(), key, cx);
+                    self.on_radio(&mut packet.clone(), slot, cx);
             }
         }
         // Who passes goes on passing: it is only to be said how far, and what is to be shown.
         let said = |limits: Option<Limits>| limits.map(|limits| (limits.until, limits.shown));
-        let Some(flow) = self.flows.peek(key) else { return };
-        if said(flow.limits) != said(self.limits(flow, key)) {
-            self.permit(key, cx);
+        if self.flows.get(slot).is_some_and(|flow| said(flow.limits) != said(self.limits(flow))) {
+            self.permit(slot, cx);
         }
+        self.charge(slot, cx.budget());
     }
 
-    fn note_data_passed(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
+    fn note_data_passed(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         if packet.segment_len() == 0 {
-            if let Some((flow, tcp)) = self.flows.peek_mut(key).zip(packet.tcp()) {
+            if let Some((flow, tcp)) = self.flows.get_mut(slot).zip(packet.tcp()) {
                 flow.note_timestamp(tcp);
             }
             return;
         }
-        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            let segment = packet.segment_payload();
-            hop.note_segment(segment, &self.settings.aims());
+        let hop = self.flows.get(slot).and_then(|flow| flow.hop);
+        if let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) {
+            hop.note_segment(packet.segment_payload(), &self.aims);
         }
-        self.on_leaving(packet, key, cx);
+        self.on_leaving(packet, slot, cx);
     }
 }
 

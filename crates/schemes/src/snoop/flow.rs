@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use lasthop_agent::{Limits, PacketQueue, Room, SegmentCache};
+use lasthop_agent::{Budget, Limits, PacketQueue, Room, SegmentCache, Slot};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::expectation::Duplicates;
@@ -41,6 +41,8 @@ pub struct SnoopFlow {
     pub(super) board: Option<Scoreboard>,
     /// Packets that wait for room in the local window, in order.
     pub(super) held: PacketQueue,
+    /// The hop that it goes over, where it has a local window.
+    pub(super) hop: Option<Slot>,
     /// Octets of memory that the agent's account has for this flow.
     pub(super) charged: usize,
     /// Octets of memory that it might take more, when that was last counted.
@@ -121,6 +123,7 @@ impl SnoopFlow {
                 LossDetection::Sack => Some(Scoreboard::new(settings.reordering)),
             },
             held: PacketQueue::new(),
+            hop: None,
             charged: 0,
             spare: 0,
             arrived: seq,
@@ -168,13 +171,14 @@ impl SnoopFlow {
             self.note_departure(packet, late, room, now);
             return DataEffect { restart_timer: late, ..DataEffect::default() };
         }
+        let sizes = packet.sizes();
         let at_bound = if self.cache.is_full() {
             Some("cached packets of a connection")
-        } else if self.octets().saturating_add(packet.len()) > settings.cached_octets {
+        } else if self.octets().saturating_add(sizes.octets) > settings.cached_octets {
             Some("cached octets of a connection")
         } else {
             let board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
-            room.lacks(self.cache.cost_of(packet) + board)
+            room.lacks(self.cache.cost_of(sizes) + board)
         };
         if at_bound.is_some() {
             return DataEffect { at_bound, ..DataEffect::default() };
@@ -294,6 +298,12 @@ impl SnoopFlow {
         self.doubt_ends().map_or(timeout, |at| at.min(timeout))
     }
 
+    /// It is not due before this: no time-out is shorter than the least.
+    pub fn due_at_the_earliest(&self, settings: &Settings) -> Instant {
+        let is_doubtful = self.board.as_ref().is_some_and(|board| board.in_doubt_since().is_some());
+        if is_doubtful { Instant::ZERO } else { self.timing_since + settings.minimum_timeout }
+    }
+
     /// When what few segments have overtaken is lost.
     pub fn doubt_ends(&self) -> Option<Instant> {
         let board = self.board.as_ref()?;
@@ -352,6 +362,17 @@ impl SnoopFlow {
             self.highest_tsval,
         ));
         self.board.iter().for_each(Scoreboard::look);
+    }
+
+    /// Brings the account of memory, `in_all` for all flows, up to date with what it takes now. What
+    /// it might take more.
+    pub(super) fn charge(&mut self, in_all: &mut usize, budget: Budget) -> Room {
+        let allocated = self.allocated();
+        *in_all = *in_all - self.charged + allocated;
+        self.charged = allocated;
+        let room = budget.room(allocated, *in_all);
+        self.spare = room.of_flow.min(room.in_all);
+        room
     }
 
     /// Octets of memory that it takes, beside its fixed state.

@@ -6,12 +6,11 @@
 //! long. The delay also has to bridge the time for which a repair keeps ACKs back: at 5% loss both
 //! ways and a round trip of 54 ms, 60 ms did not always suffice.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::counter::{AT_BOUND, FULL};
-use lasthop_agent::{Context, Report, Side, Verdict};
-use lasthop_packet::{FlowKey, Instant, Packet};
+use lasthop_agent::{Context, Report, Side, Slot, Verdict};
+use lasthop_packet::{Instant, Packet};
 
 use super::Snoop;
 use super::flow::Signal;
@@ -32,16 +31,13 @@ const AT_MOST: usize = 4;
 
 impl Snoop {
     /// Lets a packet with sequence space pass, or takes it over until there is room.
-    pub(super) fn hold_or_pass(
-        &mut self,
-        packet: &mut Packet,
-        key: FlowKey,
-        cx: &mut Context<'_>,
-    ) -> Verdict {
+    pub(super) fn hold_or_pass(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let octets = packet.payload().len() as u32;
         let segment = packet.segment_payload();
-        let Some((flow, hop)) = self.flows.peek_mut(key).zip(self.hops.get_mut(&key.destination.0)) else {
-            self.on_leaving(packet, key, cx);
+        let Some(flow) = self.flows.get_mut(slot) else { return Verdict::Forward };
+        let hop_at = flow.hop;
+        let Some(hop) = hop_at.and_then(|at| self.hops.get_mut(at)) else {
+            self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
@@ -51,7 +47,7 @@ impl Snoop {
         // we do not see what frees the window: only what the receiver waits for can.
         let is_late = tcp.seq.before(flow.arrived);
         let overtakes = is_late && !flow.board.as_ref().is_some_and(|board| board.sack_seen);
-        hop.note_segment(segment, &self.settings.aims());
+        hop.note_segment(segment, &self.aims);
         let end = tcp.seq + packet.segment_len();
         if let Some(signal) = &mut flow.signal
             && is_late
@@ -63,50 +59,55 @@ impl Snoop {
         if overtakes
             || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room_if_watched(&self.trust)))
         {
-            self.on_leaving(packet, key, cx);
+            self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         }
-        let patience = hop.patience(&self.settings.aims());
+        let patience = hop.patience(&self.aims);
         let now = cx.now();
         // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
         let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
         let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held.octets());
-        if packet.len() > room {
-            let headers = packet.len() - packet.payload().len();
+        let mut sizes = packet.sizes();
+        if sizes.octets > room {
+            let headers = sizes.octets - packet.payload().len();
             let fits = (room.saturating_sub(headers) as u32).checked_div(segment).unwrap_or(0) * segment;
             let Some(front) = take_front(packet, fits) else { return Verdict::Drop(&FULL) };
             cx.report_dropped(packet, (octets - fits) as usize, &FULL);
             *packet = front;
+            sizes = packet.sizes();
         }
         let memory = cx.budget().room(flow.charged, self.octets);
-        if let Some(bound) = memory.lacks(flow.held.cost_of(packet)) {
+        if let Some(bound) = memory.lacks(flow.held.cost_of(sizes)) {
             // It passes, behind what waits.
             cx.report(Report::of(&AT_BOUND).which(bound));
-            self.flush(key, cx);
-            self.on_leaving(packet, key, cx);
+            self.flush(slot, cx);
+            self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         }
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        if flow.held.is_empty() {
+        flow.held.push_back(packet.take());
+        self.held += 1;
+        let is_signal_due = flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now));
+        if flow.held.len() == 1
+            && let Some(key) = self.flows.key(slot)
+        {
             hop.turns.wait(key);
         }
-        flow.held.push_back(packet.clone());
-        self.held += 1;
-        if flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now)) {
-            self.signal(key, cx);
+        if is_signal_due {
+            self.signal(slot, cx);
         }
-        self.charge(key, cx.budget());
-        self.send_held(key.destination.0, cx);
-        self.follow_timer(key);
+        self.charge(slot, cx.budget());
+        self.send_held(hop_at, cx);
+        self.follow_timer(slot);
         Verdict::Absorb
     }
 
     /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as
     /// can be, and to slow down. Not one that the sender sends again: it has slowed down for that.
-    fn signal(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(flow) = self.flows.peek_mut(key) else { return };
+    fn signal(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
         let Some(first) = flow.held.front() else { return };
         let Some(seq) = first.tcp().map(|tcp| tcp.seq).filter(|seq| !seq.before(flow.highest)) else {
             return;
@@ -123,53 +124,55 @@ impl Snoop {
         }
     }
 
-    /// Sends what waits for a host, connection by connection, as long as there is room.
-    pub(super) fn send_held(&mut self, host: IpAddr, cx: &mut Context<'_>) {
+    /// Sends what waits for a hop, connection by connection, as long as there is room.
+    pub(super) fn send_held(&mut self, hop: Option<Slot>, cx: &mut Context<'_>) {
         loop {
-            let Some(hop) = self.hops.get_mut(&host) else { return };
+            let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) else { return };
             let Some(key) = hop.turns.next() else { return };
             let room = hop.room_if_watched(&self.trust);
-            let Some(flow) = self.flows.peek_mut(key).filter(|flow| !flow.held.is_empty()) else {
+            let found = self.flows.find(key);
+            let Some((slot, flow)) = found
+                .and_then(|slot| Some((slot, self.flows.get_mut(slot)?)))
+                .filter(|(_, flow)| !flow.held.is_empty())
+            else {
                 hop.turns.take_next();
                 continue;
             };
             let Some(next) = flow.held.front() else { return };
             let octets = next.payload().len() as u32;
-            let segment = next.segment_payload();
-            let Some(portion) = hop.portion(octets, segment, room) else { return };
-            let piece = if let Some(piece) = flow.held.cut_front(|next| take_front(next, portion)).flatten() {
-                piece
+            let Some(portion) = hop.portion(octets, next.segment_payload(), room) else { return };
+            let cut = |next: &mut Packet| take_front(next, portion);
+            let front = if portion < octets { flow.held.cut_front(cut).flatten() } else { None };
+            let whole = || flow.held.pop_front().inspect(|_| self.held -= 1);
+            let Some(mut packet) = front.or_else(whole) else { return };
+            if flow.held.is_empty() {
+                hop.turns.take_next();
             } else {
-                let Some(whole) = flow.held.pop_front() else { return };
-                self.held -= 1;
-                whole
-            };
-            let has_more = !flow.held.is_empty();
-            hop.turns.take_next();
-            if has_more {
-                hop.turns.wait(key);
+                hop.turns.pass_on();
             }
-            self.send(piece, key, cx);
+            self.let_go(&mut packet, slot, cx);
+            cx.send(Side::Radio, packet);
         }
     }
 
     /// Sends all that a connection holds, room or not.
-    pub(super) fn flush(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        while let Some(packet) = self.flows.peek_mut(key).and_then(|flow| flow.held.pop_front()) {
+    pub(super) fn flush(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        while let Some(mut packet) = self.flows.get_mut(slot).and_then(|flow| flow.held.pop_front()) {
             self.held -= 1;
-            self.send(packet, key, cx);
+            self.let_go(&mut packet, slot, cx);
+            cx.send(Side::Radio, packet);
         }
-        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
+        if let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot)) {
             hop.turns.leave(key);
         }
     }
 
-    fn send(&mut self, mut packet: Packet, key: FlowKey, cx: &mut Context<'_>) {
-        if let Some(flow) = self.flows.peek(key) {
-            flow.stamp(&mut packet);
+    /// A packet that waited leaves.
+    fn let_go(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) {
+        if let Some(flow) = self.flows.get(slot) {
+            flow.stamp(packet);
         }
-        self.on_leaving(&packet, key, cx);
-        cx.send(Side::Radio, packet);
+        self.on_leaving(packet, slot, cx);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use lasthop_agent::counter::{DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Context, Report, Side, Verdict};
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_agent::{Context, Report, Side, Slot, Verdict};
+use lasthop_packet::Packet;
 
 use super::ack_rewriting::AckRewrite;
 use super::duplicates::AckEffect;
@@ -13,12 +13,12 @@ use crate::last_hop::Progress;
 
 impl Snoop {
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
-    pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
+    pub(super) fn on_radio(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let now = cx.now();
-        self.charge(key, cx.budget());
-        let Some(flow) = self.flows.touch(key, now).filter(|flow| !flow.is_left_alone) else {
+        let Some(flow) = self.flows.touch_at(slot, now).filter(|flow| !flow.is_left_alone) else {
             return Verdict::Forward;
         };
+        flow.charge(&mut self.octets, cx.budget());
         let (before, was_in_flight) = (flow.octets(), flow.in_flight());
         let (verdict, progress) = if flow.board.is_some() {
             Self::on_radio_by_sack(&self.settings, flow, packet, cx)
@@ -26,9 +26,9 @@ impl Snoop {
             let effect = flow.on_ack(packet, &self.settings, now);
             let delivered = (before - flow.octets()) as u64;
             let progress = Progress { delivered, lost: 0, sent: flow.take_sample() };
-            return self.on_radio_by_duplicates(packet, key, effect, (was_in_flight, progress), cx);
+            return self.on_radio_by_duplicates(packet, slot, effect, (was_in_flight, progress), cx);
         };
-        self.settle(key, was_in_flight, progress, cx);
+        self.settle(slot, was_in_flight, progress, cx);
         verdict
     }
 
@@ -76,7 +76,7 @@ impl Snoop {
     fn on_radio_by_duplicates(
         &mut self,
         packet: &Packet,
-        key: FlowKey,
+        slot: Slot,
         effect: AckEffect,
         (was_in_flight, progress): (u64, Progress),
         cx: &mut Context<'_>,
@@ -85,18 +85,18 @@ impl Snoop {
         match effect {
             AckEffect::None => Verdict::Forward,
             AckEffect::Advanced => {
-                self.restart_timer(key, now);
-                self.settle(key, was_in_flight, progress, cx);
+                self.restart_timer(slot, now);
+                self.settle(slot, was_in_flight, progress, cx);
                 Verdict::Forward
             }
             AckEffect::Same => {
-                if self.flows.timer(key).is_none() {
-                    self.restart_timer(key, now);
+                if self.flows.timer_at(slot).is_none() {
+                    self.restart_timer(slot, now);
                 }
                 Verdict::Forward
             }
             AckEffect::Duplicate { repair, suppress } => {
-                if repair && !self.repair(key, Cause::DuplicateAck, cx) {
+                if repair && !self.repair(slot, Cause::DuplicateAck, cx) {
                     return Verdict::Forward;
                 }
                 match packet.tcp().filter(|_| suppress && self.settings.withholding) {
@@ -111,46 +111,48 @@ impl Snoop {
     }
 
     /// What follows from an ACK: accounts, the timer, and packets that there is room for now.
-    fn settle(&mut self, key: FlowKey, was_in_flight: u64, progress: Progress, cx: &mut Context<'_>) {
-        let Some(flow) = self.flows.peek(key) else { return };
-        let (in_flight, is_finished) = (flow.in_flight(), flow.is_finished());
-        self.charge(key, cx.budget());
-        self.count_in_flight(key, was_in_flight, in_flight);
-        if let Some(hop) = self.hops.get_mut(&key.destination.0) {
-            hop.on_progress(progress, key.destination.0, cx.now(), &self.settings.aims());
+    fn settle(&mut self, slot: Slot, was_in_flight: u64, progress: Progress, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        flow.charge(&mut self.octets, cx.budget());
+        let (in_flight, is_finished, has_board) =
+            (flow.in_flight(), flow.is_finished(), flow.board.is_some());
+        let hop = flow.hop;
+        if let Some((host, hop)) = hop.and_then(|at| self.hops.key(at).zip(self.hops.get_mut(at))) {
+            hop.in_flight = hop.in_flight - was_in_flight + in_flight;
+            hop.on_progress(progress, host, cx.now(), &self.aims);
             self.trust.on_progress(&progress, hop.segment());
         }
         if progress.lost > 0 {
-            self.leave_to_sender(key, cx);
+            self.leave_to_sender(slot, cx);
         }
-        if is_finished {
-            self.forget(key, cx);
-        } else if self.flows.peek(key).is_some_and(|flow| flow.board.is_some()) {
-            self.follow_timer(key);
+        match self.flows.key(slot) {
+            Some(key) if is_finished => self.forget(key, cx),
+            _ if has_board => self.follow_timer(slot),
+            _ => {}
         }
-        self.send_held(key.destination.0, cx);
+        self.send_held(hop, cx);
     }
 
     /// Retransmits the first cached packet of a flow and starts its timer anew; `false` if that is
     /// not to be done.
-    pub(super) fn repair(&mut self, key: FlowKey, cause: Cause, cx: &mut Context<'_>) -> bool {
+    pub(super) fn repair(&mut self, slot: Slot, cause: Cause, cx: &mut Context<'_>) -> bool {
         let now = cx.now();
         let limit = self.settings.local_retransmissions;
         // Not a use of the flow: else an agent that talks to itself would keep it from being idle.
-        let Some(flow) = self.flows.peek_mut(key) else { return false };
+        let Some(flow) = self.flows.get_mut(slot) else { return false };
         let was_in_flight = flow.in_flight();
         let copy = match cause {
             Cause::DuplicateAck => flow.repair(limit, now),
             Cause::Timer => flow.on_timer(limit, now),
         };
         let in_flight = flow.in_flight();
-        self.count_in_flight(key, was_in_flight, in_flight);
+        self.count_in_flight(slot, was_in_flight, in_flight);
         let Some(copy) = copy else { return false };
         if let Some(tcp) = copy.tcp() {
             cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
         }
         cx.send(Side::Radio, copy);
-        self.restart_timer(key, now);
+        self.restart_timer(slot, now);
         true
     }
 }

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use lasthop_agent::Context;
-use lasthop_packet::{FlowKey, Instant, Seq, Tcp};
+use lasthop_agent::{Context, Slot};
+use lasthop_packet::{Instant, Seq, Tcp};
 
 use super::Snoop;
 use super::flow::SnoopFlow;
@@ -50,29 +50,30 @@ impl PathBeyond {
 impl Snoop {
     /// Leaves a connection alone that has just lost something, if its sender does as well without us.
     /// A world may go on showing it all the same.
-    pub(super) fn leave_to_sender(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        if !self.needs_nobody(key) {
+    pub(super) fn leave_to_sender(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        if !self.flows.get(slot).is_some_and(|flow| self.needs_nobody(flow)) {
             return;
         }
-        self.flush(key, cx);
-        let Some(flow) = self.flows.peek_mut(key) else { return };
-        let in_flight = flow.in_flight();
-        let (charged, limits) = (flow.charged, flow.limits);
+        self.flush(slot, cx);
+        let (Some(key), Some(flow)) = (self.flows.key(slot), self.flows.get_mut(slot)) else { return };
+        if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
+            hop.in_flight -= flow.in_flight();
+        }
+        let SnoopFlow { charged, limits, hop, .. } = *flow;
         *flow = SnoopFlow::new(&self.settings, flow.highest);
-        (flow.is_left_alone, flow.charged, flow.limits) = (true, charged, limits);
-        self.count_in_flight(key, in_flight, 0);
-        self.flows.clear_timer(key);
+        (flow.is_left_alone, flow.charged, flow.limits, flow.hop) = (true, charged, limits, hop);
+        flow.charge(&mut self.octets, cx.budget());
+        self.flows.clear_timer_at(slot);
         cx.leave_alone(key);
     }
 
-    fn needs_nobody(&self, key: FlowKey) -> bool {
-        let (Some(flow), Some(hop)) = (self.flows.peek(key), self.hops.get(&key.destination.0)) else {
+    fn needs_nobody(&self, flow: &SnoopFlow) -> bool {
+        let (Some(hop), true) = (flow.hop.and_then(|at| self.hops.get(at)), self.settings.steps_aside) else {
             return false;
         };
         let over_hop = flow.rtt.smoothed();
-        self.settings.steps_aside
-            && flow.beyond.least().is_some_and(|beyond| {
-                beyond <= over_hop && hop.leaves_senders_their_share(beyond.saturating_add(over_hop))
-            })
+        flow.beyond.least().is_some_and(|beyond| {
+            beyond <= over_hop && hop.leaves_senders_their_share(beyond.saturating_add(over_hop))
+        })
     }
 }

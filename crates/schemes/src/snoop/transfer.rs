@@ -4,7 +4,7 @@
 //! the timer, and what was signalled to the sender: the agent that goes on may repair something a
 //! second time, or slow the sender down a second time.
 
-use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Side, Slot, Whose};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -61,9 +61,10 @@ impl Snoop {
 
     /// Saves a flow, and takes out what it holds.
     fn save_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
-        let hop = self.hops.get(&key.destination.0).map(LastHop::estimate);
-        let state = export(SCHEME.name, VERSION, key, &self.flows.peek(key)?.save(hop, cx))?;
-        let held = self.flows.peek_mut(key).map_or(0, |flow| std::mem::take(&mut flow.held).len());
+        let slot = self.flows.find(key)?;
+        let hop = self.hop(slot).map(LastHop::estimate);
+        let state = export(SCHEME.name, VERSION, key, &self.flows.get(slot)?.save(hop, cx))?;
+        let held = self.flows.get_mut(slot).map_or(0, |flow| std::mem::take(&mut flow.held).len());
         self.held -= held as u64;
         Some(state)
     }
@@ -75,61 +76,61 @@ impl Snoop {
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);
         }
-        if !self.admit(key, saved.highest, cx) {
+        let Some(slot) = self.admit(key, saved.highest, cx) else {
             return Err(ImportError::NoRoom("connections"));
-        }
-        if let (Some(hop), Some(estimate)) = (self.hops.get_mut(&key.destination.0), saved.hop)
+        };
+        if let (Some(hop), Some(estimate)) = (self.hop_mut(slot), saved.hop)
             && hop.flows == 1
         {
             hop.go_on_from(estimate, cx.now());
         }
-        let room = self.charge(key, cx.budget());
-        if let (Some(flow), Some(room)) = (self.flows.peek_mut(key), room) {
+        let room = self.charge(slot, cx.budget());
+        if let (Some(flow), Some(room)) = (self.flows.get_mut(slot), room) {
             flow.restore(&saved);
             let mut left = room.of_flow.min(room.in_all);
             for (packet, notes) in cached {
                 left = flow.restore_segment(packet, notes, left, &self.settings);
             }
             let in_flight = flow.in_flight();
-            self.count_in_flight(key, 0, in_flight);
+            self.count_in_flight(slot, 0, in_flight);
         }
-        self.charge(key, cx.budget());
+        self.charge(slot, cx.budget());
         for packet in held {
-            self.hold_again(packet, key, cx);
+            self.hold_again(packet, slot, cx);
         }
-        self.restart_timer(key, cx.now());
-        self.send_held(key.destination.0, cx);
+        self.restart_timer(slot, cx.now());
+        self.send_held(self.flows.get(slot).and_then(|flow| flow.hop), cx);
         Ok(())
     }
 
     /// A packet that another agent held: it waits here, and where there is no room it goes on at
     /// once.
-    fn hold_again(&mut self, packet: Packet, key: FlowKey, cx: &mut Context<'_>) {
-        let room = self.charge(key, cx.budget());
-        let can_wait = self.hops.get(&key.destination.0).is_some()
-            && self.flows.peek(key).is_some_and(|flow| {
-                flow.held.octets() + packet.len() <= self.settings.held_octets
-                    && room.is_some_and(|room| room.lacks(flow.held.cost_of(&packet)).is_none())
+    fn hold_again(&mut self, packet: Packet, slot: Slot, cx: &mut Context<'_>) {
+        let room = self.charge(slot, cx.budget());
+        let can_wait = self.hop(slot).is_some()
+            && self.flows.get(slot).is_some_and(|flow| {
+                let sizes = packet.sizes();
+                flow.held.octets() + sizes.octets <= self.settings.held_octets
+                    && room.is_some_and(|room| room.lacks(flow.held.cost_of(sizes)).is_none())
             });
         if !can_wait {
-            self.flush(key, cx);
-            self.on_leaving(&packet, key, cx);
+            self.flush(slot, cx);
+            self.on_leaving(&packet, slot, cx);
             cx.send(Side::Radio, packet);
             return;
         }
-        let (Some(flow), Some(hop)) = (self.flows.peek_mut(key), self.hops.get_mut(&key.destination.0))
-        else {
-            return;
-        };
+        let Some(flow) = self.flows.get_mut(slot) else { return };
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        if flow.held.is_empty() {
-            hop.turns.wait(key);
-        }
         flow.held.push_back(packet);
         self.held += 1;
-        self.charge(key, cx.budget());
+        if flow.held.len() == 1
+            && let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot))
+        {
+            hop.turns.wait(key);
+        }
+        self.charge(slot, cx.budget());
     }
 }
 
@@ -223,10 +224,11 @@ impl SnoopFlow {
     /// Caches a segment again, where there is room: `left` octets of memory. How much is left then.
     fn restore_segment(&mut self, packet: Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
         let of_board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
-        let cost = self.cache.cost_of(&packet) + of_board;
+        let sizes = packet.sizes();
+        let cost = self.cache.cost_of(sizes) + of_board;
         let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), packet.segment_payload());
         let end = seq + packet.segment_len();
-        let fits = cost <= left && self.octets().saturating_add(packet.len()) <= settings.cached_octets;
+        let fits = cost <= left && self.octets().saturating_add(sizes.octets) <= settings.cached_octets;
         if !fits || !self.cache.insert(packet, notes) {
             return left;
         }

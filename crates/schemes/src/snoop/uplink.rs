@@ -78,7 +78,12 @@ impl Uplink {
         }
     }
 
-    /// When the idlest upload is to be forgotten.
+    /// When the idlest upload was last used.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.flows.idle_since()
+    }
+
+    /// The idlest upload, and when it was last used.
     pub(super) fn idlest(&self) -> Option<(Instant, FlowKey)> {
         self.flows.idlest()
     }

@@ -1,6 +1,6 @@
 //! What time does to pairs: their timers, sleep and waking, and the end of those that are idle.
 
-use lasthop_agent::{Context, FlowTable, Obligation, Side};
+use lasthop_agent::{Context, FlowTable, Obligation, Side, Slot};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::sleep::{Entry, SavedPair};
@@ -13,7 +13,7 @@ const MOST_UNANSWERED: u8 = 3;
 impl Splits {
     /// When a timer is next due.
     pub fn next_timer(&self) -> Option<Instant> {
-        let idle = self.pairs.idlest().map(|(last_used, _)| last_used + self.settings.idle_timeout);
+        let idle = self.pairs.idle_since().map(|since| since + self.settings.idle_timeout);
         self.pairs.next_timer().into_iter().chain(idle).min()
     }
 
@@ -100,11 +100,13 @@ impl Splits {
 
 /// Has the timer of a pair run to when it is next due. One that runs and is due too early is left
 /// alone.
-pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, key: FlowKey) {
-    let Some(pair) = pairs.peek(key).and_then(Entry::awake) else { return };
+pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, slot: Slot) {
+    let Some(pair) = pairs.get(slot).and_then(Entry::awake) else { return };
     match pair.deadline() {
-        None => pairs.clear_timer(key),
-        Some(due) if pairs.timer(key).is_none_or(|running| running > due.at) => pairs.set_timer(key, due.at),
+        None => pairs.clear_timer_at(slot),
+        Some(due) if pairs.timer_at(slot).is_none_or(|running| running > due.at) => {
+            pairs.set_timer_at(slot, due.at);
+        }
         Some(_) => {}
     }
 }

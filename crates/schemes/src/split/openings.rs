@@ -79,7 +79,7 @@ impl Openings {
 
     /// When the oldest is to be forgotten.
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        self.table.idlest().map(|(last_used, _)| last_used + FORGOTTEN_AFTER)
+        self.table.idle_since().map(|since| since + FORGOTTEN_AFTER)
     }
 
     /// Forgets those of which nothing was heard for long.

@@ -19,7 +19,8 @@ impl Splits {
         cx: &mut Context<'_>,
     ) -> Verdict {
         self.wake(key, cx);
-        let Some(Entry::Awake(pair)) = self.pairs.touch(key, cx.now()) else { return Verdict::Forward };
+        let Some(slot) = self.pairs.find(key) else { return Verdict::Forward };
+        let Some(Entry::Awake(pair)) = self.pairs.touch_at(slot, cx.now()) else { return Verdict::Forward };
         pair.compare(packet, from, cx.now());
         if pair.is_passed_by() {
             return self.overhear(key, packet, from, cx);
@@ -53,14 +54,14 @@ impl Splits {
                 return Verdict::Forward;
             }
             pair.on_header(packet, from, cx.now());
-            self.work(key, cx);
+            self.work_at(slot, cx);
             return Verdict::Drop(&FULL);
         }
         pair.on_segment(packet, from, cx.now());
         if from == Side::Radio {
             pass(self.notifier.as_mut(), packet, from, cx);
         }
-        self.work(key, cx);
+        self.work_at(slot, cx);
         Verdict::Absorb
     }
 

@@ -1,6 +1,6 @@
 //! What has arrived on one leg goes on to the other, and both send what they may.
 
-use lasthop_agent::{Context, Side};
+use lasthop_agent::{Context, Side, Slot};
 use lasthop_packet::FlowKey;
 
 use super::lifetime::follow_timer;
@@ -11,8 +11,16 @@ use super::vcache::Bounds;
 impl Splits {
     /// Moves on what has come of a change on either leg.
     pub(super) fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if let Some(slot) = self.pairs.find(key) {
+            self.work_at(slot, cx);
+        }
+    }
+
+    /// The same for the pair that is there.
+    pub(super) fn work_at(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let aims = self.aims;
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        let Some(key) = self.pairs.key(slot) else { return };
+        let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
         let mut on_hop = u64::from(pair.radio.flight().cwnd);
         let (mut demand, mut from_hop) = (u64::MAX, u64::MAX);
@@ -36,8 +44,8 @@ impl Splits {
                     cx.send(Side::Core, packet);
                 }
             }
-            self.transmit(key, cx);
-            self.settle(key, cx);
+            self.transmit(slot, cx);
+            self.settle(slot, cx);
             return;
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
@@ -56,13 +64,13 @@ impl Splits {
         while let Some(packet) = pair.core.poll_transmit(now) {
             cx.send(Side::Core, packet);
         }
-        self.transmit(key, cx);
-        self.settle(key, cx);
+        self.transmit(slot, cx);
+        self.settle(slot, cx);
     }
 
     /// Brings the accounts up to date, and forgets what is over.
-    fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+    fn settle(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let octets = pair.octets();
         self.octets = self.octets - pair.charged + octets;
         pair.charged = octets;
@@ -73,13 +81,15 @@ impl Splits {
         self.owed.change(pair.owed, owed);
         pair.owed = owed;
         if pair.is_over() || (pair.is_passed_by() && pair.has_served()) {
-            self.forget(key, cx);
+            if let Some(key) = self.pairs.key(slot) {
+                self.forget(key, cx);
+            }
             return;
         }
         let is_quiet = pair.is_quiet();
-        follow_timer(&mut self.pairs, key);
+        follow_timer(&mut self.pairs, slot);
         if is_quiet {
-            self.pairs.set_timer(key, cx.now() + SLEEPS_AFTER);
+            self.pairs.set_timer_at(slot, cx.now() + SLEEPS_AFTER);
         }
     }
 }

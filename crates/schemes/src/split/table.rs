@@ -62,7 +62,7 @@ impl Splits {
             let Some(share) = &mut pair.share else { continue };
             // The old windows go as a whole.
             share.forget();
-            let hop = windows.join(*key, cx.now());
+            let Some(hop) = windows.join(*key, cx.now()) else { continue };
             share.count(&pair.radio, hop);
             if share.is_waiting {
                 hop.turns.wait(*key);

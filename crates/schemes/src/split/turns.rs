@@ -4,8 +4,7 @@
 //! room for, they take turns.
 
 use lasthop_agent::counter::LOCAL_RETRANSMITS;
-use lasthop_agent::{Context, Report, Side};
-use lasthop_packet::FlowKey;
+use lasthop_agent::{Context, Report, Side, Slot};
 
 use super::lifetime::follow_timer;
 use super::notifying::pass;
@@ -18,9 +17,10 @@ use crate::last_hop::{Aims, LastHop};
 
 impl Splits {
     /// Has a connection send over its hop what it may, and others what that leaves room for.
-    pub(super) fn transmit(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    pub(super) fn transmit(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let aims = self.aims;
-        let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
+        let Some(key) = self.pairs.key(slot) else { return };
+        let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let hop = self.windows.of_mut(key).zip(pair.share);
         let Some((hop, share)) = hop else {
             pair.transmit_freely(self.notifier.as_mut(), cx);
@@ -35,7 +35,9 @@ impl Splits {
             (true, false) => hop.turns.leave(key),
             _ => {}
         }
-        self.serve(self.windows.sharers(key), cx);
+        if !hop.turns.is_empty() {
+            self.serve(self.windows.sharers(key), cx);
+        }
     }
 
     /// Has the connections that share a window send, in turn, as long as there is room.
@@ -47,12 +49,13 @@ impl Splits {
                 return;
             }
             let Some(key) = hop.turns.take_next() else { return };
-            let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { continue };
+            let Some(slot) = self.pairs.find(key) else { continue };
+            let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { continue };
             let octets = hop.turn();
             if pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx) {
                 hop.turns.wait(key);
             }
-            follow_timer(&mut self.pairs, key);
+            follow_timer(&mut self.pairs, slot);
         }
     }
 }

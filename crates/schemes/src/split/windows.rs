@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use lasthop_agent::Lookup;
+use lasthop_agent::{Slab, Slot};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::pair::Pair;
@@ -24,14 +24,16 @@ pub(super) enum Sharers {
 /// The windows over the hop.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    hops: Lookup<Sharers, LastHop>,
+    hops: Slab<LastHop, (), 1, Sharers>,
+    /// The one that was last asked for, because it mostly is the next one, too.
+    asked: Option<Slot>,
     all_share: bool,
 }
 
 impl Windows {
     /// None yet. There will be one for each host, or one for all of them.
     pub(super) fn new(all_share: bool) -> Self {
-        Self { hops: Lookup::new(), all_share }
+        Self { hops: Slab::new(), asked: None, all_share }
     }
 
     /// Whether all connections share one.
@@ -46,41 +48,53 @@ impl Windows {
 
     /// That of a connection.
     pub(super) fn of(&self, connection: FlowKey) -> Option<&LastHop> {
-        self.hops.get(&self.sharers(connection))
+        self.hops.get(self.find(self.sharers(connection))?)
     }
 
     /// The same, to be changed.
     pub(super) fn of_mut(&mut self, connection: FlowKey) -> Option<&mut LastHop> {
-        self.hops.get_mut(&self.sharers(connection))
+        self.shared_by(self.sharers(connection))
     }
 
     /// That of these.
     pub(super) fn shared_by(&mut self, sharers: Sharers) -> Option<&mut LastHop> {
-        self.hops.get_mut(&sharers)
+        let slot = self.find(sharers)?;
+        self.asked = Some(slot);
+        self.hops.get_mut(slot)
+    }
+
+    fn find(&self, sharers: Sharers) -> Option<Slot> {
+        self.asked.filter(|slot| self.hops.has(*slot, sharers)).or_else(|| self.hops.find(sharers))
     }
 
     /// One more connection has a share.
-    pub(super) fn join(&mut self, connection: FlowKey, now: Instant) -> &mut LastHop {
+    pub(super) fn join(&mut self, connection: FlowKey, now: Instant) -> Option<&mut LastHop> {
         let sharers = self.sharers(connection);
-        let hop = self.hops.get_or_insert_with(sharers, || match sharers {
-            Sharers::Host(_) => LastHop::new(now),
-            Sharers::All => LastHop::shared(now),
+        let slot = self.find(sharers).unwrap_or_else(|| {
+            let hop = match sharers {
+                Sharers::Host(_) => LastHop::new(now),
+                Sharers::All => LastHop::shared(now),
+            };
+            self.hops.insert(sharers, hop, (), now)
         });
+        let hop = self.hops.get_mut(slot)?;
         hop.flows += 1;
-        hop
+        Some(hop)
     }
 
     /// A connection has none any more. The window goes with the last one.
     pub(super) fn leave(&mut self, connection: FlowKey, pair: &mut Pair) {
         let sharers = self.sharers(connection);
-        let (Some(hop), Some(share)) = (self.hops.get_mut(&sharers), &mut pair.share) else { return };
+        let Some(slot) = self.find(sharers) else { return };
+        let (Some(hop), Some(share)) = (self.hops.get_mut(slot), &mut pair.share) else { return };
         share.leave(hop);
         if share.is_waiting {
             hop.turns.leave(connection);
         }
         hop.flows -= 1;
         if hop.flows == 0 {
-            self.hops.remove(&sharers);
+            self.hops.remove(slot);
+            self.hops.release_memory();
         }
     }
 }

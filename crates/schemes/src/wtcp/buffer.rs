@@ -3,8 +3,9 @@
 use lasthop_agent::{Agent as _, Context, Counter, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 
-use super::Wtcp;
-use super::flow::Told;
+use super::flow::{Told, WtcpFlow};
+use super::{Settings, Wtcp};
+use crate::snoop::flow::SnoopFlow;
 
 /// The sender's retransmission of what local recovery is delivering.
 pub static BUFFERED: Counter = Counter::new("dropped_buffered", "buffered already");
@@ -15,49 +16,58 @@ const REFUSALS: u32 = 2;
 impl Wtcp {
     /// Decides what becomes of a packet from the core side.
     pub(super) fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let is_kept = self.is_kept(packet, key);
-        self.note_retransmission(packet, key);
-        self.note_clock(packet, key, cx.now());
-        if is_kept {
-            self.flows.touch(key, cx.now());
-            return Verdict::Drop(&BUFFERED);
+        let known = self.flows.find(key);
+        if let Some(flow) = known.and_then(|slot| self.flows.get_mut(slot)) {
+            let local = self.local.flow(key);
+            let is_kept = local.is_some_and(|local| flow.is_kept(packet, local, &self.settings));
+            if let Some(local) = local {
+                flow.note_retransmission(packet, local);
+            }
+            flow.note_clock(packet, cx.now());
+            if is_kept {
+                self.flows.touch(key, cx.now());
+                return Verdict::Drop(&BUFFERED);
+            }
         }
         let told = Told::by(packet);
         let verdict = self.local.on_packet(packet, Side::Core, cx);
-        self.follow(key, cx.budget(), cx.now());
-        if !matches!(verdict, Verdict::Drop(_)) {
-            self.note_told(told, key);
+        let slot = self.follow(key, cx.budget(), cx.now());
+        if !matches!(verdict, Verdict::Drop(_))
+            && let Some(flow) = slot.and_then(|slot| self.flows.get_mut(slot))
+        {
+            flow.note_told(told);
         }
         verdict
     }
+}
 
+impl WtcpFlow {
     /// Whether a packet from the fixed host holds nothing that is not stored here, and tells
     /// nothing else.
-    fn is_kept(&self, packet: &Packet, key: FlowKey) -> bool {
-        let Some((tcp, flow)) = packet.tcp().zip(self.flows.peek(key)) else { return false };
-        let Some(local) = self.local.flow(key) else { return false };
-        let has_data = packet.segment_len() > 0;
-        if !has_data
+    fn is_kept(&self, packet: &Packet, local: &SnoopFlow, settings: &Settings) -> bool {
+        let Some(tcp) = packet.tcp() else { return false };
+        let is_new = packet.segment_len() == 0 || !tcp.seq.before(local.arrived());
+        if is_new
             || local.is_closed()
             || local.is_reordering()
-            || local.has_given_up(tcp.seq, self.settings.local_retransmissions)
-            || !tells_nothing(tcp, flow.told)
+            || local.has_given_up(tcp.seq, settings.local_retransmissions)
+            || !tells_nothing(tcp, self.told)
             || !local.keeps(tcp.seq, tcp.seq + packet.segment_len())
         {
             return false;
         }
         local.silence().is_none_or(|silence| {
             let is_refused =
-                silence.expiries >= REFUSALS && flow.heard.is_some_and(|heard| heard > silence.since);
-            silence.expiries <= self.settings.local_retransmissions && !is_refused
+                silence.expiries >= REFUSALS && self.heard.is_some_and(|heard| heard > silence.since);
+            silence.expiries <= settings.local_retransmissions && !is_refused
         })
     }
 
     /// Takes note of what went on to the mobile host.
-    pub(super) fn note_told(&mut self, told: Option<Told>, key: FlowKey) {
-        let Some((told, flow)) = told.zip(self.flows.peek_mut(key)) else { return };
-        let ack = flow.told.map_or(told.ack, |before| before.ack.later(told.ack));
-        flow.told = Some(Told { ack, ..told });
+    pub(super) fn note_told(&mut self, told: Option<Told>) {
+        let Some(told) = told else { return };
+        let ack = self.told.map_or(told.ack, |before| before.ack.later(told.ack));
+        self.told = Some(Told { ack, ..told });
     }
 }
 

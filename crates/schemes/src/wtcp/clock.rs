@@ -63,11 +63,10 @@ impl SenderClock {
     /// its clock is known.
     pub fn reads(&self, at: Instant) -> Option<Seq> {
         let ((latest, seen), rate) = self.latest.zip(self.rate)?;
-        let ticks = |time: Duration| (time.as_nanos() * u128::from(rate) / 1_000_000_000) as u32;
         Some(if at >= seen {
-            latest + ticks(at.since(seen))
+            latest + ticks(at.since(seen), rate) as u32
         } else {
-            Seq(latest.0.wrapping_sub(ticks(seen.since(at))))
+            Seq(latest.0.wrapping_sub(ticks(seen.since(at), rate) as u32))
         })
     }
 
@@ -86,9 +85,18 @@ impl SenderClock {
 
 /// The rate of a clock that made `ticks` in the time of `span`, if it is one of those in use.
 fn nominal(ticks: u64, span: Duration) -> Option<u64> {
-    let nanos = span.as_nanos();
     RATES.into_iter().find(|rate| {
-        let expected = nanos * u128::from(*rate) / 1_000_000_000;
+        let expected = self::ticks(span, *rate);
         expected.abs_diff(u128::from(ticks)) <= expected / u128::from(TOLERANCE)
     })
+}
+
+/// The ticks of a clock in so long a time.
+fn ticks(time: Duration, rate: u64) -> u128 {
+    let nanos = time.as_nanos();
+    // Mostly it fits into one word, which is much quicker to divide.
+    match u64::try_from(nanos).ok().and_then(|nanos| nanos.checked_mul(rate)) {
+        Some(product) => u128::from(product / 1_000_000_000),
+        None => nanos * u128::from(rate) / 1_000_000_000,
+    }
 }

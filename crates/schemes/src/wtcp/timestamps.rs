@@ -1,11 +1,12 @@
 //! The time that repairs took is kept out of the round trip that the sender measures: the echo in
 //! the ACK says when the segment that arrived would have been sent, had it not waited here.
 
-use lasthop_agent::{Agent as _, Context, Side, Verdict};
+use lasthop_agent::{Agent as _, Context, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use super::Wtcp;
-use super::flow::Retransmitted;
+use super::flow::{Retransmitted, WtcpFlow};
+use crate::snoop::flow::SnoopFlow;
 
 /// What an ACK is about to clear, as it stood before.
 #[derive(Clone, Copy, Debug)]
@@ -21,30 +22,10 @@ impl Wtcp {
     pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
         let before = self.repair_behind(packet, key);
         let verdict = self.local.on_packet(packet, Side::Radio, cx);
-        self.follow(key, cx.budget(), cx.now());
-        self.hide_repair(packet, key, before, cx.now());
+        if let Some(slot) = self.follow(key, cx.budget(), cx.now()) {
+            self.hide_repair(packet, (key, slot), before, cx.now());
+        }
         verdict
-    }
-
-    /// Takes note of the sender's clock.
-    pub(super) fn note_clock(&mut self, packet: &Packet, key: FlowKey, now: Instant) {
-        let timestamps = packet.tcp().and_then(|tcp| tcp.options.timestamps);
-        if let Some((timestamps, flow)) = timestamps.zip(self.flows.peek_mut(key)) {
-            flow.clock.note(Seq(timestamps.value), now);
-        }
-    }
-
-    /// Takes note that the sender sends something again, if it does.
-    pub(super) fn note_retransmission(&mut self, packet: &Packet, key: FlowKey) {
-        let Some(timestamps) = packet.tcp().and_then(|tcp| tcp.options.timestamps) else { return };
-        let Some((local, tcp)) = self.local.flow(key).zip(packet.tcp()) else { return };
-        let (until, acknowledged) = (local.arrived(), local.acknowledged());
-        let is_again = packet.segment_len() > 0
-            && tcp.seq.before(until)
-            && acknowledged.is_none_or(|ack| !tcp.seq.before(ack));
-        if let Some(flow) = self.flows.peek_mut(key).filter(|_| is_again) {
-            flow.retransmitted.get_or_insert(Retransmitted { tsval: Seq(timestamps.value), until });
-        }
     }
 
     /// What is known of the segment that the mobile host acknowledges next: that one it echoes (RFC
@@ -58,8 +39,14 @@ impl Wtcp {
     }
 
     /// Sets the echo in an ACK to what the sender's clock read when the segment would have left it.
-    fn hide_repair(&mut self, packet: &mut Packet, key: FlowKey, before: Option<Before>, now: Instant) {
-        let Some(flow) = self.flows.peek_mut(key) else { return };
+    fn hide_repair(
+        &mut self,
+        packet: &mut Packet,
+        (key, slot): (FlowKey, Slot),
+        before: Option<Before>,
+        now: Instant,
+    ) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
         flow.heard = Some(now);
         let (Some(before), Some(local)) = (before, self.local.flow(key)) else { return };
         if before.is_outage && local.acknowledged() != Some(before.acknowledged) {
@@ -82,5 +69,26 @@ impl Wtcp {
             local.acknowledged().is_some_and(|acknowledged| !acknowledged.before(again.until))
         };
         flow.retransmitted = flow.retransmitted.filter(|again| !is_over(again));
+    }
+}
+
+impl WtcpFlow {
+    /// Takes note of the sender's clock.
+    pub(super) fn note_clock(&mut self, packet: &Packet, now: Instant) {
+        if let Some(timestamps) = packet.tcp().and_then(|tcp| tcp.options.timestamps) {
+            self.clock.note(Seq(timestamps.value), now);
+        }
+    }
+
+    /// Takes note that the sender sends something again, if it does.
+    pub(super) fn note_retransmission(&mut self, packet: &Packet, local: &SnoopFlow) {
+        let Some(tcp) = packet.tcp() else { return };
+        let (until, acknowledged) = (local.arrived(), local.acknowledged());
+        let is_again = packet.segment_len() > 0
+            && tcp.seq.before(until)
+            && acknowledged.is_none_or(|ack| !tcp.seq.before(ack));
+        if let Some(timestamps) = tcp.options.timestamps.filter(|_| is_again) {
+            self.retransmitted.get_or_insert(Retransmitted { tsval: Seq(timestamps.value), until });
+        }
     }
 }

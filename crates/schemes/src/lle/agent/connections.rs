@@ -66,7 +66,7 @@ impl Lle {
     }
 
     /// When the idlest flow is to be forgotten.
-    pub(super) fn idle_deadline(&self) -> Option<(Instant, FlowKey)> {
-        self.flows.idlest().map(|(last_used, key)| (last_used + self.settings.idle_timeout, key))
+    pub(super) fn idle_deadline(&self) -> Option<Instant> {
+        self.flows.idle_since().map(|since| since + self.settings.idle_timeout)
     }
 }

@@ -62,7 +62,7 @@ impl SavedConfirming {
         let past = |away: Away| away.to(now).min(now);
         let mut kept = Confirming::new().kept;
         for (record, repaired) in self.kept {
-            let packet = restoring.segment(record, |packet| kept.cost_of(packet))?;
+            let packet = restoring.segment(record, |packet| kept.cost_of(packet.sizes()))?;
             kept.insert(packet, Kept { repaired: repaired.map(past) });
         }
         Ok(Confirming {

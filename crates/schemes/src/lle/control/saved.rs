@@ -61,7 +61,7 @@ impl SavedControl {
         let past = |away: Away| away.to(now).min(now);
         let mut buffer = SegmentCache::new(usize::MAX);
         for (record, sent_at, is_timed) in self.buffer {
-            let packet = restoring.segment(record, |packet| buffer.cost_of(packet))?;
+            let packet = restoring.segment(record, |packet| buffer.cost_of(packet.sizes()))?;
             buffer.insert(packet, Stored { sent_at: past(sent_at), is_timed });
         }
         let bounded = |time: Duration| time.min(LONGEST_TIMEOUT);

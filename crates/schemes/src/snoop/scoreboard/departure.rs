@@ -40,7 +40,11 @@ impl Scoreboard {
         };
         self.in_flight += range.octets();
         self.unsacked += range.octets();
-        self.ranges.insert(at, range);
+        if at == self.ranges.len() {
+            self.ranges.push_back(range);
+        } else {
+            self.ranges.insert(at, range);
+        }
     }
 
     /// Notes that the sender sent `[seq, end)` again and it passed: what is here of it is in flight

@@ -96,6 +96,10 @@ impl Ranges {
     /// The index of the first range that is on its way by this transmission; `None` if all of it
     /// was delivered, lost, or sent again.
     pub(super) fn outstanding(&self, sent: &Sent) -> Option<usize> {
+        // Mostly all of it was acknowledged.
+        if self.front().is_none_or(|front| !front.seq.before(sent.end)) {
+            return None;
+        }
         let serials = sent.serials();
         let is_on_its_way = |range: &Range| range.state == State::InFlight && serials.contains(&range.serial);
         let from = self.first_behind(sent.seq);

@@ -206,7 +206,8 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
                 }
             }
         }
-        let hop = data(0, 1).flow_key().and_then(|key| bench.snoop.hops.get(&key.destination.0));
+        let hops = &bench.snoop.hops;
+        let hop = data(0, 1).flow_key().and_then(|key| hops.get(hops.find(key.destination.0)?));
         let hops = hop.map_or(0, |hop| hop.in_flight);
         let flows = bench.flow().map_or(0, SnoopFlow::in_flight);
         assert!(hops == flows || !bench.snoop.settings.local_window, "{hops} {flows}");
