@@ -50,7 +50,7 @@ impl Headers<'_> {
     /// Reads them. No checksum can be verified without the payload: the kernel passed the frame on
     /// as it was, and the receiver looks.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
-        let link = LinkHeader::before(self.octets, ethernet)?;
+        let link = link_header(self.octets, ethernet)?;
         let behind_link = self.octets.get(link.len()..).unwrap_or_default();
         let mut packet = parse_headers(behind_link, self.len.saturating_sub(link.len()))?;
         packet.set_segment_size(self.segment_size);
@@ -135,7 +135,7 @@ impl Frame {
     /// octets' memory. Checksums that nobody vouches for are verified here, so that an edited
     /// packet may leave with a right one.
     pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
-        let link = LinkHeader::before(&self.octets, ethernet)?;
+        let link = link_header(&self.octets, ethernet)?;
         let mut packet = parse(self.octets.slice(link.len()..))?;
         let checksum_at = match packet.transport() {
             Transport::Tcp(_) => Some(TCP_CHECKSUM),
@@ -219,4 +219,9 @@ impl Frame {
             && packet.segment_size() == self.segment_size
             && self.octets.starts_with(link.octets())
     }
+}
+
+/// What is before the IP packet in a frame of a port with Ethernet headers, or without.
+fn link_header(octets: &[u8], ethernet: bool) -> Result<LinkHeader, Untouched> {
+    if ethernet { LinkHeader::ethernet(octets).ok_or(Untouched::NotIp) } else { Ok(LinkHeader::NONE) }
 }

@@ -118,7 +118,9 @@ impl PacketIo for Passing {
             passed.push((at, headers.parse(true).expect("it is TCP").1));
         });
         assert!(passed.is_sorted_by_key(|(at, _)| *at), "on one processor");
-        passed.iter().for_each(|(_, packet)| self.take_copy(packet));
+        for (_, packet) in &passed {
+            self.take_copy(packet);
+        }
         for (port, frame) in all {
             let Port { side, copies_of, .. } = self.divert.ports()[usize::from(port.0)];
             let (_, packet) = frame.parse(true).expect("it is TCP");

@@ -101,7 +101,7 @@ impl LastHop {
             segment: 0,
             rate: 0,
             delivered_at: now,
-            trust: Trust::new(),
+            trust: Trust::default(),
             losses: Losses::new(),
         }
     }

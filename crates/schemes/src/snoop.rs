@@ -238,7 +238,7 @@ impl Snoop {
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
-        let (aims, hops, trust) = (settings.aims(), Hops::new(), Trust::new());
+        let (aims, hops, trust) = (settings.aims(), Hops::new(), Trust::default());
         Self { settings, aims, flows, hops, trust, octets: 0, held: 0, uplink }
     }
 

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::Untouched;
-
 /// A link header: Ethernet with at most two VLAN tags (IEEE 802.1Q, 802.1ad), or nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkHeader {
@@ -43,11 +41,6 @@ impl LinkHeader {
         let mut header = Self { len: len as u8, ..Self::NONE };
         header.octets[..len].copy_from_slice(&octets[..len]);
         Some(header)
-    }
-
-    /// What is before the IP packet in a frame of a port with Ethernet headers, or without.
-    pub fn before(octets: &[u8], ethernet: bool) -> Result<Self, Untouched> {
-        if ethernet { Self::ethernet(octets).ok_or(Untouched::NotIp) } else { Ok(Self::NONE) }
     }
 
     /// Its octets: none, or 14, 18 or 22.

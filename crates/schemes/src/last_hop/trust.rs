@@ -24,12 +24,14 @@ pub struct Trust {
     has_lost: bool,
 }
 
-impl Trust {
+impl Default for Trust {
     /// Of a hop that has shown nothing.
-    pub const fn new() -> Self {
+    fn default() -> Self {
         Self { run: 0, needed: FIRST_RUN, has_lost: false }
     }
+}
 
+impl Trust {
     /// Takes note of what an ACK showed, of segments of this size.
     pub fn on_progress(&mut self, progress: &Progress, segment: u32) {
         self.run = self.run.saturating_add(progress.delivered);
@@ -70,7 +72,7 @@ mod tests {
 
     #[test]
     fn each_loss_after_trust_was_earned_doubles_what_it_takes() {
-        let mut trust = Trust::new();
+        let mut trust = Trust::default();
         for run in [1000, 2000, 4000] {
             assert!(!trust.is_earned(1448));
             trust.on_delivered(run * 1448 - 1);
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_loss_before_trust_was_earned_begins_the_run_anew() {
-        let mut trust = Trust::new();
+        let mut trust = Trust::default();
         trust.on_delivered(999 * 100);
         trust.on_loss(100);
         trust.on_delivered(999 * 100);
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_run_that_is_asked_for_is_bounded() {
-        let mut trust = Trust::new();
+        let mut trust = Trust::default();
         for _ in 0..100 {
             trust.on_delivered(u64::MAX);
             trust.on_loss(65_535);

@@ -102,11 +102,11 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Reads a record of the ring; `None` if it has another length.
+    /// Reads a record of the ring; `None` if it has another length, or is not aligned.
     pub(super) fn read(octets: &[u8]) -> Option<&Self> {
-        let fits = octets.len() == size_of::<Self>() && octets.as_ptr().cast::<Self>().is_aligned();
-        // SAFETY: as long as it has to be and aligned; any octets are a record.
-        fits.then(|| unsafe { &*octets.as_ptr().cast::<Self>() })
+        // SAFETY: any octets are a record.
+        let (before, records, behind) = unsafe { octets.align_to::<Self>() };
+        records.first().filter(|_| before.is_empty() && behind.is_empty())
     }
 
     /// Whether the packet was on the way down, to a client.
