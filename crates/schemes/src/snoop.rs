@@ -187,13 +187,14 @@ pub mod fast_path;
 pub mod flow;
 pub mod hold_queue;
 mod lifetime;
+mod path_beyond;
 mod radio_side;
 pub mod rtt;
 mod scheme;
 pub mod scoreboard;
 pub mod segmentation;
 pub mod settings;
-pub mod short_path;
+mod short_path;
 #[cfg(test)]
 mod tests;
 mod timers;

@@ -8,11 +8,11 @@ use lasthop_agent::{Budget, Limits, PacketQueue, Room, SegmentCache, Slot};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::expectation::Duplicates;
+use super::path_beyond::PathBeyond;
 use super::rtt::HopRtt;
 use super::scoreboard::{Departure, Scoreboard};
 use super::segmentation::{cut, is_repairable, stamp};
 use super::settings::{LossDetection, Settings};
-use super::short_path::PathBeyond;
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
