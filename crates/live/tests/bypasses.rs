@@ -33,6 +33,8 @@ const STEP: u32 = 1_000_000;
 struct Passing {
     divert: Divert,
     shown: Shown,
+    /// Whether what is shown changes now and then.
+    changes: bool,
     flow: Option<FlowKey>,
     /// Behind the data that went down, as far as we know.
     known: Seq,
@@ -96,6 +98,10 @@ impl Passing {
     }
 
     fn extend(&mut self) {
+        let copies = self.found.lock().expect("nobody panicked").copies;
+        if self.changes && copies % 50 == 49 {
+            self.shown = if self.shown == Shown::Whole { Shown::Headers } else { Shown::Whole };
+        }
         if let Some(flow) = self.flow {
             self.until = self.known + STEP;
             let (acknowledged, from, until) = (self.acknowledged, self.known, self.until);
@@ -182,9 +188,9 @@ fn data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments() {
         let hosts = Hosts::routed();
         let hosts = if super_packets { hosts } else { hosts.without_super_packets() };
         for server in [SERVER, SERVER_V6] {
-            for shown in [Shown::Whole, Shown::Headers] {
+            for (shown, changes) in [(Shown::Whole, false), (Shown::Headers, false), (Shown::Whole, true)] {
                 let octets = if super_packets { BULK } else { BULK / 10 };
-                let found = download(&hosts, server, octets, shown);
+                let found = download(&hosts, server, octets, (shown, changes));
                 assert!(found.copies > 100 && found.acks > 10, "{found:?}");
                 let wrong = (found.out_of_order, found.too_early, found.not_plain, found.too_far);
                 assert_eq!(wrong, (0, 0, 0, 0), "{found:?}");
@@ -195,7 +201,7 @@ fn data_in_order_passes_and_is_told_in_order_and_before_its_acknowledgments() {
 
 /// Downloads with a loop that is in the path all the time: past one that the machine has no time
 /// for, frames go unseen.
-fn download(hosts: &Hosts, server: &str, octets: usize, shown: Shown) -> Found {
+fn download(hosts: &Hosts, server: &str, octets: usize, (shown, changes): (Shown, bool)) -> Found {
     for _ in 0..30 {
         let found = Arc::new(Mutex::new(Found::default()));
         let of_loop = Arc::clone(&found);
@@ -205,6 +211,7 @@ fn download(hosts: &Hosts, server: &str, octets: usize, shown: Shown) -> Found {
             Passing {
                 divert: Divert::open(&radio(), &Selection::default()).expect("it opens"),
                 shown,
+                changes,
                 flow: None,
                 known: Seq(0),
                 until: Seq(0),

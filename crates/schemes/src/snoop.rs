@@ -24,6 +24,16 @@
 //! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is
 //! missing ([`fast_path`]): a gateway's kernel forwards them.
 //!
+//! *A hop that loses nothing* (a run of 1,000 segments without a loss; [`crate::last_hop`]), and has
+//! no queue or delivers more than 1 Gbit/s, is left alone: nothing waits for room, and where packets
+//! pass without asking their headers are enough. So nothing of them is cached. The first loss is
+//! then the sender's to repair, and it hears of it. After that data is cached again, until the hop
+//! has delivered twice as many segments without a loss.
+//!
+//! *A sender that needs nobody* (`steps-aside`, [`short_path`]): its path to us is no longer than the
+//! hop, so that it repairs losses nearly as soon as we could, and these leave it twice the window that
+//! it needs for its share of the hop. Its connection passes untouched.
+//!
 //! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a
 //! segment that no more than `reordering` others have overtaken is repaired then ([`scoreboard`]).
 //! To let those SACK blocks pass would be simpler, and the sender could go on sending (RFC 3042);
@@ -174,6 +184,7 @@
 //!   a longer RTO.
 //! - The local window aims at a delay. Beside a sender behind us that fills the queue it keeps its
 //!   share at the time, no more.
+//! - Once a hop has shown no loss for long, the first loss shrinks the sender's window.
 //! - It cannot see into `IPsec` or QUIC, needs both directions to pass, and starts from nothing
 //!   after a hand-off.
 
@@ -194,7 +205,7 @@ mod scheme;
 pub mod scoreboard;
 pub mod segmentation;
 pub mod settings;
-mod short_path;
+pub mod short_path;
 #[cfg(test)]
 mod tests;
 mod timers;

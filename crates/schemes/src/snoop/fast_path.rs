@@ -2,7 +2,7 @@
 //! nothing is missing, and the local window has room.
 //!
 //! A world that takes this up shows the packets afterwards, and they are cached as if they had been
-//! asked for. Whatever else a packet is, its fate is decided here as ever. Late news has two small
+//! asked for; over a hop that is left alone it shows their headers, and they are not. Whatever else a packet is, its fate is decided here as ever. Late news has two small
 //! costs: a round-trip time is measured from when a packet was shown, and a copy that left behind a
 //! packet not yet shown counts as having left before it.
 
