@@ -44,14 +44,14 @@ soak:            ## the same for ten minutes
 bench:           ## criterion benches
 	cargo bench --workspace
 
-bench-gateway:   ## the gateway's speed beside kernel routing and PEPsal (needs root; PEPSAL=/path/to/pepsal)
+bench-gateway:   ## the gateway's speed beside kernel routing and PEPsal, five cases (needs root; PEPSAL=/path/to/pepsal)
 	benches/gateway.sh
 
 bench-flows:     ## the gateway's processor time a packet with 10 to 100,000 connections (needs root)
 	benches/gateway-flows.sh
 
-compare-ns2:     ## our speed beside ns-2's, in one run (needs ns2)
-	benches/compare-ns2.sh
+compare-ns2:     ## our speed beside ns-2's and ns-3's, wired and 802.11 (needs ns2, or libns3-dev)
+	benches/compare-ns.py
 
 clean:
 	cargo clean

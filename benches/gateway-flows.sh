@@ -62,6 +62,7 @@ CONFIG
     for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
     ip netns exec $g $first "$target/examples/exchange" "$scratch/gateway.sock" "$1" "$2" "$rate" "$seconds" |
         tee -a "$scratch/results" >&2 || cat "$scratch/log" >&2
+    awk '/^VmRSS/ { print $2 }' "/proc/$process/status" >> "$scratch/resident"
     kill $process; wait $process || true
     process=
 }
@@ -70,18 +71,22 @@ for _ in $(seq "$rounds"); do
         for flows in ${FLOWS:-10 1000 10000 100000}; do measure "$flows" "$burst"; done
     done
 done
-python3 - "$scratch/results" << 'END'
+python3 - "$scratch/results" "$scratch/resident" << 'END'
 import json, statistics, sys
 rows = {}
-for line in open(sys.argv[1]):
+for line, resident in zip(open(sys.argv[1]), open(sys.argv[2])):
     run = json.loads(line)
+    run["resident"] = 1024 * int(resident)
     run["us"] = 1e6 * run["cpu_s"] / max(run["frames"], 1)
     rows.setdefault((run["burst"], run["flows"]), []).append(run)
 least = min(flows for _, flows in rows)
-print(f"{'in a row':>8}{'connections':>13}{'us a packet':>13}{'of ' + str(least):>8}{'packets/s':>11}{'a turn':>8}{'lost':>7}")
+print(f"{'in a row':>8}{'connections':>13}{'us a packet':>13}{'of ' + str(least):>8}{'packets/s':>11}{'a turn':>8}{'lost':>7}{'resident, MB':>14}{'octets a connection':>21}")
 for (burst, flows), runs in rows.items():
     middle = lambda value: statistics.median(map(value, runs))
     ratio = statistics.median(a["us"] / b["us"] for a, b in zip(runs, rows[burst, least]))
     print(f"{burst:8}{flows:13}{middle(lambda r: r['us']):13.2f}{ratio:8.2f}{middle(lambda r: r['frames'] / r['seconds']):11.0f}"
-          f"{middle(lambda r: r['frames'] / r['turns']):8.1f}{sum(r['missing'] for r in runs):7}")
+          f"{middle(lambda r: r['frames'] / r['turns']):8.1f}{sum(r['missing'] for r in runs):7}"
+          f"{middle(lambda r: r['resident'] / 1e6):14.1f}"
+          + (f"{statistics.median((a['resident'] - b['resident']) / (flows - least) for a, b in zip(runs, rows[burst, least])):21.0f}"
+             if flows > least else ""))
 END

@@ -52,7 +52,8 @@ pub enum Shown {
 
 impl Limits {
     /// For an agent that has nothing against new data and new ACKs, and keeps none of them: as far as
-    /// sequence numbers go from `from` on. How far is said again once half of that has gone by since it was `last` said.
+    /// sequence numbers go from `from` on. `until` stays as `last` said until half of the distance is
+    /// used up.
     pub fn as_far_as_numbers_go(acknowledged: Seq, from: Seq, last: Option<Self>) -> Self {
         let is_enough = |until: &Seq| until.offset_from(from) > (LARGEST_WINDOW / 2).cast_signed();
         let until = last.map(|last| last.until).filter(is_enough).unwrap_or(from + LARGEST_WINDOW);

@@ -137,10 +137,15 @@ struct bypass {
 	// `from` are the lower 32 bits, `until` the upper.
 	u64 from_until;
 	// Ours: where the next segment in order begins, whether the last one has passed, and the highest acknowledgment.
-	u32 next, has_passed, acknowledged, unused;
+	u32 next, has_passed, acknowledged;
+	// Ours: where data of the other direction that went to user space ends, and whether that is known to have arrived.
+	u32 up_end;
 	// Stored by user space: whether the headers of what passes are enough for it.
-	u32 headers, unused_as_well;
+	u32 headers;
+	u32 up;
 };
+// Of data of the other direction: some may be in user space, as far as is known; some is, up to `up_end`; none is.
+enum { UP_UNKNOWN, UP_UNDER_WAY, UP_CLEAR };
 #define BYPASSES 16384
 struct bpf_map_def SEC("maps") bypasses = {MAP_ARRAY, 4, sizeof(struct bypass), BYPASSES, MMAPABLE};
 // A direction -> its connection's slot. Between two clients of ours each direction goes down at one port and up at the other, as one of
@@ -159,7 +164,7 @@ struct record {
 	u16 segment_size, headers_len;
 	u8 headers[HEADERS];
 };
-// 2^22 octets are 32,768 records. User space is woken for 512 of them, and looks every 20 ms of its own accord.
+// 2^22 octets are some 30,000 records. User space is woken for some 480 of them, and looks every 20 ms of its own accord.
 #define RING (1 << 22)
 #define WAKES_AT (1 << 16)
 struct bpf_map_def SEC("maps") ring = {MAP_RINGBUF, 0, 0, RING, 0};
@@ -335,8 +340,8 @@ INLINE void leave_alone(const struct flow *flow)
 
 enum { ALIVE, LATE, GONE };
 
-// How user space is at a time, and since when a frame waits for it: since `now`, if it has to. Differences are signed, because it may have
-// stored on another processor just after we read the clock.
+// The state of user space at `now`. `since` is when the oldest frame went there that it has not answered by a beat; `now` if there is none, for a
+// frame that is about to go. Differences are signed, because it may have stored on another processor just after we read the clock.
 INLINE int state_of_user_space(u64 now, u64 *since)
 {
 	u32 zero = 0;
@@ -360,7 +365,8 @@ INLINE void wait_since(u64 since)
 		*waiting = since;
 }
 
-// Tells user space of a packet that passes, by its headers; those end at `end`. One for which there is no room is not missed.
+// Tells user space of a packet that passes, by its headers; those end at `end`. If the ring is full the record is lost: then user space never
+// saw the packet.
 INLINE void tell(struct __sk_buff *skb, int down, u32 end, u64 now)
 {
 	struct record *record = ring_reserve(&ring, sizeof(*record), 0);
@@ -404,6 +410,8 @@ INLINE int down_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, 
 	u64 from_until = *(volatile u64 *)&bypass->from_until;
 	u32 seq = BE32(tcp->seq), end = seq + len;
 
+	if (bypass->up == UP_UNDER_WAY && tcp->flags & ACK && (int)(BE32(tcp->ack) - bypass->up_end) >= 0)
+		bypass->up = UP_CLEAR;
 	if (!len)
 		return is_plain;
 	if (is_plain && seq == bypass->next && (bypass->has_passed || seq == (u32)from_until) &&
@@ -419,8 +427,9 @@ INLINE int down_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, 
 	return 0;
 }
 
-// Whether a packet of the other direction may: one with data, or an acknowledgment of more than any before. That waits its turn behind data
-// on its way through user space, and brings about no more of it: so a sender whose window is full of such data pauses, and user space is done.
+// Whether a packet of the other direction may: an acknowledgment of more than any before, or data. While data of the first direction is on its
+// way through user space its acknowledgments take that way, too. So they call for no more data that would take it: the sender's window runs
+// out, user space empties, and what follows passes here. Data passes once all that went to user space has been acknowledged.
 INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, int is_plain)
 {
 	u64 from_until = *(volatile u64 *)&bypass->from_until;
@@ -431,7 +440,14 @@ INLINE int up_may_pass(struct bypass *bypass, const struct tcp *tcp, u32 len, in
 		return 0;
 	if (is_new && tcp->flags & ACK)
 		bypass->acknowledged = ack;
-	return is_plain && (len || (is_new && is_behind));
+	if (!len)
+		return is_plain && is_new && is_behind;
+	if (is_plain && bypass->up == UP_CLEAR)
+		return 1;
+	if (bypass->up != UP_UNDER_WAY || (int)(BE32(tcp->seq) + len - bypass->up_end) > 0)
+		bypass->up_end = BE32(tcp->seq) + len;
+	bypass->up = UP_UNDER_WAY;
+	return 0;
 }
 
 // Whether a datagram may be RTP or RTCP, and its ports. Both begin with their version, 2, as little else does between the same ports (RFC 9443,

@@ -55,8 +55,8 @@ pub trait PacketIo {
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()>;
 
     /// Hands in what passed without asking, by its headers, in the order in which it passed: the port
-    /// where, the time when, and the headers. To be called behind [`PacketIo::receive`], and to be
-    /// heeded before what that received: all that these frames may answer or follow is there.
+    /// where, the time when, and the headers. Call it after [`PacketIo::receive`], and handle what it
+    /// gives before the received frames: whatever those answer or follow is among it.
     fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
         let _ = take;
     }

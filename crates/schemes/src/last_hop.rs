@@ -156,21 +156,19 @@ impl LastHop {
     /// none at all, where `all` hops have shown none for long), and no queue, or is so fast that no
     /// queue is long.
     pub fn is_left_alone(&self, all: &Trust) -> bool {
-        let is_believed = self.trust.is_unbroken() && all.is_earned(self.segment);
-        (is_believed || self.trust.is_earned(self.segment)) && (self.window.is_new() || self.rate >= FAST)
+        let is_believed = self.trust.is_unbroken() && all.is_earned();
+        (is_believed || self.trust.is_earned()) && (self.window.is_new() || self.rate >= FAST)
     }
 
-    /// Whether the hop's losses leave each sender, over this round trip from end to end, a window for
-    /// its share of the hop.
-    pub fn leaves_senders_their_share(&self, round_trip: Duration) -> bool {
-        let share = self.rate / self.flows.max(1) as u64;
-        self.rate > 0 && self.losses.leave_window_for(share, round_trip, self.segment)
+    /// Whether the hop's losses leave a sender a window of twice so many octets.
+    pub fn leaves_window_for(&self, octets: f64) -> bool {
+        self.losses.leave_window_for(octets, self.segment)
     }
 
     /// Something was lost that no acknowledgment told of.
     pub fn on_silent_loss(&mut self, all: &mut Trust) {
-        self.trust.on_loss(self.segment);
-        all.on_loss(self.segment);
+        self.trust.on_loss();
+        all.on_loss();
     }
 
     /// Octets of the largest segment of any connection.

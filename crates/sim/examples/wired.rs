@@ -1,6 +1,6 @@
 //! The wired case of `benches/worlds`, as a program: `wired [linux|bbr|bbr3] SECONDS` prints the
 //! number of data packets delivered, with Reno or with TCP as Linux has it: CUBIC or BBR. For
-//! `benches/compare-ns2.sh` and `benches/instructions.sh`.
+//! `benches/compare-ns.py` and `benches/instructions.sh`.
 
 #![expect(clippy::print_stdout, reason = "a program")]
 

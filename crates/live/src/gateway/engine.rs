@@ -250,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// The same of which there is a copy.
+    /// Something went on without asking, and we got a copy of it.
     fn on_copy(
         &mut self,
         ethernet: bool,

@@ -20,6 +20,7 @@ use super::plan::Plan;
 use super::presence::MISSED;
 use super::punctuality::{Punctuality, PunctualityReport};
 use crate::clock;
+use crate::frame::Frame;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 
 /// What others may ask of the packet loop. It answers in its next turn, for which it is woken; a
@@ -52,7 +53,7 @@ pub struct LoopReport {
     pub uptime_s: f64,
     /// Seconds of processor time that it has used.
     pub cpu_s: f64,
-    /// Turns; each that had frames had at most some tens.
+    /// Turns; each that had frames had a thousand of a port at most.
     pub turns: u64,
     /// Frames given to the kernel.
     pub sent: u64,
@@ -71,6 +72,10 @@ pub struct LoopReport {
     pub engine: EngineReport,
 }
 
+/// Frames after which the loop says that it is alive in the middle of a turn: those behind wait for
+/// it, and are not to pass what is in hand.
+const BEAT_AFTER: usize = 64;
+
 /// The packet loop, on one thread.
 pub(super) struct PacketLoop<'a> {
     io: &'a mut dyn PacketIo,
@@ -78,7 +83,7 @@ pub(super) struct PacketLoop<'a> {
     requests: Receiver<Request>,
     link: Option<LinkInbox>,
     notifier: Notifier,
-    frames: Vec<(PortId, crate::frame::Frame)>,
+    frames: Vec<(PortId, Frame)>,
     out: Outgoing,
     started: Instant,
     longest_turn: Duration,
@@ -189,17 +194,21 @@ impl<'a> PacketLoop<'a> {
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
-        let passed = self.take_passed();
-        let was_idle = self.frames.is_empty() && passed.is_none();
-        // What passed may have done so since.
-        let now = passed.map_or(now, |latest| latest.max(now));
+        // Headers that come meanwhile wait: nothing waits for them, and many at once cost less.
+        let was_idle = self.frames.is_empty();
+        let began = now;
+        // The latest that passed may have done so after the turn began.
+        let now = self.take_passed().map_or(began, |latest| latest.max(began));
         // Before the frames: a fate was told before whatever came of it could arrive.
         if let Some(link) = &mut self.link {
             link.hear(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
         self.engine.prefetch(&self.frames);
-        for (port, frame) in self.frames.drain(..) {
+        for (at, (port, frame)) in self.frames.drain(..).enumerate() {
             self.engine.on_frame(port, frame, now, &mut self.out);
+            if is_in && at % BEAT_AFTER == BEAT_AFTER - 1 {
+                self.io.heartbeat(clock::now());
+            }
         }
         if self.engine.deadline().is_some_and(|deadline| deadline <= now) {
             self.engine.on_deadline(now, &mut self.out);
@@ -211,8 +220,8 @@ impl<'a> PacketLoop<'a> {
         let goes_on = self.answer(now);
         self.flush()?;
         let ended = clock::now();
-        self.longest_turn = self.longest_turn.max(ended.since(now));
-        self.punctuality.turn(now, ended);
+        self.longest_turn = self.longest_turn.max(ended.since(began));
+        self.punctuality.turn(began, ended);
         if goes_on && was_idle {
             let until = self.engine.deadline();
             self.punctuality.wait(until);
@@ -234,10 +243,11 @@ impl<'a> PacketLoop<'a> {
         any
     }
 
-    /// Sends what is to be sent: first to the radio side, and what brings about more of that when it
-    /// has been said what may pass.
+    /// First what goes to the radio side; then what may pass; then what goes to the core side, because
+    /// acknowledgments call for more data, which can then pass.
     fn flush(&mut self) -> io::Result<()> {
-        self.send_from(Side::Core)?;
+        let mut frames = std::mem::take(&mut self.out.frames);
+        self.send(&frames, |side| side == Some(Side::Core))?;
         for bypass in self.out.bypasses.drain(..) {
             self.io.allow_bypass(bypass);
         }
@@ -248,19 +258,25 @@ impl<'a> PacketLoop<'a> {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");
             self.io.set_aside(flow);
         }
-        self.send_from(Side::Radio)?;
-        self.out.frames.clear();
+        self.send(&frames, |side| side != Some(Side::Core))?;
+        frames.clear();
+        self.out.frames = frames;
         Ok(())
     }
 
-    fn send_from(&mut self, side: Side) -> io::Result<()> {
-        for (port, frame) in &self.out.frames {
-            if self.io.ports().get(usize::from(port.0)).is_none_or(|port| port.side != side) {
+    /// Sends those that come from such a side; `None` is that of a port that is not there.
+    fn send(&mut self, frames: &[(PortId, Frame)], which: impl Fn(Option<Side>) -> bool) -> io::Result<()> {
+        for (at, (port, frame)) in frames.iter().enumerate() {
+            let side = self.io.ports().get(usize::from(port.0)).map(|port| port.side);
+            if !which(side) {
                 continue;
             }
             match self.io.send(*port, frame)? {
                 Sent::Whole => self.report.sent += 1,
                 Sent::Lost => self.report.lost += 1,
+            }
+            if self.is_in_until > self.latest && at % BEAT_AFTER == BEAT_AFTER - 1 {
+                self.io.heartbeat(clock::now());
             }
         }
         Ok(())

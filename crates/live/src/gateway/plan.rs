@@ -62,7 +62,8 @@ pub struct SteppingAside {
     pub unresponsive_losses: Option<u8>,
 }
 
-/// Of more connections the kernel's side does not remember what may pass: some 64 octets each, and two entries in hash maps.
+/// At most so many connections have a bypass in the kernel; each takes a slot of 32 octets and two
+/// entries in hash maps.
 const MOST_IN_KERNEL: u32 = 1 << 18;
 
 impl Plan {

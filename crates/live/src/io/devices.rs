@@ -15,10 +15,9 @@ use crate::clock;
 use crate::device::{Device, Interface};
 use crate::frame::Frame;
 
-/// Frames and octets that one call of `receive` takes from a port at most: timers are to have their
-/// turn. As much as is there where that is a window's worth. Then the senders of all that is in hand
-/// wait for its acknowledgments, nothing more comes before it has gone on, and what follows may pass
-/// in the kernel.
+/// Frames and octets that one call of `receive` takes from a port at most. A port is read until it is
+/// empty or a bound is reached, so that a whole window is in hand at once. Its sender then waits for
+/// acknowledgments, nothing arrives meanwhile, and what follows can pass in the kernel.
 const BATCH_FRAMES: usize = 1024;
 const BATCH_OCTETS: usize = 4 << 20;
 /// Copies are taken until there are none, or their acknowledgments would come first; so many frames

@@ -52,6 +52,7 @@ use lasthop_packet::{FlowKey, Instant};
 use super::claim::Claims;
 use super::devices::Devices;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
+use crate::clock;
 use crate::device::{Device, Interface, Kind, LARGEST_MTU};
 use crate::frame::{Frame, Headers};
 use bypasses::Bypasses;
@@ -73,9 +74,14 @@ pub struct Divert {
     programs: Programs,
     devices: Devices,
     ring: Ring,
+    /// Whether frames are to come to us.
+    is_in: bool,
     /// The radio interfaces; free again behind all the rest.
     _claims: Claims,
 }
+
+/// So many records of the ring take less than a millisecond.
+const BEAT_AFTER: u32 = 1024;
 
 impl Divert {
     /// Claims these radio interfaces and diverts the selected TCP of them from the first heartbeat
@@ -129,7 +135,7 @@ impl Divert {
         let bypasses = Bypasses::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
-        Ok(Self { heartbeat, bypasses, programs, devices, ring, _claims: claims })
+        Ok(Self { heartbeat, bypasses, programs, devices, ring, is_in: false, _claims: claims })
     }
 
     /// What the programs have counted.
@@ -156,7 +162,14 @@ impl PacketIo for Divert {
     }
 
     fn passed(&mut self, take: &mut dyn FnMut(PortId, Instant, &Headers<'_>)) {
-        self.ring.take(take);
+        let mut records = 0_u32;
+        self.ring.take(&mut |port, at, headers| {
+            take(port, at, headers);
+            records += 1;
+            if self.is_in && records.is_multiple_of(BEAT_AFTER) {
+                self.heartbeat.store(0, clock::now().as_nanos());
+            }
+        });
     }
 
     fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {
@@ -175,10 +188,12 @@ impl PacketIo for Divert {
     }
 
     fn heartbeat(&mut self, now: Instant) {
+        self.is_in = true;
         self.heartbeat.store(0, now.as_nanos());
     }
 
     fn step_out(&mut self) {
+        self.is_in = false;
         self.heartbeat.store(0, 0);
     }
 

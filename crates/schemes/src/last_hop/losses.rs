@@ -1,7 +1,5 @@
 //! How much a hop lost lately, and whether senders do well with so much.
 
-use std::time::Duration;
-
 use super::progress::Progress;
 
 /// Once so many segments were delivered, what was seen counts half.
@@ -32,17 +30,15 @@ impl Losses {
         }
     }
 
-    /// Whether these losses leave a sender that takes each for congestion twice the window that it
-    /// needs for `rate` octets a second over this round trip: of sqrt(3 / 2p) segments (Mathis,
-    /// Semke, Mahdavi, Ott, CCR 27(3), 1997, equation 3).
-    pub(super) fn leave_window_for(&self, rate: u64, round_trip: Duration, segment: u32) -> bool {
+    /// Whether a sender that takes each loss for congestion keeps a window of twice so many octets. It
+    /// is of sqrt(3 / 2p) segments (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997, equation 3).
+    pub(super) fn leave_window_for(&self, octets: f64, segment: u32) -> bool {
         let segment = segment.max(1);
         if self.lost < ENOUGH * u64::from(segment) {
             return false;
         }
         let window = (1.5 * self.delivered as f64 / self.lost as f64).sqrt();
-        let needed = rate as f64 * round_trip.as_secs_f64() / f64::from(segment);
-        window >= LEAST_WINDOW.max(2.0 * needed)
+        window >= LEAST_WINDOW.max(2.0 * octets / f64::from(segment))
     }
 }
 
@@ -64,20 +60,19 @@ mod tests {
     #[test]
     fn a_window_of_one_in_a_hundred_lost_is_twelve_segments_of_which_half_may_be_needed() {
         let losses = losing_one_in(100, 50);
-        let round_trip = Duration::from_millis(10);
-        assert!(losses.leave_window_for(600_000, round_trip, SEGMENT), "6 segments");
-        assert!(!losses.leave_window_for(650_000, round_trip, SEGMENT), "6.5 segments");
+        assert!(losses.leave_window_for(6000.0, SEGMENT));
+        assert!(!losses.leave_window_for(6500.0, SEGMENT));
     }
 
     #[test]
     fn where_one_in_fifty_is_lost_no_window_is_large_enough() {
-        assert!(!losing_one_in(50, 50).leave_window_for(1, Duration::from_millis(1), SEGMENT));
+        assert!(!losing_one_in(50, 50).leave_window_for(1.0, SEGMENT));
     }
 
     #[test]
     fn few_losses_prove_nothing() {
-        assert!(!losing_one_in(100, 31).leave_window_for(1, Duration::from_millis(1), SEGMENT));
-        assert!(losing_one_in(100, 32).leave_window_for(1, Duration::from_millis(1), SEGMENT));
+        assert!(!losing_one_in(100, 31).leave_window_for(1.0, SEGMENT));
+        assert!(losing_one_in(100, 32).leave_window_for(1.0, SEGMENT));
     }
 
     #[test]
@@ -86,6 +81,6 @@ mod tests {
         for _ in 0..100 {
             losses.on_progress(&Progress { delivered: 1_000_000, lost: 0, sent: None }, SEGMENT);
         }
-        assert!(!losses.leave_window_for(1, Duration::from_millis(1), SEGMENT), "too few to tell");
+        assert!(!losses.leave_window_for(1.0, SEGMENT), "too few to tell");
     }
 }

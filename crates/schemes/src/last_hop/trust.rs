@@ -2,7 +2,7 @@
 //!
 //! It has to deliver a run of segments without a loss. Then an agent may leave what it would do
 //! about losses undone until one shows. A loss ends that, and the next run has to be twice as long:
-//! so a hop that loses one segment in a thousand is taken for perfect some ten times in all.
+//! so a hop that loses one segment in a thousand is taken for perfect a few times in all.
 //!
 //! The hops of all hosts together have such a run, too. While that is long enough, a host that has
 //! never lost anything is believed without a run of its own.
@@ -19,31 +19,33 @@ const LONGEST_RUN: u64 = 1 << 20;
 pub struct Trust {
     /// Octets delivered since the latest loss.
     run: u64,
-    /// Segments of the run that is asked for.
+    /// Segments of the run that is asked for, and octets of the largest segment.
     needed: u64,
+    segment: u32,
     has_lost: bool,
 }
 
 impl Default for Trust {
     /// Of a hop that has shown nothing.
     fn default() -> Self {
-        Self { run: 0, needed: FIRST_RUN, has_lost: false }
+        Self { run: 0, needed: FIRST_RUN, segment: 1, has_lost: false }
     }
 }
 
 impl Trust {
     /// Takes note of what an ACK showed, of segments of this size.
     pub fn on_progress(&mut self, progress: &Progress, segment: u32) {
+        self.segment = self.segment.max(segment);
         self.run = self.run.saturating_add(progress.delivered);
         if progress.lost > 0 {
-            self.on_loss(segment);
+            self.on_loss();
         }
     }
 
     /// Takes note of a loss.
-    pub(super) fn on_loss(&mut self, segment: u32) {
+    pub(super) fn on_loss(&mut self) {
         self.has_lost = true;
-        if self.is_earned(segment) {
+        if self.is_earned() {
             self.needed = (2 * self.needed).min(LONGEST_RUN);
         }
         self.run = 0;
@@ -54,9 +56,9 @@ impl Trust {
         !self.has_lost
     }
 
-    /// Whether the run is long enough, in segments of this size.
-    pub(super) fn is_earned(&self, segment: u32) -> bool {
-        self.run >= self.needed * u64::from(segment.max(1))
+    /// Whether the run is long enough.
+    pub(super) fn is_earned(&self) -> bool {
+        self.run >= self.needed * u64::from(self.segment)
     }
 }
 
@@ -74,24 +76,24 @@ mod tests {
     fn each_loss_after_trust_was_earned_doubles_what_it_takes() {
         let mut trust = Trust::default();
         for run in [1000, 2000, 4000] {
-            assert!(!trust.is_earned(1448));
+            assert!(!trust.is_earned());
             trust.on_delivered(run * 1448 - 1);
-            assert!(!trust.is_earned(1448));
+            assert!(!trust.is_earned());
             trust.on_delivered(1);
-            assert!(trust.is_earned(1448));
-            trust.on_loss(1448);
+            assert!(trust.is_earned());
+            trust.on_loss();
         }
     }
 
     #[test]
     fn a_loss_before_trust_was_earned_begins_the_run_anew() {
         let mut trust = Trust::default();
-        trust.on_delivered(999 * 100);
-        trust.on_loss(100);
-        trust.on_delivered(999 * 100);
-        assert!(!trust.is_earned(100));
-        trust.on_delivered(100);
-        assert!(trust.is_earned(100));
+        trust.on_delivered(999 * 1448);
+        trust.on_loss();
+        trust.on_delivered(999 * 1448);
+        assert!(!trust.is_earned());
+        trust.on_delivered(1448);
+        assert!(trust.is_earned());
     }
 
     #[test]
@@ -99,9 +101,9 @@ mod tests {
         let mut trust = Trust::default();
         for _ in 0..100 {
             trust.on_delivered(u64::MAX);
-            trust.on_loss(65_535);
+            trust.on_loss();
         }
         trust.on_delivered(LONGEST_RUN * 1448);
-        assert!(trust.is_earned(1448));
+        assert!(trust.is_earned());
     }
 }

@@ -2,7 +2,7 @@
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Context, Report, Slot, Verdict};
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use super::Snoop;
 
@@ -28,9 +28,14 @@ impl Snoop {
 
     /// Decides what becomes of a packet from the core side.
     pub(super) fn on_core(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
-        let Some(flow) = self.flows.touch_at(slot, cx.now()).filter(|flow| !flow.is_left_alone) else {
+        let Some(flow) = self.flows.touch_at(slot, cx.now()) else { return Verdict::Forward };
+        if flow.is_left_alone {
+            let is_over = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::FIN));
+            if let Some(key) = self.flows.key(slot).filter(|_| is_over) {
+                self.forget(key, cx);
+            }
             return Verdict::Forward;
-        };
+        }
         if packet.segment_len() == 0 {
             // At once, whatever waits: it acknowledges data of the other direction.
             if let Some(tcp) = packet.tcp() {

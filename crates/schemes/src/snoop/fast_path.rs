@@ -2,9 +2,10 @@
 //! nothing is missing, and the local window has room.
 //!
 //! A world that takes this up shows the packets afterwards, and they are cached as if they had been
-//! asked for; over a hop that is left alone it shows their headers, and they are not. Whatever else a packet is, its fate is decided here as ever. Late news has two small
-//! costs: a round-trip time is measured from when a packet was shown, and a copy that left behind a
-//! packet not yet shown counts as having left before it.
+//! asked for. Over a hop that is left alone it shows only headers, and nothing is cached. Whatever
+//! else a packet is, its fate is decided here as ever. Late news has two small costs: a round-trip
+//! time is measured from when a packet was shown, and a copy that left behind a packet not yet shown
+//! counts as having left before it.
 
 use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Packet, TcpFlags};

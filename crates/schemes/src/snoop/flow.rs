@@ -337,12 +337,14 @@ impl SnoopFlow {
         }
     }
 
-    /// How many pieces the account may be divided into: in proportion to what is cached, or a
+    /// How many pieces the account may be divided into: in proportion to what is on its way, or a
     /// receiver that acknowledges single octets would make us keep more about the data than data;
     /// and no more than there is memory for.
     pub(super) fn ranges_allowed(&self) -> usize {
         let Some(board) = &self.board else { return 0 };
-        let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + 16;
+        let not_kept = (board.unsacked() as usize).saturating_sub(self.cache.octets());
+        let not_kept = not_kept / board.segment().max(1) as usize;
+        let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + not_kept + 16;
         // One packet may lead to more than one division, and so to growth more than once.
         let is_short = self.spare < 4 * board.cost_of_growth();
         if is_short { allowed.min(board.spare_ranges()) } else { allowed }

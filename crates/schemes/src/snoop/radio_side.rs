@@ -123,7 +123,7 @@ impl Snoop {
             self.trust.on_progress(&progress, hop.segment());
         }
         if progress.lost > 0 {
-            self.leave_to_sender(slot, cx);
+            self.leave_to_sender(slot, was_in_flight, cx);
         }
         match self.flows.key(slot) {
             Some(key) if is_finished => self.forget(key, cx),

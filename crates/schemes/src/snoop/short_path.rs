@@ -2,8 +2,8 @@
 //!
 //! A loss on the hop is repaired here in a round trip over the hop, and by the sender in that and a
 //! round trip over the path beyond. Where the path beyond is the shorter one, as from a server beside
-//! the access point, little is gained; and if losses leave the sender a window that is large enough for
-//! its share of the hop, nothing. Then each packet that is brought here costs only time.
+//! the access point, local repair gains little; where losses also leave the sender a window that is
+//! large enough for what it has on its way, it gains nothing, and costs time for each packet.
 
 use lasthop_agent::{Context, Slot};
 
@@ -13,8 +13,8 @@ use super::flow::SnoopFlow;
 impl Snoop {
     /// Leaves a connection alone that has just lost something, if its sender does as well without us.
     /// A world may go on showing it all the same.
-    pub(super) fn leave_to_sender(&mut self, slot: Slot, cx: &mut Context<'_>) {
-        if !self.flows.get(slot).is_some_and(|flow| self.needs_nobody(flow)) {
+    pub(super) fn leave_to_sender(&mut self, slot: Slot, was_in_flight: u64, cx: &mut Context<'_>) {
+        if !self.flows.get(slot).is_some_and(|flow| self.needs_nobody(flow, was_in_flight)) {
             return;
         }
         self.flush(slot, cx);
@@ -30,13 +30,17 @@ impl Snoop {
         cx.leave_alone(key);
     }
 
-    fn needs_nobody(&self, flow: &SnoopFlow) -> bool {
-        let (Some(hop), true) = (flow.hop.and_then(|at| self.hops.get(at)), self.settings.steps_aside) else {
+    /// Whether a flow with so much on the hop is one of those; as much for as long as it takes on the
+    /// path beyond is there.
+    fn needs_nobody(&self, flow: &SnoopFlow, in_flight: u64) -> bool {
+        let steps_aside = self.settings.steps_aside && self.uplink.is_none();
+        let (Some(hop), true) = (flow.hop.and_then(|at| self.hops.get(at)), steps_aside) else {
             return false;
         };
         let over_hop = flow.rtt.smoothed();
         flow.beyond.least().is_some_and(|beyond| {
-            beyond <= over_hop && hop.leaves_senders_their_share(beyond.saturating_add(over_hop))
+            let longer = 1.0 + beyond.as_secs_f64() / over_hop.as_secs_f64().max(f64::MIN_POSITIVE);
+            beyond <= over_hop && hop.leaves_window_for(in_flight as f64 * longer)
         })
     }
 }

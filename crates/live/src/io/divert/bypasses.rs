@@ -32,8 +32,8 @@ impl Bypasses {
             (Some(limits), Some((slot, shown))) => {
                 self.store(slot, FROM_UNTIL, words_of(limits));
                 if limits.shown != shown {
-                    // Copies and headers come by two ways. So nothing passes until something has
-                    // been asked about: by then what passed before is here.
+                    // Copies and headers come by two channels. So data passes again only after a
+                    // segment was asked about: by then what passed before is here.
                     self.begin(slot, limits);
                     self.slots.insert(flow, (slot, limits.shown));
                 }
@@ -61,7 +61,7 @@ impl Bypasses {
         Ok(())
     }
 
-    /// Nothing has passed yet, and `from` is next.
+    /// Nothing has passed yet, and `from` is next; of the other direction nothing is known.
     fn begin(&mut self, slot: u32, limits: Limits) {
         self.store(slot, NEXT_AND_HAS_PASSED, pair(limits.from.0, 0));
         self.store(slot, HEADERS_ONLY, pair(u32::from(limits.shown == Shown::Headers), 0));

@@ -70,9 +70,9 @@ pub(super) struct Slot {
     next: u32,
     has_passed: u32,
     acknowledged: u32,
-    unused: u32,
+    up_end: u32,
     headers: u32,
-    unused_as_well: u32,
+    up: u32,
 }
 
 /// Slots in the map.

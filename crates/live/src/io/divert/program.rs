@@ -46,6 +46,8 @@ impl Programs {
             for map in SLOT_MAPS {
                 loader.map_max_entries(map, selection.connections);
             }
+            // Both directions of each.
+            loader.map_max_entries("aside", selection.connections.saturating_mul(2));
         }
         let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;

@@ -31,7 +31,7 @@ pub struct Range {
     pub state: State,
     /// Local retransmissions since the sender last sent it.
     pub copies: u32,
-    /// Whether the sender retransmitted it, or is the only one who can: it is to know of this hole.
+    /// Whether the hole is the sender's to repair: it has retransmitted it, or we kept no copy.
     pub by_sender: bool,
     /// Whether a timer sent a copy: an acknowledgment then proves the delivery of the first
     /// transmission only.

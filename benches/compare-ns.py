@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Our speed beside ns-2's and ns-3's: data packets delivered a second of user time, and the ratios.
+
+    benches/compare-ns.py [CASE...] [--rounds N]      CASE: wired, wifi-1, wifi-20, wifi-50; all of them if none is named
+
+Each round of a case runs all simulators one after the other, so that a busy machine slows them alike; a ratio is the median over the rounds,
+with the least and the greatest. The scenarios: scenarios/bench and benches/ns2, benches/ns3. "Stripped" is ns-2 without the packet headers
+that nobody uses. A simulator that is not installed is left out, and said so. ns-3 has no wired case, and is given a tenth of the time.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+TARGET = os.environ.get("CARGO_TARGET_DIR", "target")
+# Simulated seconds of ns-2; ours runs ten times as long, as the clock of user time is coarse.
+SECONDS = {"wired": 500, "wifi-1": 300, "wifi-20": 60, "wifi-50": 30}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(SECONDS))
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments = arguments.parse_args()
+    for case in arguments.cases:
+        if case not in SECONDS:
+            sys.exit(f"{case}: expected one of {', '.join(SECONDS)}")
+    if not os.environ.get("NOBUILD"):
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "lasthop-cli"], check=True)
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "lasthop-sim", "--example", "wired"], check=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        ns3 = build_ns3(scratch)
+        has_ns2 = shutil.which("ns") is not None
+        if not has_ns2:
+            print("ns-2 (the program \"ns\") is not installed, and left out", file=sys.stderr)
+        print("| | | packets a second of CPU | resident, MB | lasthop is so many times as fast |\n|---|---|---:|---:|---|")
+        for case in arguments.cases or SECONDS:
+            compare(case, commands(case, has_ns2, ns3), arguments.rounds)
+
+
+def build_ns3(scratch):
+    """The program of ns-3's uploads; None where it cannot be built."""
+    program = os.path.join(scratch, "wifi-upload")
+    modules = ["ns3-wifi", "ns3-mobility", "ns3-internet", "ns3-applications"]
+    try:
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", *modules], check=True, capture_output=True, text=True)
+        subprocess.run(["c++", "-O2", "-w", "-o", program, "benches/ns3/wifi-upload.cc", *flags.stdout.split()], check=True)
+        return program
+    except (OSError, subprocess.CalledProcessError):
+        print("ns-3 (libns3-dev) is not installed, and left out", file=sys.stderr)
+        return None
+
+
+def commands(case, has_ns2, ns3):
+    """Name -> what is run, and how its output tells the packets."""
+    seconds = SECONDS[case]
+    if case == "wired":
+        ours = [f"{TARGET}/release/examples/wired", str(10 * seconds)], last_number
+        ns2 = ["ns", "benches/ns2/wired.tcl", str(seconds)]
+    else:
+        stations = case.removeprefix("wifi-")
+        ours = [f"{TARGET}/release/lasthop", "run", f"scenarios/bench/{case}.toml", "--set", f"duration={10 * seconds} s", "--json"], segments
+        ns2 = ["ns", "benches/ns2/wifi.tcl", str(seconds), stations]
+    runs = {"lasthop": ours}
+    if has_ns2:
+        runs |= {"ns-2": (ns2, last_number), "ns-2, stripped": ([*ns2, "stripped"], last_number)}
+    if ns3 and case != "wired":
+        runs["ns-3"] = [ns3, f"--stations={stations}", f"--seconds={max(seconds // 10, 5)}"], last_number
+    return runs
+
+
+def last_number(output):
+    return int([line for line in output.split() if line.isdigit()][-1])
+
+
+def segments(output):
+    """Octets delivered, as segments of 1460."""
+    return sum(flow["bytes"] for flow in find_flows(json.loads(output))) // 1460
+
+
+def find_flows(value):
+    """The objects with octets delivered, wherever they are."""
+    if isinstance(value, list):
+        for item in value:
+            yield from find_flows(item)
+    elif isinstance(value, dict):
+        if "bytes" in value:
+            yield value
+        else:
+            yield from find_flows(list(value.values()))
+
+
+def compare(case, runs, rounds):
+    speeds = {name: [] for name in runs}
+    resident = dict.fromkeys(runs, 0)
+    failed = set()
+    for _ in range(rounds):
+        for name, (command, packets) in runs.items():
+            if name in failed:
+                continue
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            output = process.stdout.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            if status != 0:
+                print(f"{' '.join(command)} failed, and is left out", file=sys.stderr)
+                failed.add(name)
+                continue
+            resident[name] = max(resident[name], usage.ru_maxrss / 1024)
+            speeds[name].append(packets(output) / usage.ru_utime)
+    for name, of_rounds in speeds.items():
+        if name in failed:
+            continue
+        ratios = [ours / theirs for ours, theirs in zip(speeds["lasthop"], of_rounds)]
+        ratio = "" if name == "lasthop" else f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        print(f"| {case} | {name} | {statistics.median(of_rounds):,.0f} | {resident[name]:.1f} | {ratio} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
