@@ -82,7 +82,10 @@ impl Punctuality {
 
     /// A turn begins. Whether the loop is to take traffic.
     pub(super) fn is_in(&mut self, now: Instant) -> bool {
-        self.presence.is_in(now, now.since(self.due), ProcessorTime::of_this_thread)
+        let late = now.since(self.due);
+        // Also for who asks in this turn.
+        self.longest = self.longest.max(late);
+        self.presence.is_in(now, late, ProcessorTime::of_this_thread)
     }
 
     /// A turn is over; the next one is to follow at once.
