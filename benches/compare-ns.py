@@ -39,7 +39,7 @@ def main():
         has_ns2 = shutil.which("ns") is not None
         if not has_ns2:
             print("ns-2 (the program \"ns\") is not installed, and left out", file=sys.stderr)
-        print("| | | packets a second of CPU | resident, MB | lasthop is so many times as fast |\n|---|---|---:|---:|---|")
+        print("| | | packets a second of CPU | lasthop is so many times as fast |\n|---|---|---:|---|")
         for case in arguments.cases or SECONDS:
             compare(case, commands(case, has_ns2, ns3), arguments.rounds)
 
@@ -76,7 +76,7 @@ def commands(case, has_ns2, ns3):
 
 
 def last_number(output):
-    return int([line for line in output.split() if line.isdigit()][-1])
+    return int([line for line in output.splitlines() if line.strip().isdigit()][-1])
 
 
 def segments(output):
@@ -98,7 +98,6 @@ def find_flows(value):
 
 def compare(case, runs, rounds):
     speeds = {name: [] for name in runs}
-    resident = dict.fromkeys(runs, 0)
     failed = set()
     for _ in range(rounds):
         for name, (command, packets) in runs.items():
@@ -111,14 +110,13 @@ def compare(case, runs, rounds):
                 print(f"{' '.join(command)} failed, and is left out", file=sys.stderr)
                 failed.add(name)
                 continue
-            resident[name] = max(resident[name], usage.ru_maxrss / 1024)
             speeds[name].append(packets(output) / usage.ru_utime)
     for name, of_rounds in speeds.items():
         if name in failed:
             continue
         ratios = [ours / theirs for ours, theirs in zip(speeds["lasthop"], of_rounds)]
         ratio = "" if name == "lasthop" else f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        print(f"| {case} | {name} | {statistics.median(of_rounds):,.0f} | {resident[name]:.1f} | {ratio} |", flush=True)
+        print(f"| {case} | {name} | {statistics.median(of_rounds):,.0f} | {ratio} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ transfer() { # Gbit/s, retransmissions
     timeout $((seconds + 10)) ip netns exec $c $first iperf3 -c 10.88.1.2 "${flows[@]}" -C cubic -t "$seconds" -O 1 -J |
         python3 -c 'import json, sys
 end = json.load(sys.stdin)["end"]
-print("%.3f %d" % (end["sum_received"]["bits_per_second"] / 1e9, end["sum_sent"]["retransmits"]))'
+print("%.3f %d" % (end["sum_received"]["bits_per_second"] / 1e9, end["sum_sent"].get("retransmits", 0)))'
 }
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 # NAME PROCESS: a transfer and the share of a core that the process took, into a line of the results.

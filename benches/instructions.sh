@@ -36,18 +36,18 @@ guard() {
     fi
 }
 
-guard 3335 10 40 wired
-guard 4388 10 40 wired linux
-guard 5406 10 40 wired bbr
-guard 5520 10 40 wired bbr3
-guard 7185 2 6 cell 1
-guard 5795 2 6 cell 20
-guard 7245 2 6 cell 20 per-flow
-guard 16143 2 6 cell 50 dozing
-guard 8290 100 400 queues wireless drop-tail
-guard 4971 10 40 queues wired red
-guard 4847 10 40 queues wired codel
-guard 5402 10 40 queues wired fq-codel
-guard 8910 100 400 queues wireless red
-guard 8795 100 400 queues wireless codel
-guard 9335 100 400 queues wireless fq-codel
+guard 3347 10 40 wired
+guard 4401 10 40 wired linux
+guard 5416 10 40 wired bbr
+guard 5529 10 40 wired bbr3
+guard 6601 2 6 cell 1
+guard 5438 2 6 cell 20
+guard 6794 2 6 cell 20 per-flow
+guard 15402 2 6 cell 50 dozing
+guard 8341 100 400 queues wireless drop-tail
+guard 4987 10 40 queues wired red
+guard 4861 10 40 queues wired codel
+guard 5433 10 40 queues wired fq-codel
+guard 8965 100 400 queues wireless red
+guard 8848 100 400 queues wireless codel
+guard 9404 100 400 queues wireless fq-codel
