@@ -2,6 +2,7 @@
 """Our speed beside ns-2's and ns-3's: data packets delivered a second of user time, and the ratios.
 
     benches/compare-ns.py [CASE...] [--rounds N]      CASE: wired, wifi-1, wifi-20, wifi-50; all of them if none is named
+                                                      NOBUILD=1 with what was built before
 
 Each round of a case runs all simulators one after the other, so that a busy machine slows them alike; a ratio is the median over the rounds,
 with the least and the greatest. The scenarios: scenarios/bench and benches/ns2, benches/ns3. "Stripped" is ns-2 without the packet headers

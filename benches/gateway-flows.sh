@@ -3,7 +3,8 @@
 # all have data in the air: segments of 1448 octets down, ACKs up, each connection to a host of its own, at a rate below the one at which
 # packets are lost. Two patterns: packet by packet round all connections, the worst case for caches, and 8 packets of each in a row.
 #
-#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; LASTHOP=/path/to/another
+#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; LASTHOP=/path/to/another;
+#                                               NOBUILD=1 with what was built before
 #
 # The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's own namespace: what goes out of a TAP
 # device is only queued, so that the gateway's thread pays for no other host's reception, as it would on veth.

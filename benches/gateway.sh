@@ -10,7 +10,7 @@
 #   PEPSAL=/path/to/pepsal               to compare with it
 #   SCHEME=cicada, BACKEND=tun           in place of snoop, tc-bpf
 #   LASTHOP="/path/to/old ..."           other builds, beside this one
-#   ENGINE=no                            without the engine alone
+#   ENGINE=no, NOBUILD=1                 without the engine alone; with what was built before
 #
 # So that all are measured and not what else the machine does:
 # - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that others' load goes behind;
@@ -100,13 +100,13 @@ end = json.load(sys.stdin)["end"]
 print("%.3f %d" % (end["sum_received"]["bits_per_second"] / 1e9, end["sum_sent"].get("retransmits", 0)))'
 }
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-# NAME PROCESS: a transfer and the share of a core that the process took, into a line of the results.
+# NAME PROCESS: a transfer and the share of a core that the process took, into a line of the results. One that fails counts in no ratio.
 measure() {
     local before=0 after=0 gbits
     [ "$2" = 0 ] || before=$(ticks "$2")
-    gbits=$(transfer)
+    gbits=$(transfer 2> "$scratch/complaint") || { echo "$case $1: iperf3 failed: $(tail -1 "$scratch/complaint")" >&2; return 0; }
     [ "$2" = 0 ] || after=$(ticks "$2")
-    echo "$case $1 $gbits $(awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s=$((seconds + 1)) 'BEGIN { printf "%.2f", t / hz / s }')" |
+    echo "$case $round $1 $gbits $(awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s=$((seconds + 1)) 'BEGIN { printf "%.2f", t / hz / s }')" |
         tee -a "$scratch/results" >&2
 }
 with_gateway() { # NAME BINARY
@@ -137,7 +137,7 @@ with_pepsal() {
     LD_PRELOAD=$shim ip netns exec $g $first "$pepsal" -p 5000 > "$scratch/pepsal" 2>&1 &
     local process=$!
     sleep 0.5
-    if kill -0 $process 2> /dev/null; then measure pepsal $process || true
+    if kill -0 $process 2> /dev/null; then measure pepsal $process
     else echo "PEPsal did not start: $(cat "$scratch/pepsal")" >&2; fi
     kill $process 2> /dev/null || true; wait $process 2> /dev/null || true
     ip netns exec $g iptables -t mangle -F
@@ -145,7 +145,7 @@ with_pepsal() {
 }
 for case in $cases; do
     set_case "$case"
-    for _ in $(seq "$rounds"); do
+    for round in $(seq "$rounds"); do
         measure kernel 0
         for build in $builds; do
             case $build in target/*) with_gateway lasthop "$build" ;; *) with_gateway "$build" "$build" ;; esac
@@ -157,19 +157,19 @@ python3 - "$scratch/results" << 'END'
 import statistics, sys
 cases = {}
 for line in open(sys.argv[1]):
-    case, name, gbits, lost, cores = line.split()
-    cases.setdefault(case, {}).setdefault(name, []).append((float(gbits), float(cores), int(lost)))
+    case, of_round, name, gbits, lost, cores = line.split()
+    cases.setdefault(case, {}).setdefault(name, {})[of_round] = float(gbits), float(cores), int(lost)
 def ratio(runs, others):
-    if not others:
+    ratios = [run[0] / others[of_round][0] for of_round, run in runs.items() if of_round in others]
+    if not ratios:
         return "-"
-    ratios = [a[0] / b[0] for a, b in zip(runs, others)]
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 print("| | | Gbit/s | cores of the process | retransmissions | of kernel routing | times PEPsal |\n|---|---|---:|---:|---:|---:|---:|")
 for case, rows in cases.items():
     for name, runs in rows.items():
-        middle = lambda index: statistics.median(run[index] for run in runs)
+        middle = lambda index: statistics.median(run[index] for run in runs.values())
         print(f"| {case} | {name} | {middle(0):.2f} | {middle(1):.2f} | {middle(2):.0f} |",
-              ratio(runs, rows["kernel"]), "|", ratio(runs, rows.get("pepsal")), "|")
+              ratio(runs, rows.get("kernel", {})), "|", ratio(runs, rows.get("pepsal", {})), "|")
 END
 [ "${ENGINE:-yes}" = no ] && exit
 echo "the engine alone, ns a packet (64 segments of 1448 octets and 64 ACKs of them at a time):"

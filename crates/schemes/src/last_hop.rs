@@ -24,7 +24,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lasthop_agent::Slab;
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, LARGEST_WINDOW as LARGEST_WINDOW_OF_TCP};
 use serde::{Deserialize, Serialize};
 
 pub use aims::Aims;
@@ -102,7 +102,7 @@ impl LastHop {
             rate: 0,
             delivered_at: now,
             trust: Trust::default(),
-            losses: Losses::new(),
+            losses: Losses::default(),
         }
     }
 
@@ -152,17 +152,17 @@ impl LastHop {
         self.window.is_shared()
     }
 
-    /// Whether an agent has nothing to do for what passes: the hop has shown no loss for long (or
-    /// none at all, where `all` hops have shown none for long), and no queue, or is so fast that no
-    /// queue is long.
-    pub fn is_left_alone(&self, all: &Trust) -> bool {
+    /// Whether an agent has nothing to do on it but watch. It has lost nothing for a long run, or never
+    /// while `all` hops together have such a run; and it has shown no queue, or is too fast for a long
+    /// one.
+    pub fn is_only_watched(&self, all: &Trust) -> bool {
         let is_believed = self.trust.is_unbroken() && all.is_earned();
         (is_believed || self.trust.is_earned()) && (self.window.is_new() || self.rate >= FAST)
     }
 
-    /// Whether the hop's losses leave a sender a window of twice so many octets.
-    pub fn leaves_window_for(&self, octets: f64) -> bool {
-        self.losses.leave_window_for(octets, self.segment)
+    /// Whether a sender that slows down at each loss on this hop keeps twice this window, in octets.
+    pub fn leaves_twice(&self, window: f64) -> bool {
+        self.losses.leave_twice(window, self.segment)
     }
 
     /// Something was lost that no acknowledgment told of.
@@ -193,10 +193,9 @@ impl LastHop {
         self.window.octets().saturating_sub(self.in_flight)
     }
 
-    /// The same for an agent that does nothing where nothing is lost: as many as it likes of a hop
-    /// that is left alone.
+    /// The same for an agent that only watches such a hop: there it may send as much as any sender.
     pub fn room_if_watched(&self, all: &Trust) -> u64 {
-        if self.is_left_alone(all) { 1 << 30 } else { self.room() }
+        if self.is_only_watched(all) { LARGEST_WINDOW_OF_TCP.into() } else { self.room() }
     }
 
     /// How many of `octets` are worth sending with this much room: not a segment at a time where
@@ -269,7 +268,7 @@ impl LastHop {
     }
 }
 
-/// Octets at so many a second in so long a time.
+/// The octets that a rate, in octets per second, gives in a time.
 fn octets_in(rate: u64, time: Duration) -> u128 {
     let micros = time.as_micros();
     // Mostly it fits into one word, which is much quicker to divide.

@@ -25,14 +25,14 @@
 //! missing ([`fast_path`]): a gateway's kernel forwards them.
 //!
 //! *A hop that loses nothing* (a run of 1,000 segments without a loss; [`crate::last_hop`]), and has
-//! no queue or delivers more than 1 Gbit/s, is left alone: nothing waits for room, and where packets
+//! no queue or delivers more than 1 Gbit/s, is only watched: nothing waits for room, and where packets
 //! pass without asking their headers are enough. So nothing of them is cached. The first loss is
 //! then the sender's to repair, and it hears of it. After that data is cached again, until the hop
 //! has delivered twice as many segments without a loss.
 //!
-//! *A sender that needs nobody* (`steps-aside`, [`short_path`]): its path to us is no longer than the
-//! hop, so that it repairs losses nearly as soon as we could, and these leave it twice the window that
-//! it needs for its share of the hop. Its connection passes untouched.
+//! *A sender that does as well without us* (`steps-aside`, [`short_path`]): its path to us is no longer
+//! than the hop, so that it repairs losses nearly as soon as we could, and they leave it twice the
+//! window that it uses. Its connection passes untouched.
 //!
 //! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a
 //! segment that no more than `reordering` others have overtaken is repaired then ([`scoreboard`]).
@@ -66,7 +66,7 @@
 //! # The rules of the published scheme
 //!
 //! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of
-//! `snoop_data`; [`flow`]:
+//! `snoop_data`; [`data_processing`]:
 //!
 //! | packet | what happens |
 //! |---|---|
@@ -192,6 +192,7 @@ pub mod account;
 pub mod ack_processing;
 pub mod ack_rewriting;
 mod core_side;
+pub mod data_processing;
 pub mod duplicates;
 pub mod expectation;
 pub mod fast_path;

@@ -90,7 +90,7 @@ lasthop_agent::counters! {
         forwarded: FORWARDED = "forwarded_packets",
         /// Of those, packets that agents took over, to be sent later or in another shape.
         absorbed: ABSORBED = "absorbed_packets",
-        /// Packets that agents let pass unasked, and saw a copy of.
+        /// Packets that agents let pass unasked, and were shown: whole, or their headers.
         shown: SHOWN = "shown_packets",
         /// Packets that agents made.
         sent: SENT = "made_packets",

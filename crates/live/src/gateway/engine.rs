@@ -3,6 +3,7 @@
 mod aside;
 mod calls;
 mod obligations;
+mod passed;
 mod prefetch;
 mod reload;
 mod report;
@@ -20,7 +21,7 @@ use super::plan::{Plan, SteppingAside};
 use super::rule::{Rule, is_free};
 use super::selector::Selector;
 use super::table::ConnectionTable;
-use crate::frame::{Frame, Headers, LinkHeader};
+use crate::frame::{Frame, LinkHeader};
 use crate::io::{FIRST_USER_PORT, Port, PortId};
 
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
@@ -67,7 +68,7 @@ pub struct Engine {
 pub struct Outgoing {
     /// Frames to send, each with its port.
     pub frames: Vec<(PortId, Frame)>,
-    /// What may pass from now on without coming here, but for a copy.
+    /// What may pass from now on without coming here: we only hear of it.
     pub bypasses: Vec<Bypass>,
     /// Connections that need not come here any more, from core to radio.
     pub set_aside: Vec<FlowKey>,
@@ -236,70 +237,6 @@ impl Engine {
         self.rules.iter().any(|rule| rule.takes_datagrams)
             && udp.source_port.min(udp.destination_port) >= FIRST_USER_PORT
             && begins_like_rtp()
-    }
-
-    /// Something went on at a port without asking, whose headers are all that we get.
-    pub fn on_passed(&mut self, port: PortId, headers: &Headers<'_>, now: Instant, out: &mut Outgoing) {
-        self.counters.counts.copies += 1;
-        let Some(&Port { side, ethernet, .. }) = self.ports.get(usize::from(port.0)) else { return };
-        let Ok((link, packet)) = headers.parse(ethernet) else { return };
-        let Some(key) = packet.flow_key().map(|key| side.connection(key)) else { return };
-        match self.connections.find(key) {
-            Some(slot) => self.show(slot, &packet, (side, port, &link), now, out),
-            None => out.bypasses.push(Bypass { flow: key, limits: None }),
-        }
-    }
-
-    /// Something went on without asking, and we got a copy of it.
-    fn on_copy(
-        &mut self,
-        ethernet: bool,
-        [core, radio]: [PortId; 2],
-        frame: &Frame,
-        now: Instant,
-        out: &mut Outgoing,
-    ) {
-        self.counters.counts.copies += 1;
-        let Ok((link, packet)) = frame.parse(ethernet) else { return };
-        // Copies of both sides come by one port, in order. Its own link header tells on which side
-        // of its connection a packet passed.
-        let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
-            let slot = self.connections.find(side.connection(packet.flow_key()?))?;
-            let arrival = self.connections.at(slot).from(side).arrival.as_ref()?;
-            (arrival.link == link).then_some((side, port, slot))
-        });
-        let Some((side, port, slot)) = passed else {
-            // Forgotten, or it comes another way now, and is to be learned anew.
-            let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
-            out.bypasses.extend(both.map(|flow| Bypass { flow, limits: None }));
-            return;
-        };
-        self.show(slot, &packet, (side, port, &link), now, out);
-    }
-
-    /// Shows an agent what passed.
-    fn show(
-        &mut self,
-        slot: Slot,
-        packet: &Packet,
-        (side, port, link): (Side, PortId, &LinkHeader),
-        now: Instant,
-        out: &mut Outgoing,
-    ) {
-        self.connections.at_mut(slot).note(packet, side, port, link, now);
-        self.connections.used(slot, now);
-        self.watch(slot, now, out);
-        let is_drained = self.is_drained && self.obligation(slot).is_free();
-        let connection = self.connections.at(slot);
-        match connection.rule.filter(|_| connection.aside.is_none() && !is_drained) {
-            Some(rule) => {
-                let rule = usize::from(rule);
-                self.rules[rule].counters.packets.shown += 1;
-                let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_bypass(packet, side, cx));
-                self.send_outbox(Some(slot), now, out);
-            }
-            None => out.bypasses.push(Bypass { flow: self.connections.key(slot), limits: None }),
-        }
     }
 
     /// Finds the connection of a packet, or makes one. `None` if the packet is to pass without.

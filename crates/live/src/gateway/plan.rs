@@ -62,7 +62,7 @@ pub struct SteppingAside {
     pub unresponsive_losses: Option<u8>,
 }
 
-/// At most so many connections have a bypass in the kernel; each takes a slot of 32 octets and two
+/// The most connections that have a bypass in the kernel. Each takes a slot of 32 octets and two
 /// entries in hash maps.
 const MOST_IN_KERNEL: u32 = 1 << 18;
 
@@ -70,7 +70,11 @@ impl Plan {
     /// What of the traffic the kernel's side is to hand over.
     pub fn selection(&self) -> Selection {
         let connections = u32::try_from(self.budget.flows).unwrap_or(u32::MAX).min(MOST_IN_KERNEL);
-        Selection { datagrams: self.takes_datagrams(), connections, ..self.traffic.selection() }
+        Selection {
+            datagrams: self.takes_datagrams(),
+            connections: Some(connections),
+            ..self.traffic.selection()
+        }
     }
 
     /// Whether one of its agents has a use for datagrams.

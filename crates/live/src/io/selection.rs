@@ -24,8 +24,8 @@ pub struct Selection {
     pub excluded_prefixes: Vec<Prefix>,
     /// UDP that may be RTP, too.
     pub datagrams: bool,
-    /// Of how many connections the kernel's side remembers what may pass; zero for the usual number.
-    pub connections: u32,
+    /// Of how many connections the kernel's side remembers what may pass; `None` for the usual number.
+    pub connections: Option<u32>,
 }
 
 /// How many ports, and how many prefixes of a kind, the kernel's side has room for.

@@ -1,8 +1,8 @@
-//! How much a hop lost lately, and whether senders do well with so much.
+//! A hop's recent losses, and the window that they leave a sender.
 
 use super::progress::Progress;
 
-/// Once so many segments were delivered, what was seen counts half.
+/// After this many delivered segments both counts are halved.
 const LATELY: u64 = 8192;
 /// Fewer losses may be chance.
 const ENOUGH: u64 = 32;
@@ -10,17 +10,13 @@ const ENOUGH: u64 = 32;
 const LEAST_WINDOW: f64 = 10.0;
 
 /// Octets lost and delivered, of which older ones count less.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     lost: u64,
     delivered: u64,
 }
 
 impl Losses {
-    pub(super) const fn new() -> Self {
-        Self { lost: 0, delivered: 0 }
-    }
-
     /// Takes note of what an ACK showed, in segments of this size.
     pub(super) fn on_progress(&mut self, progress: &Progress, segment: u32) {
         self.lost += progress.lost;
@@ -30,15 +26,16 @@ impl Losses {
         }
     }
 
-    /// Whether a sender that takes each loss for congestion keeps a window of twice so many octets. It
-    /// is of sqrt(3 / 2p) segments (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997, equation 3).
-    pub(super) fn leave_window_for(&self, octets: f64, segment: u32) -> bool {
+    /// Whether a sender that slows down at each of these losses keeps twice this window, in octets. Where
+    /// a share p of its segments is lost, its window is sqrt(3 / 2p) segments (Mathis, Semke, Mahdavi,
+    /// Ott, CCR 27(3), 1997, equation 3).
+    pub(super) fn leave_twice(&self, window: f64, segment: u32) -> bool {
         let segment = segment.max(1);
         if self.lost < ENOUGH * u64::from(segment) {
             return false;
         }
-        let window = (1.5 * self.delivered as f64 / self.lost as f64).sqrt();
-        window >= LEAST_WINDOW.max(2.0 * octets / f64::from(segment))
+        let kept = (1.5 * self.delivered as f64 / self.lost as f64).sqrt();
+        kept >= LEAST_WINDOW.max(2.0 * window / f64::from(segment))
     }
 }
 
@@ -49,7 +46,7 @@ mod tests {
     const SEGMENT: u32 = 1000;
 
     fn losing_one_in(segments: u64, times: u64) -> Losses {
-        let mut losses = Losses::new();
+        let mut losses = Losses::default();
         for _ in 0..times {
             let progress = Progress { delivered: (segments - 1) * 1000, lost: 1000, sent: None };
             losses.on_progress(&progress, SEGMENT);
@@ -60,19 +57,19 @@ mod tests {
     #[test]
     fn a_window_of_one_in_a_hundred_lost_is_twelve_segments_of_which_half_may_be_needed() {
         let losses = losing_one_in(100, 50);
-        assert!(losses.leave_window_for(6000.0, SEGMENT));
-        assert!(!losses.leave_window_for(6500.0, SEGMENT));
+        assert!(losses.leave_twice(6000.0, SEGMENT));
+        assert!(!losses.leave_twice(6500.0, SEGMENT));
     }
 
     #[test]
     fn where_one_in_fifty_is_lost_no_window_is_large_enough() {
-        assert!(!losing_one_in(50, 50).leave_window_for(1.0, SEGMENT));
+        assert!(!losing_one_in(50, 50).leave_twice(1.0, SEGMENT));
     }
 
     #[test]
     fn few_losses_prove_nothing() {
-        assert!(!losing_one_in(100, 31).leave_window_for(1.0, SEGMENT));
-        assert!(losing_one_in(100, 32).leave_window_for(1.0, SEGMENT));
+        assert!(!losing_one_in(100, 31).leave_twice(1.0, SEGMENT));
+        assert!(losing_one_in(100, 32).leave_twice(1.0, SEGMENT));
     }
 
     #[test]
@@ -81,6 +78,6 @@ mod tests {
         for _ in 0..100 {
             losses.on_progress(&Progress { delivered: 1_000_000, lost: 0, sent: None }, SEGMENT);
         }
-        assert!(!losses.leave_window_for(1.0, SEGMENT), "too few to tell");
+        assert!(!losses.leave_twice(1.0, SEGMENT), "too few to tell");
     }
 }

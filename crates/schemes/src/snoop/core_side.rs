@@ -29,7 +29,7 @@ impl Snoop {
     /// Decides what becomes of a packet from the core side.
     pub(super) fn on_core(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let Some(flow) = self.flows.touch_at(slot, cx.now()) else { return Verdict::Forward };
-        if flow.is_left_alone {
+        if flow.is_left_to_sender {
             let is_over = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::FIN));
             if let Some(key) = self.flows.key(slot).filter(|_| is_over) {
                 self.forget(key, cx);
@@ -49,7 +49,7 @@ impl Snoop {
     /// Caches data that leaves towards the radio side.
     pub(super) fn on_leaving(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         let now = cx.now();
-        let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_alone) else { return };
+        let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_to_sender) else { return };
         let room = flow.charge(&mut self.octets, cx.budget());
         let was_in_flight = flow.in_flight();
         let effect = flow.on_data(packet, &self.settings, room, now);

@@ -2,20 +2,17 @@
 //! nothing is missing, and the local window has room.
 //!
 //! A world that takes this up shows the packets afterwards, and they are cached as if they had been
-//! asked for. Over a hop that is left alone it shows only headers, and nothing is cached. Whatever
+//! asked for. Over a hop that is only watched it shows headers, and nothing is cached. Whatever
 //! else a packet is, its fate is decided here as ever. Late news has two small costs: a round-trip
 //! time is measured from when a packet was shown, and a copy that left behind a packet not yet shown
 //! counts as having left before it.
 
 use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Slot, Verdict};
-use lasthop_packet::{FlowKey, Packet, TcpFlags};
+use lasthop_packet::{FlowKey, LARGEST_WINDOW, Packet, TcpFlags};
 
 use super::Snoop;
 use super::expectation::Duplicates;
 use super::flow::SnoopFlow;
-
-/// Less than half of the sequence space, so that before and behind stay apart.
-const LONGEST: u64 = 1 << 30;
 
 impl Snoop {
     /// Says what of a flow may pass, where that has changed.
@@ -51,13 +48,13 @@ impl Snoop {
     fn limits(&self, flow: &SnoopFlow) -> Option<Limits> {
         let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
         let room = match flow.hop.and_then(|hop| self.hops.get(hop)) {
-            Some(hop) if flow.board.is_some() && hop.is_left_alone(&self.trust) => {
+            Some(hop) if flow.board.is_some() && hop.is_only_watched(&self.trust) => {
                 return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
             }
             Some(hop) => hop.room() / hop.flows.max(1) as u64,
-            None => LONGEST,
+            None => LARGEST_WINDOW.into(),
         };
-        let until = from + room.min(LONGEST) as u32;
+        let until = from + room.min(LARGEST_WINDOW.into()) as u32;
         Some(Limits { acknowledged, from, until, shown: Shown::Whole })
     }
 
@@ -107,7 +104,7 @@ impl Snoop {
 impl SnoopFlow {
     /// Whether nothing waits here, the receiver answers, and it has not told of anything missing.
     fn is_whole(&self) -> bool {
-        if self.is_left_alone {
+        if self.is_left_to_sender {
             return false;
         }
         let is_complete = match &self.board {

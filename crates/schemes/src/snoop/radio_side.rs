@@ -15,7 +15,7 @@ impl Snoop {
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
     pub(super) fn on_radio(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let now = cx.now();
-        let Some(flow) = self.flows.touch_at(slot, now).filter(|flow| !flow.is_left_alone) else {
+        let Some(flow) = self.flows.touch_at(slot, now).filter(|flow| !flow.is_left_to_sender) else {
             return Verdict::Forward;
         };
         flow.charge(&mut self.octets, cx.budget());

@@ -87,8 +87,8 @@ pub struct Settings {
     /// default 4 MiB. Ours.
     #[serde(with = "Octets::<0, GIB>")]
     pub held_octets: usize,
-    /// Whether a connection is left alone whose sender repairs losses nearly as soon as we could (the
-    /// path beyond is no longer than the hop), and has its share of the hop in spite of them;
+    /// Whether a connection is left to its sender if that repairs losses nearly as soon as we could (the
+    /// path beyond is no longer than the hop), and they leave it twice the window that it uses;
     /// default true; published false. Not without timestamps. Ours.
     pub steps_aside: bool,
     /// What is done for data from the mobile host; default "none".

@@ -1,4 +1,4 @@
-//! Connections whose sender needs nobody: left alone.
+//! Connections whose sender does as well without us: left to it.
 //!
 //! A loss on the hop is repaired here in a round trip over the hop, and by the sender in that and a
 //! round trip over the path beyond. Where the path beyond is the shorter one, as from a server beside
@@ -14,7 +14,7 @@ impl Snoop {
     /// Leaves a connection alone that has just lost something, if its sender does as well without us.
     /// A world may go on showing it all the same.
     pub(super) fn leave_to_sender(&mut self, slot: Slot, was_in_flight: u64, cx: &mut Context<'_>) {
-        if !self.flows.get(slot).is_some_and(|flow| self.needs_nobody(flow, was_in_flight)) {
+        if !self.flows.get(slot).is_some_and(|flow| self.does_as_well_alone(flow, was_in_flight)) {
             return;
         }
         self.flush(slot, cx);
@@ -24,15 +24,15 @@ impl Snoop {
         }
         let SnoopFlow { charged, limits, hop, .. } = *flow;
         *flow = SnoopFlow::new(&self.settings, flow.highest);
-        (flow.is_left_alone, flow.charged, flow.limits, flow.hop) = (true, charged, limits, hop);
+        (flow.is_left_to_sender, flow.charged, flow.limits, flow.hop) = (true, charged, limits, hop);
         flow.charge(&mut self.octets, cx.budget());
         self.flows.clear_timer_at(slot);
         cx.leave_alone(key);
     }
 
-    /// Whether a flow with so much on the hop is one of those; as much for as long as it takes on the
-    /// path beyond is there.
-    fn needs_nobody(&self, flow: &SnoopFlow, in_flight: u64) -> bool {
+    /// Whether the sender of a flow with this much on the hop does as well alone. Its window is that, and
+    /// in proportion what is on the path beyond.
+    fn does_as_well_alone(&self, flow: &SnoopFlow, in_flight: u64) -> bool {
         let steps_aside = self.settings.steps_aside && self.uplink.is_none();
         let (Some(hop), true) = (flow.hop.and_then(|at| self.hops.get(at)), steps_aside) else {
             return false;
@@ -40,7 +40,7 @@ impl Snoop {
         let over_hop = flow.rtt.smoothed();
         flow.beyond.least().is_some_and(|beyond| {
             let longer = 1.0 + beyond.as_secs_f64() / over_hop.as_secs_f64().max(f64::MIN_POSITIVE);
-            beyond <= over_hop && hop.leaves_window_for(in_flight as f64 * longer)
+            beyond <= over_hop && hop.leaves_twice(in_flight as f64 * longer)
         })
     }
 }

@@ -33,7 +33,7 @@ pub struct Counters {
     pub own: u64,
     /// TCP, and UDP that may be RTP, that passed because its flow is set aside.
     pub aside: u64,
-    /// TCP that passed because its agent lets it; we got a copy.
+    /// TCP that passed because its agent lets it; we heard of it, by a copy or by its headers.
     pub passed: u64,
     /// The same beyond what its agent lets, because we were late.
     pub late: u64,

@@ -42,12 +42,12 @@ impl Programs {
         // The programs use no kernel types; to read the kernel's BTF would take 20 MB for a moment,
         // half of which stays.
         let mut loader = EbpfLoader::new();
-        if selection.connections > 0 {
+        if let Some(connections) = selection.connections {
             for map in SLOT_MAPS {
-                loader.map_max_entries(map, selection.connections);
+                loader.map_max_entries(map, connections);
             }
             // Both directions of each.
-            loader.map_max_entries("aside", selection.connections.saturating_mul(2));
+            loader.map_max_entries("aside", connections.saturating_mul(2));
         }
         let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;

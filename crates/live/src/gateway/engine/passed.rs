@@ -1,0 +1,74 @@
+//! What went on in the kernel without asking, because an agent lets it: it is shown to the agent.
+
+use lasthop_agent::{Bypass, Side, Slot};
+use lasthop_packet::{Instant, Packet};
+
+use super::{Engine, Outgoing};
+use crate::frame::{Frame, Headers, LinkHeader};
+use crate::io::{Port, PortId};
+
+impl Engine {
+    /// Something went on at a port without asking, whose headers are all that we get.
+    pub fn on_passed(&mut self, port: PortId, headers: &Headers<'_>, now: Instant, out: &mut Outgoing) {
+        self.counters.counts.copies += 1;
+        let Some(&Port { side, ethernet, .. }) = self.ports.get(usize::from(port.0)) else { return };
+        let Ok((link, packet)) = headers.parse(ethernet) else { return };
+        let Some(key) = packet.flow_key().map(|key| side.connection(key)) else { return };
+        match self.connections.find(key) {
+            Some(slot) => self.show(slot, &packet, (side, port, &link), now, out),
+            None => out.bypasses.push(Bypass { flow: key, limits: None }),
+        }
+    }
+
+    /// Something went on without asking, and we got a copy of it.
+    pub(super) fn on_copy(
+        &mut self,
+        ethernet: bool,
+        [core, radio]: [PortId; 2],
+        frame: &Frame,
+        now: Instant,
+        out: &mut Outgoing,
+    ) {
+        self.counters.counts.copies += 1;
+        let Ok((link, packet)) = frame.parse(ethernet) else { return };
+        // Copies of both sides come by one port, in order. Its own link header tells on which side
+        // of its connection a packet passed.
+        let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
+            let slot = self.connections.find(side.connection(packet.flow_key()?))?;
+            let arrival = self.connections.at(slot).from(side).arrival.as_ref()?;
+            (arrival.link == link).then_some((side, port, slot))
+        });
+        let Some((side, port, slot)) = passed else {
+            // Forgotten, or it comes another way now, and is to be learned anew.
+            let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
+            out.bypasses.extend(both.map(|flow| Bypass { flow, limits: None }));
+            return;
+        };
+        self.show(slot, &packet, (side, port, &link), now, out);
+    }
+
+    /// Shows an agent what passed.
+    fn show(
+        &mut self,
+        slot: Slot,
+        packet: &Packet,
+        (side, port, link): (Side, PortId, &LinkHeader),
+        now: Instant,
+        out: &mut Outgoing,
+    ) {
+        self.connections.at_mut(slot).note(packet, side, port, link, now);
+        self.connections.used(slot, now);
+        self.watch(slot, now, out);
+        let is_drained = self.is_drained && self.obligation(slot).is_free();
+        let connection = self.connections.at(slot);
+        match connection.rule.filter(|_| connection.aside.is_none() && !is_drained) {
+            Some(rule) => {
+                let rule = usize::from(rule);
+                self.rules[rule].counters.packets.shown += 1;
+                let _ = self.call_about(slot, rule, now, |agent, cx| agent.on_bypass(packet, side, cx));
+                self.send_outbox(Some(slot), now, out);
+            }
+            None => out.bypasses.push(Bypass { flow: self.connections.key(slot), limits: None }),
+        }
+    }
+}
