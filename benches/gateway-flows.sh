@@ -3,8 +3,10 @@
 # all have data in the air: segments of 1448 octets down, ACKs up, each connection to a host of its own, at a rate below the one at which
 # packets are lost. Two patterns: packet by packet round all connections, the worst case for caches, and 8 packets of each in a row.
 #
-#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; LASTHOP=/path/to/another;
-#                                               NOBUILD=1 with what was built before
+#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; THREADS="1 2" of the gateway;
+#                                               LASTHOP=/path/to/another; NOBUILD=1 with what was built before
+#
+# With several threads the processor time is that of all of them. If it is that of one thread, they do not get in each other's way.
 #
 # The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's own namespace: what goes out of a TAP
 # device is only queued, so that the gateway's thread pays for no other host's reception, as it would on veth.
@@ -43,7 +45,7 @@ ip -n $g route add 192.0.2.0/24 via 172.31.1.2; ip -n $g route add 10.0.0.0/8 vi
 ip netns exec $g sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
 first=$(chrt -f 1 true 2> /dev/null && echo "chrt -f 1" || true)
 
-measure() { # FLOWS BURST
+measure() { # FLOWS BURST THREADS
     cat > "$scratch/gateway.toml" << CONFIG
 backend = "tc-bpf"
 [ports]
@@ -55,6 +57,7 @@ octets-in-all = "1 GiB"
 socket = "$scratch/gateway.sock"
 [metrics]
 listen = "off"
+$([ "$3" = 1 ] || printf '[process]\nthreads = %s' "$3")
 [[rule]]
 scheme = "snoop"
 CONFIG
@@ -63,31 +66,35 @@ CONFIG
     for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
     ip netns exec $g $first "$target/examples/exchange" "$scratch/gateway.sock" "$1" "$2" "$rate" "$seconds" |
         tee -a "$scratch/results" >&2 || cat "$scratch/log" >&2
-    awk '/^VmRSS/ { print $2 }' "/proc/$process/status" >> "$scratch/resident"
+    echo "$3 $(awk '/^VmRSS/ { print $2 }' "/proc/$process/status")" >> "$scratch/resident"
     kill $process; wait $process || true
     process=
 }
 for _ in $(seq "$rounds"); do
     for burst in 1 8; do
-        for flows in ${FLOWS:-10 1000 10000 100000}; do measure "$flows" "$burst"; done
+        for flows in ${FLOWS:-10 1000 10000 100000}; do
+            for threads in ${THREADS:-1}; do measure "$flows" "$burst" "$threads"; done
+        done
     done
 done
 python3 - "$scratch/results" "$scratch/resident" << 'END'
 import json, statistics, sys
 rows = {}
-for line, resident in zip(open(sys.argv[1]), open(sys.argv[2])):
+for line, gateway in zip(open(sys.argv[1]), open(sys.argv[2])):
     run = json.loads(line)
-    run["resident"] = 1024 * int(resident)
+    threads, resident = map(int, gateway.split())
+    run["resident"] = 1024 * resident
     run["us"] = 1e6 * run["cpu_s"] / max(run["frames"], 1)
-    rows.setdefault((run["burst"], run["flows"]), []).append(run)
-least = min(flows for _, flows in rows)
-print(f"{'in a row':>8}{'connections':>13}{'us a packet':>13}{'of ' + str(least):>8}{'packets/s':>11}{'a turn':>8}{'lost':>7}{'resident, MB':>14}{'octets a connection':>21}")
-for (burst, flows), runs in rows.items():
+    rows.setdefault((run["burst"], run["flows"], threads), []).append(run)
+least, fewest = (min(key[index] for key in rows) for index in (1, 2))
+print(f"{'in a row':>8}{'connections':>13}{'threads':>9}{'us a packet':>13}{'of ' + str(least):>8}{'of ' + str(fewest) + ' thread':>13}{'packets/s':>11}{'a turn':>8}{'lost':>7}{'resident, MB':>14}{'octets a connection':>21}")
+for (burst, flows, threads), runs in rows.items():
     middle = lambda value: statistics.median(map(value, runs))
-    ratio = statistics.median(a["us"] / b["us"] for a, b in zip(runs, rows[burst, least]))
-    print(f"{burst:8}{flows:13}{middle(lambda r: r['us']):13.2f}{ratio:8.2f}{middle(lambda r: r['frames'] / r['seconds']):11.0f}"
-          f"{middle(lambda r: r['frames'] / r['turns']):8.1f}{sum(r['missing'] for r in runs):7}"
+    ratio = lambda others: statistics.median(a["us"] / b["us"] for a, b in zip(runs, others))
+    few = rows[burst, least, threads]
+    print(f"{burst:8}{flows:13}{threads:9}{middle(lambda r: r['us']):13.2f}{ratio(few):8.2f}{ratio(rows[burst, flows, fewest]):13.2f}"
+          f"{middle(lambda r: r['frames'] / r['seconds']):11.0f}{middle(lambda r: r['frames'] / r['turns']):8.1f}{sum(r['missing'] for r in runs):7}"
           f"{middle(lambda r: r['resident'] / 1e6):14.1f}"
-          + (f"{statistics.median((a['resident'] - b['resident']) / (flows - least) for a, b in zip(runs, rows[burst, least])):21.0f}"
+          + (f"{statistics.median((a['resident'] - b['resident']) / (flows - least) for a, b in zip(runs, few)):21.0f}"
              if flows > least else ""))
 END

@@ -8,6 +8,12 @@
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
+// User space may have several workers, each a thread with TAP devices, maps and a copy of these programs of its own; a client's packets all go
+// to the same one. Then two more programs stand at the hooks of the radio interface, and go on to the copy of the packet's worker:
+//
+//   lhop_steer_down  at tc egress, to lasthop_down
+//   lhop_steer_up    at tc ingress, to lasthop_up
+//
 // Only what is next to the wireless hop sees a connection as the client sees it, whatever is behind: routing, a bridge, or address
 // translation. Connections of this machine's own are left as they are, in both directions.
 //
@@ -43,6 +49,7 @@ static void *(*const lookup)(void *map, const void *key) = (void *)1;
 static long (*const update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const delete)(void *map, const void *key) = (void *)3;
 static u64 (*const monotonic_ns)(void) = (void *)5;
+static long (*const tail_call)(struct __sk_buff *skb, void *programs, u32 index) = (void *)12;
 static long (*const clone_redirect)(struct __sk_buff *skb, u32 ifindex, u64 flags) = (void *)13;
 static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
 static long (*const load)(const struct __sk_buff *skb, u32 offset, void *to, u32 len) = (void *)26;
@@ -61,7 +68,7 @@ static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
 #define BE32(x) ((u32)(x))
 #endif
 
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_LPM_TRIE = 11, MAP_RINGBUF = 27 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PROGRAMS = 3, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_LPM_TRIE = 11, MAP_RINGBUF = 27 };
 enum { NO_PREALLOC = 1, MMAPABLE = 1 << 10 };
 enum { RING_NO_WAKEUP = 1, RING_FORCE_WAKEUP = 2 };
 enum { RING_AVAILABLE = 0 };
@@ -114,7 +121,7 @@ struct bpf_map_def SEC("maps") ports = {MAP_HASH, 2, 1, 1024, 0};
 // IPv4 is ::ffff:a.b.c.d here and everywhere below.
 struct address {
 	u8 octets[16];
-};
+} __attribute__((aligned(4)));
 struct prefix {
 	u32 len;
 	struct address address;
@@ -168,6 +175,12 @@ struct record {
 #define RING (1 << 22)
 #define WAKES_AT (1 << 16)
 struct bpf_map_def SEC("maps") ring = {MAP_RINGBUF, 0, 0, RING, 0};
+
+// How many workers there are, and each one's copy of a program.
+#define MOST_WORKERS 64
+struct bpf_map_def SEC("maps") workers = {MAP_ARRAY, 4, 4, 1, 0};
+struct bpf_map_def SEC("maps") down_workers = {MAP_PROGRAMS, 4, 4, MOST_WORKERS, 0};
+struct bpf_map_def SEC("maps") up_workers = {MAP_PROGRAMS, 4, 4, MOST_WORKERS, 0};
 
 struct ethernet {
 	u8 addresses[12];
@@ -563,6 +576,37 @@ SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
 	return redirect(home->ifindex, home->flags);
 }
 
+// The worker that has this client. User space computes the same (io/steering.rs): Fibonacci hashing, by which addresses that follow each other
+// are spread evenly.
+#define GOLDEN 0x9e3779b1
+INLINE u32 worker_of(const struct address *client, u32 workers)
+{
+	const u32 *words = (const u32 *)client->octets;
+	u32 mixed = BE32(words[0] ^ words[1] ^ words[2] ^ words[3]) * GOLDEN;
+	return (u64)mixed * workers >> 32;
+}
+
+// Goes on to the program of the packet's worker. A packet of which no program makes anything passes.
+INLINE int steer(struct __sk_buff *skb, void *programs, int down)
+{
+	struct flow flow;
+	u32 zero = 0, len = 0, *count = lookup(&workers, &zero);
+
+	if (count && find_transport(skb, &flow, &len))
+		tail_call(skb, programs, worker_of(down ? &flow.destination : &flow.source, *count));
+	return NEXT;
+}
+
+SEC("classifier/steer_down") int lhop_steer_down(struct __sk_buff *skb)
+{
+	return steer(skb, &down_workers, 1);
+}
+
+SEC("classifier/steer_up") int lhop_steer_up(struct __sk_buff *skb)
+{
+	return steer(skb, &up_workers, 0);
+}
+
 // What user space has to know. It compares each word with its own when it loads this.
 struct word {
 	char name[28];
@@ -596,6 +640,8 @@ const struct word SEC("layout") words[] = {
 	VALUE(NOT_INCLUDED),
 	VALUE(BYPASSES),
 	VALUE(RING),
+	VALUE(MOST_WORKERS),
+	VALUE(GOLDEN),
 	SIZE(record),
 	OFFSET(record, passed_ns),
 	OFFSET(record, ifindex),

@@ -12,8 +12,9 @@
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | `handover` | what it leaves to the one that takes its place |
 //! | [`link`] | what a link layer in this process tells it |
-//! | [`packet_loop`] | the packet loop |
-//! | `listeners`, `client`, `requests`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
+//! | `workers`, [`packet_loop`] | the packet loops, each on a thread of its own |
+//! | `requests`, `together` | questions to all packet loops, and one report of all of them |
+//! | `listeners`, `client`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
@@ -49,7 +50,9 @@ pub mod selector;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod together;
 mod translation;
+mod workers;
 
 pub use config::Config;
 pub use daemon::{Gateway, Start};

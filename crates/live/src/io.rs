@@ -6,6 +6,7 @@ pub mod divert;
 pub mod memory;
 pub mod policy;
 pub mod selection;
+pub mod steering;
 
 use std::io;
 use std::time::Duration;

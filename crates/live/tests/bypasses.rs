@@ -75,8 +75,11 @@ impl Passing {
         }
         if is_up {
             let (is_early, is_new) = (tcp.ack.after(self.known), tcp.ack.after(self.acknowledged));
-            self.acknowledged = tcp.ack;
-            let is_plain = tcp.options.sack.is_empty() && (is_new || !packet.payload().is_empty());
+            // Copies and headers come by two channels: an acknowledgment may have overtaken another.
+            let is_overtaken = self.changes && self.acknowledged.after(tcp.ack);
+            self.acknowledged = self.acknowledged.later(tcp.ack);
+            let is_fresh = is_new || is_overtaken || !packet.payload().is_empty();
+            let is_plain = tcp.options.sack.is_empty() && is_fresh;
             self.found(|found| {
                 found.acks += 1;
                 found.too_early += u64::from(is_early);

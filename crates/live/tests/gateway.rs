@@ -9,6 +9,7 @@ use lasthop_needs::{namespaces, tests};
 use hosts::{Hosts, SERVER, SERVER_V6, nft};
 use lasthop_agent::LinkSenses;
 use lasthop_live::gateway::{Gateway, Start, config};
+use lasthop_live::io::steering::worker_of;
 use lasthop_live::namespace::Namespace;
 
 fn main() -> ExitCode {
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
             snoop_sees_downloads_of_both_families_by_tc,
             snoop_sees_downloads_of_both_families_by_tun,
             snoop_sees_downloads_over_a_bridge,
+            each_clients_packets_come_to_its_own_worker,
             a_port_that_is_not_there_is_named;
         [namespaces, nft]:
             snoop_sees_downloads_behind_address_translation;
@@ -26,8 +28,13 @@ fn main() -> ExitCode {
 const BULK: usize = 5_000_000;
 
 fn start(hosts: &Hosts, backend: &str) -> Gateway {
+    start_with(hosts, backend, "")
+}
+
+/// With these lines behind the others.
+fn start_with(hosts: &Hosts, backend: &str, lines: &str) -> Gateway {
     let text = format!(
-        "backend = \"{backend}\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n"
+        "backend = \"{backend}\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n{lines}"
     );
     let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
     Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts")
@@ -71,6 +78,36 @@ fn snoop_sees_downloads_of_both_families_by_tc() {
 
 fn snoop_sees_downloads_of_both_families_by_tun() {
     snoop_sees_downloads(&Hosts::routed(), "tun");
+}
+
+fn each_clients_packets_come_to_its_own_worker() {
+    const WORKERS: usize = 3;
+    let hosts = Hosts::routed();
+    let gateway = start_with(&hosts, "tc-bpf", &format!("[process]\nthreads = {WORKERS}\n"));
+    let mut expected = [0; WORKERS];
+    let mut download_as = |address: &str, server: &str| {
+        expected[worker_of(address.parse().expect("an address"), WORKERS)] += 1;
+        hosts.download(server, BULK / 5);
+    };
+    download_as("10.77.2.2", SERVER);
+    download_as("fd77:2::2", SERVER_V6);
+    for last in 3..9 {
+        let commands = [
+            format!("address del 10.77.2.{}/24 dev eth", last - 1),
+            format!("address add 10.77.2.{last}/24 dev eth"),
+            "route add default via 10.77.2.1".to_owned(),
+        ];
+        hosts.client.ip(&commands.each_ref().map(String::as_str)).expect("another address");
+        download_as(&format!("10.77.2.{last}"), SERVER);
+    }
+    assert!(!expected.contains(&0), "the addresses are of all workers: {expected:?}");
+    let report = gateway.stop().expect("it ends well");
+    assert_eq!(report.threads.iter().map(|thread| thread.connections).collect::<Vec<_>>(), expected);
+    let packets = report.engine.agents.packets;
+    assert!(packets.seen > 100 && packets.shown > 100, "each has its own bypasses and ring: {report:?}");
+    assert_eq!((report.lost, report.engine.counters.counts.unaddressed), (0, 0), "{report:?}");
+    assert_nothing_is_left(&hosts.gateway);
+    hosts.download(SERVER, BULK / 10);
 }
 
 fn snoop_sees_downloads_over_a_bridge() {

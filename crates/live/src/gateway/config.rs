@@ -46,6 +46,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// The control socket; `None` for none.
     pub control: Option<PathBuf>,
+    /// How many threads there are for packets, 1 to 64.
+    pub threads: usize,
     /// Whether the packet loop asks for real-time scheduling and locked memory.
     pub realtime: bool,
     /// The least level that is logged.
@@ -106,6 +108,7 @@ impl Config {
             plan,
             metrics: None,
             control: None,
+            threads: file.process.threads,
             realtime: file.process.realtime,
             log_level: file.log.level,
             log_format: file.log.format,
@@ -123,7 +126,7 @@ impl Config {
             ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
-            ("process", self.realtime != other.realtime),
+            ("process", self.realtime != other.realtime || self.threads != other.threads),
             ("log", self.log_level != other.log_level || self.log_format != other.log_format),
         ];
         differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()

@@ -1,30 +1,28 @@
-//! A gateway from its start to its end: the packet loop on one thread, housekeeping on another.
+//! A gateway from its start to its end: each packet loop on a thread of its own, housekeeping on
+//! another.
 
 use std::fmt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 
 use lasthop_packet::FlowKey;
-use tracing::{error, info, warn};
+use tracing::info;
 
 use super::config::Config;
 use super::engine::{EngineReport, FlowReport};
 use super::error::GatewayError;
-use super::handover;
 use super::housekeeping::Housekeeping;
-use super::link::{self, LinkTeller};
+use super::link::LinkTeller;
 use super::listeners::Listeners;
-use super::notify::Notifier;
-use super::packet_loop::{LoopReport, PacketLoop, Request};
+use super::packet_loop::LoopReport;
 use super::plan::Plan;
 use super::ports::{self, OpenPorts};
-use super::requests::Requests;
-use crate::clock;
-use crate::io::{PacketIo, Port};
+use super::requests::{Requests, Unanswered};
+use super::workers::{self, Ready};
+use crate::io::Port;
 use crate::namespace::Namespace;
-use crate::realtime;
 
 /// What starts a gateway.
 pub struct Start {
@@ -62,9 +60,9 @@ impl Start {
     }
 
     /// Starts a gateway over the ports that `claim` makes ours, and that what it returns opens.
-    /// Both run on the packet loop's thread, which may first enter another namespace: ports belong
-    /// to the thread that opened them. Returns once the loop is running. After an error nothing is
-    /// left.
+    /// Both run on the first packet loop's thread, which may first enter another namespace: ports
+    /// belong to the namespace of the thread that opened them. Returns once the loops are running.
+    /// After an error nothing is left.
     pub fn run<Open>(
         self,
         claim: impl FnOnce(&Config) -> Result<Open, GatewayError> + Send + 'static,
@@ -73,7 +71,6 @@ impl Start {
         Open: FnOnce() -> Result<OpenPorts, GatewayError>,
     {
         let Self { config, file, owns_process } = self;
-        let (to_loop, inbox) = channel();
         let (opened, all_open) = channel();
         let (go, gate) = channel();
         let (ended, end) = UnixStream::pair().map_err(GatewayError::Listeners)?;
@@ -89,35 +86,21 @@ impl Start {
                         .map_err(GatewayError::Listeners)?;
                 Ok((listeners, open_ports()?))
             };
-            let OpenPorts { mut io, mut notes, .. } = match open() {
-                Ok((listeners, ports)) => {
-                    let names = ports.io.ports().to_vec();
-                    let _ = opened.send(Ok((listeners, names, ports.backend, ports.io.waker())));
-                    ports
-                }
-                Err(error) => {
-                    let _ = opened.send(Err(error));
-                    return Err(GatewayError::Ended);
-                }
-            };
-            // The first heartbeat, and the word to the service manager, are for when nothing can
-            // fail any more.
-            if gate.recv().is_err() {
-                return Err(GatewayError::Ended);
-            }
-            notes.extend(be_on_time(config.realtime));
-            run_loop(io.as_mut(), &config, inbox, owns_process, notes)
+            let (listeners, ports) = open()?;
+            workers::run(ports, &config, owns_process, |ready| {
+                let _ = opened.send((listeners, ready));
+                // The first heartbeat, and the word to the service manager, are for when nothing can
+                // fail any more.
+                gate.recv().is_ok()
+            })
         });
         let packets = packets.map_err(GatewayError::Thread)?;
         // From here on its thread is waited for, whatever happens.
-        let (listeners, ports, backend, wake) = match all_open.recv().unwrap_or(Err(GatewayError::Ended)) {
-            Ok(opened) => opened,
-            Err(error) => {
-                let _ = packets.join();
-                return Err(error);
-            }
+        let Ok((listeners, ready)) = all_open.recv() else {
+            let outcome = packets.join().map_err(|_| GatewayError::Ended)?;
+            return Err(outcome.err().unwrap_or(GatewayError::Ended));
         };
-        let requests = Requests::new(to_loop, wake);
+        let Ready { requests, ports, backend } = ready;
         let gateway_ports = ports.clone();
         let housekeeping = Housekeeping {
             requests: requests.clone(),
@@ -146,53 +129,6 @@ impl Start {
     }
 }
 
-fn run_loop(
-    io: &mut dyn PacketIo,
-    config: &Config,
-    inbox: std::sync::mpsc::Receiver<Request>,
-    owns_process: bool,
-    notes: Vec<String>,
-) -> Result<LoopReport, GatewayError> {
-    let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
-    let (ports, state) = (io.ports().to_vec(), config.control.as_deref().map(handover::file_of));
-    let mut packets = PacketLoop::new(io, &config.plan, inbox, notifier, notes);
-    if let Some(state) = &state {
-        match handover::take(state, &ports, clock::now()) {
-            Ok(connections) => packets.go_on_with(&connections),
-            Err(why) => {
-                warn!(file = %state.display(), %why, "the state of the gateway before this one is not used");
-            }
-        }
-    }
-    let (report, connections, outcome) = packets.run();
-    if let Some(state) = state.filter(|_| !connections.is_empty())
-        && let Err(why) = handover::leave(&state, &ports, connections, clock::now())
-    {
-        warn!(file = %state.display(), %why, "no state is left to the next gateway");
-    }
-    match outcome {
-        Ok(()) => Ok(report),
-        Err(error) => {
-            error!(%error, "the ports broke");
-            Err(GatewayError::Broken(error))
-        }
-    }
-}
-
-/// Has the calling thread go before others, if that is wanted; returns what the kernel did not
-/// grant.
-fn be_on_time(realtime: bool) -> Vec<String> {
-    if !realtime {
-        return Vec::new();
-    }
-    realtime::no_timer_slack();
-    let refusals = realtime::ask_for_it();
-    for refusal in &refusals {
-        warn!("{refusal}");
-    }
-    refusals
-}
-
 impl Gateway {
     /// Its ports.
     pub fn ports(&self) -> &[Port] {
@@ -201,14 +137,14 @@ impl Gateway {
 
     /// What it has counted, its processor time among it.
     pub fn report(&self) -> Result<LoopReport, GatewayError> {
-        self.ask(Request::Report)
+        self.requests.report().map_err(ended)
     }
 
     /// Its connections, at most so many.
     pub fn flows(&self, most: usize) -> Result<Vec<FlowReport>, GatewayError> {
         let (mut flows, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next.filter(|_| flows.len() < most) {
-            let page = self.ask(|to| Request::Flows(from, to))?;
+            let page = self.requests.flows(from).map_err(ended)?;
             flows.extend(page.flows);
             next = page.next;
         }
@@ -217,34 +153,33 @@ impl Gateway {
     }
 
     /// Has it follow another plan.
-    pub fn reload(&self, plan: Plan) -> Result<(), GatewayError> {
-        self.ask(|to| Request::Reload(Box::new(plan), to))
+    pub fn reload(&self, plan: &Plan) -> Result<(), GatewayError> {
+        self.requests.reload(plan).map_err(ended)
     }
 
     /// Has the agents send on what they hold, and from then on everything pass untouched.
     pub fn drain(&self) -> Result<EngineReport, GatewayError> {
-        self.ask(Request::Drain)
+        self.requests.drain().map_err(ended)
     }
 
     /// Sets a connection aside. `false` if there is none.
     pub fn set_aside(&self, flow: FlowKey) -> Result<bool, GatewayError> {
-        self.ask(|to| Request::Aside(flow, to))
+        self.requests.set_aside(flow).map_err(ended)
     }
 
     /// For a link layer in this process that tells what becomes of the frames that the gateway's
-    /// host transmits on its radio ports. At most `room` events wait for the packet loop; further
+    /// host transmits on its radio ports. At most `room` events wait for a packet loop; further
     /// ones are lost, and counted. The last link layer that asked is the one that is heard.
     ///
     /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock,
     /// as of a frame: whatever clock the link layer has, the times that events carry are durations.
     pub fn link_layer(&self, room: usize) -> Result<LinkTeller, GatewayError> {
-        let (inbox, teller) = link::queue(room);
-        self.ask(|to| Request::Hear(inbox, to)).map(teller)
+        self.requests.hear(room).map_err(ended)
     }
 
     /// Drains it, closes its ports, and returns what it counted.
     pub fn stop(mut self) -> Result<LoopReport, GatewayError> {
-        let _ = self.requests.put(Request::Stop);
+        self.requests.stop();
         self.join().inspect(|_| info!("ended"))
     }
 
@@ -261,16 +196,17 @@ impl Gateway {
         }
         outcome?
     }
+}
 
-    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, GatewayError> {
-        self.requests.ask(question).map_err(|_| GatewayError::Ended)
-    }
+/// Whoever asks can do no more about a loop that does not answer than about one that has ended.
+const fn ended(_: Unanswered) -> GatewayError {
+    GatewayError::Ended
 }
 
 impl Drop for Gateway {
     fn drop(&mut self) {
         if self.packets.is_some() {
-            let _ = self.requests.put(Request::Stop);
+            self.requests.stop();
             let _ = self.join();
         }
     }

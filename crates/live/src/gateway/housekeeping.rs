@@ -1,4 +1,4 @@
-//! The second thread: signals, the control socket, the metrics page. It asks the packet loop by
+//! The second thread: signals, the control socket, the metrics page. It asks the packet loops by
 //! message, and never touches a packet. It never blocks on a client, so that a signal is obeyed at
 //! once.
 
@@ -8,7 +8,6 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
@@ -22,7 +21,6 @@ use super::config::{self, Backend, Config};
 use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
 use super::engine::EngineReport;
 use super::listeners::{Listeners, empty};
-use super::packet_loop::Request;
 use super::requests::Requests;
 use super::{http, metrics, ports};
 use crate::clock;
@@ -74,7 +72,7 @@ struct Ready {
 }
 
 impl Housekeeping {
-    /// Runs until the packet loop has ended.
+    /// Runs until the packet loops have ended.
     pub(super) fn run(self) {
         let mut visitors = Visitors::default();
         let mut look_at = self.may_break_translation().then(|| clock::now() + LOOK);
@@ -83,7 +81,7 @@ impl Housekeeping {
                 Ok(ready) => ready,
                 Err(error) => {
                     error!(%error, "cannot wait for signals and questions; the gateway ends");
-                    let _ = self.requests.put(Request::Stop);
+                    self.requests.stop();
                     return;
                 }
             };
@@ -93,7 +91,7 @@ impl Housekeeping {
             if let Some(signals) = &self.listeners.signals {
                 if ready.stop && empty(&signals.stop) {
                     info!("asked to stop");
-                    let _ = self.requests.put(Request::Stop);
+                    self.requests.stop();
                 }
                 if ready.reload && empty(&signals.reload) {
                     // What went wrong is in the log.
@@ -129,7 +127,7 @@ impl Housekeeping {
             error!(
                 "addresses are translated now, by {place}, which the backend tun would break; the gateway ends"
             );
-            let _ = self.requests.put(Request::Stop);
+            self.requests.stop();
         }
     }
 
@@ -176,18 +174,19 @@ impl Housekeeping {
     }
 
     fn status(&self) -> Result<Status, String> {
-        let report = self.ask(Request::Report)?;
+        let report = self.requests.report().map_err(|why| why.to_string())?;
         Ok(Status::new(self.file.as_deref(), self.backend, &self.ports, report))
     }
 
     fn drain(&self) -> Result<Drained, String> {
-        let EngineReport { held, owed_connections, octets_at_risk, .. } = self.ask(Request::Drain)?;
+        let drained = self.requests.drain().map_err(|why| why.to_string())?;
+        let EngineReport { held, owed_connections, octets_at_risk, .. } = drained;
         Ok(Drained { held, owed_connections, octets_at_risk })
     }
 
     fn set_aside(&self, flow: &str) -> Result<SetAside, String> {
         let key = parse_flow(flow)?;
-        let is_there = self.ask(|to| Request::Aside(key, to))?;
+        let is_there = self.requests.set_aside(key).map_err(|why| why.to_string())?;
         if is_there { Ok(SetAside {}) } else { Err(format!("there is no connection {flow}")) }
     }
 
@@ -207,13 +206,9 @@ impl Housekeeping {
             .into_iter()
             .map(|key| format!("[{key}] has changed; that takes a restart"))
             .collect();
-        self.ask(|to| Request::Reload(Box::new(config.plan), to))?;
+        self.requests.reload(&config.plan).map_err(|why| why.to_string())?;
         info!(file = %file.display(), ?notes, "reloaded");
         Ok(Reloaded { notes })
-    }
-
-    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, String> {
-        self.requests.ask(question).map_err(|why| why.to_string())
     }
 }
 
@@ -273,13 +268,13 @@ impl Answers for ControlOffice<'_> {
 
     /// Connections, in the order of the table: the one answer that is too long for one piece.
     fn go_on(&self, from: Cursor) -> Part {
-        match self.0.ask(|to| Request::Flows(from.place, to)) {
+        match self.0.requests.flows(from.place) {
             Ok(page) => {
                 let has_begun = from.has_begun || !page.flows.is_empty();
                 let octets = control::list_part(from, &page.flows, page.next.is_none());
                 Part { octets, next: page.next.map(|place| Cursor { place, has_begun }) }
             }
-            Err(why) if from == Cursor::default() => said::<()>(Err(why)),
+            Err(why) if from == Cursor::default() => said::<()>(Err(why.to_string())),
             // The loop has ended in the midst of the list. It stays short, and no JSON.
             Err(_) => Part::default(),
         }
@@ -296,8 +291,8 @@ impl Answers for MetricsOffice<'_> {
 
     fn answer(&self, question: &[u8]) -> Part {
         whole(http::answer(question, |path| match path {
-            "/metrics" => self.0.ask(Request::Report).ok().map(|report| metrics::page(&report)),
-            "/healthz" => self.0.ask(Request::Report).ok().map(|_| "ok\n".to_owned()),
+            "/metrics" => self.0.requests.report().ok().map(|report| metrics::page(&report)),
+            "/healthz" => self.0.requests.report().ok().map(|_| "ok\n".to_owned()),
             _ => None,
         }))
     }

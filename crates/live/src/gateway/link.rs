@@ -18,11 +18,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::io::Wake;
+use crate::io::steering::worker_of;
 use crate::lateness::{Lateness, LatenessSummary};
 
 /// Tells a gateway what a link layer saw, from the link layer's own thread.
 pub struct LinkTeller {
-    queue: SyncSender<Told>,
+    /// To each packet loop.
+    queues: Vec<LinkQueue>,
+}
+
+/// The link layer's end of the queue to a packet loop.
+pub(super) struct LinkQueue {
+    to: SyncSender<Told>,
     shared: Arc<Shared>,
     wake: Wake,
 }
@@ -71,18 +78,23 @@ struct Told {
 }
 
 /// A queue for so many events, at least one.
-pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkTeller) {
+pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkQueue) {
     let room = room.max(1);
     let (sender, queue) = sync_channel(room);
     let shared = Arc::new(Shared::default());
     let told = Arc::clone(&shared);
     let inbox = LinkInbox { queue, shared, room, heard: 0, delays: Lateness::new() };
-    (inbox, move |wake| LinkTeller { queue: sender, shared: told, wake })
+    (inbox, move |wake| LinkQueue { to: sender, shared: told, wake })
 }
 
 impl LinkTeller {
     /// What is told: other events are not.
     pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE;
+
+    /// By these queues to the packet loops, in the order of the workers.
+    pub(super) const fn to(queues: Vec<LinkQueue>) -> Self {
+        Self { queues }
+    }
 
     /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait:
     /// where the queue is full or the gateway has ended, the event is lost.
@@ -90,13 +102,16 @@ impl LinkTeller {
         let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event else {
             return;
         };
+        // What this node transmits is for the client.
+        let worker = worker_of(packet.ip().destination, self.queues.len());
+        let Some(queue) = self.queues.get(worker) else { return };
         let packet = packet.clone();
         let told = Told { at: clock::now(), packet, fate, transmissions, queueing, access, air_time };
-        if self.queue.try_send(told).is_err() {
-            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+        if queue.to.try_send(told).is_err() {
+            queue.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
-        if !self.shared.is_called.swap(true, Ordering::AcqRel) {
-            (self.wake)();
+        if !queue.shared.is_called.swap(true, Ordering::AcqRel) {
+            (queue.wake)();
         }
     }
 }

@@ -23,7 +23,15 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     let engine = &report.engine;
     let counters = &engine.counters;
     page.gauge("up_seconds", "Seconds since the packet loop started.", report.uptime_s)?;
-    page.counter("cpu_seconds_total", "Processor time of the packet loop.", report.cpu_s)?;
+    page.counter("cpu_seconds_total", "Processor time of all packet loops.", report.cpu_s)?;
+    page.family("thread_cpu_seconds_total", "counter", "Processor time of a packet loop.")?;
+    page.family("thread_connections", "gauge", "Connections of a packet loop.")?;
+    for (index, thread) in report.threads.iter().enumerate() {
+        let labels = [("thread", index.to_string())];
+        let labels = labels.each_ref().map(|(name, value)| (*name, value.as_str()));
+        page.sample("thread_cpu_seconds_total", &labels, thread.cpu_s)?;
+        page.sample("thread_connections", &labels, thread.connections)?;
+    }
     page.gauge(
         "longest_turn_seconds",
         "Longest turn of the packet loop but for waiting.",

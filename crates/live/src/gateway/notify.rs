@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use lasthop_packet::Instant;
@@ -16,7 +18,14 @@ pub struct Notifier {
     /// How often the watchdog wants to hear of us: half of what it waits.
     watchdog: Option<Duration>,
     last_kick: Instant,
+    /// The other loops, without which we are not alive.
+    others: Vec<Arc<Pulse>>,
+    pulse: Option<Arc<Pulse>>,
 }
+
+/// When a loop that does not speak to the service manager was last alive, in nanoseconds.
+#[derive(Debug, Default)]
+struct Pulse(AtomicU64);
 
 impl Notifier {
     /// The service manager that started this process, if one did.
@@ -26,8 +35,15 @@ impl Notifier {
         Self {
             socket: env::var_os("NOTIFY_SOCKET").and_then(|path| connect(&path)),
             watchdog: watchdog.filter(|_| is_ours).map(|usec| Duration::from_micros(usec) / 2),
-            last_kick: Instant::ZERO,
+            ..Self::default()
         }
+    }
+
+    /// For another loop of this process: this one vouches for it from now on.
+    pub fn for_another(&mut self, now: Instant) -> Self {
+        let pulse = Arc::new(Pulse(AtomicU64::new(now.as_nanos())));
+        self.others.push(Arc::clone(&pulse));
+        Self { pulse: Some(pulse), ..Self::default() }
     }
 
     /// It runs, and this is how, in a line for people.
@@ -45,9 +61,16 @@ impl Notifier {
         self.tell("STOPPING=1");
     }
 
-    /// It is alive. Called from the packet loop, so that a loop that hangs is noticed.
+    /// It is alive. Called from each packet loop, so that a loop that hangs is noticed.
     pub fn alive(&mut self, now: Instant) {
-        if self.watchdog.is_some_and(|period| now.since(self.last_kick) >= period) {
+        if let Some(pulse) = &self.pulse {
+            pulse.0.store(now.as_nanos(), Ordering::Relaxed);
+        }
+        let Some(period) = self.watchdog.filter(|period| now.since(self.last_kick) >= *period) else {
+            return;
+        };
+        let last = |pulse: &Arc<Pulse>| Instant::from_nanos(pulse.0.load(Ordering::Relaxed));
+        if self.others.iter().all(|pulse| now.since(last(pulse)) < period) {
             self.last_kick = now;
             self.tell("WATCHDOG=1");
         }
@@ -70,4 +93,34 @@ fn connect(path: &OsStr) -> Option<UnixDatagram> {
     socket.connect_addr(&address.ok()?).ok()?;
     socket.set_nonblocking(true).ok()?;
     Some(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_watchdog_hears_of_a_process_only_while_all_of_its_loops_are_alive() {
+        let (ours, manager) = UnixDatagram::pair().expect("sockets");
+        manager.set_nonblocking(true).expect("a socket");
+        let heard = || {
+            let mut octets = [0; 32];
+            manager.recv(&mut octets).map(|len| String::from_utf8_lossy(&octets[..len]).into_owned()).ok()
+        };
+        let period = Duration::from_secs(1);
+        let mut first = Notifier { socket: Some(ours), watchdog: Some(period), ..Notifier::default() };
+        let mut second = first.for_another(Instant::ZERO);
+        for turn in 1..=3 {
+            let now = Instant::from_secs(turn);
+            second.alive(now);
+            first.alive(now);
+            assert_eq!(heard().as_deref(), Some("WATCHDOG=1"));
+        }
+        first.alive(Instant::from_secs(4));
+        assert_eq!(heard(), None, "the second one hangs");
+        second.alive(Instant::from_secs(5));
+        assert_eq!(heard(), None, "it does not speak for all");
+        first.alive(Instant::from_secs(5));
+        assert_eq!(heard().as_deref(), Some("WATCHDOG=1"));
+    }
 }

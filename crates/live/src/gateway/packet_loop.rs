@@ -66,10 +66,22 @@ pub struct LoopReport {
     /// What the operator should know: what the kernel did not grant, what the backend does not do;
     /// each a sentence.
     pub notes: Vec<String>,
+    /// The packet loops, each on a thread: all else here is of all of them together.
+    pub threads: Vec<ThreadReport>,
     /// What it heard of a link layer; `None` where no link layer tells it anything.
     pub link: Option<LinkReport>,
     /// The engine.
     pub engine: EngineReport,
+}
+
+/// What one packet loop did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThreadReport {
+    /// Seconds of processor time that it has used.
+    pub cpu_s: f64,
+    /// Its connections.
+    pub connections: usize,
 }
 
 /// Frames after which the loop says that it is alive in the middle of a turn: those behind wait for
@@ -318,13 +330,16 @@ impl<'a> PacketLoop<'a> {
 
     fn make_report(&self, now: Instant) -> LoopReport {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
+        let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
+        let engine = self.engine.report();
         LoopReport {
             uptime_s: now.since(self.started).as_secs_f64(),
-            cpu_s: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
+            cpu_s,
+            threads: vec![ThreadReport { cpu_s, connections: engine.connections }],
             longest_turn_s: self.longest_turn.as_secs_f64(),
             punctuality: self.punctuality.report(),
             link: self.link.as_ref().map(LinkInbox::report),
-            engine: self.engine.report(),
+            engine,
             ..self.report.clone()
         }
     }

@@ -67,6 +67,15 @@ pub struct SteppingAside {
 const MOST_IN_KERNEL: u32 = 1 << 18;
 
 impl Plan {
+    /// The plan of one of several workers: of what is bounded in all, each has an equal share.
+    #[must_use]
+    pub fn share(&self, worker: usize, workers: usize) -> Self {
+        let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
+        let (flows, octets_in_all) = (flows.div_ceil(workers), octets_in_all / workers);
+        let budget = Budget { flows, octets_per_flow, octets_in_all };
+        Self { budget, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
+    }
+
     /// What of the traffic the kernel's side is to hand over.
     pub fn selection(&self) -> Selection {
         let connections = u32::try_from(self.budget.flows).unwrap_or(u32::MAX).min(MOST_IN_KERNEL);

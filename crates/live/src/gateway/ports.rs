@@ -19,8 +19,9 @@ use crate::io::{PacketIo, Port};
 
 /// Ports that frames come from and go to.
 pub struct OpenPorts {
-    /// The ports.
-    pub io: Box<dyn PacketIo>,
+    /// The same ports for each worker; where there are several, a client's frames come to the worker
+    /// that has it ([`worker_of`](crate::io::steering::worker_of)).
+    pub workers: Vec<Box<dyn PacketIo + Send>>,
     /// How frames are taken out of the kernel's path: never [`Backend::Auto`], but for ports in
     /// memory.
     pub backend: Backend,
@@ -52,20 +53,22 @@ pub fn claim(
         core = found("core", config.core.as_ref(), || kernel().core(&radio))?;
         claims = claims.and(&core).map_err(refused)?;
     }
-    let selection = config.plan.selection();
+    let threads = config.threads;
+    let selection = config.plan.share(0, threads).selection();
     Ok(move || {
-        let io: Box<dyn PacketIo> = if backend == Backend::Tun {
+        let workers: Vec<Box<dyn PacketIo + Send>> = if backend == Backend::Tun {
             let sides = [(core, Side::Core), (radio, Side::Radio)];
             let of_side = |(names, side): (Vec<String>, Side)| {
                 names.into_iter().map(move |name| Port { name, side, ethernet: true, copies_of: None })
             };
             let ports = sides.into_iter().flat_map(of_side).collect();
-            Box::new(Policy::over(claims, ports, &selection).map_err(refused)?)
+            vec![Box::new(Policy::over(claims, ports, &selection).map_err(refused)?)]
         } else {
             policy::clear_away(&claims);
-            Box::new(Divert::over(claims, &radio, &selection, Attachment::Newest).map_err(refused)?)
+            let workers = Divert::for_workers(threads, &claims, &radio, &selection, Attachment::Newest);
+            workers.map_err(refused)?.into_iter().map(|io| Box::new(io) as _).collect()
         };
-        Ok(OpenPorts { io, backend, notes })
+        Ok(OpenPorts { workers, backend, notes })
     })
 }
 
@@ -108,6 +111,11 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     choice.notes.extend(bridges.map(|name| {
         format!("{name} is a bridge: what passes from one of its members to another does not cross it; name the members that are radios")
     }));
+    if choice.backend == Backend::Tun && config.threads > 1 {
+        choice.notes.push(
+            "process.threads has no effect with the backend tun: one thread takes all packets".to_owned(),
+        );
+    }
     if choice.backend == Backend::Tun && config.plan.takes_datagrams() {
         choice.notes.push("with tun no datagrams come to the daemon: calls are not recognized".to_owned());
     }

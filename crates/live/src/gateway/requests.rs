@@ -1,51 +1,122 @@
-//! Requests to the packet loop from other threads.
+//! Questions to the packet loops from other threads. Each loop answers for its own share of the
+//! clients; here the answers become one.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use super::packet_loop::Request;
+use lasthop_packet::FlowKey;
+
+use super::engine::{EngineReport, FlowPage};
+use super::link::{self, LinkTeller};
+use super::packet_loop::{LoopReport, Request};
+use super::plan::Plan;
 use crate::io::Wake;
 
-/// The packet loop answers in far less; one that does not has a fault.
+/// A packet loop answers in far less; one that does not has a fault.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A channel to the packet loop that also wakes it.
+/// Channels to all packet loops that also wake them.
 #[derive(Clone)]
-pub(super) struct Requests {
-    to: Sender<Request>,
-    wake: Arc<Wake>,
+pub(super) struct Requests(Arc<[Mailbox]>);
+
+/// What a loop hears, and what ends its waits.
+pub(super) struct Mailbox {
+    pub(super) to: Sender<Request>,
+    pub(super) wake: Wake,
 }
 
 /// Why there was no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unanswered {
-    /// The loop has ended.
+    /// A loop has ended.
     Ended,
-    /// It is busy with something that takes seconds.
+    /// One is busy with something that takes seconds.
     Late,
 }
 
 impl Requests {
-    /// To a loop that hears what is put into `to`, and that `wake` ends the waits of.
-    pub(super) fn new(to: Sender<Request>, wake: Wake) -> Self {
-        Self { to, wake: Arc::new(wake) }
+    /// To these loops, in the order of the workers.
+    pub(super) fn new(loops: Vec<Mailbox>) -> Self {
+        Self(loops.into())
     }
 
-    /// Sends a request and wakes the loop.
-    pub(super) fn put(&self, request: Request) -> Result<(), Unanswered> {
+    /// Has all loops drain, and end. One that has ended is past it.
+    pub(super) fn stop(&self) {
+        for mailbox in self.0.iter() {
+            let _ = mailbox.put(Request::Stop);
+        }
+    }
+
+    pub(super) fn report(&self) -> Result<LoopReport, Unanswered> {
+        self.ask_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
+    }
+
+    /// A page of the connections, from a place on: first those of the first loop, and so on.
+    pub(super) fn flows(&self, from: usize) -> Result<FlowPage, Unanswered> {
+        let loops = self.0.len();
+        let (worker, slot) = (from % loops, from / loops);
+        let page = self.0[worker].ask(|to| Request::Flows(slot, to))?.wait()?;
+        let next_loop = (worker + 1 < loops).then_some(worker + 1);
+        Ok(FlowPage { next: page.next.map(|slot| slot * loops + worker).or(next_loop), ..page })
+    }
+
+    /// Has each follow its share of another plan.
+    pub(super) fn reload(&self, plan: &Plan) -> Result<(), Unanswered> {
+        let share = |worker| Box::new(plan.share(worker, self.0.len()));
+        self.ask_all(|worker, to| Request::Reload(share(worker), to)).map(drop)
+    }
+
+    pub(super) fn drain(&self) -> Result<EngineReport, Unanswered> {
+        self.ask_all(|_, to| Request::Drain(to)).map(EngineReport::of_all)
+    }
+
+    /// Whether there was such a connection.
+    pub(super) fn set_aside(&self, flow: FlowKey) -> Result<bool, Unanswered> {
+        // It may be written either way round, so that either end may be the client.
+        self.ask_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
+    }
+
+    /// Has each hear what a link layer tells of its clients; `room` events may wait for it.
+    pub(super) fn hear(&self, room: usize) -> Result<LinkTeller, Unanswered> {
+        let tell = |mailbox: &Mailbox| {
+            let (inbox, queue) = link::queue(room);
+            Ok(queue(mailbox.ask(|to| Request::Hear(inbox, to))?.wait()?))
+        };
+        self.0.iter().map(tell).collect::<Result<_, _>>().map(LinkTeller::to)
+    }
+
+    /// Asks all at once, then waits for all.
+    fn ask_all<T>(&self, question: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
+        let asked = self.0.iter().enumerate().map(|(worker, mailbox)| mailbox.ask(|to| question(worker, to)));
+        let asked = asked.collect::<Result<Vec<_>, _>>()?;
+        asked.into_iter().map(Asked::wait).collect()
+    }
+}
+
+impl Mailbox {
+    /// Sends a question.
+    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<Asked<T>, Unanswered> {
+        let (to, answer) = channel();
+        self.put(question(to))?;
+        Ok(Asked(answer))
+    }
+
+    fn put(&self, request: Request) -> Result<(), Unanswered> {
         self.to.send(request).map_err(|_| Unanswered::Ended)?;
         (self.wake)();
         Ok(())
     }
+}
 
-    /// Sends a question and waits for the answer.
-    pub(super) fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<T, Unanswered> {
-        let (to, answer): (_, Receiver<T>) = channel();
-        self.put(question(to))?;
-        answer.recv_timeout(PATIENCE).map_err(|error| match error {
-            std::sync::mpsc::RecvTimeoutError::Timeout => Unanswered::Late,
-            std::sync::mpsc::RecvTimeoutError::Disconnected => Unanswered::Ended,
+/// A question on its way.
+struct Asked<T>(Receiver<T>);
+
+impl<T> Asked<T> {
+    fn wait(self) -> Result<T, Unanswered> {
+        self.0.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Unanswered::Late,
+            RecvTimeoutError::Disconnected => Unanswered::Ended,
         })
     }
 }

@@ -1,8 +1,9 @@
 //! A gateway that runs, over ports in memory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -15,10 +16,11 @@ use super::config::{self, Backend};
 use super::control::{AskError, Command, Drained, Reloaded, SetAside, Status, ask, parse_flow};
 use super::engine::FlowReport;
 use super::ports::OpenPorts;
-use super::{Gateway, Start, handover};
+use super::{Gateway, GatewayError, Start, handover};
 use crate::clock;
 use crate::frame::Frame;
 use crate::io::memory::Memory;
+use crate::io::steering::worker_of;
 use crate::io::{Port, PortId};
 
 fn ports() -> Vec<Port> {
@@ -26,10 +28,22 @@ fn ports() -> Vec<Port> {
     vec![port("eth0", Side::Core), port("wlan0", Side::Radio)]
 }
 
+/// Opens these ports, each for a worker.
+fn open(workers: &[Memory]) -> impl FnOnce() -> Result<OpenPorts, GatewayError> + Send + use<> {
+    let workers = workers.to_vec();
+    move || {
+        let workers = workers.into_iter().map(|io| Box::new(io) as _).collect();
+        Ok(OpenPorts { workers, backend: Backend::Auto, notes: Vec::new() })
+    }
+}
+
 struct Running {
     directory: tempfile::TempDir,
     gateway: Gateway,
+    /// The first worker's ports.
     memory: Memory,
+    /// Those of all workers.
+    workers: Vec<Memory>,
     metrics: u16,
 }
 
@@ -45,6 +59,10 @@ impl Running {
 
     /// With what is in the directory already.
     fn start_in(directory: tempfile::TempDir, lines: &str) -> Self {
+        Self::start_workers(1, directory, lines)
+    }
+
+    fn start_workers(workers: usize, directory: tempfile::TempDir, lines: &str) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let metrics = free.expect("a free port").port();
         let file = directory.path().join("gateway.toml");
@@ -54,14 +72,12 @@ impl Running {
             socket.display()
         );
         fs::write(&file, text).expect("a file");
-        let memory = Memory::new(ports());
-        let io = memory.clone();
+        let workers: Vec<Memory> = (0..workers).map(|_| Memory::new(ports())).collect();
         let config = config::read(&file, LinkSenses::empty()).expect("it is right");
         let start = Start { config, file: Some(file), owns_process: false };
-        let open =
-            move |_: &_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() }));
-        let gateway = start.run(open).expect("nothing is in the way");
-        Self { directory, gateway, memory, metrics }
+        let open = open(&workers);
+        let gateway = start.run(move |_| Ok(open)).expect("nothing is in the way");
+        Self { directory, gateway, memory: workers[0].clone(), workers, metrics }
     }
 
     fn file(&self) -> PathBuf {
@@ -148,7 +164,7 @@ fn the_metrics_are_prometheus_text() {
     let answer = running.http("GET /metrics HTTP/1.1\r\n\r\n");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
-    let mut families = std::collections::BTreeSet::new();
+    let mut families = BTreeSet::new();
     let mut samples = std::collections::BTreeMap::new();
     for line in body.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -177,8 +193,8 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let config = config::read(&running.file(), LinkSenses::empty()).expect("it is right");
     let start = Start { config, file: None, owns_process: false };
     let io = Memory::new(Vec::new());
-    let refused = start
-        .run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() })));
+    let open = open(&[io]);
+    let refused = start.run(move |_| Ok(open));
     let refused = refused.expect_err("the socket is taken").to_string();
     assert!(refused.contains("another gateway is running there"), "{refused}");
 }
@@ -194,8 +210,8 @@ fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
     let memory = Memory::new(Vec::new());
     let io = memory.clone();
     let start = Start { config, file: None, owns_process: false };
-    let refused = start
-        .run(move |_| Ok(|| Ok(OpenPorts { io: Box::new(io), backend: Backend::Auto, notes: Vec::new() })));
+    let open = open(&[io]);
+    let refused = start.run(move |_| Ok(open));
     assert!(refused.expect_err("the address is taken").to_string().contains(&metrics.to_string()));
     assert_eq!(memory.last_heartbeat(), None);
     assert!(!socket.exists());
@@ -236,23 +252,91 @@ fn slow_clients_hold_up_neither_others_nor_the_end() {
     running.gateway.stop().expect("it ends well");
 }
 
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+const fn client(number: u16) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, (number >> 8) as u8, number as u8))
+}
+
+/// The first frame of a client's connection, by the radio's port.
+fn syn_of(number: u16) -> Frame {
+    let tcp = Tcp { source_port: 5000, destination_port: 80, flags: TcpFlags::SYN, ..Tcp::default() };
+    let payload = Payload::Stream { stream: 1, offset: 0, len: 0 };
+    let packet = Packet::tcp_segment(Ip::new(client(number), SERVER), tcp, payload);
+    let link = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+    Frame::plain([&link[..], &lasthop_packet::wire::emit(&packet)].concat().into())
+}
+
+#[test]
+fn workers_have_each_their_clients_and_what_is_asked_is_asked_of_all() {
+    let running =
+        Running::start_workers(3, tempfile::tempdir().expect("a directory"), "[bounds]\nflows = 900\n");
+    let mut expected = [0; 3];
+    for number in 0..600 {
+        let worker = worker_of(client(number), 3);
+        expected[worker] += 1;
+        running.workers[worker].push(PortId(1), syn_of(number));
+    }
+    running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.engine.connections == 600));
+    let report = running.gateway.report().expect("it runs");
+    assert_eq!(report.threads.iter().map(|thread| thread.connections).collect::<Vec<_>>(), expected);
+    assert_eq!((report.sent, report.engine.most_connections, report.engine.rules.len()), (600, 900, 1));
+    assert!(running.workers.iter().all(|worker| worker.last_heartbeat().is_some()));
+
+    let flows: Vec<FlowReport> = running.ask(&Command::Flows).expect("it runs");
+    let clients: BTreeSet<IpAddr> = flows.iter().map(|flow| flow.radio.ip()).collect();
+    assert_eq!((flows.len(), clients.len()), (600, 600));
+    for number in 0..6 {
+        let flow = format!("{}:5000-{SERVER}:80", client(number));
+        running.ask::<SetAside>(&Command::Aside { flow }).expect("whichever worker has it");
+    }
+    assert_eq!(running.gateway.report().expect("it runs").engine.counters.counts.aside_asked, 6);
+    running.ask::<Drained>(&Command::Drain).expect("it runs");
+    assert!(running.gateway.report().expect("it runs").engine.drained);
+    let Reloaded { notes } = running.ask(&Command::Reload).expect("the file is as it was");
+    assert_eq!(notes, Vec::<String>::new());
+    assert!(!running.gateway.report().expect("it runs").engine.drained);
+    assert_eq!(running.gateway.stop().expect("it ends well").threads.len(), 3);
+}
+
+#[test]
+fn when_one_worker_ends_all_do_and_the_reason_is_told() {
+    let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
+    running.workers[1].break_ports();
+    let error = running.gateway.wait().expect_err("its ports broke");
+    assert!(matches!(error, GatewayError::Broken(_)), "{error}");
+}
+
+#[test]
+fn what_a_link_layer_tells_of_the_clients_of_all_workers_is_heard() {
+    let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
+    let teller = running.gateway.link_layer(1000).expect("it runs");
+    for number in 0..100 {
+        let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
+        teller.tell(&LinkEvent::Frame {
+            packet: &Packet::tcp_segment(Ip::new(SERVER, client(number)), Tcp::default(), payload),
+            fate: Fate::Delivered,
+            transmissions: 1,
+            queueing: Duration::ZERO,
+            access: None,
+            air_time: Duration::ZERO,
+        });
+    }
+    let heard = || running.gateway.report().expect("it runs").link.expect("it listens").heard;
+    running.wait_for(|_| heard() == 100);
+}
+
 #[test]
 fn a_list_of_many_connections_is_whole() {
     let running = Running::start();
-    let (server, link) = (std::net::IpAddr::from([192, 0, 2, 1]), [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
-    for client in 0..3000_u16 {
-        let host = std::net::IpAddr::from([10, 0, (client >> 8) as u8, client as u8]);
-        let tcp = Tcp { source_port: 5000, destination_port: 80, flags: TcpFlags::SYN, ..Tcp::default() };
-        let payload = Payload::Stream { stream: 1, offset: 0, len: 0 };
-        let packet = Packet::tcp_segment(Ip::new(host, server), tcp, payload);
-        let octets = [&link[..], &lasthop_packet::wire::emit(&packet)].concat();
-        running.memory.push(PortId(1), Frame::plain(octets.into()));
+    for number in 0..3000 {
+        running.memory.push(PortId(1), syn_of(number));
     }
     running
         .wait_for(|running| running.gateway.report().is_ok_and(|report| report.engine.connections == 3000));
     let flows: Vec<FlowReport> = running.ask(&Command::Flows).expect("it runs");
     let clients = flows.iter().map(|flow| flow.radio);
-    assert_eq!(clients.collect::<std::collections::BTreeSet<_>>().len(), 3000);
+    assert_eq!(clients.collect::<BTreeSet<_>>().len(), 3000);
     assert_eq!(running.gateway.flows(7).expect("it runs").len(), 7);
 }
 
@@ -323,7 +407,7 @@ fn a_loop_that_is_held_up_says_so() {
 fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
     let running = Running::start();
     let teller = running.gateway.link_layer(100).expect("it runs");
-    let host = std::net::IpAddr::from([192, 0, 2, 1]);
+    let host = IpAddr::from([192, 0, 2, 1]);
     let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
     let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), payload);
     for _ in 0..20 {

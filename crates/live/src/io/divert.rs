@@ -51,6 +51,7 @@ use lasthop_packet::{FlowKey, Instant};
 
 use super::claim::Claims;
 use super::devices::Devices;
+use super::steering::MOST_WORKERS;
 use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::clock;
 use crate::device::{Device, Interface, Kind, LARGEST_MTU};
@@ -103,6 +104,36 @@ impl Divert {
         selection: &Selection,
         how: Attachment,
     ) -> Result<Self, DivertError> {
+        let mut divert = Self::beside(claims, radio, selection, how)?;
+        divert.begin(&[], how)?;
+        Ok(divert)
+    }
+
+    /// The same for several workers, 1 to [`MOST_WORKERS`], each with ports of its own: a client's
+    /// frames come to the worker that has it ([`worker_of`](super::steering::worker_of)). Of connections in `selection` each
+    /// worker has as many. Those that are left pass where a worker's ports are dropped.
+    pub(crate) fn for_workers(
+        workers: usize,
+        claims: &Claims,
+        radio: &[String],
+        selection: &Selection,
+        how: Attachment,
+    ) -> Result<Vec<Self>, DivertError> {
+        let mut first = Self::beside(claims.clone(), radio, selection, how)?;
+        let others =
+            (1..workers.min(MOST_WORKERS)).map(|_| Self::beside(claims.clone(), radio, selection, how));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
+        first.begin(&others, how)?;
+        Ok([first].into_iter().chain(others).collect())
+    }
+
+    /// A worker's ports, to which nothing comes yet.
+    fn beside(
+        claims: Claims,
+        radio: &[String],
+        selection: &Selection,
+        how: Attachment,
+    ) -> Result<Self, DivertError> {
         let (mut programs, records) = Programs::load(selection)?;
         let (mut ports, mut devices, mut radios) = (Vec::new(), Vec::new(), Vec::new());
         for name in radio {
@@ -128,14 +159,23 @@ impl Divert {
             ports.push(Port { name: name.clone(), side: Side::Core, ethernet: true, copies_of });
             devices.push(tap);
         }
-        for port in ports.iter().filter(|port| port.copies_of.is_none()) {
-            programs.divert(port.side, &port.name, how)?;
-        }
         let heartbeat = programs.maps.share_heartbeat()?;
         let bypasses = Bypasses::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
         Ok(Self { heartbeat, bypasses, programs, devices, ring, is_in: false, _claims: claims })
+    }
+
+    /// Has frames come to us, and to the other workers if there are any.
+    fn begin(&mut self, others: &[Self], how: Attachment) -> Result<(), DivertError> {
+        if !others.is_empty() {
+            let others: Vec<&Programs> = others.iter().map(|other| &other.programs).collect();
+            self.programs.lead_to(&others)?;
+        }
+        for port in self.devices.ports().iter().filter(|port| port.copies_of.is_none()) {
+            self.programs.divert(port.side, &port.name, how)?;
+        }
+        Ok(())
     }
 
     /// What the programs have counted.

@@ -25,6 +25,7 @@ struct Shared {
     /// How many more frames there is room for; `None` for any number.
     room: Option<usize>,
     woken: bool,
+    is_broken: bool,
     last_heartbeat: Option<Instant>,
 }
 
@@ -54,6 +55,11 @@ impl Memory {
         self.lock().room = frames;
     }
 
+    /// From now on nothing can be received.
+    pub fn break_ports(&self) {
+        self.lock().is_broken = true;
+    }
+
     /// Ends a wait, now or the next one.
     pub fn wake(&self) {
         self.lock().woken = true;
@@ -77,6 +83,9 @@ impl PacketIo for Memory {
 
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
         let mut shared = self.lock();
+        if shared.is_broken {
+            return Err(io::Error::other("a port vanished"));
+        }
         let count = shared.arriving.len().min(BATCH);
         frames.extend(shared.arriving.drain(..count));
         Ok(())

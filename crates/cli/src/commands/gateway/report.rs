@@ -8,6 +8,7 @@ use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_live::gateway::control::{Drained, PortStatus, Status};
 use lasthop_live::gateway::counters::Passed;
 use lasthop_live::gateway::engine::{FlowReport, RuleReport};
+use lasthop_live::gateway::packet_loop::ThreadReport;
 
 pub fn status(status: &Status) -> String {
     let Status { version, file, backend, ports, report } = status;
@@ -49,6 +50,13 @@ pub fn status(status: &Status) -> String {
             engine.held,
         ),
     ];
+    if report.threads.len() > 1 {
+        let of_thread = |thread: &ThreadReport| {
+            format!("{:.2} s of processor time and {} connections", thread.cpu_s, thread.connections)
+        };
+        let threads: Vec<String> = report.threads.iter().map(of_thread).collect();
+        lines.push(format!("threads     {}: {}", threads.len(), threads.join(", ")));
+    }
     if engine.owed_connections > 0 {
         lines.push(format!("owed        {}", owed(engine.owed_connections, engine.octets_at_risk)));
     }

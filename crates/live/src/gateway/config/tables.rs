@@ -241,9 +241,13 @@ pub struct ControlTable {
 }
 
 /// How the kernel is to treat the process.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProcessTable {
+    /// Threads for packets, 1 to 64; default 1. Each client is served by one of them. With the tun
+    /// backend there is always one.
+    #[serde(with = "Count::<1, 64>")]
+    pub threads: usize,
     /// Whether packets go before all ordinary work of the machine: real-time scheduling
     /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out; default false. Where
     /// the kernel refuses, the gateway goes on without and says so.
@@ -363,6 +367,12 @@ impl Default for SteppingAsideTable {
 impl Default for MetricsTable {
     fn default() -> Self {
         Self { listen: "127.0.0.1:9477".to_owned() }
+    }
+}
+
+impl Default for ProcessTable {
+    fn default() -> Self {
+        Self { threads: 1, realtime: false }
     }
 }
 

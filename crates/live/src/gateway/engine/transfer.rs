@@ -1,5 +1,7 @@
 //! Connections as values: for another engine, here or elsewhere, to go on with.
 
+use std::net::IpAddr;
+
 use lasthop_agent::{FlowState, ImportError, Obligation, Side, Whose};
 use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
@@ -32,6 +34,13 @@ pub struct SavedConnection {
 struct SavedArrival {
     port: u16,
     link: Vec<u8>,
+}
+
+impl SavedConnection {
+    /// The address of its client, which decides which worker has it.
+    pub const fn client(&self) -> IpAddr {
+        self.connection.destination.0
+    }
 }
 
 impl Engine {

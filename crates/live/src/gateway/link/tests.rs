@@ -15,11 +15,11 @@ fn packet(number: u32) -> Packet {
 fn queue_for(room: usize) -> (LinkInbox, LinkTeller, Arc<AtomicU64>) {
     let calls = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&calls);
-    let (inbox, teller) = queue(room);
-    let teller = teller(Box::new(move || {
+    let (inbox, queue) = queue(room);
+    let queue = queue(Box::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     }));
-    (inbox, teller, calls)
+    (inbox, LinkTeller::to(vec![queue]), calls)
 }
 
 fn tell(teller: &LinkTeller, number: u32) {

@@ -17,11 +17,14 @@ use super::error::ProgramError;
 use crate::clock;
 use crate::io::claim::ENDING;
 
-/// The programs, each with the hook that it is for.
+/// The programs that each worker has, with the hook that each is for.
 pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
 pub(super) const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
 pub(super) const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
 pub(super) const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
+/// Those that go on to a worker's, where there are several.
+pub(super) const STEER_DOWN: Hook = Hook { program: "lhop_steer_down", at: TcAttachType::Egress };
+pub(super) const STEER_UP: Hook = Hook { program: "lhop_steer_up", at: TcAttachType::Ingress };
 
 /// Priority and handle of our filters ("lhop"), unlikely to be used by anything else.
 const PRIORITY: u16 = 0x6c68;
@@ -118,13 +121,15 @@ fn remove_empty_discipline(interface: &str) {
     }
 }
 
-/// Whether such a program remains linked to the interface although nobody has claimed it.
+/// Whether a program of ours remains linked to the interface although nobody has claimed it.
 #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
     let asked = clock::now();
+    let ours = HOOKS.iter().chain([&STEER_DOWN, &STEER_UP]).map(|hook| hook.program.as_bytes());
+    let is_ours = |name: &[u8]| ours.clone().any(|our_name| our_name == name);
     // Where there are no TCX links the query fails, and there is nobody.
     while SchedClassifier::query_tcx(interface, hook.at)
-        .is_ok_and(|(_, attached)| attached.iter().any(|program| program.name() == hook.program.as_bytes()))
+        .is_ok_and(|(_, attached)| attached.iter().any(|program| is_ours(program.name())))
     {
         if clock::now().since(asked) > ENDING {
             return true;

@@ -14,6 +14,7 @@ use super::error::ProgramError;
 use crate::frame::Headers;
 use crate::io::LONGEST_WAIT;
 use crate::io::selection::{FIRST_USER_PORT, mapped};
+use crate::io::steering::{GOLDEN, MOST_WORKERS};
 
 /// `struct flow`: a direction of a connection, in network order.
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +192,8 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("NOT_INCLUDED", NOT_INCLUDED.into()),
         ("BYPASSES", SLOTS as usize),
         ("RING", RING as usize),
+        ("MOST_WORKERS", MOST_WORKERS),
+        ("GOLDEN", GOLDEN as usize),
         ("record", size_of::<Record>()),
         ("record.passed_ns", offset_of!(Record, passed_ns)),
         ("record.ifindex", offset_of!(Record, ifindex)),

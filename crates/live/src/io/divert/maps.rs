@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
-use aya::maps::{Array, HashMap, IterableMap, Map, MapData, MapError, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, IterableMap, Map, MapData, MapError, PerCpuArray, ProgramArray, RingBuf};
+use aya::programs::ProgramFd;
 use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 
@@ -196,6 +197,53 @@ impl Maps {
 impl fmt::Debug for Maps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Maps").finish_non_exhaustive()
+    }
+}
+
+/// The maps by which programs of the first worker lead to those of all.
+pub(super) struct Steering {
+    workers: Array<MapData, u32>,
+    /// How many there are; 0 until it is said.
+    count: u32,
+    down: ProgramArray<MapData>,
+    up: ProgramArray<MapData>,
+}
+
+impl Steering {
+    pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
+        let (down, up) = (take(bpf, "down_workers")?, take(bpf, "up_workers")?);
+        Ok(Self { workers: take(bpf, "workers")?, count: 0, down, up })
+    }
+
+    /// Leads to a worker's program for frames of this side.
+    pub(super) fn lead_to(
+        &mut self,
+        side: Side,
+        worker: u32,
+        program: &ProgramFd,
+    ) -> Result<(), ProgramError> {
+        let (name, programs) = match side {
+            Side::Core => ("down_workers", &mut self.down),
+            Side::Radio => ("up_workers", &mut self.up),
+        };
+        programs.set(worker, program, 0).map_err(refused(name))
+    }
+
+    /// Says how many workers there are.
+    pub(super) fn set_workers(&mut self, count: u32) -> Result<(), ProgramError> {
+        self.count = count;
+        self.workers.set(0, count, 0).map_err(refused("workers"))
+    }
+
+    /// Whether it leads to any.
+    pub(super) const fn leads(&self) -> bool {
+        self.count > 0
+    }
+}
+
+impl fmt::Debug for Steering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Steering").field("count", &self.count).finish_non_exhaustive()
     }
 }
 

@@ -1,14 +1,14 @@
 //! The BPF programs, from `bpf/divert.bpf.c`.
 
 use aya::maps::{MapData, RingBuf};
-use aya::programs::SchedClassifier;
+use aya::programs::{ProgramFd, SchedClassifier};
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use lasthop_agent::Side;
 
-use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, UP};
+use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, STEER_DOWN, STEER_UP, UP};
 use super::error::ProgramError;
 use super::layout;
-use super::maps::{Maps, SLOT_MAPS, ring_of};
+use super::maps::{Maps, SLOT_MAPS, Steering, ring_of};
 use crate::io::Selection;
 
 /// The compiled programs, as `bpf/build.sh` writes them.
@@ -26,12 +26,22 @@ const fn hook_of(side: Side) -> Hook {
     }
 }
 
-/// The loaded programs.
+/// The programs that go on to a worker's of this side.
+const fn steering_of(side: Side) -> Hook {
+    match side {
+        Side::Core => STEER_DOWN,
+        Side::Radio => STEER_UP,
+    }
+}
+
+/// A worker's copy of the programs, loaded.
 #[derive(Debug)]
 pub(super) struct Programs {
     attached: Attached,
     bpf: Ebpf,
     pub(super) maps: Maps,
+    /// Where the first worker's programs lead to those of all.
+    steering: Steering,
 }
 
 impl Programs {
@@ -51,12 +61,12 @@ impl Programs {
         }
         let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;
-        let ring = ring_of(&mut bpf)?;
+        let (ring, steering) = (ring_of(&mut bpf)?, Steering::of(&mut bpf)?);
         for hook in HOOKS {
             program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
         }
         maps.select(selection)?;
-        Ok((Self { attached: Attached::default(), bpf, maps }, ring))
+        Ok((Self { attached: Attached::default(), bpf, maps, steering }, ring))
     }
 
     /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both
@@ -72,7 +82,21 @@ impl Programs {
         self.attach(RESTORE, tap.0, how)
     }
 
-    /// Takes frames at the hook of this side. To be called behind [`Programs::restore`] of all
+    /// Has the steering programs lead to those of these workers, of which we are the first.
+    pub(super) fn lead_to(&mut self, others: &[&Self]) -> Result<(), ProgramError> {
+        let Self { bpf, steering, .. } = self;
+        for side in [Side::Core, Side::Radio] {
+            let workers = [&*bpf].into_iter().chain(others.iter().map(|other| &other.bpf));
+            for (worker, bpf) in workers.enumerate() {
+                steering.lead_to(side, worker as u32, fd_of(bpf, hook_of(side).program)?)?;
+            }
+            let steering_program = program(bpf, steering_of(side).program)?;
+            steering_program.load().map_err(|error| ProgramError::Load(Box::new(error.into())))?;
+        }
+        self.steering.set_workers(1 + others.len() as u32)
+    }
+
+    /// Takes frames at the hook of this side, for all workers. To be called behind [`Programs::restore`] of all
     /// interfaces: when a process is killed the kernel closes what was opened last first, and
     /// nothing is to be led to a device that is going.
     pub(super) fn divert(
@@ -81,7 +105,8 @@ impl Programs {
         interface: &str,
         how: Attachment,
     ) -> Result<(), ProgramError> {
-        self.attach(hook_of(side), interface, how)
+        let hook = if self.steering.leads() { steering_of(side) } else { hook_of(side) };
+        self.attach(hook, interface, how)
     }
 
     fn attach(&mut self, hook: Hook, interface: &str, how: Attachment) -> Result<(), ProgramError> {
@@ -93,4 +118,8 @@ impl Programs {
 fn program<'a>(bpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut SchedClassifier, ProgramError> {
     let program = bpf.program_mut(name).ok_or(ProgramError::Missing(name))?;
     program.try_into().map_err(|_| ProgramError::Missing(name))
+}
+
+fn fd_of<'a>(bpf: &'a Ebpf, name: &'static str) -> Result<&'a ProgramFd, ProgramError> {
+    bpf.program(name).and_then(|program| program.fd().ok()).ok_or(ProgramError::Missing(name))
 }
