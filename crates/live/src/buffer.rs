@@ -12,6 +12,8 @@ use bytes::{Bytes, BytesMut};
 pub(crate) use lasthop_packet::buffer::LARGEST;
 use lasthop_packet::buffer::SIZES;
 
+use crate::io::BATCH_FRAMES;
+
 /// What is read first: an ordinary frame.
 const SMALL: usize = 2048;
 /// What is read behind it.
@@ -24,8 +26,8 @@ const LARGEST_CLASS: usize = SIZES.len() - 1;
 /// How much memory each size remembers, for use again: more than agents hold of a few fast
 /// connections, because a new large buffer costs as much as a copy of one.
 const KEPT_OCTETS: usize = 4 << 20;
-/// How many buffers it keeps at most.
-const KEPT_BUFFERS: usize = 256;
+/// How many buffers it keeps at most: what one turn of the packet loop has in hand.
+const KEPT_BUFFERS: usize = BATCH_FRAMES;
 
 /// Buffers for frames.
 #[derive(Debug)]

@@ -2,15 +2,17 @@
 
 mod hosts;
 
+use std::fs;
 use std::process::ExitCode;
 
 use lasthop_needs::{namespaces, tests};
 
-use hosts::{Hosts, SERVER, SERVER_V6, nft};
+use hosts::{Flow, Hosts, SERVER, SERVER_V6, nft};
 use lasthop_agent::LinkSenses;
 use lasthop_live::gateway::{Gateway, Start, config};
 use lasthop_live::io::steering::worker_of;
 use lasthop_live::namespace::Namespace;
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
             snoop_sees_downloads_of_both_families_by_tun,
             snoop_sees_downloads_over_a_bridge,
             each_clients_packets_come_to_its_own_worker,
+            an_upload_that_passes_in_the_kernel_arrives_in_order,
             a_port_that_is_not_there_is_named;
         [namespaces, nft]:
             snoop_sees_downloads_behind_address_translation;
@@ -108,6 +111,34 @@ fn each_clients_packets_come_to_its_own_worker() {
     assert_eq!((report.lost, report.engine.counters.counts.unaddressed), (0, 0), "{report:?}");
     assert_nothing_is_left(&hosts.gateway);
     hosts.download(SERVER, BULK / 10);
+}
+
+fn an_upload_that_passes_in_the_kernel_arrives_in_order() {
+    // On two processors a veth pair reorders by itself.
+    let mut one = CpuSet::new();
+    one.set(sched_getcpu());
+    sched_setaffinity(None, &one).expect("a processor that we are on");
+    let out_of_order = |hosts: &Hosts| {
+        let netstat = hosts.server.enter(|| fs::read_to_string("/proc/thread-self/net/netstat"));
+        let netstat = netstat.expect("enter").expect("Linux");
+        let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
+        let (names, values) = (lines.next().expect("names"), lines.next().expect("values"));
+        let of = |name| names.split(' ').zip(values.split(' ')).find(|(known, _)| *known == name);
+        of("TCPOFOQueue").and_then(|(_, value)| value.parse::<u64>().ok()).expect("a number")
+    };
+    for super_packets in [true, false] {
+        let hosts = Hosts::routed();
+        let hosts = if super_packets { hosts } else { hosts.without_super_packets() };
+        let gateway = start(&hosts, "tc-bpf");
+        for server in [SERVER, SERVER_V6] {
+            let Flow { server, client } = Flow::open(&hosts, server);
+            Flow { server: client, client: server }.download(BULK);
+        }
+        let report = gateway.stop().expect("it ends well");
+        let packets = report.engine.agents.packets;
+        assert!(packets.shown > 50, "it passes in the kernel: {report:?}");
+        assert_eq!(out_of_order(&hosts), 0, "super-packets {super_packets}: {report:?}");
+    }
 }
 
 fn snoop_sees_downloads_over_a_bridge() {

@@ -27,6 +27,8 @@ pub struct TrackedConnection {
     pub rule: Option<u16>,
     /// Why no agent sees it any more; `None` where its rule's agent does.
     pub aside: Option<Aside>,
+    /// When the kernel was last told that it is aside.
+    pub told_aside: Instant,
     /// What is to be done once its agent owes nothing of it.
     pub leaving: Option<Leaving>,
     /// Packets that an agent made for it.
@@ -133,6 +135,7 @@ impl TrackedConnection {
             state,
             rule,
             aside: None,
+            told_aside: now,
             leaving: None,
             sent_by_agent: 0,
             kept_by_agent: 0,

@@ -1,10 +1,15 @@
 //! Stepping aside: connections that no agent does any good to.
 
+use std::time::Duration;
+
 use lasthop_agent::Slot;
 use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing};
 use crate::gateway::connection::{Aside, Leaving, TrackedConnection};
+
+/// So long after a connection was set aside none of its packets is still on its way to us.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// Sets a connection aside, named from either of its ends. `false` if there is none.
@@ -31,6 +36,11 @@ impl Engine {
             }
             // The other direction has come after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
+            // The kernel has forgotten it, for want of room.
+            Some(_) if now.since(connection.told_aside) >= ON_ITS_WAY => {
+                connection.told_aside = now;
+                out.set_aside.push(self.connections.key(slot));
+            }
             _ => {}
         }
     }
@@ -60,8 +70,9 @@ impl Engine {
     }
 
     /// No agent sees a connection from now on. Its own has let go of it.
-    pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, out: &mut Outgoing) {
-        self.connections.at_mut(slot).aside = Some(why);
+    pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, now: Instant, out: &mut Outgoing) {
+        let connection = self.connections.at_mut(slot);
+        (connection.aside, connection.told_aside) = (Some(why), now);
         match why {
             Aside::OneWay => self.counters.counts.aside_one_way += 1,
             Aside::Unresponsive => self.counters.counts.aside_unresponsive += 1,

@@ -49,7 +49,7 @@ impl Engine {
         self.release(slot, now, out);
         self.connections.at_mut(slot).leaving = None;
         match leaving {
-            Leaving::Aside(why) => self.step_aside(slot, why, out),
+            Leaving::Aside(why) => self.step_aside(slot, why, now, out),
             Leaving::ForRule => {
                 let key = self.connections.key(slot);
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);

@@ -1,6 +1,6 @@
 //! Another plan, the same connections.
 
-use lasthop_agent::Slot;
+use lasthop_agent::{Bypass, Slot};
 use lasthop_packet::Instant;
 
 use super::{Engine, Outgoing, rule_for};
@@ -78,6 +78,8 @@ impl Engine {
         {
             let owed = self.obligation(slot);
             let states = self.export_one(was, key, now, out);
+            // The next agent may want to see what this one let pass.
+            out.bypasses.push(Bypass { flow: key, limits: None });
             if self.import_all(next, &states, now, out).is_ok() {
                 self.connections.at_mut(slot).stay_with(wanted_by);
                 return;

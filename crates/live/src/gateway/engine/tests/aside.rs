@@ -34,6 +34,19 @@ fn half_of_a_connection_is_no_agents_business_and_is_set_aside() {
 }
 
 #[test]
+fn the_kernel_is_told_again_of_a_connection_that_it_has_forgotten() {
+    let mut bench = Bench::with_agent(Watcher::default);
+    bench.shake_hands(1);
+    assert!(bench.engine.set_aside(key(1), bench.now, &mut bench.out));
+    bench.on_core(&down(1, 1, 100, ACK));
+    assert_eq!(bench.out.set_aside, [key(1)], "this one was on its way");
+    bench.later(Duration::from_secs(1));
+    bench.on_core(&down(1, 101, 100, ACK));
+    bench.on_core(&down(1, 201, 100, ACK));
+    assert_eq!(bench.out.set_aside, [key(1), key(1)], "once, and not for each packet");
+}
+
+#[test]
 fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
     let mut bench = Bench::with_agent(Keeper::default);
     bench.shake_hands(1);
@@ -88,6 +101,8 @@ fn a_sender_that_does_not_slow_down_on_loss_is_set_aside() {
     let mut bench = Bench::with_agent(Watcher::default);
     sender(&mut bench, 250, 1.0);
     assert_eq!(aside_of(&bench), "unresponsive");
+    // More than once: the bench goes on showing its packets.
+    bench.out.set_aside.dedup();
     assert_eq!(
         (bench.out.set_aside.as_slice(), bench.counters().counts.aside_unresponsive),
         (&[key(1)][..], 1)

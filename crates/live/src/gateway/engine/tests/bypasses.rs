@@ -1,9 +1,12 @@
 //! What passes in the kernel, as an agent lets it.
 
+use std::num::NonZeroU16;
+
 use lasthop_agent::{Agent, Context, Limits, Shown};
 use lasthop_packet::Seq;
 
 use super::support::*;
+use crate::frame::Headers;
 use crate::gateway::counters::EngineCounters;
 use crate::gateway::engine::*;
 
@@ -64,6 +67,60 @@ fn what_an_agent_lets_pass_is_handed_on_and_copies_are_shown_to_it() {
     let out = bench.push(COPIES, frame(&FROM_CLIENT, &up(1, 201, 0, ACK)));
     assert_eq!(out, []);
     assert_eq!(bench.engine.report().agents.packets.shown, 2, "of the way up, an acknowledgment");
+}
+
+/// A segment's headers, as the kernel tells of it; `segment_size` is that of a super-packet.
+fn pass(bench: &mut Bench, packet: &Packet, segment_size: Option<u16>) {
+    let whole = frame(&FROM_SERVER, packet);
+    let len = whole.octets.len();
+    let octets = &whole.octets[..len - packet.payload().len()];
+    let headers = Headers { octets, len, segment_size: segment_size.and_then(NonZeroU16::new) };
+    bench.engine.on_passed(CORE, &headers, bench.now, &mut bench.out);
+}
+
+#[test]
+fn what_passed_is_shown_by_its_headers_with_all_lengths_and_nothing_goes_on() {
+    let mut bench = bench();
+    bench.on_core(&down(1, 1, 100, ACK));
+    let before = bench.counters();
+    pass(&mut bench, &down(1, 101, 100, ACK), None);
+    pass(&mut bench, &down(1, 201, 3000, ACK), Some(1000));
+    let acks = bench
+        .take()
+        .iter()
+        .map(|(port, frame)| (*port, frame.parse(true).expect("TCP").1))
+        .collect::<Vec<_>>();
+    assert_eq!(
+        acks.iter().map(|(port, packet)| (*port, packet.tcp().map(|tcp| tcp.ack.0))).collect::<Vec<_>>(),
+        [(RADIO, Some(101)), (RADIO, Some(201))],
+        "what the agent makes of them, and not they themselves"
+    );
+    let counts = EngineCounters { copies: before.counts.copies + 2, ..before.counts };
+    assert_eq!(bench.counters(), Counters { counts, ..before });
+    let flow = &bench.engine.flows(0, bench.now).flows[0];
+    // A SYN, a segment, the one that passed, and a super-packet of three.
+    assert_eq!(flow.packets_from_core, 1 + 1 + 1 + 3);
+    assert_eq!(flow.octets_from_core, 4 * 40 + 100 + 100 + 3000);
+}
+
+#[test]
+fn a_connection_that_is_not_known_passes_by_its_headers_no_longer() {
+    let mut bench = bench();
+    bypasses(&mut bench);
+    pass(&mut bench, &down(2, 101, 100, ACK), None);
+    assert_eq!(bypasses(&mut bench), [Bypass { flow: key(2), limits: None }]);
+    assert_eq!(bench.engine.report().agents.packets.shown, 0);
+}
+
+#[test]
+fn another_agent_is_asked_again_about_what_the_one_before_let_pass() {
+    let mut bench = bench();
+    bench.on_core(&down(1, 1, 100, ACK));
+    bypasses(&mut bench);
+    let mut other = rule("test", || Generous);
+    other.spec = "test with other settings".into();
+    bench.engine.reload(&plan(vec![other]), bench.now, &mut bench.out);
+    assert_eq!(bypasses(&mut bench), [Bypass { flow: key(1), limits: None }]);
 }
 
 #[test]
