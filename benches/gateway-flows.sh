@@ -4,7 +4,8 @@
 # packets are lost. Two patterns: packet by packet round all connections, the worst case for caches, and 8 packets of each in a row.
 #
 #   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; THREADS="1 2" of the gateway;
-#                                               LASTHOP=/path/to/another; NOBUILD=1 with what was built before
+#                                               LASTHOP=/path/to/another; NOBUILD=1 with what was built before;
+#                                               PROFILE=yes for a table of where the time goes (needs perf)
 #
 # With several threads the processor time is that of all of them. If it is that of one thread, they do not get in each other's way.
 #
@@ -28,6 +29,7 @@ process=
 cleanup() {
     [ -z "$process" ] || kill "$process" 2> /dev/null || true
     ip netns delete $g 2> /dev/null || true
+    [ -z "${PROFILE:-}" ] || sysctl -qw kernel.bpf_stats_enabled="${stats:-0}"
     rm -rf "$scratch"
 }
 trap cleanup EXIT
@@ -45,6 +47,26 @@ ip -n $g route add 192.0.2.0/24 via 172.31.1.2; ip -n $g route add 10.0.0.0/8 vi
 ip netns exec $g sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
 first=$(chrt -f 1 true 2> /dev/null && echo "chrt -f 1" || true)
 
+where=benches/where-it-goes-gateway.py
+profile() { # PROCESS: what it does, once all connections are there
+    sleep 3
+    local before after
+    before=$(python3 $where programs "$1")
+    perf record --quiet -F 2500 -g -e cpu-clock -p "$1" -o "$scratch/perf" -- sleep $((seconds - 3)) > /dev/null 2>&1
+    after=$(python3 $where programs "$1")
+    python3 - "$before" "$after" "$(python3 $where samples "$scratch/perf")" >> "$scratch/rooms" << 'END'
+import json, sys
+before, after, rooms = map(json.loads, sys.argv[1:])
+runs = after["runs"] - before["runs"]
+print(json.dumps({"rooms": rooms, "bpf_ns_a_run": (after["ns"] - before["ns"]) / max(runs, 1)}))
+END
+}
+if [ -n "${PROFILE:-}" ]; then
+    command -v perf > /dev/null || { echo "SKIPPED: perf is not installed" >&2; exit 0; }
+    stats=$(sysctl -n kernel.bpf_stats_enabled)
+    sysctl -qw kernel.bpf_stats_enabled=1
+    seconds=$((seconds + 3))
+fi
 measure() { # FLOWS BURST THREADS
     cat > "$scratch/gateway.toml" << CONFIG
 backend = "tc-bpf"
@@ -64,8 +86,11 @@ CONFIG
     ip netns exec $g $first "$lasthop" gateway "$scratch/gateway.toml" 2> "$scratch/log" &
     process=$!
     for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
+    [ -z "${PROFILE:-}" ] || profile "$process" &
+    local profiler=$!
     ip netns exec $g $first "$target/examples/exchange" "$scratch/gateway.sock" "$1" "$2" "$rate" "$seconds" |
         tee -a "$scratch/results" >&2 || cat "$scratch/log" >&2
+    [ -z "${PROFILE:-}" ] || wait $profiler
     echo "$3 $(awk '/^VmRSS/ { print $2 }' "/proc/$process/status")" >> "$scratch/resident"
     kill $process; wait $process || true
     process=
@@ -98,3 +123,4 @@ for (burst, flows, threads), runs in rows.items():
           + (f"{statistics.median((a['resident'] - b['resident']) / (flows - least) for a, b in zip(runs, few)):21.0f}"
              if flows > least else ""))
 END
+[ -z "${PROFILE:-}" ] || python3 $where table "$scratch/results" "$scratch/rooms"
