@@ -196,13 +196,15 @@ impl SnoopFlow {
         let back = back.filter(|(seq, _)| !seq.before(front.1));
         [Some(front), back].map(|piece| {
             let (seq, end) = piece?;
+            // What is not here cannot be sent: nobody answers it.
+            let copy = self.copy(seq, end)?;
             let splits = self.ranges_allowed();
             let board = self.board.as_mut()?;
             board.split_at(seq, splits);
             board.split_at(end, splits);
             board.probed(seq, end, now);
             board.expected += u32::from(!board.sack_seen);
-            self.copy(seq, end)
+            Some(copy)
         })
     }
 

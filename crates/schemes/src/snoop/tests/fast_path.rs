@@ -359,3 +359,17 @@ fn a_host_that_has_lost_nothing_is_believed_as_all_others_are() {
     }
     assert_eq!(limits.map(|limits| limits.shown), Some(Shown::Headers));
 }
+
+#[test]
+fn what_was_never_here_is_not_retransmitted_and_no_duplicate_ack_is_taken_for_an_answer() {
+    let (mut world, end) = proven();
+    for segment in 0..5 {
+        world.core(&data(end + 1448 * segment, 1448));
+    }
+    assert_eq!(world.limits.map(|limits| limits.shown), Some(Shown::Headers));
+    assert!(world.bench.cached().is_empty());
+    world.bench.wait(LONG);
+    assert!(world.bench.timer().is_empty(), "nothing is here to send");
+    let board = world.bench.flow().and_then(|flow| flow.board.as_ref()).expect("it is kept");
+    assert_eq!(board.expected, 0);
+}
