@@ -7,7 +7,7 @@
 #                                               LASTHOP=/path/to/another; NOBUILD=1 with what was built before;
 #                                               PROFILE=yes for a table of where the time goes (needs perf)
 #
-# With several threads the processor time is that of all of them. If it is that of one thread, they do not get in each other's way.
+# With several threads the processor time is that of all of them. If it equals that of one thread, the threads do not slow each other down.
 #
 # The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's own namespace: what goes out of a TAP
 # device is only queued, so that the gateway's thread pays for no other host's reception, as it would on veth.

@@ -22,12 +22,12 @@ INNERMOST = [
     (r"asm_exc_page_fault", "memory"),
 ]
 SYSTEM_CALLS = [
-    (r"sys_readv?$", "TAP reads"),
-    (r"sys_writev?$", "TAP writes, and the way of what was written"),
+    (r"tun_do_read|tun_chr_read|do_readv|buffer::Buffers::read_with", "TAP reads"),
+    (r"tun_get_user|tun_chr_write|do_writev", "TAP writes, and the way of what was written"),
     (r"sys_p?poll|sys_epoll", "waiting"),
     (r"sys_bpf$", "BPF maps, by system call"),
-    (r"sys_", "other system calls"),
     (r"asm_sysvec|asm_common_interrupt|do_softirq", "interrupts"),
+    (r"sys_|do_syscall", "other system calls"),
 ]
 OURS = [
     (r"lasthop_schemes|lasthop_agent(?!::slab)|<dyn lasthop_agent", "agent"),
@@ -40,11 +40,10 @@ OURS = [
 
 def room(chain):
     """The room of a sample, by the functions on the stack, the innermost first."""
-    in_kernel = [function for function, is_kernel in chain if is_kernel]
     if chain and chain[0][1]:
         for patterns in (INNERMOST, SYSTEM_CALLS):
             for pattern, name in patterns:
-                if any(re.search(pattern, function) for function in in_kernel):
+                if any(re.search(pattern, function) for function, _ in chain):
                     return name
         return "the kernel, otherwise"
     function = chain[0][0] if chain else ""
@@ -52,7 +51,7 @@ def room(chain):
         for pattern, name in patterns:
             if re.search(pattern, function):
                 return name
-    return "the rest"
+    return "the standard library"
 
 
 def samples(data):

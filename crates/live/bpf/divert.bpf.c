@@ -8,8 +8,8 @@
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
 //
-// User space may have several workers, each a thread with TAP devices, maps and a copy of these programs of its own; a client's packets all go
-// to the same one. Then two more programs stand at the hooks of the radio interface, and go on to the copy of the packet's worker:
+// User space may run several workers. Each is a thread with its own TAP devices, maps and copy of these programs; all packets of a client
+// address go to one worker. Then two more programs are attached to the radio interface, and tail-call the copy of the packet's worker:
 //
 //   lhop_steer_down  at tc egress, to lasthop_down
 //   lhop_steer_up    at tc ingress, to lasthop_up
@@ -177,7 +177,7 @@ struct record {
 struct bpf_map_def SEC("maps") ring = {MAP_RINGBUF, 0, 0, RING, 0};
 
 // How many workers there are, and each one's copy of a program.
-#define MOST_WORKERS 64
+#define MOST_WORKERS 16
 struct bpf_map_def SEC("maps") workers = {MAP_ARRAY, 4, 4, 1, 0};
 struct bpf_map_def SEC("maps") down_workers = {MAP_PROGRAMS, 4, 4, MOST_WORKERS, 0};
 struct bpf_map_def SEC("maps") up_workers = {MAP_PROGRAMS, 4, 4, MOST_WORKERS, 0};
@@ -475,6 +475,16 @@ INLINE int may_be_rtp(struct __sk_buff *skb, u32 at, struct flow *flow)
 	return BE16(udp.source) >= FIRST_USER_PORT && BE16(udp.destination) >= FIRST_USER_PORT;
 }
 
+// Whether a frame comes back from user space. It goes on, without our mark.
+INLINE int is_restored(struct __sk_buff *skb)
+{
+	if (skb->mark != MARK)
+		return 0;
+	skb->mark = 0;
+	count(RESTORED);
+	return 1;
+}
+
 INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 {
 	struct flow flow;
@@ -486,11 +496,8 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 	int plain, state, passes = 0;
 	u64 now, since;
 
-	if (skb->mark == MARK) {
-		skb->mark = 0;
-		count(RESTORED);
+	if (is_restored(skb))
 		return NEXT;
-	}
 	tap = lookup(taps, &ifindex);
 	if (!tap)
 		return NEXT;
@@ -576,8 +583,8 @@ SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
 	return redirect(home->ifindex, home->flags);
 }
 
-// The worker that has this client. User space computes the same (io/steering.rs): Fibonacci hashing, by which addresses that follow each other
-// are spread evenly.
+// The worker that has this client. User space computes the same (io/steering.rs): Fibonacci hashing, which spreads consecutive addresses
+// evenly.
 #define GOLDEN 0x9e3779b1
 INLINE u32 worker_of(const struct address *client, u32 workers)
 {
@@ -586,14 +593,17 @@ INLINE u32 worker_of(const struct address *client, u32 workers)
 	return (u64)mixed * workers >> 32;
 }
 
-// Goes on to the program of the packet's worker. A packet of which no program makes anything passes.
+// Goes on to the program of the packet's worker. A packet that cannot be parsed, or whose worker has no program, passes.
 INLINE int steer(struct __sk_buff *skb, void *programs, int down)
 {
 	struct flow flow;
-	u32 zero = 0, len = 0, *count = lookup(&workers, &zero);
+	u32 zero = 0, len = 0, *how_many;
 
-	if (count && find_transport(skb, &flow, &len))
-		tail_call(skb, programs, worker_of(down ? &flow.destination : &flow.source, *count));
+	if (is_restored(skb))
+		return NEXT;
+	how_many = lookup(&workers, &zero);
+	if (how_many && find_transport(skb, &flow, &len))
+		tail_call(skb, programs, worker_of(down ? &flow.destination : &flow.source, *how_many));
 	return NEXT;
 }
 

@@ -12,8 +12,6 @@ use bytes::{Bytes, BytesMut};
 pub(crate) use lasthop_packet::buffer::LARGEST;
 use lasthop_packet::buffer::SIZES;
 
-use crate::io::BATCH_FRAMES;
-
 /// What is read first: an ordinary frame.
 const SMALL: usize = 2048;
 /// What is read behind it.
@@ -26,8 +24,8 @@ const LARGEST_CLASS: usize = SIZES.len() - 1;
 /// How much memory each size remembers, for use again: more than agents hold of a few fast
 /// connections, because a new large buffer costs as much as a copy of one.
 const KEPT_OCTETS: usize = 4 << 20;
-/// How many buffers it keeps at most: what one turn of the packet loop has in hand.
-const KEPT_BUFFERS: usize = BATCH_FRAMES;
+/// How many buffers it keeps at most: as many frames as are read from a port in a row.
+pub(crate) const KEPT_BUFFERS: usize = 1024;
 
 /// Buffers for frames.
 #[derive(Debug)]

@@ -17,7 +17,6 @@ use lasthop_packet::{FlowKey, Instant};
 use crate::frame::{Frame, Headers};
 
 pub use crate::frame::Sent;
-pub(crate) use devices::BATCH_FRAMES;
 pub use selection::{FIRST_USER_PORT, Selection};
 
 /// A port by its place in the configuration.

@@ -393,7 +393,7 @@ set = { "links.air.loss" = "10%" }
             "{stream:?} {predicted:?}"
         );
         assert_eq!(stream.packets.received + stream.packets.lost, stream.packets.sent);
-        // 10% of the 150 packets of three seconds, of 300: 5%, and four deviations are 4.9%.
+        // 10% of the 150 packets sent while the hop is lossy are 15 of 300: 5%. Four standard deviations are 4.9%.
         assert!(stream.packets.lost_percent.is_some_and(|lost| (0.1..10.0).contains(&lost)), "{stream:?}");
         let delay = stream.packets.delay_mean_s.expect("arrivals");
         assert!((0.006..0.5).contains(&delay), "the path alone takes 6 ms: {stream:?}");

@@ -46,7 +46,7 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// The control socket; `None` for none.
     pub control: Option<PathBuf>,
-    /// How many threads there are for packets, 1 to 64.
+    /// How many threads there are for packets, 1 to 16.
     pub threads: usize,
     /// Whether the packet loop asks for real-time scheduling and locked memory.
     pub realtime: bool,
@@ -71,6 +71,13 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
         return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MOST_RULES}")));
     }
     reader.check_ports(&file.ports)?;
+    let (threads, flows) = (file.process.threads, file.bounds.flows);
+    if threads > flows {
+        let problem = format!(
+            "{threads} threads share bounds.flows = {flows}; expected at least one connection for each"
+        );
+        return Err(reader.fail(&["process", "threads"], problem));
+    }
     let traffic = reader.selector(&["traffic"], file.traffic.selector())?;
     let rules = rules::rules(&reader, &file.rule)?;
     let metrics = reader.listen(&file.metrics.listen)?;
@@ -122,7 +129,7 @@ impl Config {
         let differing = [
             ("backend", self.backend != other.backend),
             ("ports", self.core != other.core || self.radio != other.radio),
-            ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection())),
+            ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection(1))),
             ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
             ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
@@ -135,15 +142,16 @@ impl Config {
     /// What the file allows and its writer can hardly mean; each a sentence.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let Budget { octets_per_flow, octets_in_all, .. } = self.plan.budget;
+        let Budget { octets_per_flow, octets_in_all, .. } = self.plan.share(0, self.threads).budget;
         let [per_flow, in_all] = [octets_per_flow, octets_in_all].map(|octets| format_octets(octets as u64));
+        let whose = if self.threads > 1 { "a thread's share of " } else { "" };
         if octets_in_all == 0 {
-            notes.push(
-                "bounds.octets-in-all is 0: agents cannot keep packets, and retransmit none".to_owned(),
-            );
+            notes.push(format!(
+                "{whose}bounds.octets-in-all is 0: agents cannot keep packets, and retransmit none"
+            ));
         } else if octets_per_flow > octets_in_all {
             notes.push(format!(
-                "bounds.octets-per-flow ({per_flow}) is more than bounds.octets-in-all ({in_all}), the limit for all connections together"
+                "bounds.octets-per-flow ({per_flow}) is more than {whose}bounds.octets-in-all ({in_all}), the limit for all connections together"
             ));
         }
         let all = self.plan.rules.iter().position(|rule| rule.traffic == Selector::default());

@@ -1,4 +1,4 @@
-//! The second thread: signals, the control socket, the metrics page. It asks the packet loops by
+//! The thread beside the packet loops: signals, the control socket, the metrics page. It asks the packet loops by
 //! message, and never touches a packet. It never blocks on a client, so that a signal is obeyed at
 //! once.
 
@@ -31,7 +31,7 @@ use crate::peer::Peer;
 /// kernel's backlog.
 const MOST_CLIENTS: usize = 16;
 
-/// What the second thread knows of the first, and of the outside.
+/// What this thread knows of the packet loops, and of the outside.
 pub(super) struct Housekeeping {
     pub(super) requests: Requests,
     /// The configuration file, where there is one to read again.

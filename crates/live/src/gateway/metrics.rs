@@ -25,12 +25,12 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     page.gauge("up_seconds", "Seconds since the packet loop started.", report.uptime_s)?;
     page.counter("cpu_seconds_total", "Processor time of all packet loops.", report.cpu_s)?;
     page.family("thread_cpu_seconds_total", "counter", "Processor time of a packet loop.")?;
+    for (index, thread) in report.threads.iter().enumerate() {
+        page.sample("thread_cpu_seconds_total", &[("thread", &index.to_string())], thread.cpu_s)?;
+    }
     page.family("thread_connections", "gauge", "Connections of a packet loop.")?;
     for (index, thread) in report.threads.iter().enumerate() {
-        let labels = [("thread", index.to_string())];
-        let labels = labels.each_ref().map(|(name, value)| (*name, value.as_str()));
-        page.sample("thread_cpu_seconds_total", &labels, thread.cpu_s)?;
-        page.sample("thread_connections", &labels, thread.connections)?;
+        page.sample("thread_connections", &[("thread", &index.to_string())], thread.connections)?;
     }
     page.gauge(
         "longest_turn_seconds",

@@ -18,7 +18,7 @@ pub struct Notifier {
     /// How often the watchdog wants to hear of us: half of what it waits.
     watchdog: Option<Duration>,
     last_kick: Instant,
-    /// The other loops, without which we are not alive.
+    /// The other loops: the watchdog hears from us only while all of them are alive.
     others: Vec<Arc<Pulse>>,
     pulse: Option<Arc<Pulse>>,
 }
@@ -39,7 +39,7 @@ impl Notifier {
         }
     }
 
-    /// For another loop of this process: this one vouches for it from now on.
+    /// For another loop of this process: from now on the watchdog is told nothing while that loop hangs.
     pub fn for_another(&mut self, now: Instant) -> Self {
         let pulse = Arc::new(Pulse(AtomicU64::new(now.as_nanos())));
         self.others.push(Arc::clone(&pulse));

@@ -66,7 +66,7 @@ pub struct LoopReport {
     /// What the operator should know: what the kernel did not grant, what the backend does not do;
     /// each a sentence.
     pub notes: Vec<String>,
-    /// The packet loops, each on a thread: all else here is of all of them together.
+    /// One entry for each packet loop; all other fields are for all loops together.
     pub threads: Vec<ThreadReport>,
     /// What it heard of a link layer; `None` where no link layer tells it anything.
     pub link: Option<LinkReport>,

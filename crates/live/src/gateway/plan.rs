@@ -62,12 +62,13 @@ pub struct SteppingAside {
     pub unresponsive_losses: Option<u8>,
 }
 
-/// The most connections that have a bypass in the kernel. Each takes a slot of 32 octets and two
+/// The most connections that have a bypass in the kernel, of all workers together. Each takes a slot of 32 octets and two
 /// entries in hash maps.
-const MOST_IN_KERNEL: u32 = 1 << 18;
+const MOST_IN_KERNEL: usize = 1 << 18;
 
 impl Plan {
-    /// The plan of one of several workers: of what is bounded in all, each has an equal share.
+    /// The plan of one of several workers: each gets an equal share of the bounds that hold for the
+    /// whole gateway.
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> Self {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
@@ -76,9 +77,9 @@ impl Plan {
         Self { budget, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
     }
 
-    /// What of the traffic the kernel's side is to hand over.
-    pub fn selection(&self) -> Selection {
-        let connections = u32::try_from(self.budget.flows).unwrap_or(u32::MAX).min(MOST_IN_KERNEL);
+    /// What of the traffic the kernel's side is to hand over to each of so many workers.
+    pub fn selection(&self, workers: usize) -> Selection {
+        let connections = self.budget.flows.min(MOST_IN_KERNEL).div_ceil(workers) as u32;
         Selection {
             datagrams: self.takes_datagrams(),
             connections: Some(connections),

@@ -54,7 +54,7 @@ pub fn claim(
         claims = claims.and(&core).map_err(refused)?;
     }
     let threads = config.threads;
-    let selection = config.plan.share(0, threads).selection();
+    let selection = config.plan.selection(threads);
     Ok(move || {
         let workers: Vec<Box<dyn PacketIo + Send>> = if backend == Backend::Tun {
             let sides = [(core, Side::Core), (radio, Side::Radio)];
@@ -114,6 +114,12 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     if choice.backend == Backend::Tun && config.threads > 1 {
         choice.notes.push(
             "process.threads has no effect with the backend tun: one thread takes all packets".to_owned(),
+        );
+    }
+    if choice.backend == Backend::TcBpf && config.threads > 1 && config.plan.takes_datagrams() {
+        choice.notes.push(
+            "with several threads a call holds back only the downloads of clients of its own thread"
+                .to_owned(),
         );
     }
     if choice.backend == Backend::Tun && config.plan.takes_datagrams() {

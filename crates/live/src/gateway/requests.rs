@@ -41,7 +41,7 @@ impl Requests {
         Self(loops.into())
     }
 
-    /// Has all loops drain, and end. One that has ended is past it.
+    /// Has all loops drain, and end. A loop that has ended already is skipped.
     pub(super) fn stop(&self) {
         for mailbox in self.0.iter() {
             let _ = mailbox.put(Request::Stop);
@@ -52,7 +52,8 @@ impl Requests {
         self.ask_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
     }
 
-    /// A page of the connections, from a place on: first those of the first loop, and so on.
+    /// A page of the connections, from a place on: first those of the first loop, and so on. A place
+    /// is the slot in a loop's table, times the number of loops, plus the loop's own number.
     pub(super) fn flows(&self, from: usize) -> Result<FlowPage, Unanswered> {
         let loops = self.0.len();
         let (worker, slot) = (from % loops, from / loops);
@@ -73,11 +74,12 @@ impl Requests {
 
     /// Whether there was such a connection.
     pub(super) fn set_aside(&self, flow: FlowKey) -> Result<bool, Unanswered> {
-        // It may be written either way round, so that either end may be the client.
+        // Either end may be named first, so that we do not know which is the client: all are asked.
         self.ask_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
     }
 
-    /// Has each hear what a link layer tells of its clients; `room` events may wait for it.
+    /// Gives each loop a queue for what a link layer tells of its clients, with room for so many
+    /// events.
     pub(super) fn hear(&self, room: usize) -> Result<LinkTeller, Unanswered> {
         let tell = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
-use lasthop_packet::{FlowKey, Ip, Packet, Payload, Tcp, TcpFlags};
+use lasthop_packet::{FlowKey, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use serde::de::DeserializeOwned;
 
 use super::config::{self, Backend};
@@ -158,23 +158,24 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
 
 #[test]
 fn the_metrics_are_prometheus_text() {
-    let running = Running::start();
+    let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
     running.memory.push(PortId(0), Frame::plain(vec![7; 60].into()));
     running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.sent == 1));
     let answer = running.http("GET /metrics HTTP/1.1\r\n\r\n");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
-    let mut families = BTreeSet::new();
+    let (mut families, mut latest) = (BTreeSet::new(), "");
     let mut samples = std::collections::BTreeMap::new();
     for line in body.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').expect("a name and a kind");
             assert!(["counter", "gauge"].contains(&kind), "{line}");
             assert!(families.insert(name), "{name} twice");
+            latest = name;
         } else if !line.starts_with("# HELP ") {
             let (sample, value) = line.rsplit_once(' ').expect("a sample and its value");
             let name = sample.split('{').next().unwrap_or_default();
-            assert!(families.contains(name), "{line}");
+            assert_eq!(name, latest, "a family's samples are together: {line}");
             assert!(sample == name || sample.ends_with("\"}"), "{line}");
             assert!(samples.insert(sample, value).is_none(), "{line}");
             assert!(value.parse::<f64>().is_ok(), "{line}");
@@ -246,7 +247,7 @@ fn slow_clients_hold_up_neither_others_nor_the_end() {
     assert!(running.http("GET /healthz HTTP/1.1\r\n\r\n").ends_with("ok\n"));
     running.ask::<Status>(&Command::Status).expect("it runs");
     let still_waited_for = |stream: &mut TcpStream| {
-        stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        stream.read(&mut [0]).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     };
     assert!(slow.iter_mut().all(still_waited_for), "others were answered before their time was over");
     running.gateway.stop().expect("it ends well");
@@ -260,9 +261,35 @@ const fn client(number: u16) -> IpAddr {
 
 /// The first frame of a client's connection, by the radio's port.
 fn syn_of(number: u16) -> Frame {
-    let tcp = Tcp { source_port: 5000, destination_port: 80, flags: TcpFlags::SYN, ..Tcp::default() };
-    let payload = Payload::Stream { stream: 1, offset: 0, len: 0 };
-    let packet = Packet::tcp_segment(Ip::new(client(number), SERVER), tcp, payload);
+    segment(client(number), SERVER, TcpFlags::SYN, (0, 0), 0)
+}
+
+/// A handshake, and the first data, which is not acknowledged.
+fn handshake(number: u16) -> Vec<(PortId, Frame)> {
+    let both = TcpFlags::SYN.with(TcpFlags::ACK);
+    let up = |flags, seq, ack| (PortId(1), segment(client(number), SERVER, flags, (seq, ack), 0));
+    let down = |flags, seq, ack, len| (PortId(0), segment(SERVER, client(number), flags, (seq, ack), len));
+    vec![
+        up(TcpFlags::SYN, 0, 0),
+        down(both, 0, 1, 0),
+        up(TcpFlags::ACK, 1, 1),
+        down(TcpFlags::ACK, 1, 1, 100),
+    ]
+}
+
+fn segment(from: IpAddr, to: IpAddr, flags: TcpFlags, (seq, ack): (u32, u32), len: u32) -> Frame {
+    let ports = if from == SERVER { (80, 5000) } else { (5000, 80) };
+    let tcp = Tcp {
+        source_port: ports.0,
+        destination_port: ports.1,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        flags,
+        window: 1000,
+        ..Tcp::default()
+    };
+    let packet =
+        Packet::tcp_segment(Ip::new(from, to), tcp, Payload::Stream { stream: 1, offset: seq.into(), len });
     let link = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
     Frame::plain([&link[..], &lasthop_packet::wire::emit(&packet)].concat().into())
 }
@@ -302,9 +329,31 @@ fn workers_have_each_their_clients_and_what_is_asked_is_asked_of_all() {
 #[test]
 fn when_one_worker_ends_all_do_and_the_reason_is_told() {
     let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
-    running.workers[1].break_ports();
+    running.workers[1].break_ports(|| io::Error::other("a port vanished"));
     let error = running.gateway.wait().expect_err("its ports broke");
     assert!(matches!(error, GatewayError::Broken(_)), "{error}");
+}
+
+#[test]
+fn a_worker_that_panics_takes_nothing_from_the_others() {
+    let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
+    let of_worker =
+        |worker| (0..).find(|number| worker_of(client(*number), 2) == worker).expect("there is one");
+    for worker in [0, 1] {
+        for (port, frame) in handshake(of_worker(worker)) {
+            running.workers[worker].push(port, frame);
+        }
+    }
+    running.wait_for(|running| {
+        running.gateway.report().is_ok_and(|report| report.engine.agents.packets.seen == 8)
+    });
+    let Running { directory, gateway, workers, .. } = running;
+    workers[1].break_ports(|| panic!("a fault"));
+    gateway.wait().expect_err("a worker panicked");
+    let state = handover::file_of(&directory.path().join("gateway.sock"));
+    let left = handover::take(&state, &ports(), clock::now()).expect("it is whole");
+    let clients: Vec<IpAddr> = left.iter().map(|connection| connection.client()).collect();
+    assert_eq!(clients, [client(of_worker(0))]);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::punctuality::{KeptWaiting, PunctualityReport};
 use crate::lateness::LatenessSummary;
 
 impl LoopReport {
-    /// Of the loops of a gateway: what they counted is added, and of absences and turns the worst
-    /// counts.
+    /// Of the loops of a gateway: what they counted is added, and of absences and turns the longest
+    /// is kept.
     pub(super) fn of_all(reports: Vec<Self>) -> Self {
         reports.into_iter().reduce(Self::and).unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl PunctualityReport {
 }
 
 impl LinkReport {
-    /// Of the delays the worse.
+    /// Each percentile is the larger of the two.
     fn and(self, other: Self) -> Self {
         Self {
             heard: self.heard + other.heard,

@@ -2,7 +2,8 @@
 //! packets: [`crate::io::steering`].
 
 use std::io;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -31,8 +32,8 @@ pub(super) struct Ready {
 }
 
 /// Runs the workers, the first on the calling thread, until all have ended; when one ends, all do.
-/// Once all threads are there `begin` is told, and says whether they shall begin. After an error it
-/// is not called, and nothing is left.
+/// `begin` is called once all threads exist, and decides whether the loops start. If a thread cannot
+/// be started it is not called, and everything is closed.
 pub(super) fn run(
     open: OpenPorts,
     config: &Config,
@@ -53,7 +54,9 @@ pub(super) fn run(
             let thread = thread::Builder::new().name(format!("packets {index}"));
             let thread = thread.spawn_scoped(scope, move || {
                 let connections = word.recv().ok()?;
-                Some(worker.run(connections, Vec::new(), realtime, requests))
+                be_on_time(realtime);
+                // Its ports are closed here and now: frames would wait in them for all others.
+                Some(worker.run(connections, Vec::new(), requests).0)
             });
             threads.push(thread.map_err(GatewayError::Thread)?);
             gates.push(gate);
@@ -69,35 +72,59 @@ pub(super) fn run(
         let mut shares = shares.into_iter();
         let first_share = shares.next().unwrap_or_default();
         for (gate, share) in gates.into_iter().zip(shares) {
-            // One that is gone says why when it is waited for.
+            // If the thread has ended, joining it tells why.
             let _ = gate.send(share);
         }
-        let first = first.run(first_share, notes, realtime, requests);
-        let others = threads
-            .into_iter()
-            .filter_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        let mut ended: Vec<Ended> = [first].into_iter().chain(others).collect();
-        let connections: Vec<SavedConnection> =
-            ended.iter_mut().flat_map(|ended| std::mem::take(&mut ended.connections)).collect();
-        // As long as we have the ports no other gateway looks for it.
-        if let Some(state) = state.filter(|_| !connections.is_empty())
-            && let Err(why) = handover::leave(&state, &ports, connections, clock::now())
-        {
-            warn!(file = %state.display(), %why, "no state is left to the next gateway");
-        }
-        let (reports, outcomes): (Vec<_>, Vec<_>) =
-            ended.into_iter().map(|ended| (ended.report, ended.outcome)).unzip();
-        match outcomes.into_iter().collect::<io::Result<()>>() {
-            Ok(()) => Ok(LoopReport::of_all(reports)),
-            Err(error) => {
-                error!(%error, "the ports broke");
-                Err(GatewayError::Broken(error))
-            }
-        }
+        let refusals = be_on_time(realtime);
+        refusals.iter().for_each(|refusal| warn!("{refusal}"));
+        let notes = [notes, refusals].concat();
+        let first = catch_unwind(AssertUnwindSafe(|| first.run(first_share, notes, requests)));
+        let (first, io) = first.map_or_else(|panic| (Err(panic), None), |(ended, io)| (Ok(ended), Some(io)));
+        let others = threads.into_iter().filter_map(|thread| thread.join().transpose());
+        let ended = [first].into_iter().chain(others).collect();
+        let outcome = settle(ended, state.as_deref(), &ports);
+        // No other gateway reads that file while we hold the claim.
+        drop(io);
+        outcome
     })
 }
 
-/// Gives each worker its ports, its share of the plan, and somebody to hear.
+/// Leaves the connections of all loops to the next gateway, those beside one that panicked, too, and
+/// puts their reports together.
+fn settle(
+    ended: Vec<thread::Result<Ended>>,
+    state: Option<&Path>,
+    ports: &[Port],
+) -> Result<LoopReport, GatewayError> {
+    let (mut reports, mut connections, mut outcome, mut panic) = (Vec::new(), Vec::new(), Ok(()), None);
+    for loop_end in ended {
+        match loop_end {
+            Ok(ended) => {
+                reports.push(ended.report);
+                connections.extend(ended.connections);
+                outcome = outcome.and(ended.outcome);
+            }
+            Err(payload) => panic = Some(payload),
+        }
+    }
+    if let Some(state) = state.filter(|_| !connections.is_empty())
+        && let Err(why) = handover::leave(state, ports, connections, clock::now())
+    {
+        warn!(file = %state.display(), %why, "no state is left to the next gateway");
+    }
+    if let Some(payload) = panic {
+        resume_unwind(payload);
+    }
+    match outcome {
+        Ok(()) => Ok(LoopReport::of_all(reports)),
+        Err(error) => {
+            error!(%error, "the ports broke");
+            Err(GatewayError::Broken(error))
+        }
+    }
+}
+
+/// Gives each worker its ports, its share of the plan, and a mailbox.
 fn recruit(
     ports: Vec<Box<dyn PacketIo + Send>>,
     config: &Config,
@@ -117,7 +144,7 @@ fn recruit(
 }
 
 /// What the gateway before this one has left.
-fn predecessors(state: &std::path::Path, ports: &[Port]) -> Vec<SavedConnection> {
+fn predecessors(state: &Path, ports: &[Port]) -> Vec<SavedConnection> {
     handover::take(state, ports, clock::now()).unwrap_or_else(|why| {
         warn!(file = %state.display(), %why, "the state of the gateway before this one is not used");
         Vec::new()
@@ -132,31 +159,29 @@ struct Worker {
     notifier: Notifier,
 }
 
-/// A packet loop after its end. Its ports are still open.
+/// What a packet loop leaves at its end.
 struct Ended {
     report: LoopReport,
     connections: Vec<SavedConnection>,
     outcome: io::Result<()>,
-    _io: Box<dyn PacketIo + Send>,
 }
 
 impl Worker {
-    /// Runs on the calling thread; at the end, in whatever way, the others are told to end, too.
+    /// Runs on the calling thread, and returns the ports, still open. However it ends, even by a
+    /// panic, the other loops are told to stop.
     fn run(
         self,
         connections: Vec<SavedConnection>,
-        mut notes: Vec<String>,
-        realtime: bool,
+        notes: Vec<String>,
         all: Requests,
-    ) -> Ended {
+    ) -> (Ended, Box<dyn PacketIo + Send>) {
         let _end = StopAll(all);
-        notes.extend(be_on_time(realtime));
         let Self { mut io, plan, requests, notifier } = self;
         let mut packets = PacketLoop::new(io.as_mut(), &plan, requests, notifier, notes);
         packets.go_on_with(&connections);
         drop(connections);
         let (report, connections, outcome) = packets.run();
-        Ended { report, connections, outcome, _io: io }
+        (Ended { report, connections, outcome }, io)
     }
 }
 
@@ -176,9 +201,5 @@ fn be_on_time(realtime: bool) -> Vec<String> {
         return Vec::new();
     }
     realtime::no_timer_slack();
-    let refusals = realtime::ask_for_it();
-    for refusal in &refusals {
-        warn!("{refusal}");
-    }
-    refusals
+    realtime::ask_for_it()
 }

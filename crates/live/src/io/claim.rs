@@ -21,7 +21,8 @@ use crate::device::Interface;
 use crate::peer::Peer;
 
 /// How long to wait for a gateway that is shutting down.
-pub(super) const ENDING: Duration = Duration::from_millis(500);
+/// With many workers it takes a second: the kernel removes one device after another.
+pub(super) const ENDING: Duration = Duration::from_secs(2);
 
 /// The interfaces that this process has claimed, in the network namespace of the calling thread.
 /// They are released when the last clone is dropped; keep a clone for longer than anything that

@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, read, write};
 
 use super::{LONGEST_WAIT, Port, PortId, Sent, Wake};
-use crate::buffer::Buffers;
+use crate::buffer::{Buffers, KEPT_BUFFERS};
 use crate::clock;
 use crate::device::{Device, Interface};
 use crate::frame::Frame;
@@ -18,7 +18,7 @@ use crate::frame::Frame;
 /// Frames and octets that one call of `receive` takes from a port at most. A port is read until it is
 /// empty or a bound is reached, so that a whole window is in hand at once. Its sender then waits for
 /// acknowledgments, nothing arrives meanwhile, and what follows can pass in the kernel.
-pub(crate) const BATCH_FRAMES: usize = 1024;
+const BATCH_FRAMES: usize = KEPT_BUFFERS;
 const BATCH_OCTETS: usize = 4 << 20;
 /// Copies are taken until there are none, or their acknowledgments would come first; so many frames
 /// at most, or one turn of the loop would outlast the heartbeat.

@@ -110,8 +110,9 @@ impl Divert {
     }
 
     /// The same for several workers, 1 to [`MOST_WORKERS`], each with ports of its own: a client's
-    /// frames come to the worker that has it ([`worker_of`](super::steering::worker_of)). Of connections in `selection` each
-    /// worker has as many. Those that are left pass where a worker's ports are dropped.
+    /// frames come to the worker that has it ([`worker_of`](super::steering::worker_of)). `selection.connections` is
+    /// for each worker. Once a worker's ports are dropped its clients' frames pass; once the first's
+    /// are, everybody's do.
     pub(crate) fn for_workers(
         workers: usize,
         claims: &Claims,

@@ -25,7 +25,7 @@ struct Shared {
     /// How many more frames there is room for; `None` for any number.
     room: Option<usize>,
     woken: bool,
-    is_broken: bool,
+    fault: Option<fn() -> io::Error>,
     last_heartbeat: Option<Instant>,
 }
 
@@ -55,9 +55,9 @@ impl Memory {
         self.lock().room = frames;
     }
 
-    /// From now on nothing can be received.
-    pub fn break_ports(&self) {
-        self.lock().is_broken = true;
+    /// From now on whoever receives gets this error, or the panic that it makes.
+    pub fn break_ports(&self, fault: fn() -> io::Error) {
+        self.lock().fault = Some(fault);
     }
 
     /// Ends a wait, now or the next one.
@@ -83,8 +83,8 @@ impl PacketIo for Memory {
 
     fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
         let mut shared = self.lock();
-        if shared.is_broken {
-            return Err(io::Error::other("a port vanished"));
+        if let Some(fault) = shared.fault {
+            return Err(fault());
         }
         let count = shared.arriving.len().min(BATCH);
         frames.extend(shared.arriving.drain(..count));

@@ -5,14 +5,13 @@ use std::net::IpAddr;
 use super::selection::mapped;
 
 /// The most workers that there can be.
-pub const MOST_WORKERS: usize = 64;
+pub const MOST_WORKERS: usize = 16;
 
-/// The multiplier of Fibonacci hashing, which spreads addresses that follow each other evenly: 2^32
-/// divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+/// The multiplier of Fibonacci hashing, which spreads consecutive addresses evenly: 2^32 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 pub(super) const GOLDEN: u32 = 0x9e37_79b1;
 
-/// The worker that has this client, of so many. All of a client's connections are with one worker,
-/// because agents have state of a client's hop as well as of each connection.
+/// The worker that serves this client address, of so many. All connections of an address go to one
+/// worker, because agents have state of a client's hop as well as of each connection.
 ///
 /// # Panics
 ///
@@ -35,7 +34,7 @@ mod tests {
     fn neighbours_are_spread_evenly_in_both_families() {
         let v4 = |host: u16| IpAddr::from(Ipv4Addr::from(0x0a00_0000 + u32::from(host)));
         let v6 = |host: u16| IpAddr::from(Ipv6Addr::from(0xfd00_u128 << 112 | u128::from(host)));
-        for workers in 1..=8 {
+        for workers in 1..=MOST_WORKERS {
             for client in [v4 as fn(u16) -> IpAddr, v6] {
                 let mut clients = vec![0; workers];
                 for host in 1..=240 {
@@ -53,6 +52,6 @@ mod tests {
     #[test]
     fn an_address_of_ipv4_has_the_same_worker_when_it_is_written_as_ipv6() {
         let v4 = Ipv4Addr::new(192, 0, 2, 1);
-        assert_eq!(worker_of(v4.into(), 64), worker_of(v4.to_ipv6_mapped().into(), 64));
+        assert_eq!(worker_of(v4.into(), MOST_WORKERS), worker_of(v4.to_ipv6_mapped().into(), MOST_WORKERS));
     }
 }

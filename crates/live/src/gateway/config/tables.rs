@@ -244,9 +244,9 @@ pub struct ControlTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProcessTable {
-    /// Threads for packets, 1 to 64; default 1. Each client is served by one of them. With the tun
-    /// backend there is always one.
-    #[serde(with = "Count::<1, 64>")]
+    /// Threads for packets, 1 to 16; default 1. Each client address is served by one of them. The tun
+    /// backend always uses one.
+    #[serde(with = "Count::<1, 16>")]
     pub threads: usize,
     /// Whether packets go before all ordinary work of the machine: real-time scheduling
     /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out; default false. Where

@@ -35,6 +35,12 @@ fn what_is_hardly_meant_is_noted() {
     assert!(note.contains("(4 MiB) is more than bounds.octets-in-all (1 MiB)"), "{note}");
     let [note] = &notes("[bounds]\noctets-in-all = \"0 B\"")[..] else { panic!("one note") };
     assert!(note.contains("agents cannot keep packets"), "{note}");
+    let [note] = &notes("[bounds]\noctets-in-all = \"8 MiB\"\n[process]\nthreads = 4")[..] else {
+        panic!("one note")
+    };
+    assert!(note.contains("(4 MiB) is more than a thread's share of bounds.octets-in-all (2 MiB)"), "{note}");
+    let few = refused("[bounds]\nflows = 2\n[process]\nthreads = 4");
+    assert!(few.contains("process.threads: 4 threads share bounds.flows = 2"), "{few}");
     let rules = "[[rule]]\nscheme = \"snoop\"\n[[rule]]\nscheme = \"none\"\nports = [80]";
     let [note] = &notes(rules)[..] else { panic!("one note") };
     assert!(note.starts_with("rule[1] and the rules after it are never used"), "{note}");

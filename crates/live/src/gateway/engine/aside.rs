@@ -8,7 +8,8 @@ use lasthop_packet::{FlowKey, Instant};
 use super::{Engine, Outgoing};
 use crate::gateway::connection::{Aside, Leaving, TrackedConnection};
 
-/// So long after a connection was set aside none of its packets is still on its way to us.
+/// After this time no packet that was diverted before its connection was set aside is still on its
+/// way.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 impl Engine {
@@ -36,7 +37,7 @@ impl Engine {
             }
             // The other direction has come after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
-            // The kernel has forgotten it, for want of room.
+            // The kernel has forgotten it for want of room, or this backend leaves none alone.
             Some(_) if now.since(connection.told_aside) >= ON_ITS_WAY => {
                 connection.told_aside = now;
                 out.set_aside.push(self.connections.key(slot));

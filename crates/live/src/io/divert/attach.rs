@@ -22,7 +22,7 @@ pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::
 pub(super) const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
 pub(super) const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
 pub(super) const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
-/// Those that go on to a worker's, where there are several.
+/// With several workers: the programs that hand a packet to its worker's copy.
 pub(super) const STEER_DOWN: Hook = Hook { program: "lhop_steer_down", at: TcAttachType::Egress };
 pub(super) const STEER_UP: Hook = Hook { program: "lhop_steer_up", at: TcAttachType::Ingress };
 

@@ -200,10 +200,10 @@ impl fmt::Debug for Maps {
     }
 }
 
-/// The maps by which programs of the first worker lead to those of all.
+/// The maps through which the first worker's steering programs reach all workers' programs.
 pub(super) struct Steering {
     workers: Array<MapData, u32>,
-    /// How many there are; 0 until it is said.
+    /// How many there are; 0 until it is set.
     count: u32,
     down: ProgramArray<MapData>,
     up: ProgramArray<MapData>,
@@ -235,7 +235,7 @@ impl Steering {
         self.workers.set(0, count, 0).map_err(refused("workers"))
     }
 
-    /// Whether it leads to any.
+    /// Whether steering is set up.
     pub(super) const fn leads(&self) -> bool {
         self.count > 0
     }

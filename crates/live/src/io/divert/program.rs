@@ -82,7 +82,7 @@ impl Programs {
         self.attach(RESTORE, tap.0, how)
     }
 
-    /// Has the steering programs lead to those of these workers, of which we are the first.
+    /// Points the steering programs at every worker's programs: ours first, then those of the others.
     pub(super) fn lead_to(&mut self, others: &[&Self]) -> Result<(), ProgramError> {
         let Self { bpf, steering, .. } = self;
         for side in [Side::Core, Side::Radio] {
@@ -98,7 +98,7 @@ impl Programs {
 
     /// Takes frames at the hook of this side, for all workers. To be called behind [`Programs::restore`] of all
     /// interfaces: when a process is killed the kernel closes what was opened last first, and
-    /// nothing is to be led to a device that is going.
+    /// no frame may be redirected to a device that is being removed.
     pub(super) fn divert(
         &mut self,
         side: Side,
