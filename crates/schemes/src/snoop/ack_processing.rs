@@ -78,7 +78,7 @@ impl SnoopFlow {
         }
         if advanced {
             self.last_ack = Some(ack);
-            self.cache.remove_acknowledged(ack).for_each(drop);
+            self.cache.forget_acknowledged(ack);
         }
         // What is acknowledged sooner than a round trip after the timer's copy was there before it,
         // and the copy will be reported.

@@ -87,7 +87,7 @@ impl Snoop {
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        flow.held.push_back(packet.take());
+        flow.held.push_back(packet.take(), sizes);
         self.held += 1;
         let is_signal_due = flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now));
         if flow.held.len() == 1
@@ -142,9 +142,16 @@ impl Snoop {
             let octets = next.payload().len() as u32;
             let Some(portion) = hop.portion(octets, next.segment_payload(), room) else { return };
             let cut = |next: &mut Packet| take_front(next, portion);
-            let front = if portion < octets { flow.held.cut_front(cut).flatten() } else { None };
-            let whole = || flow.held.pop_front().inspect(|_| self.held -= 1);
-            let Some(mut packet) = front.or_else(whole) else { return };
+            let mut packet = if portion < octets
+                && let Some(front) = flow.held.cut_front(cut).flatten()
+            {
+                front
+            } else if let Some(whole) = flow.held.pop_front() {
+                self.held -= 1;
+                whole
+            } else {
+                return;
+            };
             if flow.held.is_empty() {
                 hop.turns.take_next();
             } else {
