@@ -62,6 +62,7 @@ impl Parcel {
 
 impl Parcels {
     /// Puts in a packet; its destination is still to be set.
+    #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> ParcelKey {
         let (key, slot) = self.next_slot();
         slot.packet = Some(packet);
