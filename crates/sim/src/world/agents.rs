@@ -17,7 +17,9 @@ impl World {
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: ParcelKey, from: Side) {
-        self.learn_end(id, key);
+        if self.network.has_other_addresses {
+            self.learn_end(id, key);
+        }
         if self.seats.is_at_bound() {
             self.transit.telemetry.reported.count(&AT_BOUND, 1);
             self.forward((node, interface), key, from);
