@@ -40,10 +40,10 @@ guard 3347 10 40 wired
 guard 4401 10 40 wired linux
 guard 5416 10 40 wired bbr
 guard 5529 10 40 wired bbr3
-guard 6601 2 6 cell 1
-guard 5438 2 6 cell 20
-guard 6794 2 6 cell 20 per-flow
-guard 15402 2 6 cell 50 dozing
+guard 6455 2 6 cell 1
+guard 5338 2 6 cell 20
+guard 6695 2 6 cell 20 per-flow
+guard 15082 2 6 cell 50 dozing
 guard 8341 100 400 queues wireless drop-tail
 guard 4987 10 40 queues wired red
 guard 4861 10 40 queues wired codel
