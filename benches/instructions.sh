@@ -36,18 +36,18 @@ guard() {
     fi
 }
 
-guard 3347 10 40 wired
-guard 4401 10 40 wired linux
-guard 5416 10 40 wired bbr
-guard 5529 10 40 wired bbr3
-guard 6601 2 6 cell 1
-guard 5438 2 6 cell 20
-guard 6794 2 6 cell 20 per-flow
-guard 15402 2 6 cell 50 dozing
-guard 8341 100 400 queues wireless drop-tail
-guard 4987 10 40 queues wired red
-guard 4861 10 40 queues wired codel
-guard 5433 10 40 queues wired fq-codel
-guard 8965 100 400 queues wireless red
-guard 8848 100 400 queues wireless codel
-guard 9404 100 400 queues wireless fq-codel
+guard 3309 10 40 wired
+guard 4371 10 40 wired linux
+guard 5385 10 40 wired bbr
+guard 5499 10 40 wired bbr3
+guard 6417 2 6 cell 1
+guard 5299 2 6 cell 20
+guard 6657 2 6 cell 20 per-flow
+guard 15044 2 6 cell 50 dozing
+guard 8283 100 400 queues wireless drop-tail
+guard 4950 10 40 queues wired red
+guard 4826 10 40 queues wired codel
+guard 5348 10 40 queues wired fq-codel
+guard 8908 100 400 queues wireless red
+guard 8792 100 400 queues wireless codel
+guard 9299 100 400 queues wireless fq-codel

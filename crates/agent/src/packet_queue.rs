@@ -45,9 +45,10 @@ impl PacketQueue {
         growth + sizes.buffer
     }
 
-    /// Adds a packet behind all others.
-    pub fn push_back(&mut self, packet: Packet) {
-        self.add(packet.sizes());
+    /// Adds a packet of these sizes behind all others.
+    #[inline]
+    pub fn push_back(&mut self, packet: Packet, sizes: Sizes) {
+        self.add(sizes);
         self.packets.push_back(packet);
     }
 
@@ -57,13 +58,13 @@ impl PacketQueue {
     }
 
     /// Takes the packet that has waited longest.
+    #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
         self.take_off(self.packets.front()?.sizes());
-        let packet = self.packets.pop_front();
-        if self.packets.is_empty() {
-            self.packets = VecDeque::new();
+        if self.packets.len() == 1 {
+            return std::mem::take(&mut self.packets).pop_front();
         }
-        packet
+        self.packets.pop_front()
     }
 
     /// Has `cut` take a part off the packet that has waited longest.
@@ -116,8 +117,9 @@ mod tests {
         let allocated = allocation_counter::measure(|| {
             for len in (0..100).map(|n| 40 * n) {
                 let packet = segment(len);
-                said += queue.cost_of(packet.sizes());
-                queue.push_back(packet);
+                let sizes = packet.sizes();
+                said += queue.cost_of(sizes);
+                queue.push_back(packet, sizes);
                 assert_eq!(said, queue.allocated());
             }
         });

@@ -112,28 +112,31 @@ impl<N> SegmentCache<N> {
         self.segments.iter_mut()
     }
 
-    /// Puts a TCP segment in its place, instead of one that starts at the same number. `false`
-    /// where there is no room or the packet is no TCP segment with sequence space.
-    pub fn insert(&mut self, mut packet: Packet, notes: N) -> bool {
+    /// Puts a copy of a TCP segment of these sizes in its place, instead of one that starts at the
+    /// same number. `false` where there is no room or the packet is no TCP segment with sequence
+    /// space.
+    pub fn insert(&mut self, packet: &Packet, sizes: Sizes, notes: N) -> bool {
         let Some(seq) = packet.tcp().map(|tcp| tcp.seq) else { return false };
         let length = packet.segment_len();
         if length == 0 {
             return false;
         }
-        packet.compact();
-        let (end, added) = (seq + length, packet.sizes());
-        let at = self.position(seq);
-        if let Some(same) = self.segments.get_mut(at).filter(|same| same.seq == seq) {
-            let removed = same.packet.sizes();
-            *same = Cached { packet, seq, end, notes };
-            self.forget(removed);
-        } else if self.is_full() {
+        let (at, is_full) = (self.position(seq), self.is_full());
+        let same = self.segments.get_mut(at).filter(|same| same.seq == seq);
+        if is_full && same.is_none() {
             return false;
+        }
+        // The copy is made inside the entry: a packet is large, and moving it is costly.
+        let mut cached = Cached { packet: packet.clone(), seq, end: seq + length, notes };
+        let added = if cached.packet.compact() { cached.packet.sizes() } else { sizes };
+        if let Some(same) = same {
+            let removed = std::mem::replace(same, cached).packet.sizes();
+            self.forget(removed);
         } else if at == self.segments.len() {
             // Much quicker, and mostly the place.
-            self.segments.push_back(Cached { packet, seq, end, notes });
+            self.segments.push_back(cached);
         } else {
-            self.segments.insert(at, Cached { packet, seq, end, notes });
+            self.segments.insert(at, cached);
         }
         self.octets += added.octets;
         self.buffers += added.buffer;
@@ -155,6 +158,21 @@ impl<N> SegmentCache<N> {
             self.forget(removed);
             self.segments.pop_front()
         })
+    }
+
+    /// The same for a caller that does not need the notes: no segment is moved out first.
+    pub fn forget_acknowledged(&mut self, ack: Seq) {
+        let gone = self.segments.iter().take_while(|cached| !cached.end.after(ack));
+        let (mut count, mut octets, mut buffers) = (0, 0, 0);
+        for sizes in gone.map(|cached| cached.packet.sizes()) {
+            (count, octets, buffers) = (count + 1, octets + sizes.octets, buffers + sizes.buffer);
+        }
+        self.forget(Sizes { octets, buffer: buffers });
+        if count == self.segments.len() {
+            self.shrink();
+        } else {
+            self.segments.drain(..count);
+        }
     }
 
     /// Forgets everything.
@@ -200,6 +218,10 @@ mod tests {
         Packet::tcp_segment(Ip::new(host, host), tcp, Payload::Stream { stream: 1, offset: 0, len })
     }
 
+    fn insert(cache: &mut SegmentCache<()>, packet: &Packet) -> bool {
+        cache.insert(packet, packet.sizes(), ())
+    }
+
     fn seqs(cache: &SegmentCache<()>) -> Vec<u32> {
         cache.iter().map(|cached| cached.seq.0).collect()
     }
@@ -209,7 +231,7 @@ mod tests {
         let mut cache = SegmentCache::new(10);
         let start = Seq(u32::MAX - 150);
         for step in [0, 200, 100] {
-            assert!(cache.insert(segment(start + step, 100), ()));
+            assert!(insert(&mut cache, &segment(start + step, 100)));
         }
         assert_eq!(seqs(&cache), [start.0, (start + 100).0, (start + 200).0]);
         assert_eq!(cache.remove_acknowledged(start + 200).count(), 2);
@@ -219,11 +241,11 @@ mod tests {
     #[test]
     fn the_bound_holds_and_octets_are_counted() {
         let mut cache = SegmentCache::new(2);
-        assert!(cache.insert(segment(Seq(0), 100), ()) && cache.insert(segment(Seq(100), 100), ()));
-        assert!(!cache.insert(segment(Seq(200), 100), ()));
-        assert!(cache.insert(segment(Seq(100), 60), ()), "a segment replaces its namesake");
+        assert!(insert(&mut cache, &segment(Seq(0), 100)) && insert(&mut cache, &segment(Seq(100), 100)));
+        assert!(!insert(&mut cache, &segment(Seq(200), 100)));
+        assert!(insert(&mut cache, &segment(Seq(100), 60)), "a segment replaces its namesake");
         assert_eq!(cache.octets(), 140 + 100);
-        cache.remove_acknowledged(Seq(160)).for_each(drop);
+        cache.forget_acknowledged(Seq(160));
         assert_eq!((cache.len(), cache.octets()), (0, 0));
     }
 
@@ -239,7 +261,7 @@ mod tests {
                 let packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
                 let before = cache.allocated();
                 let cost = cache.cost_of(packet.sizes());
-                assert!(cache.insert(packet, ()));
+                assert!(insert(&mut cache, &packet));
                 assert_eq!(cache.allocated(), before + cost);
                 seq += len;
             }
@@ -253,7 +275,7 @@ mod tests {
     fn segments_are_counted_from_a_number_across_the_wrap() {
         let mut cache = SegmentCache::new(4);
         let start = Seq(u32::MAX - 149);
-        assert!(cache.insert(segment(start, 100), ()) && cache.insert(segment(start + 200, 100), ()));
+        assert!(insert(&mut cache, &segment(start, 100)) && insert(&mut cache, &segment(start + 200, 100)));
         assert_eq!([0, 1, 200, 201].map(|offset| cache.count_from(start + offset)), [2, 1, 1, 0]);
     }
 
@@ -261,7 +283,7 @@ mod tests {
     fn a_segment_is_found_by_any_octet_of_it() {
         let mut cache = SegmentCache::new(4);
         let start = Seq(u32::MAX - 149);
-        assert!(cache.insert(segment(start, 100), ()) && cache.insert(segment(start + 200, 100), ()));
+        assert!(insert(&mut cache, &segment(start, 100)) && insert(&mut cache, &segment(start + 200, 100)));
         let found = |offset: u32| cache.covering(start + offset).map(|cached| cached.seq - start);
         assert_eq!(
             [0, 99, 100, 199, 200, 299, 300].map(found),
@@ -274,16 +296,16 @@ mod tests {
     fn an_empty_cache_holds_no_memory() {
         let mut cache = SegmentCache::new(1000);
         for number in 0..100 {
-            assert!(cache.insert(segment(Seq(number * 100), 100), ()));
+            assert!(insert(&mut cache, &segment(Seq(number * 100), 100)));
         }
-        cache.remove_acknowledged(Seq(10_000)).for_each(drop);
+        cache.forget_acknowledged(Seq(10_000));
         assert_eq!(cache.segments.capacity(), 0);
     }
 
     #[test]
     fn a_segment_that_is_acknowledged_in_part_stays() {
         let mut cache = SegmentCache::new(2);
-        assert!(cache.insert(segment(Seq(0), 100), ()));
+        assert!(insert(&mut cache, &segment(Seq(0), 100)));
         assert_eq!(cache.remove_acknowledged(Seq(99)).count(), 0);
         assert!(cache.find_mut(Seq(0)).is_some() && cache.find_mut(Seq(1)).is_none());
     }

@@ -302,23 +302,21 @@ impl Packet {
 
     /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the
     /// whole: where the buffer is larger than an ordinary frame's, and more than four times as
-    /// large as the piece.
+    /// large as the piece. Returns whether it did.
     #[inline]
-    pub fn compact(&mut self) {
-        if self.buffer.0 as usize > buffer_of(ORDINARY) {
-            self.compact_large();
-        }
+    pub fn compact(&mut self) -> bool {
+        self.buffer.0 as usize > buffer_of(ORDINARY) && self.compact_large()
     }
 
-    fn compact_large(&mut self) {
+    fn compact_large(&mut self) -> bool {
         if self.buffer.0 as usize <= 4 * self.len() {
-            return;
+            return false;
         }
-        if let Payload::Bytes(octets) = &self.payload {
-            self.payload = Payload::Bytes(Bytes::copy_from_slice(octets));
-            self.original = None;
-            self.buffer = Buffer(0);
-        }
+        let Payload::Bytes(octets) = &self.payload else { return false };
+        self.payload = Payload::Bytes(Bytes::copy_from_slice(octets));
+        self.original = None;
+        self.buffer = Buffer(0);
+        true
     }
 
     /// Gives the payload a buffer of its own if the one that it lies in is more than half as large

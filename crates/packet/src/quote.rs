@@ -97,8 +97,7 @@ pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> 
     if reporter.is_ipv4() != ip.source.is_ipv4() || !is_one_host(ip.source) || !is_one_host(ip.destination) {
         return None;
     }
-    let mut quoted = wire::headers(offending);
-    quoted.truncate(ip.len() + 8);
+    let quoted = wire::beginning(offending);
     let icmp = Icmp { kind, code, rest_of_header: [0; 4] };
     Some(Packet::new(Ip::new(reporter, ip.source), Transport::Icmp(icmp), Payload::Bytes(quoted.into())))
 }
@@ -234,7 +233,7 @@ mod tests {
     #[test]
     fn an_echo_that_carries_what_looks_like_a_quotation_is_none() {
         for (addresses, echo) in [(V4, 8), (V6, 128)] {
-            let quoted = Bytes::from(wire::headers(&segment(addresses)));
+            let quoted = Bytes::from(wire::beginning(&segment(addresses)));
             let icmp = Icmp { kind: echo, code: 0, rest_of_header: [0; 4] };
             let ip = Ip::new(addresses.1, addresses.0);
             let message = Packet::new(ip, Transport::Icmp(icmp), Payload::Bytes(quoted));

@@ -21,7 +21,7 @@ pub(crate) mod samples;
 mod tests;
 
 pub use checksum::{checksums_are_right, header_checksum_is_right, transport_checksum_is_right};
-pub(crate) use emit::headers;
+pub(crate) use emit::beginning;
 pub use emit::{emit, emit_for_offload};
 pub use glance::glance;
 pub use parse::{ParseError, parse, parse_headers};

@@ -19,6 +19,8 @@ pub(crate) struct Network {
     pub(crate) nodes: Vec<Node>,
     links: Vec<Link>,
     addresses: BTreeMap<IpAddr, NodeId>,
+    /// Whether packets may carry addresses that are no node's own.
+    pub(crate) has_other_addresses: bool,
     /// Computed after the last change of topology.
     routes: Option<Routes>,
     /// Ways given by hand, which go before the shortest: node, destination, link.
@@ -154,11 +156,13 @@ impl Network {
 
     /// Something with this address stands behind a node.
     pub(crate) fn add_address(&mut self, node: NodeId, address: IpAddr) {
+        self.has_other_addresses = true;
         self.addresses.insert(address, node);
     }
 
     /// As [`Self::add_address`], unless the address is known, or too many are.
     pub(crate) fn learn_address(&mut self, node: NodeId, address: IpAddr) {
+        self.has_other_addresses = true;
         if self.addresses.len() < MOST_ADDRESSES && self.resolve(&address).is_none() {
             self.addresses.insert(address, node);
         }

@@ -62,6 +62,7 @@ impl Parcel {
 
 impl Parcels {
     /// Puts in a packet; its destination is still to be set.
+    #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> ParcelKey {
         let (key, slot) = self.next_slot();
         slot.packet = Some(packet);
@@ -103,9 +104,11 @@ impl Parcels {
 
     /// A second parcel like this one.
     pub(crate) fn copy(&mut self, key: ParcelKey) -> Option<ParcelKey> {
-        let Parcel { ref packet, destination, is_message, .. } = self[key];
-        let copy = self.insert(packet.clone()?);
-        (self[copy].destination, self[copy].is_message) = (destination, is_message);
+        let (copy, _) = self.next_slot();
+        let [from, to] = self.slots.get_disjoint_mut([key.0, copy.0].map(|at| at as usize)).ok()?;
+        to.packet.clone_from(&from.packet);
+        (to.len, to.destination, to.is_message) = (from.len, from.destination, from.is_message);
+        self.vacant.pop();
         Some(copy)
     }
 

@@ -80,6 +80,12 @@ impl TcpOptions {
         if has_timestamps_at_most {
             return if self.timestamps.is_some() { 12 } else { 0 };
         }
+        self.len_of_others()
+    }
+
+    // Apart, so that asking for the length of most segments is short.
+    #[inline(never)]
+    fn len_of_others(&self) -> usize {
         let aligned = self.aligned_len();
         if aligned <= ROOM { aligned } else { Layout::of(self).len() }
     }

@@ -59,13 +59,19 @@ pub fn emit_for_offload(packet: &Packet, link_header: &[u8]) -> Option<Vec<u8>> 
     Some(out)
 }
 
-/// The IP and transport header as [`emit`] writes them; of an opaque packet only the IP header.
-pub(crate) fn headers(packet: &Packet) -> Vec<u8> {
-    let mut octets = match packet.original() {
-        Some(original) => original.to_vec(),
-        None => write(packet),
+/// The IP header and the first eight octets behind it, as [`emit`] writes them.
+pub(crate) fn beginning(packet: &Packet) -> Vec<u8> {
+    let mut octets = match (packet.original(), packet.transport()) {
+        (Some(original), _) => original.to_vec(),
+        // The checksum, which needs the payload, lies behind these octets.
+        (None, Transport::Tcp(tcp)) => {
+            let mut headers = Vec::with_capacity(packet.ip().len() + tcp.len());
+            write_headers(packet, &mut headers);
+            headers
+        }
+        (None, _) => write(packet),
     };
-    octets.truncate(octets.len() - packet.payload().len());
+    octets.truncate(packet.ip().len() + 8);
     octets
 }
 

@@ -63,7 +63,7 @@ proptest! {
         let octets = Bytes::from(octets);
         if let Ok(read) = parse(octets.clone()) {
             prop_assert_eq!(emit(&read), octets.slice(..read.len()));
-            prop_assert_eq!(&octets[..headers(&read).len()], &headers(&read)[..]);
+            prop_assert_eq!(&octets[..beginning(&read).len()], &beginning(&read)[..]);
         }
     }
 

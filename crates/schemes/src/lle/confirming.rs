@@ -147,7 +147,7 @@ impl Confirming {
         if is_full || room.lacks(self.kept.cost_of(sizes)).is_some() {
             return Promise::NoRoom;
         }
-        if self.kept.insert(packet.clone(), Kept::default()) { Promise::Made } else { Promise::NoRoom }
+        if self.kept.insert(packet, sizes, Kept::default()) { Promise::Made } else { Promise::NoRoom }
     }
 
     /// Data leaves for the hop that the receiver will acknowledge itself.

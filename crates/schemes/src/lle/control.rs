@@ -111,13 +111,14 @@ impl Control {
                 return;
             }
         }
-        let fits = self.buffer.octets() + packet.len() <= self.room
-            && memory.lacks(self.buffer.cost_of(packet.sizes())).is_none();
+        let sizes = packet.sizes();
+        let fits = self.buffer.octets() + sizes.octets <= self.room
+            && memory.lacks(self.buffer.cost_of(sizes)).is_none();
         if fits && self.told.is_none_or(|told| end.after(told)) {
             if self.buffer.is_empty() {
                 self.waiting_since = now;
             }
-            self.buffer.insert(packet.clone(), Stored { sent_at: now, is_timed: true });
+            self.buffer.insert(packet, sizes, Stored { sent_at: now, is_timed: true });
         }
     }
 

@@ -56,11 +56,13 @@ impl SnoopFlow {
             && tcp.options.unknown.is_none();
         let duplicate = is_bare && !advanced && understood;
         self.window = tcp.window;
-        let (splits, least) = (self.ranges_allowed(), self.rtt.least());
+        let blocks = tcp.options.sack.as_slice();
+        // Without blocks nothing is divided.
+        let splits = if blocks.is_empty() { 0 } else { self.ranges_allowed() };
+        let least = self.rtt.least();
         let Some(board) = &mut self.board else { return nothing };
         let mut progress = Progress::default();
         let mut probe_came_twice = false;
-        let blocks = tcp.options.sack.as_slice();
         if advanced || !blocks.is_empty() {
             let mut believed = [(Seq(0), Seq(0)); 4];
             let mut count = 0;
@@ -78,7 +80,7 @@ impl SnoopFlow {
         }
         if advanced {
             self.last_ack = Some(ack);
-            self.cache.remove_acknowledged(ack).for_each(drop);
+            self.cache.forget_acknowledged(ack);
         }
         // What is acknowledged sooner than a round trip after the timer's copy was there before it,
         // and the copy will be reported.
@@ -155,9 +157,9 @@ impl SnoopFlow {
     /// The next copy that a loss calls for; `None` when all are repaired or cannot be.
     pub fn next_repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
         loop {
+            let range = self.board.as_mut()?.next_lost(now)?;
             let splits = self.ranges_allowed();
             let board = self.board.as_mut()?;
-            let range = board.next_lost(now)?;
             if range.copies >= settings.local_retransmissions {
                 continue;
             }

@@ -65,7 +65,7 @@ impl SnoopFlow {
             return DataEffect { at_bound, ..DataEffect::default() };
         }
         let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: late };
-        self.cache.insert(packet.clone(), notes);
+        self.cache.insert(packet, sizes, notes);
         let mut restart_timer = late;
         if let Some(board) = &mut self.board {
             // Whatever follows a segment whose ACK may be delayed brings that about.

@@ -13,8 +13,9 @@ use lasthop_agent::{Context, Report, Side, Slot, Verdict};
 use lasthop_packet::{Instant, Packet};
 
 use super::Snoop;
-use super::flow::Signal;
+use super::flow::{Signal, SnoopFlow};
 use super::segmentation::take_front;
+use crate::last_hop::{LastHop, Trust};
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
@@ -87,9 +88,12 @@ impl Snoop {
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        flow.held.push_back(packet.take());
+        flow.held.push_back(packet.take(), sizes);
         self.held += 1;
         let is_signal_due = flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now));
+        flow.charge(&mut self.octets, cx.budget());
+        // Usually only packets of this connection wait, and there is still no room for the first of them.
+        let waits = flow.held.len() > 1 && hop.turns.len() == 1 && flow.portion(hop, &self.trust).is_none();
         if flow.held.len() == 1
             && let Some(key) = self.flows.key(slot)
         {
@@ -97,9 +101,11 @@ impl Snoop {
         }
         if is_signal_due {
             self.signal(slot, cx);
+            self.charge(slot, cx.budget());
         }
-        self.charge(slot, cx.budget());
-        self.send_held(hop_at, cx);
+        if is_signal_due || !waits {
+            self.send_held(hop_at, cx);
+        }
         self.follow_timer(slot);
         Verdict::Absorb
     }
@@ -129,7 +135,6 @@ impl Snoop {
         loop {
             let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) else { return };
             let Some(key) = hop.turns.next() else { return };
-            let room = hop.room_if_watched(&self.trust);
             let found = self.flows.find(key);
             let Some((slot, flow)) = found
                 .and_then(|slot| Some((slot, self.flows.get_mut(slot)?)))
@@ -138,41 +143,56 @@ impl Snoop {
                 hop.turns.take_next();
                 continue;
             };
-            let Some(next) = flow.held.front() else { return };
-            let octets = next.payload().len() as u32;
-            let Some(portion) = hop.portion(octets, next.segment_payload(), room) else { return };
-            let cut = |next: &mut Packet| take_front(next, portion);
-            let front = if portion < octets { flow.held.cut_front(cut).flatten() } else { None };
-            let whole = || flow.held.pop_front().inspect(|_| self.held -= 1);
-            let Some(mut packet) = front.or_else(whole) else { return };
+            let Some(Portion { octets, is_whole }) = flow.portion(hop, &self.trust) else { return };
+            let cut = |next: &mut Packet| take_front(next, octets);
+            let mut packet = if !is_whole && let Some(front) = flow.held.cut_front(cut).flatten() {
+                front
+            } else if let Some(whole) = flow.held.pop_front() {
+                self.held -= 1;
+                whole
+            } else {
+                return;
+            };
+            flow.stamp(&mut packet);
             if flow.held.is_empty() {
                 hop.turns.take_next();
             } else {
                 hop.turns.pass_on();
             }
-            self.let_go(&mut packet, slot, cx);
+            self.on_leaving(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
     }
 
     /// Sends all that a connection holds, room or not.
     pub(super) fn flush(&mut self, slot: Slot, cx: &mut Context<'_>) {
-        while let Some(mut packet) = self.flows.get_mut(slot).and_then(|flow| flow.held.pop_front()) {
+        while let Some(flow) = self.flows.get_mut(slot) {
+            let Some(mut packet) = flow.held.pop_front() else { break };
             self.held -= 1;
-            self.let_go(&mut packet, slot, cx);
+            flow.stamp(&mut packet);
+            self.on_leaving(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
         if let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot)) {
             hop.turns.leave(key);
         }
     }
+}
 
-    /// A packet that waited leaves.
-    fn let_go(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) {
-        if let Some(flow) = self.flows.get(slot) {
-            flow.stamp(packet);
-        }
-        self.on_leaving(packet, slot, cx);
+/// How much of a packet that waits is to be sent.
+struct Portion {
+    octets: u32,
+    is_whole: bool,
+}
+
+impl SnoopFlow {
+    /// How much of the packet that has waited longest there is room for.
+    #[inline]
+    fn portion(&self, hop: &LastHop, trust: &Trust) -> Option<Portion> {
+        let next = self.held.front()?;
+        let all = next.payload().len() as u32;
+        let octets = hop.portion(all, next.segment_payload(), hop.room_if_watched(trust))?;
+        Some(Portion { octets, is_whole: octets >= all })
     }
 }
 

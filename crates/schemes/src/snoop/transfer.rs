@@ -89,7 +89,7 @@ impl Snoop {
             flow.restore(&saved);
             let mut left = room.of_flow.min(room.in_all);
             for (packet, notes) in cached {
-                left = flow.restore_segment(packet, notes, left, &self.settings);
+                left = flow.restore_segment(&packet, notes, left, &self.settings);
             }
             let in_flight = flow.in_flight();
             self.count_in_flight(slot, 0, in_flight);
@@ -107,9 +107,9 @@ impl Snoop {
     /// once.
     fn hold_again(&mut self, packet: Packet, slot: Slot, cx: &mut Context<'_>) {
         let room = self.charge(slot, cx.budget());
+        let sizes = packet.sizes();
         let can_wait = self.hop(slot).is_some()
             && self.flows.get(slot).is_some_and(|flow| {
-                let sizes = packet.sizes();
                 flow.held.octets() + sizes.octets <= self.settings.held_octets
                     && room.is_some_and(|room| room.lacks(flow.held.cost_of(sizes)).is_none())
             });
@@ -123,7 +123,7 @@ impl Snoop {
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        flow.held.push_back(packet);
+        flow.held.push_back(packet, sizes);
         self.held += 1;
         if flow.held.len() == 1
             && let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot))
@@ -222,14 +222,14 @@ impl SnoopFlow {
     }
 
     /// Caches a segment again, where there is room: `left` octets of memory. How much is left then.
-    fn restore_segment(&mut self, packet: Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
+    fn restore_segment(&mut self, packet: &Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
         let of_board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
         let sizes = packet.sizes();
         let cost = self.cache.cost_of(sizes) + of_board;
         let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), packet.segment_payload());
         let end = seq + packet.segment_len();
         let fits = cost <= left && self.octets().saturating_add(sizes.octets) <= settings.cached_octets;
-        if !fits || !self.cache.insert(packet, notes) {
+        if !fits || !self.cache.insert(packet, sizes, notes) {
             return left;
         }
         if let Some(board) = &mut self.board {

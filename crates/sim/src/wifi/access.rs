@@ -116,11 +116,33 @@ impl Wlan {
 
     pub(crate) fn schedule_access(&mut self, index: u32) {
         let domain = &mut self.domains[index as usize];
-        let Some(at) = domain.contention.next_access(self.times.slot, &self.stations) else { return };
+        if let Some(at) = domain.contention.next_access(self.times.slot, &self.stations) {
+            self.schedule_access_at(index, at);
+        }
+    }
+
+    fn schedule_access_at(&mut self, index: u32, at: Instant) {
+        let domain = &mut self.domains[index as usize];
         if domain.scheduled.is_none_or(|scheduled| at < scheduled) {
             domain.scheduled = Some(at);
             self.events.push(at, index, Event::Access(index));
         }
+    }
+
+    /// A domain's medium has turned idle. If its next access comes before `horizon` and before every
+    /// other event here, nothing can change it: it takes place at once, and its time is returned. If
+    /// not, it is scheduled.
+    #[inline]
+    pub(crate) fn access_at_once(&mut self, index: u32, horizon: Instant) -> Option<Instant> {
+        let domain = &mut self.domains[index as usize];
+        let at = domain.contention.next_access(self.times.slot, &self.stations)?;
+        if at >= horizon || self.events.next_at().is_some_and(|next| next <= at) {
+            self.schedule_access_at(index, at);
+            return None;
+        }
+        domain.scheduled = None;
+        self.access(index, at);
+        Some(at)
     }
 
     pub(crate) fn on_access(&mut self, index: u32, now: Instant) {
@@ -129,10 +151,17 @@ impl Wlan {
             return;
         };
         domain.scheduled = None;
-        if domain.contention.next_access(self.times.slot, &self.stations) != Some(now) {
+        if domain.contention.next_access(self.times.slot, &self.stations) == Some(now) {
+            self.access(index, now);
+        } else {
             self.schedule_access(index);
-            return;
         }
+    }
+
+    /// The stations whose back-offs end now transmit.
+    #[inline(never)]
+    fn access(&mut self, index: u32, now: Instant) {
+        let domain = &mut self.domains[index as usize];
         domain.turn_busy(now, &self.times, &mut self.stations, &mut self.due);
         if domain.is_clique {
             self.settle(index, now);

@@ -158,7 +158,10 @@ impl Wlan {
         }
     }
 
-    pub(crate) fn on_settled_end(&mut self, domain: u32, now: Instant) {
+    /// A settled exchange is over, and the medium of its domain is idle. Returns whether the caller is to
+    /// look for the domain's next access: not if stations have moved, and domains were divided anew.
+    #[must_use]
+    pub(crate) fn on_settled_end(&mut self, domain: u32, now: Instant) -> bool {
         let initiator = self.settled[domain as usize];
         self.domains[domain as usize].decoded_at = Some(now);
         self.begin_idle(domain, now);
@@ -171,10 +174,12 @@ impl Wlan {
             }
             None => self.broadcast_sent(initiator, now),
         }
-        self.schedule_access(domain);
         self.settling -= 1;
         if self.has_moved {
+            self.schedule_access(domain);
             self.divide_if_moved(now);
+            return false;
         }
+        true
     }
 }

@@ -179,7 +179,14 @@ impl Wlan {
                 Event::SendData(initiator) => self.send_data(initiator, at),
                 Event::Timeout(station) => self.on_timeout(station, at),
                 Event::SettledData(domain) => self.on_settled_data(domain, at),
-                Event::SettledEnd(domain) => self.on_settled_end(domain, at),
+                Event::SettledEnd(domain) => {
+                    if self.on_settled_end(domain, at) {
+                        let horizon = if self.outputs.is_empty() { horizon } else { now };
+                        if let Some(at) = self.access_at_once(domain, horizon) {
+                            (now, later) = (at, later + 1);
+                        }
+                    }
+                }
                 Event::CollisionEnd(domain) => self.on_collision_end(domain, at),
             }
         }

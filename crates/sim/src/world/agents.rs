@@ -17,7 +17,9 @@ impl World {
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: ParcelKey, from: Side) {
-        self.learn_end(id, key);
+        if self.network.has_other_addresses {
+            self.learn_end(id, key);
+        }
         if self.seats.is_at_bound() {
             self.transit.telemetry.reported.count(&AT_BOUND, 1);
             self.forward((node, interface), key, from);
@@ -152,18 +154,19 @@ impl World {
         {
             return;
         }
-        // Sending may lead to further calls, which need an outbox of their own.
-        let mut outbox = std::mem::take(&mut self.seats.outbox);
-        for report in outbox.reports.drain(..) {
+        for report in self.seats.outbox.reports.drain(..) {
             self.transit.telemetry.reported.count(report.counter, report.amount);
             self.transit.emit(&TraceEvent::AgentReport { node, report: &report });
         }
         self.seats.depth += 1;
+        // Sending may lead to further calls, which need an outbox of their own.
+        let mut packets = std::mem::take(&mut self.seats.outbox.packets);
+        let mut messages = std::mem::take(&mut self.seats.outbox.messages);
         // The route to a packet's destination tells the side, and the interface, too.
-        for (_, packet) in outbox.packets.drain(..) {
-            self.packet_added(&packet);
-            let end = self.seats.agents[id.index()].end(&packet);
+        for (_, packet) in packets.drain(..) {
             let key = self.transit.parcels.insert(packet);
+            self.packet_added(key);
+            let end = self.seats.agents[id.index()].end(self.transit.parcels[key].packet());
             match end {
                 Some(end) => self.originate_to(end, key),
                 None if self.originate(node, key) => {}
@@ -172,7 +175,7 @@ impl World {
             self.seats.count_answer();
             self.route(node, key, id);
         }
-        for (peer, message) in outbox.messages.drain(..) {
+        for (peer, message) in messages.drain(..) {
             self.seats.count_answer();
             if self.seats.is_at_bound() {
                 self.transit.telemetry.reported.count(&AT_BOUND, 1);
@@ -181,7 +184,7 @@ impl World {
             }
         }
         self.seats.depth -= 1;
-        self.seats.outbox = outbox;
+        (self.seats.outbox.packets, self.seats.outbox.messages) = (packets, messages);
     }
 
     /// The link layers that an agent watches refuse frames, or take them, as it wants.

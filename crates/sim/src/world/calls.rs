@@ -98,7 +98,8 @@ impl World {
     }
 
     /// An agent sends a packet.
-    pub(super) fn packet_added(&mut self, packet: &Packet) {
+    pub(super) fn packet_added(&mut self, key: ParcelKey) {
+        let packet = self.transit.parcels[key].packet();
         self.hosts.datagram_added(packet);
         if let Some((of, side)) = self.sessions.calls.stream_of(packet) {
             of.call.note_added(side);

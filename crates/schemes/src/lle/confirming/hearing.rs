@@ -63,7 +63,7 @@ impl Confirming {
             told.fated = told.fated.later(ack);
             (self.duplicates, self.repairs) = (0, 0);
             (self.advanced_at, self.silent_since) = (now, now);
-            self.kept.remove_acknowledged(ack).for_each(drop);
+            self.kept.forget_acknowledged(ack);
         }
         let Some(told) = &mut self.told else { return Hearing::Pass };
         if ack.after(told.acknowledged) {

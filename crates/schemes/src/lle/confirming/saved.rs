@@ -63,7 +63,7 @@ impl SavedConfirming {
         let mut kept = Confirming::new().kept;
         for (record, repaired) in self.kept {
             let packet = restoring.segment(record, |packet| kept.cost_of(packet.sizes()))?;
-            kept.insert(packet, Kept { repaired: repaired.map(past) });
+            kept.insert(&packet, packet.sizes(), Kept { repaired: repaired.map(past) });
         }
         Ok(Confirming {
             told: self.told,

@@ -62,7 +62,7 @@ impl SavedControl {
         let mut buffer = SegmentCache::new(usize::MAX);
         for (record, sent_at, is_timed) in self.buffer {
             let packet = restoring.segment(record, |packet| buffer.cost_of(packet.sizes()))?;
-            buffer.insert(packet, Stored { sent_at: past(sent_at), is_timed });
+            buffer.insert(&packet, packet.sizes(), Stored { sent_at: past(sent_at), is_timed });
         }
         let bounded = |time: Duration| time.min(LONGEST_TIMEOUT);
         Ok(Control {
