@@ -76,7 +76,9 @@ pub(super) fn run(
             let _ = gate.send(share);
         }
         let refusals = be_on_time(realtime);
-        refusals.iter().for_each(|refusal| warn!("{refusal}"));
+        for refusal in &refusals {
+            warn!("{refusal}");
+        }
         let notes = [notes, refusals].concat();
         let first = catch_unwind(AssertUnwindSafe(|| first.run(first_share, notes, requests)));
         let (first, io) = first.map_or_else(|panic| (Err(panic), None), |(ended, io)| (Ok(ended), Some(io)));
