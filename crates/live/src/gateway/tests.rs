@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::config::{self, Backend};
 use super::control::{AskError, Command, Drained, Reloaded, SetAside, Status, ask, parse_flow};
-use super::engine::FlowReport;
+use super::engine::{FlowReport, SavedConnection};
 use super::ports::OpenPorts;
 use super::{Gateway, GatewayError, Start, handover};
 use crate::clock;
@@ -338,7 +338,7 @@ fn when_one_worker_ends_all_do_and_the_reason_is_told() {
 fn a_worker_that_panics_takes_nothing_from_the_others() {
     let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
     let of_worker =
-        |worker| (0..).find(|number| worker_of(client(*number), 2) == worker).expect("there is one");
+        |worker| (0..u16::MAX).find(|number| worker_of(client(*number), 2) == worker).expect("there is one");
     for worker in [0, 1] {
         for (port, frame) in handshake(of_worker(worker)) {
             running.workers[worker].push(port, frame);
@@ -352,7 +352,7 @@ fn a_worker_that_panics_takes_nothing_from_the_others() {
     gateway.wait().expect_err("a worker panicked");
     let state = handover::file_of(&directory.path().join("gateway.sock"));
     let left = handover::take(&state, &ports(), clock::now()).expect("it is whole");
-    let clients: Vec<IpAddr> = left.iter().map(|connection| connection.client()).collect();
+    let clients: Vec<IpAddr> = left.iter().map(SavedConnection::client).collect();
     assert_eq!(clients, [client(of_worker(0))]);
 }
 
