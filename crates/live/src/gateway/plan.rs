@@ -62,13 +62,13 @@ pub struct SteppingAside {
     pub unresponsive_losses: Option<u8>,
 }
 
-/// The most connections that have a bypass in the kernel, of all workers together. Each takes a slot of 32 octets and two
-/// entries in hash maps.
+/// The most connections that have a bypass in the kernel, of all workers together. Each takes a slot
+/// of 32 octets and two entries in hash maps.
 const MOST_IN_KERNEL: usize = 1 << 18;
 
 impl Plan {
     /// The plan of one of several workers: each gets an equal share of the bounds that hold for the
-    /// whole gateway.
+    /// whole gateway, and a seed of its own.
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> Self {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
@@ -77,7 +77,7 @@ impl Plan {
         Self { budget, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
     }
 
-    /// What of the traffic the kernel's side is to hand over to each of so many workers.
+    /// Which traffic the kernel's side diverts to us, for each of several workers.
     pub fn selection(&self, workers: usize) -> Selection {
         let connections = self.budget.flows.min(MOST_IN_KERNEL).div_ceil(workers) as u32;
         Selection {

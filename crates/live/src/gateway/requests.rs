@@ -78,8 +78,8 @@ impl Requests {
         self.ask_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
     }
 
-    /// Gives each loop a queue for what a link layer tells of its clients, with room for so many
-    /// events.
+    /// Opens a queue to each loop for what a link layer tells about that loop's clients. Each queue
+    /// has room for `room` events.
     pub(super) fn hear(&self, room: usize) -> Result<LinkTeller, Unanswered> {
         let tell = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);

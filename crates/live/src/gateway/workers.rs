@@ -54,6 +54,7 @@ pub(super) fn run(
             let thread = thread::Builder::new().name(format!("packets {index}"));
             let thread = thread.spawn_scoped(scope, move || {
                 let connections = word.recv().ok()?;
+                // What the kernel refuses, it refuses the first thread, too, which tells.
                 be_on_time(realtime);
                 // Its ports are closed here and now: frames would wait in them for all others.
                 Some(worker.run(connections, Vec::new(), requests).0)
@@ -65,11 +66,7 @@ pub(super) fn run(
             return Err(GatewayError::Ended);
         }
         let state = config.control.as_deref().map(handover::file_of);
-        let mut shares = vec![Vec::new(); count];
-        for connection in state.as_deref().map(|state| predecessors(state, &ports)).unwrap_or_default() {
-            shares[worker_of(connection.client(), count)].push(connection);
-        }
-        let mut shares = shares.into_iter();
+        let mut shares = predecessors(state.as_deref(), &ports, count).into_iter();
         let first_share = shares.next().unwrap_or_default();
         for (gate, share) in gates.into_iter().zip(shares) {
             // If the thread has ended, joining it tells why.
@@ -145,12 +142,19 @@ fn recruit(
     (Requests::new(mailboxes), workers)
 }
 
-/// What the gateway before this one has left.
-fn predecessors(state: &Path, ports: &[Port]) -> Vec<SavedConnection> {
-    handover::take(state, ports, clock::now()).unwrap_or_else(|why| {
-        warn!(file = %state.display(), %why, "the state of the gateway before this one is not used");
-        Vec::new()
-    })
+/// The connections that the gateway before this one has left, for each of so many workers.
+fn predecessors(state: Option<&Path>, ports: &[Port], workers: usize) -> Vec<Vec<SavedConnection>> {
+    let take = |state: &Path| {
+        handover::take(state, ports, clock::now()).unwrap_or_else(|why| {
+            warn!(file = %state.display(), %why, "the state of the gateway before this one is not used");
+            Vec::new()
+        })
+    };
+    let mut shares = vec![Vec::new(); workers];
+    for connection in state.map(take).unwrap_or_default() {
+        shares[worker_of(connection.client(), workers)].push(connection);
+    }
+    shares
 }
 
 /// A packet loop before it begins.

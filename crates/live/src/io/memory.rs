@@ -55,7 +55,7 @@ impl Memory {
         self.lock().room = frames;
     }
 
-    /// From now on whoever receives gets this error, or the panic that it makes.
+    /// From now on, receiving fails with the error that `fault` returns, or with its panic.
     pub fn break_ports(&self, fault: fn() -> io::Error) {
         self.lock().fault = Some(fault);
     }

@@ -7,11 +7,13 @@ use super::selection::mapped;
 /// The most workers that there can be.
 pub const MOST_WORKERS: usize = 16;
 
-/// The multiplier of Fibonacci hashing, which spreads consecutive addresses evenly: 2^32 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+/// The multiplier of Fibonacci hashing, which spreads consecutive addresses evenly: 2^32 divided by
+/// the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 pub(super) const GOLDEN: u32 = 0x9e37_79b1;
 
-/// The worker that serves this client address, of so many. All connections of an address go to one
-/// worker, because agents have state of a client's hop as well as of each connection.
+/// The index of the worker that serves this client address; there are `workers` of them. All
+/// connections of an address go to one worker, because agents have state of a client's hop as well
+/// as of each connection.
 ///
 /// # Panics
 ///

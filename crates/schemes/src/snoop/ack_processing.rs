@@ -198,7 +198,7 @@ impl SnoopFlow {
         let back = back.filter(|(seq, _)| !seq.before(front.1));
         [Some(front), back].map(|piece| {
             let (seq, end) = piece?;
-            // What is not here cannot be sent: nobody answers it.
+            // Data that is not cached cannot be sent again, so no duplicate ACK may be expected of it.
             let copy = self.copy(seq, end)?;
             let splits = self.ranges_allowed();
             let board = self.board.as_mut()?;

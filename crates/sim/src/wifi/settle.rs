@@ -159,7 +159,8 @@ impl Wlan {
     }
 
     /// A settled exchange is over, and the medium of its domain is idle. Returns whether the caller is to
-    /// look for the domain's next access: not if stations have moved, and domains were divided anew.
+    /// begin or schedule the domain's next access. Where stations have moved that is done here, because
+    /// the domains are then divided anew.
     #[must_use]
     pub(crate) fn on_settled_end(&mut self, domain: u32, now: Instant) -> bool {
         let initiator = self.settled[domain as usize];

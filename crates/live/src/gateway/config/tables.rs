@@ -13,6 +13,7 @@ use super::entries::PortEntry;
 use crate::gateway::plan::SteppingAside;
 use crate::gateway::selector::PortRange;
 use crate::gateway::table::IdleTimes;
+use crate::io::steering::MOST_WORKERS;
 
 /// Where the control socket is unless a file says otherwise.
 pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
@@ -246,7 +247,7 @@ pub struct ControlTable {
 pub struct ProcessTable {
     /// Threads for packets, 1 to 16; default 1. Each client address is served by one of them. The tun
     /// backend always uses one.
-    #[serde(with = "Count::<1, 16>")]
+    #[serde(with = "Count::<1, { MOST_WORKERS as u64 }>")]
     pub threads: usize,
     /// Whether packets go before all ordinary work of the machine: real-time scheduling
     /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out; default false. Where

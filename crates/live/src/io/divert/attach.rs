@@ -121,7 +121,7 @@ fn remove_empty_discipline(interface: &str) {
     }
 }
 
-/// Whether a program of ours remains linked to the interface although nobody has claimed it.
+/// Whether one of our programs is still linked to the interface, although no gateway has claimed it.
 #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
     let asked = clock::now();

@@ -24,7 +24,7 @@ use crate::io::selection::{Prefix, Selection};
 pub struct Counters {
     /// Sent to us.
     pub diverted: u64,
-    /// Put back.
+    /// Put back. With several workers, the first one's programs count those of all.
     pub restored: u64,
     /// TCP, and UDP that may be RTP, that passed because the packet loop was not alive.
     pub stale: u64,
@@ -203,16 +203,15 @@ impl fmt::Debug for Maps {
 /// The maps through which the first worker's steering programs reach all workers' programs.
 pub(super) struct Steering {
     workers: Array<MapData, u32>,
-    /// How many there are; 0 until it is set.
-    count: u32,
     down: ProgramArray<MapData>,
     up: ProgramArray<MapData>,
 }
 
 impl Steering {
+    /// Takes them out of a loaded object.
     pub(super) fn of(bpf: &mut Ebpf) -> Result<Self, ProgramError> {
         let (down, up) = (take(bpf, "down_workers")?, take(bpf, "up_workers")?);
-        Ok(Self { workers: take(bpf, "workers")?, count: 0, down, up })
+        Ok(Self { workers: take(bpf, "workers")?, down, up })
     }
 
     /// Leads to a worker's program for frames of this side.
@@ -231,19 +230,13 @@ impl Steering {
 
     /// Says how many workers there are.
     pub(super) fn set_workers(&mut self, count: u32) -> Result<(), ProgramError> {
-        self.count = count;
         self.workers.set(0, count, 0).map_err(refused("workers"))
-    }
-
-    /// Whether steering is set up.
-    pub(super) const fn leads(&self) -> bool {
-        self.count > 0
     }
 }
 
 impl fmt::Debug for Steering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Steering").field("count", &self.count).finish_non_exhaustive()
+        f.debug_struct("Steering").finish_non_exhaustive()
     }
 }
 

@@ -26,7 +26,7 @@ const fn hook_of(side: Side) -> Hook {
     }
 }
 
-/// The programs that go on to a worker's of this side.
+/// The program that hands frames of this side to their worker's.
 const fn steering_of(side: Side) -> Hook {
     match side {
         Side::Core => STEER_DOWN,
@@ -40,8 +40,8 @@ pub(super) struct Programs {
     attached: Attached,
     bpf: Ebpf,
     pub(super) maps: Maps,
-    /// Where the first worker's programs lead to those of all.
-    steering: Steering,
+    /// Only of the first of several workers, whose programs lead to those of all.
+    steering: Option<Steering>,
 }
 
 impl Programs {
@@ -61,12 +61,12 @@ impl Programs {
         }
         let mut bpf = loader.btf(None).load(OBJECT).map_err(load)?;
         let mut maps = Maps::of(&mut bpf)?;
-        let (ring, steering) = (ring_of(&mut bpf)?, Steering::of(&mut bpf)?);
+        let ring = ring_of(&mut bpf)?;
         for hook in HOOKS {
             program(&mut bpf, hook.program)?.load().map_err(|error| load(error.into()))?;
         }
         maps.select(selection)?;
-        Ok((Self { attached: Attached::default(), bpf, maps, steering }, ring))
+        Ok((Self { attached: Attached::default(), bpf, maps, steering: None }, ring))
     }
 
     /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both
@@ -84,7 +84,8 @@ impl Programs {
 
     /// Points the steering programs at every worker's programs: ours first, then those of the others.
     pub(super) fn lead_to(&mut self, others: &[&Self]) -> Result<(), ProgramError> {
-        let Self { bpf, steering, .. } = self;
+        let Self { bpf, .. } = self;
+        let mut steering = Steering::of(bpf)?;
         for side in [Side::Core, Side::Radio] {
             let workers = [&*bpf].into_iter().chain(others.iter().map(|other| &other.bpf));
             for (worker, bpf) in workers.enumerate() {
@@ -93,19 +94,21 @@ impl Programs {
             let steering_program = program(bpf, steering_of(side).program)?;
             steering_program.load().map_err(|error| ProgramError::Load(Box::new(error.into())))?;
         }
-        self.steering.set_workers(1 + others.len() as u32)
+        steering.set_workers(1 + others.len() as u32)?;
+        self.steering = Some(steering);
+        Ok(())
     }
 
-    /// Takes frames at the hook of this side, for all workers. To be called behind [`Programs::restore`] of all
-    /// interfaces: when a process is killed the kernel closes what was opened last first, and
-    /// no frame may be redirected to a device that is being removed.
+    /// Takes frames at the hook of this side, for all workers. To be called behind
+    /// [`Programs::restore`] of all interfaces: when a process is killed the kernel closes what was
+    /// opened last first, and no frame may be redirected to a device that is being removed.
     pub(super) fn divert(
         &mut self,
         side: Side,
         interface: &str,
         how: Attachment,
     ) -> Result<(), ProgramError> {
-        let hook = if self.steering.leads() { steering_of(side) } else { hook_of(side) };
+        let hook = if self.steering.is_some() { steering_of(side) } else { hook_of(side) };
         self.attach(hook, interface, how)
     }
 
