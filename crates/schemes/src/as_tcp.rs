@@ -35,8 +35,9 @@
 //!    where it was (`docs/src/validation.md`).
 //! 4. *What the MAC has delivered and the split has not got* (between an access point and a router,
 //!    because its memory was full, or because it was started again) is kept at the host until the
-//!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`],
-//!    each segment of a run in its turn.
+//!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`].
+//!    Once two such copies in a row had an ACK that went no further, the rest of a run follows without
+//!    waiting. After one it would be too early: the ACK may only have been late.
 //! 5. *Close.* A FIN is acknowledged end to end, behind all data: its MAC ACK becomes no TCP ACK. What
 //!    the access point still has to deliver then drains on its own, and the FIN of the host waits for it.
 //! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent

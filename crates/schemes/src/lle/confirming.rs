@@ -46,6 +46,10 @@ pub(super) struct Confirming {
     silent_since: Instant,
     /// Local retransmissions since.
     pub(super) repairs: u32,
+    /// Behind the copy that was sent last; `None` once the receiver has acknowledged something new.
+    copied_to: Option<Seq>,
+    /// How many ACKs in a row said no more than that a copy has arrived.
+    only_copies: u32,
     /// Where a loss begins that no copy can repair, and since when the receiver complains of it; `None`
     /// once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
@@ -91,6 +95,8 @@ impl Confirming {
             advanced_at: Instant::ZERO,
             silent_since: Instant::ZERO,
             repairs: 0,
+            copied_to: None,
+            only_copies: 0,
             complaint: None,
         }
     }
@@ -299,6 +305,7 @@ impl Confirming {
     fn send_first_again(&mut self, now: Instant) -> Option<Packet> {
         let kept = self.kept.first_mut()?;
         kept.notes.repaired = Some(now);
+        self.copied_to = Some(kept.end);
         Some(copy(&kept.packet, ASKS))
     }
 }

@@ -37,6 +37,11 @@ pub(in crate::lle) struct Manner {
 /// (section 3.2.3 of the paper).
 pub(in crate::lle) const DUPLICATES: u32 = 3;
 
+/// ACKs in a row, each of which says no more than that the copy before it has arrived, after which what
+/// follows is taken for lost as well. One may have been under way when the copy was sent, as after a
+/// spurious time-out (RFC 5682); in a full cell ACKs wait for seconds.
+const RUN_IS_LOST: u32 = 2;
+
 impl Confirming {
     /// The receiver acknowledges something.
     pub(in crate::lle) fn on_heard(
@@ -62,6 +67,8 @@ impl Confirming {
             told.proven = ack;
             told.fated = told.fated.later(ack);
             (self.duplicates, self.repairs) = (0, 0);
+            let is_only_the_copy = self.copied_to.take() == Some(ack);
+            self.only_copies = if is_only_the_copy { self.only_copies.saturating_add(1) } else { 0 };
             (self.advanced_at, self.silent_since) = (now, now);
             self.kept.forget_acknowledged(ack);
         }
@@ -85,6 +92,12 @@ impl Confirming {
                 PiggybackedAcks::Raise if is_behind => Hearing::Restate,
                 _ => Hearing::Pass,
             };
+        }
+        if advances
+            && self.only_copies >= RUN_IS_LOST
+            && let Some(missing) = self.missing(now)
+        {
+            return missing;
         }
         if manner.is_evidence {
             let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))

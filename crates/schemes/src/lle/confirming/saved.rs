@@ -79,6 +79,9 @@ impl SavedConfirming {
             advanced_at: past(self.advanced_at),
             silent_since: past(self.silent_since),
             repairs: self.repairs.min(MOST_COUNTED),
+            // Whether a run is lost is found out once more.
+            copied_to: None,
+            only_copies: 0,
             complaint: self.complaint.map(|(seq, since)| (seq, since.map(past))),
         })
     }

@@ -29,6 +29,34 @@ fn what_the_receiver_does_not_confirm_is_sent_again() {
     assert_eq!(bench.lle.unproven(), 0);
 }
 
+#[test]
+fn late_acks_have_nothing_sent_again_that_has_arrived() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
+    for packet in &sent {
+        bench.delivered(packet);
+    }
+    assert_eq!(bench.wait(400).timer().radio, [asking(&sent[0])]);
+    for acknowledged in [100, 200, 300, 400] {
+        assert!(bench.radio(&accepting(ack(FIRST + acknowledged))).radio.is_empty(), "{acknowledged}");
+    }
+}
+
+#[test]
+fn once_two_copies_were_needed_the_rest_of_a_run_follows_at_once() {
+    let mut bench = Bench::at_access_point(Settings::default());
+    let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
+    for packet in &sent {
+        bench.delivered(packet);
+    }
+    assert_eq!(bench.wait(400).timer().radio, [asking(&sent[0])]);
+    assert!(bench.radio(&accepting(ack(FIRST + 100))).radio.is_empty(), "it may have been under way");
+    assert_eq!(bench.wait(400).timer().radio, [asking(&sent[1])]);
+    assert_eq!(bench.radio(&accepting(ack(FIRST + 200))).radio, [asking(&sent[2])]);
+    // It has more than the copy: the run is over.
+    assert!(bench.radio(&accepting(ack(FIRST + 400))).radio.is_empty());
+}
+
 //= RFC 5961, section 5.2: a segment whose ACK is too old is discarded.
 #[test]
 fn what_is_sent_again_says_what_its_sender_has_acknowledged_since() {
