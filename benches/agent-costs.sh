@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What each agent at the edge costs, as the tables of docs/src/validation.md: instructions and time per packet, octets per connection, with
+# What each agent at the edge costs, as the tables of docs/src/validation/agent-costs.md: instructions and time per packet, octets per connection, with
 # 1, 1,000 and 100,000 connections that take turns (crates/schemes/examples/agents.rs).
 #
 #   benches/agent-costs.sh [instructions|time|state|all]     ROUNDS=3 of time; ONLY=snoop for one scheme

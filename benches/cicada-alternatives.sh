@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What becomes of CICADA's tables 1 to 3 if something else is assumed of the network than scenarios/cicada/one-wlan.toml has: I-TCP and CICADA in two
-# corners of the tables, as the table of docs/src/validation.md. Needs python3. LASTHOP names another binary than that of this source.
+# corners of the tables, as the table of docs/src/validation/cicada.md. Needs python3. LASTHOP names another binary than that of this source.
 #
 #   benches/cicada-alternatives.sh [SEEDS]        default 5
 set -euo pipefail

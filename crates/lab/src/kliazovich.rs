@@ -14,7 +14,7 @@
 //!
 //! What the dissertation leaves open is chosen once for a group of figures, in the scenario file
 //! that the group runs, with its reason. Items with something after the figure's number are
-//! experiments with another choice; `docs/src/validation.md` says what follows from them.
+//! experiments with another choice; `docs/src/validation/lle-tcp.md` says what follows from them.
 
 pub mod c3tcp;
 pub mod errors;

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_the_paper_claims_of_variation_holds() {
-        // All but the duration of scenario III, which validation.md explains.
+        // All but the duration of scenario III, which docs/src/validation/packet-control.md explains.
         for row in rows(Effort { seeds: 100, duration: None }, &Silent).expect("it runs") {
             let is_explained =
                 row.item == "scenario III: the sender recovers sooner" && row.parameters.len() == 2;

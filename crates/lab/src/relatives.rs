@@ -47,7 +47,7 @@ mod tests {
     use crate::progress::Silent;
     use crate::reproduce::Reference;
 
-    /// What is explained in docs/src/validation.md.
+    /// What is explained in docs/src/validation/others.md.
     fn is_known_not_to_hold(row: &Row) -> bool {
         let than = |scheme: &str| row.parameters.get("than").is_some_and(|than| than == scheme);
         let is_linux = row.parameters.get("set").is_some_and(|set| set.to_string().contains("linux"));

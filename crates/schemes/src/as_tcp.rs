@@ -32,7 +32,7 @@
 //!    has delivered beyond a hole, in SACK blocks (`selective-acks`): so it learns of a packet that was
 //!    dropped in front of the MAC, of whose fate the link layer says nothing, when the next one is
 //!    delivered. The mobile host's TCP is not told: ten uploads of Linux's TCP had 15% less goodput
-//!    where it was (`docs/src/validation.md`).
+//!    where it was (`docs/src/validation/as-tcp.md`).
 //! 4. *What the MAC has delivered and the split has not got* (between an access point and a router,
 //!    because its memory was full, or because it was started again) is kept at the host until the
 //!    split's own ACK, and sent again if that does not come within [`Settings::evidence_timeout`].

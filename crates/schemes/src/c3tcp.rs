@@ -30,7 +30,7 @@
 //! 2. *Smoothing.* At each ACK an eighth of what is new and seven eighths of what was known, as TCP smooths its round
 //!    trip (RFC 6298, section 2.3); bandwidth and delays each by themselves. One packet's back-off is no change of the path.
 //!    `smoothing = 1` takes each packet's word, as the text seems to; chosen before any result
-//!    of the text was looked at; what comes of it stands in `docs/src/validation.md`.
+//!    of the text was looked at; what comes of it stands in `docs/src/validation/c3tcp.md`.
 //! 3. *Floor of the window.* Two of the longest segment that the sender has sent. With less than one it would
 //!    send nothing, and nothing would be measured any more; with one, each segment would wait for the
 //!    timer of a receiver that delays its ACKs (RFC 9293, section 3.8.6.3).

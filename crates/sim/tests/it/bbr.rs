@@ -112,7 +112,7 @@ fn two_bbr_flows_share_a_link() {
     }
 }
 
-/// For docs/src/validation.md: `cargo test -p lasthop-sim --test it bbr::figures -- --ignored
+/// For docs/src/validation/tcp.md: `cargo test -p lasthop-sim --test it bbr::figures -- --ignored
 /// --nocapture`.
 #[test]
 #[ignore = "prints, checks nothing"]

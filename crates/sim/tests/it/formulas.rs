@@ -107,7 +107,7 @@ fn goodput_under_uniform_loss_is_that_of_the_formula_with_an_ack_for_two_segment
     assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.15), "{ratios:.3?} at {LOSS_PERCENT:?} %");
 }
 
-/// For docs/src/validation.md: `cargo test -p lasthop-sim --test it table_of_pftk -- --ignored
+/// For docs/src/validation/tcp.md: `cargo test -p lasthop-sim --test it table_of_pftk -- --ignored
 /// --nocapture`. The formula is Reno's: it counts on a time-out where several segments of a window
 /// are lost, which NewReno and SACK do without; they are a fifth above it at 1%, and a third at 3%.
 #[test]

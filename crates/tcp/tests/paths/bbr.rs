@@ -121,7 +121,7 @@ fn fair_queueing_spreads_a_window_over_the_round_trip() {
     assert!(spread < bursts && spread <= Some(10), "{spread:?} of {bursts:?}");
 }
 
-/// For docs/src/validation.md: `cargo test -p lasthop-tcp --test paths bbr::figures -- --ignored
+/// For docs/src/validation/tcp.md: `cargo test -p lasthop-tcp --test paths bbr::figures -- --ignored
 /// --nocapture`.
 #[test]
 #[ignore = "prints, checks nothing"]

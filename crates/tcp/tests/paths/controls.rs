@@ -107,7 +107,7 @@ fn cubic_goes_on_with_seven_tenths_of_the_window() {
     assert_eq!((path.sender.stats().timeouts, path.sender.stats().retransmits), (0, 1));
 }
 
-/// For docs/src/validation.md: `cargo test -p lasthop-tcp --test paths figures -- --ignored
+/// For docs/src/validation/tcp.md: `cargo test -p lasthop-tcp --test paths figures -- --ignored
 /// --nocapture`.
 #[test]
 #[ignore = "prints, checks nothing"]

@@ -151,7 +151,7 @@ fn assert_one_loss_a_round_trip_without_sack_and_all_in_one_with_it(figure: usiz
     assert_eq!((newreno.ssthresh, sack.ssthresh), (7, 7));
 }
 
-/// The whole comparison, for docs/src/validation.md: `cargo test -p lasthop-tcp --test paths table
+/// The whole comparison, for docs/src/validation/tcp.md: `cargo test -p lasthop-tcp --test paths table
 /// -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints, checks nothing"]
