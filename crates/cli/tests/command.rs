@@ -335,8 +335,40 @@ fn schemes_lists_the_catalogue_and_tells_all_about_one() {
 }
 
 #[test]
+fn a_file_that_is_given_to_the_wrong_command_is_recognized() {
+    let sweep = "scenario = \"small.toml\"\n[vary]\nseeds = [1, 2]\n";
+    let gateway = "[[rule]]\nscheme = \"snoop\"\n";
+    let folder =
+        Folder::new().with("small.toml", SMALL).with("small.sweep.toml", sweep).with("gateway.toml", gateway);
+    for (command, expected) in [
+        (["run", "small.sweep.toml"], "small.sweep.toml:2: vary: this file is a sweep, for `lasthop sweep`"),
+        (["compare", "gateway.toml"], "gateway.toml:1: rule: this file is a configuration of the gateway"),
+        (["sweep", "small.toml"], "nodes: this file is a scenario, for `lasthop compare`"),
+        (["gateway", "small.toml"], "nodes: this file is a scenario, for `lasthop compare`"),
+        (["emulate", "small.sweep.toml"], "vary: this file is a sweep"),
+    ] {
+        let message = folder.refuse(&command);
+        assert!(message.contains(expected), "{command:?}: {message}");
+    }
+}
+
+#[test]
+fn a_scenario_is_read_from_standard_input() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let from_a_file = folder.succeed(&["run", "small.toml", "--json"]);
+    let scenario = fs::File::open(folder.path("small.toml")).expect("a file");
+    let run = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .args(["run", "-", "--json"])
+        .stdin(scenario)
+        .output()
+        .expect("the command starts");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(String::from_utf8(run.stdout).expect("UTF-8"), from_a_file);
+}
+
+#[test]
 fn what_is_wrong_in_a_scenario_is_told_with_file_line_and_key() {
-    let bad_rate = SMALL.replace("\"2 Mbit/s\"", "\"2 Mbps\"");
+    let bad_rate = SMALL.replace("\"2 Mbit/s\"", "\"2 MB/s\"");
     let cases = [
         ("rate.toml", bad_rate.as_str(), "rate.toml:23: links.air.rate"),
         ("key.toml", "nonsense = 1\n", "key.toml:1: nonsense"),

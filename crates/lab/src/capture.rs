@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use lasthop_packet::Instant;
-use lasthop_packet::pcapng::PcapngWriter;
+use lasthop_packet::pcapng::{Crossing, PcapngWriter};
 use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
 use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
@@ -40,15 +40,15 @@ impl Observer for Capture {
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-        let (TraceEvent::InterfaceOut { node, link, packet }
-        | TraceEvent::InterfaceIn { node, link, packet }) = event
-        else {
-            return;
+        let (crossing, node, link, packet) = match event {
+            TraceEvent::InterfaceOut { node, link, packet } => (Crossing::Out, node, link, packet),
+            TraceEvent::InterfaceIn { node, link, packet } => (Crossing::In, node, link, packet),
+            _ => return,
         };
         let (Some(writer), Some(interface)) = (&mut self.writer, self.interfaces.get(&(*node, *link))) else {
             return;
         };
-        if let Err(error) = writer.write(*interface, now, packet) {
+        if let Err(error) = writer.write(*interface, now, crossing, packet) {
             // The first failure is the one to report; there is no use in going on.
             self.failed = Some(error);
             self.writer = None;

@@ -1,4 +1,4 @@
-//! A capture file that Wireshark reads (the IETF draft "PCAP Now Generic Capture File Format").
+//! A capture file for Wireshark and tcpdump (the IETF draft "PCAP Now Generic Capture File Format").
 
 use std::borrow::Cow;
 use std::io;
@@ -18,6 +18,23 @@ use crate::wire;
 /// Timestamps count units of 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
 
+/// The link type of all interfaces, `LINKTYPE_LINUX_SLL`: what Linux writes when it captures at several
+/// interfaces at once. libpcap refuses raw IP (`LINKTYPE_RAW`) at more than one interface, because its
+/// own number for that type is another on each system.
+const LINK_TYPE: DataLink = DataLink::LINUX_SLL;
+
+/// `ARPHRD_NONE`: the interface has no link-layer addresses.
+const NO_ADDRESSES: u16 = 0xfffe;
+
+/// Which way a packet crosses the interface that it is seen at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// From the link into the node.
+    In,
+    /// From the node onto the link.
+    Out,
+}
+
 /// Writes packets with the interface that they were seen at and the time, in nanoseconds since the
 /// start of the run (a viewer shows the run as the first seconds of 1970). The file is the same on
 /// every machine.
@@ -27,7 +44,7 @@ pub struct PcapngWriter<W: io::Write> {
 
 impl<W: io::Write> PcapngWriter<W> {
     /// Writes the head of the file. Interface `n` of [`Self::write`] is `interfaces[n]`, a name of
-    /// at most 65,535 octets of UTF-8. Every interface has raw IP packets (link type 101).
+    /// at most 65,535 octets of UTF-8.
     pub fn new(writer: W, interfaces: &[&str]) -> io::Result<Self> {
         let mut inner = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(into_io)?;
         for name in interfaces {
@@ -41,16 +58,23 @@ impl<W: io::Write> PcapngWriter<W> {
                 InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
                 InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
             ];
-            let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
+            let block = InterfaceDescriptionBlock { linktype: LINK_TYPE, snaplen: 0, options };
             inner.write_pcapng_block(block).map_err(into_io)?;
         }
         Ok(Self { inner })
     }
 
-    /// Writes one whole packet as [`wire::emit`] gives it. An error if there is no such interface,
-    /// or as `W` has it.
-    pub fn write(&mut self, interface: u32, at: Instant, packet: &Packet) -> io::Result<()> {
-        let octets = wire::emit(packet);
+    /// Writes one whole packet, as [`wire::emit`] encodes it. Fails if there is no such interface, and
+    /// where `W` does.
+    pub fn write(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        crossing: Crossing,
+        packet: &Packet,
+    ) -> io::Result<()> {
+        let mut octets = cooked_header(crossing, packet).to_vec();
+        octets.extend_from_slice(&wire::emit(packet));
         let block = EnhancedPacketBlock {
             interface_id: interface,
             // pcap-file takes a duration and writes nanoseconds, whatever the interface says.
@@ -70,6 +94,21 @@ impl<W: io::Write> PcapngWriter<W> {
         writer.flush()?;
         Ok(writer)
     }
+}
+
+/// The header of `LINKTYPE_LINUX_SLL`: packet type, kind of interface, an address of no length, and the
+/// protocol.
+fn cooked_header(crossing: Crossing, packet: &Packet) -> [u8; 16] {
+    let packet_type: u16 = match crossing {
+        Crossing::In => 0,
+        Crossing::Out => 4,
+    };
+    let protocol: u16 = if packet.ip().source.is_ipv4() { 0x0800 } else { 0x86dd };
+    let mut header = [0; 16];
+    header[..2].copy_from_slice(&packet_type.to_be_bytes());
+    header[2..4].copy_from_slice(&NO_ADDRESSES.to_be_bytes());
+    header[14..].copy_from_slice(&protocol.to_be_bytes());
+    header
 }
 
 fn into_io(error: PcapError) -> io::Error {

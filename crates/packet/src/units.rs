@@ -113,14 +113,15 @@ pub struct UnitError {
 
 impl FromStr for Bitrate {
     type Err = UnitError;
-    /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`.
+    /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`, and the same as others write
+    /// it: `"11 Mbps"`, `"11mbit"`. Bits in every spelling, unlike `tc`, whose `mbps` are octets.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let error = || UnitError { found: text.into(), expected: EXPECTED_RATE };
-        let factor = |unit: &str| match unit {
-            "bit/s" => Some(1.0),
-            "kbit/s" => Some(1e3),
-            "Mbit/s" => Some(1e6),
-            "Gbit/s" => Some(1e9),
+        let factor = |unit: &str| match unit.to_ascii_lowercase().as_str() {
+            "bit/s" | "bps" | "bit" => Some(1.0),
+            "kbit/s" | "kbps" | "kbit" => Some(1e3),
+            "mbit/s" | "mbps" | "mbit" => Some(1e6),
+            "gbit/s" | "gbps" | "gbit" => Some(1e9),
             _ => None,
         };
         let bps = quantity(text, factor).ok_or_else(error)?;
@@ -152,9 +153,9 @@ impl FromStr for Probability {
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let factor = |unit: &str| match unit {
         "ns" => Some(1.0),
-        "us" => Some(1e3),
-        "ms" => Some(1e6),
-        "s" => Some(1e9),
+        "us" | "µs" | "μs" | "usec" => Some(1e3),
+        "ms" | "msec" => Some(1e6),
+        "s" | "sec" => Some(1e9),
         "min" => Some(6e10),
         "h" => Some(3.6e12),
         _ => None,
@@ -223,14 +224,27 @@ pub fn cut_to_ticks(duration: Duration, tick: Duration) -> Duration {
     u64::try_from(rest).map_or(duration, |rest| duration.saturating_sub(Duration::from_nanos(rest)))
 }
 
-/// Splits `"11 Mbit/s"` into number and unit and scales the number; `None` for an unknown unit or
-/// no plain number.
+/// Splits `"11 Mbit/s"` or `"1e3 s"` into number and unit and scales the number; `None` for an unknown
+/// unit or no number of zero or more.
 fn quantity(text: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let text = text.trim();
-    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
+    let (number, unit) = text.split_at(number_ends(text));
     let number: f64 = number.parse().ok()?;
     Some(number * factor(unit.trim())?)
+}
+
+/// Where the number at the start of a text ends, its exponent included.
+fn number_ends(text: &str) -> usize {
+    let digits = |from: usize| {
+        text[from..]
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .map_or(text.len(), |digits| from + digits)
+    };
+    let mantissa = digits(0);
+    let Some(exponent) = text[mantissa..].strip_prefix(['e', 'E']) else { return mantissa };
+    let first = text.len() - exponent.trim_start_matches(['+', '-']).len();
+    let end = digits(first);
+    if end > first { end } else { mantissa }
 }
 
 #[cfg(test)]
@@ -241,6 +255,12 @@ mod tests {
     fn quantities_are_read_with_their_unit() {
         assert_eq!("11 Mbit/s".parse(), Ok(Bitrate::mbps(11)));
         assert_eq!("5.5Mbit/s".parse::<Bitrate>().map(Bitrate::as_bps), Ok(5_500_000));
+        for as_others_write_it in ["11Mbps", "11 mbps", "11mbit", "11 Mbit", "0.011Gbit/s", "1.1e7 bps"] {
+            assert_eq!(as_others_write_it.parse(), Ok(Bitrate::mbps(11)), "{as_others_write_it}");
+        }
+        assert_eq!(parse_duration("1e3 s"), Ok(Duration::from_secs(1000)));
+        assert_eq!(parse_duration("1.5E-3s"), Ok(Duration::from_micros(1500)));
+        assert_eq!(parse_duration("20µs"), parse_duration("20 us"));
         assert_eq!("1%".parse::<Probability>().map(Probability::value), Ok(0.01));
         assert_eq!(parse_duration("5 ms"), Ok(Duration::from_millis(5)));
         assert_eq!(parse_duration("0.5 s"), Ok(Duration::from_millis(500)));
@@ -263,7 +283,9 @@ mod tests {
         for bad in [
             "",
             "11",
-            "11 Mbps",
+            "11 MB/s",
+            "11 e3 Mbit/s",
+            "1e Mbit/s",
             "-1 Mbit/s",
             "0 bit/s",
             "nan Mbit/s",

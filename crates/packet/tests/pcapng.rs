@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, ExitCode, Stdio};
 
 use lasthop_needs::tests;
-use lasthop_packet::pcapng::PcapngWriter;
+use lasthop_packet::pcapng::{Crossing, PcapngWriter};
 use lasthop_packet::quote::error_about;
 use lasthop_packet::{
     Instant, Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
@@ -22,6 +22,8 @@ fn main() -> ExitCode {
         []:
             a_capture_reads_back_as_it_was_written,
             an_interface_that_is_not_there_is_refused;
+        [tcpdump]:
+            tcpdump_reads_every_packet_of_a_capture;
         [tshark]:
             wireshark_finds_no_fault_in_a_capture,
             wireshark_would_have_found_a_wrong_checksum;
@@ -30,6 +32,10 @@ fn main() -> ExitCode {
 
 fn tshark() -> Result<(), String> {
     lasthop_needs::program("tshark")
+}
+
+fn tcpdump() -> Result<(), String> {
+    lasthop_needs::program("tcpdump")
 }
 
 /// Two hosts, of either family.
@@ -92,10 +98,14 @@ fn time_of(index: usize) -> Instant {
     Instant::from_nanos(4_999_999_999 + 1_000_000_001 * index as u64)
 }
 
+fn crossing_of(index: usize) -> Crossing {
+    if index.is_multiple_of(3) { Crossing::Out } else { Crossing::In }
+}
+
 fn capture() -> Vec<u8> {
     let mut writer = PcapngWriter::new(Vec::new(), &["core", "radio"]).unwrap();
     for (index, packet) in packets().iter().enumerate() {
-        writer.write(index as u32 % 2, time_of(index), packet).unwrap();
+        writer.write(index as u32 % 2, time_of(index), crossing_of(index), packet).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -108,7 +118,7 @@ fn a_capture_reads_back_as_it_was_written() {
     while let Some(block) = reader.next_block() {
         match block.unwrap() {
             Block::InterfaceDescription(interface) => {
-                assert_eq!(interface.linktype, DataLink::RAW);
+                assert_eq!(interface.linktype, DataLink::LINUX_SLL);
                 assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
                 let InterfaceDescriptionOption::IfName(name) = &interface.options[0] else {
                     panic!("no name")
@@ -118,7 +128,9 @@ fn a_capture_reads_back_as_it_was_written() {
             Block::EnhancedPacket(block) => {
                 assert_eq!(block.interface_id, count as u32 % 2);
                 assert_eq!(block.timestamp, time_of(count).since(Instant::ZERO));
-                assert_eq!(block.data[..], wire::emit(&packets()[count])[..]);
+                let (header, octets) = block.data.split_at(16);
+                assert_eq!(header[1] == 4, crossing_of(count) == Crossing::Out);
+                assert_eq!(octets, &wire::emit(&packets()[count])[..]);
                 assert_eq!(block.original_len as usize, block.data.len());
                 count += 1;
             }
@@ -131,8 +143,25 @@ fn a_capture_reads_back_as_it_was_written() {
 
 fn an_interface_that_is_not_there_is_refused() {
     let mut writer = PcapngWriter::new(Vec::new(), &["core"]).unwrap();
-    let error = writer.write(1, Instant::ZERO, &packets()[0]).unwrap_err();
+    let error = writer.write(1, Instant::ZERO, Crossing::In, &packets()[0]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+}
+
+fn tcpdump_reads_every_packet_of_a_capture() {
+    let mut command = Command::new("tcpdump");
+    command.args(["-e", "-n", "-r", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it is installed");
+    child.stdin.take().unwrap().write_all(&capture()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" > ")).collect();
+    assert_eq!(lines.len(), packets().len(), "{text}");
+    assert!(
+        lines[0].contains("Out") && lines[0].contains("192.0.2.1.40000 > 198.51.100.7.80: Flags [S]"),
+        "{text}"
+    );
+    assert!(lines[5].contains(" In ") && lines[5].contains("2001:db8::1.40000 > 2001:db8::2.80"), "{text}");
 }
 
 /// What tshark reads in a capture: a line for each packet, fields between tabs.

@@ -19,6 +19,7 @@
 //! | `quantity` | values that are written as text |
 //! | `overrides` | what the command line says instead of the file |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
+//! | [`Kind`] | which kind of file a file is, for one that is given to the wrong command |
 //! | `changes` | changes of links at given times |
 //! | `named_files`, `delay_table` | files that a scenario names |
 //! | `text` | files before they are parsed, their lines |
@@ -33,6 +34,7 @@ mod check;
 mod delay_table;
 pub mod document;
 pub mod error;
+mod kind;
 mod lineup;
 mod link;
 mod named;
@@ -64,6 +66,7 @@ use std::path::Path;
 use crate::model::Scenario;
 
 pub use error::ScenarioError;
+pub use kind::Kind;
 pub use overrides::Overrides;
 pub use settings::Settings;
 pub use sweep::{Point, Sweep};

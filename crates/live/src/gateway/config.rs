@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use lasthop_agent::Budget;
 use lasthop_packet::units::format_octets;
 use lasthop_scenario::file::document::Document;
-use lasthop_scenario::file::read_file;
+use lasthop_scenario::file::{Kind, read_file};
 
 use super::plan::{Plan, RulePlan};
 use super::selector::Selector;
@@ -64,6 +64,7 @@ pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config
 /// Reads a text; `name` is what errors call it.
 pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
     let document = Document::parse_toml(text, name.to_owned())?;
+    document.expect(Kind::Gateway)?;
     let file: GatewayFile = document.deserialize()?;
     let reader = Reader { document: &document, surroundings: surroundings.into() };
     let rules = file.rule.len();

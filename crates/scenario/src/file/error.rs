@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a scenario or a sweep cannot be used: `scenarios/x.toml:12: links.air.rate: "11 Mbps" is not
+/// Why a scenario or a sweep cannot be used: `scenarios/x.toml:12: links.air.rate: "11 MB/s" is not
 /// a rate above zero, such as "11 Mbit/s"`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}{}{}: {problem}", at_line(*.line), at_key(.key))]

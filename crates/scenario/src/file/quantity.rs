@@ -67,7 +67,7 @@ impl<T: Written> JsonSchema for Text<T> {
 impl Written for Duration {
     const NAME: &'static str = "Time";
     const EXPECTED: &'static str = EXPECTED_DURATION;
-    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(ns|us|ms|s|min|h)\s*$";
+    const PATTERN: &'static str = r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*(ns|[uµμ]s|usec|ms|msec|s|sec|min|h)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
         parse_duration(text).map_err(|error| error.to_string())
@@ -77,7 +77,7 @@ impl Written for Duration {
 impl Written for Probability {
     const NAME: &'static str = "Probability";
     const EXPECTED: &'static str = "a probability from \"0%\" to \"100%\", such as \"1%\"";
-    const PATTERN: &'static str = r"^\s*[0-9.]+\s*%?\s*$";
+    const PATTERN: &'static str = r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*%?\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|error: UnitError| error.to_string())
@@ -91,7 +91,7 @@ pub(super) struct Octets(pub(super) u64);
 impl Written for Octets {
     const NAME: &'static str = "Data";
     const EXPECTED: &'static str = EXPECTED_DATA;
-    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)\s*$";
+    const PATTERN: &'static str = r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*(B|kB|MB|GB|KiB|MiB|GiB)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
         parse_octets(text).map(Self).map_err(|error| error.to_string())
@@ -104,7 +104,8 @@ const FASTEST_BPS: u64 = 1_000_000_000_000;
 impl Written for Bitrate {
     const NAME: &'static str = "Rate";
     const EXPECTED: &'static str = EXPECTED_RATE;
-    const PATTERN: &'static str = r"^\s*[0-9.]+\s*(bit|kbit|Mbit|Gbit)/s\s*$";
+    const PATTERN: &'static str =
+        r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
         match text.parse::<Self>() {
@@ -126,7 +127,8 @@ impl Written for LinkRate {
     const NAME: &'static str = "LinkRate";
     const EXPECTED: &'static str =
         "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", or \"trace\"";
-    const PATTERN: &'static str = r"^\s*([0-9.]+\s*(bit|kbit|Mbit|Gbit)/s|trace)\s*$";
+    const PATTERN: &'static str =
+        r"^\s*([0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])|trace)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::changes::ChangeTable;
 use super::document::Document;
 use super::error::ScenarioError;
+use super::kind::Kind;
 use super::lineup::{SchemeEntry, Traffic};
 use super::link::{LinkTable, MOST_LINKS};
 use super::named_files::NamedFiles;
@@ -91,6 +92,7 @@ pub(super) fn read(
 ) -> Result<Scenario, ScenarioError> {
     let document = &document.with_groups_written_out()?;
     sessions::refuse_unknown_keys(document)?;
+    document.expect(Kind::Scenario)?;
     let file: ScenarioFile = document.deserialize()?;
     let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default(), end: None };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::document::Document;
 use super::error::ScenarioError;
+use super::kind::Kind;
 use super::lineup::SchemeEntry;
 use super::named_files::NamedFiles;
 use super::overrides::{self, Overrides};
@@ -81,6 +82,7 @@ impl Sweep {
     /// looked for in `base`.
     pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let document = Document::parse(text, name.to_owned())?;
+        document.expect(Kind::Sweep)?;
         let file: SweepFile = document.deserialize()?;
         let scenario = base.join(file.scenario);
         let scenario_text =

@@ -1,12 +1,15 @@
 //! The text of a file, before there is a document: its reading, its lines.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::error::ScenarioError;
 
-/// Reads a scenario or a sweep: one longer than this is none.
+/// What stands for standard input in place of a file's name.
+const STANDARD_INPUT: &str = "-";
+
+/// Reads a scenario or a sweep; "-" is standard input. Longer files are refused.
 pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
     read_text(path, 16 << 20)
 }
@@ -14,10 +17,14 @@ pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
 /// Reads a text file of bounded length.
 pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
     let error = |problem: String| ScenarioError::of_file(path.display().to_string(), problem);
-    let cannot = |problem: std::io::Error| error(format!("it cannot be read: {problem}"));
+    let cannot = |problem: io::Error| error(format!("it cannot be read: {problem}"));
     let mut octets = Vec::new();
+    let source: Box<dyn Read> = match path.to_str() {
+        Some(STANDARD_INPUT) => Box::new(io::stdin().lock()),
+        _ => Box::new(File::open(path).map_err(cannot)?),
+    };
     // One octet more than is allowed tells a file that is too long from one that just fits.
-    File::open(path).map_err(cannot)?.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
+    source.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
     if octets.len() as u64 > largest {
         return Err(error(format!("it is longer than {} MiB", largest >> 20)));
     }

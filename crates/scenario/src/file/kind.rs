@@ -1,0 +1,54 @@
+//! What kind of file a TOML file is, by the keys at its top: so that one that is given to the wrong
+//! command is recognized.
+
+use super::document::Document;
+use super::error::ScenarioError;
+
+/// The kinds of configuration files that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A network and its traffic.
+    Scenario,
+    /// A scenario over a grid of values.
+    Sweep,
+    /// The configuration of the gateway.
+    Gateway,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Scenario, Self::Sweep, Self::Gateway];
+
+    /// Keys that only this kind has.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Scenario => &["nodes", "links", "wlans", "flows", "sessions"],
+            Self::Sweep => &["vary"],
+            Self::Gateway => &["rule", "ports", "backend"],
+        }
+    }
+
+    /// What it is, and which commands take it.
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Scenario => "a scenario, for `lasthop compare`, `run`, `try` or `emulate`",
+            Self::Sweep => "a sweep, for `lasthop sweep`",
+            Self::Gateway => "a configuration of the gateway, for `lasthop gateway`",
+        }
+    }
+}
+
+impl Document<'_> {
+    /// Fails if the file is plainly of another kind: it has a key that only that one has, and none of
+    /// this kind's.
+    pub fn expect(&self, kind: Kind) -> Result<(), ScenarioError> {
+        let first_of = |kind: Kind| kind.keys().iter().find(|key| self.get(&[key]).is_some());
+        if first_of(kind).is_some() {
+            return Ok(());
+        }
+        let other = Kind::ALL.into_iter().find_map(|other| first_of(other).map(|key| (other, *key)));
+        other.map_or(Ok(()), |(other, key)| {
+            let problem = format!("this file is {}; expected {}", other.about(), kind.about());
+            Err(self.error(&[key], problem))
+        })
+    }
+}
