@@ -27,7 +27,7 @@ SECONDS = {"wired": 500, "wifi-1": 300, "wifi-20": 60, "wifi-50": 30}
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(SECONDS))
-    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--rounds", type=rounds_of, metavar="N", default=5, help="1 to 1000; default 5")
     arguments = arguments.parse_args()
     for case in arguments.cases:
         if case not in SECONDS:
@@ -35,14 +35,23 @@ def main():
     if not os.environ.get("NOBUILD"):
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "lasthop-cli"], check=True)
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "lasthop-sim", "--example", "wired"], check=True)
+    for needed in (f"{TARGET}/release/lasthop", f"{TARGET}/release/examples/wired"):
+        if not os.access(needed, os.X_OK):
+            sys.exit(f"{needed} is not built; run this without NOBUILD=1")
     with tempfile.TemporaryDirectory() as scratch:
         ns3 = build_ns3(scratch)
         has_ns2 = shutil.which("ns") is not None
         if not has_ns2:
             print("ns-2 (the program \"ns\") is not installed, and left out", file=sys.stderr)
-        print("| | | packets a second of CPU | lasthop is so many times as fast |\n|---|---|---:|---|")
+        print("| | | packets a second of CPU | speed-up of lasthop |\n|---|---|---:|---|")
         for case in arguments.cases or SECONDS:
             compare(case, commands(case, has_ns2, ns3), arguments.rounds)
+
+
+def rounds_of(text):
+    if not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 to 1000")
+    return int(text)
 
 
 def build_ns3(scratch):
@@ -77,7 +86,8 @@ def commands(case, has_ns2, ns3):
 
 
 def last_number(output):
-    return int([line for line in output.splitlines() if line.strip().isdigit()][-1])
+    numbers = [line for line in output.splitlines() if line.strip().isdigit()]
+    return int(numbers[-1]) if numbers else None
 
 
 def segments(output):
@@ -104,14 +114,21 @@ def compare(case, runs, rounds):
         for name, (command, packets) in runs.items():
             if name in failed:
                 continue
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            output = process.stdout.read()
-            _, status, usage = os.wait4(process.pid, 0)
-            if status != 0:
-                print(f"{' '.join(command)} failed, and is left out", file=sys.stderr)
-                failed.add(name)
-                continue
-            speeds[name].append(packets(output) / usage.ru_utime)
+            with tempfile.TemporaryFile("w+") as complaints:
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True)
+                output = process.stdout.read()
+                _, status, usage = os.wait4(process.pid, 0)
+                delivered = packets(output) if status == 0 else None
+                if not delivered:
+                    complaints.seek(0)
+                    how = f"ended with {os.waitstatus_to_exitcode(status)}" if status else "printed no number of packets"
+                    print(f"{' '.join(command)} {how}: {complaints.read().strip()[-500:]}", file=sys.stderr)
+                    if name == "lasthop":
+                        sys.exit(1)
+                    print(f"{name} is left out of {case}", file=sys.stderr)
+                    failed.add(name)
+                    continue
+            speeds[name].append(delivered / usage.ru_utime)
     for name, of_rounds in speeds.items():
         if name in failed:
             continue
@@ -121,4 +138,7 @@ def compare(case, runs, rounds):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -15,13 +15,24 @@
 # rounds. Both processes have real-time priority where they may (`chrt`).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. benches/arguments.sh
 seconds=${1:-6} rounds=${2:-3} rate=${RATE:-50000}
+whole SECONDS "$seconds" 1; whole ROUNDS "$rounds" 1; whole RATE "$rate" 1
+for flows in ${FLOWS:-}; do whole FLOWS "$flows" 1; done
+for threads in ${THREADS:-}; do
+    whole THREADS "$threads" 1
+    [ "$threads" -le 16 ] || complain "THREADS: $threads; expected 1 to 16"
+done
 command -v ip > /dev/null || { echo "SKIPPED: ip is not installed" >&2; exit 0; }
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ -z "${PROFILE:-}" ] || command -v perf > /dev/null || { echo "SKIPPED: perf is not installed" >&2; exit 0; }
 target=${CARGO_TARGET_DIR:-target}/release
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-live --example exchange
-[ -n "${LASTHOP:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
+[ -n "${NOBUILD:-}${LASTHOP:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 lasthop=${LASTHOP:-$target/lasthop}
+program "$lasthop" "cargo build --release -p lasthop-cli builds it"
+program "$target/examples/exchange" "cargo build --release -p lasthop-live --example exchange builds it"
+alone
 
 g=bench-flows-$$
 scratch=$(mktemp -d)
@@ -29,7 +40,7 @@ process=
 cleanup() {
     [ -z "$process" ] || kill "$process" 2> /dev/null || true
     ip netns delete $g 2> /dev/null || true
-    [ -z "${PROFILE:-}" ] || sysctl -qw kernel.bpf_stats_enabled="${stats:-0}"
+    [ -z "${stats:-}" ] || sysctl -qw kernel.bpf_stats_enabled="$stats"
     rm -rf "$scratch"
 }
 trap cleanup EXIT
@@ -62,7 +73,6 @@ print(json.dumps({"rooms": rooms, "bpf_ns_a_run": (after["ns"] - before["ns"]) /
 END
 }
 if [ -n "${PROFILE:-}" ]; then
-    command -v perf > /dev/null || { echo "SKIPPED: perf is not installed" >&2; exit 0; }
     stats=$(sysctl -n kernel.bpf_stats_enabled)
     sysctl -qw kernel.bpf_stats_enabled=1
     seconds=$((seconds + 3))

@@ -18,16 +18,26 @@
 #   sender runs on, and frames of one flow overtake each other whenever a process moves, in kernel routing as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. benches/arguments.sh
 seconds=${1:-2} rounds=${2:-5}
 cases=${CASES:-one many many-up mtu lossy} scheme=${SCHEME:-snoop} backend=${BACKEND:-tc-bpf}
 pepsal=${PEPSAL:-$(command -v pepsal || true)}
+whole SECONDS "$seconds" 1; whole ROUNDS "$rounds" 1
+for case in $cases; do
+    case $case in one | many | many-up | mtu | lossy) ;; *) complain "CASES: $case; expected one, many, many-up, mtu or lossy" ;; esac
+done
 for needed in ip iperf3 ethtool nft; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
 [ -n "$pepsal" ] || echo "PEPsal is not here (PEPSAL=/path/to/pepsal): measured without it" >&2
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
-builds="${CARGO_TARGET_DIR:-target}/release/lasthop ${LASTHOP:-}"
+this_build=${CARGO_TARGET_DIR:-target}/release/lasthop
+builds="$this_build ${LASTHOP:-}"
+for build in $builds; do program "$build" "cargo build --release -p lasthop-cli builds $this_build"; done
+[ -z "$pepsal" ] || program "$pepsal" "leave PEPSAL out to measure without it"
+"$this_build" schemes "$scheme" > /dev/null || exit 2
+alone
 
 s=bench-s-$$ g=bench-g-$$ c=bench-c-$$
 ends=("$s eth0" "$g core" "$g radio" "$c eth0")
@@ -80,7 +90,6 @@ set_case() { # CASE: offloads, losses, and `flows`, what iperf3 is told
         many-up) flows=(-P 50) ;;
         mtu) flows=(-P 1 -R) offload=off ;;
         lossy) flows=(-P 100 -R) offload=off loss=1 ;;
-        *) echo "$1: expected one, many, many-up, mtu or lossy" >&2; exit 2 ;;
     esac
     for end in "${ends[@]}"; do
         set -- $end
@@ -148,7 +157,7 @@ for case in $cases; do
     for round in $(seq "$rounds"); do
         measure kernel 0
         for build in $builds; do
-            case $build in target/*) with_gateway lasthop "$build" ;; *) with_gateway "$build" "$build" ;; esac
+            case $build in "$this_build") with_gateway lasthop "$build" ;; *) with_gateway "$build" "$build" ;; esac
         done
         [ -z "$pepsal" ] || with_pepsal
     done

@@ -5,8 +5,12 @@
 #   benches/sweep-cores.sh [ROUNDS]        NOBUILD=1 with what was built before
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. benches/arguments.sh
+whole ROUNDS "${1:-3}" 1
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 lasthop=${CARGO_TARGET_DIR:-target}/release/lasthop
+program "$lasthop" "cargo build --release -p lasthop-cli builds it"
+alone
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cat > "$scratch/sweep.toml" << END

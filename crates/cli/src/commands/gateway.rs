@@ -143,7 +143,13 @@ fn start_log(config: &Config) {
         LogLevel::Info => tracing::Level::INFO,
         LogLevel::Debug => tracing::Level::DEBUG,
     };
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false);
+    // Where the log cannot be written (a full disk, a pipe that nobody reads any more) there is no place to
+    // say so either; by default the attempt would panic.
+    let log = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .with_max_level(level)
+        .with_target(false);
     // There is none before this one.
     let _ = match config.log_format {
         LogFormat::Text => log.with_ansi(false).try_init(),

@@ -173,6 +173,18 @@ pub fn with_the_tun_backend_connections_go_on_when_it_is_killed_and_the_next_one
     });
 }
 
+/// A full disk, or a pipe whose reader has gone.
+pub fn a_daemon_whose_log_cannot_be_written_runs_on_and_can_be_stopped() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let mut daemon = Daemon::start_without_a_log(&site.gateway);
+    daemon.signal(Signal::HUP);
+    echo(&site, 1, 10_000);
+    assert!(daemon.received() > 0, "it is in the path");
+    assert_eq!(daemon.end(Signal::TERM).code(), Some(0));
+    assert!(!site.traces().contains("lasthop"), "{}", site.traces());
+}
+
 pub fn a_daemon_that_is_told_to_end_ends_well_and_another_starts_at_once() {
     told_to_end(&Kind::PLAIN);
 }

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
             deaths::a_daemon_with_real_time_scheduling_that_hangs_is_passed_by_like_any_other,
             deaths::a_hang_that_is_shorter_than_the_heartbeat_costs_nothing_but_time,
             deaths::with_the_tun_backend_connections_go_on_when_it_is_killed_and_the_next_one_clears_up,
+            deaths::a_daemon_whose_log_cannot_be_written_runs_on_and_can_be_stopped,
             deaths::a_daemon_that_is_told_to_end_ends_well_and_another_starts_at_once,
             frames::frames_of_every_kind_arrive_unchanged_and_only_tcp_is_seen,
             frames::garbage_arrives_unchanged_and_the_daemon_lives,

@@ -37,6 +37,16 @@ impl Daemon {
         daemon
     }
 
+    /// A daemon whose log has no room on its disk.
+    pub fn start_without_a_log(site: &Namespace) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        write_file(directory.path(), "", "");
+        let process = spawn_with(site, directory.path(), Path::new("/dev/full"));
+        let mut daemon = Self { directory, process };
+        daemon.wait_until_ready();
+        daemon
+    }
+
     /// Starts it once more, with the file that it had.
     pub fn start_again(&mut self, site: &Namespace) {
         self.process = spawn(site, self.directory.path());
@@ -171,7 +181,11 @@ fn write_file(directory: &Path, top: &str, rest: &str) {
 }
 
 fn spawn(site: &Namespace, directory: &Path) -> Child {
-    let log = File::options().create(true).append(true).open(directory.join("log")).expect("a file");
+    spawn_with(site, directory, &directory.join("log"))
+}
+
+fn spawn_with(site: &Namespace, directory: &Path, log: &Path) -> Child {
+    let log = File::options().create(true).append(true).open(log).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
     command.arg("gateway").arg(directory.join("gateway.toml")).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(log);

@@ -21,7 +21,7 @@ use super::config::{self, Backend, Config};
 use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
 use super::engine::EngineReport;
 use super::listeners::{Listeners, empty};
-use super::requests::Requests;
+use super::requests::{Requests, StopAtEnd};
 use super::{http, metrics, ports};
 use crate::clock;
 use crate::io::Port;
@@ -74,6 +74,8 @@ struct Ready {
 impl Housekeeping {
     /// Runs until the packet loops have ended.
     pub(super) fn run(self) {
+        // Without this thread nothing could stop them.
+        let _end = StopAtEnd(self.requests.clone());
         let mut visitors = Visitors::default();
         let mut look_at = self.may_break_translation().then(|| clock::now() + LOOK);
         loop {
@@ -81,7 +83,6 @@ impl Housekeeping {
                 Ok(ready) => ready,
                 Err(error) => {
                     error!(%error, "cannot wait for signals and questions; the gateway ends");
-                    self.requests.stop();
                     return;
                 }
             };

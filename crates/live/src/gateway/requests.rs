@@ -35,6 +35,16 @@ pub(super) enum Unanswered {
     Late,
 }
 
+/// Stops all loops when it is dropped: for a thread without which they should not go on, however it
+/// ends.
+pub(super) struct StopAtEnd(pub(super) Requests);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 impl Requests {
     /// To these loops, in the order of the workers.
     pub(super) fn new(loops: Vec<Mailbox>) -> Self {

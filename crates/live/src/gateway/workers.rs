@@ -17,7 +17,7 @@ use super::notify::Notifier;
 use super::packet_loop::{LoopReport, PacketLoop, Request};
 use super::plan::Plan;
 use super::ports::OpenPorts;
-use super::requests::{Mailbox, Requests};
+use super::requests::{Mailbox, Requests, StopAtEnd};
 use crate::clock;
 use crate::io::steering::worker_of;
 use crate::io::{PacketIo, Port};
@@ -181,22 +181,13 @@ impl Worker {
         notes: Vec<String>,
         all: Requests,
     ) -> (Ended, Box<dyn PacketIo + Send>) {
-        let _end = StopAll(all);
+        let _end = StopAtEnd(all);
         let Self { mut io, plan, requests, notifier } = self;
         let mut packets = PacketLoop::new(io.as_mut(), &plan, requests, notifier, notes);
         packets.go_on_with(&connections);
         drop(connections);
         let (report, connections, outcome) = packets.run();
         (Ended { report, connections, outcome }, io)
-    }
-}
-
-/// Stops all loops when it is dropped.
-struct StopAll(Requests);
-
-impl Drop for StopAll {
-    fn drop(&mut self) {
-        self.0.stop();
     }
 }
 
