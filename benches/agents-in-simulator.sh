@@ -10,6 +10,7 @@
 # A hop of 100 Mbit/s; for schemes that need what only a cell tells, an 802.11g access point, where a segment costs more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. benches/arguments.sh
 command -v valgrind > /dev/null || { echo "valgrind is not installed" >&2; exit 1; }
 [[ -n ${LASTHOP:-} ]] || cargo build --release --locked --quiet -p lasthop-cli
 lasthop=${LASTHOP:-${CARGO_TARGET_DIR:-target}/release/lasthop}
@@ -52,7 +53,14 @@ table() {
     echo
 }
 
+downloads=(none snoop "snoop as published" "snoop with uplink" wtcp eln dda packet-control i-tcp cicada)
+uploads=(none "snoop with uplink" eln i-tcp cicada)
+over_a_cell=(none snoop simple-icmp refined-icmp ebsn lle-tcp "lle-tcp as published" as-tcp c3tcp)
+for title in "${chosen[@]}"; do
+    printf '%s\n' "${downloads[@]}" "${uploads[@]}" "${over_a_cell[@]}" | grep -qxF -- "$title" ||
+        complain "\"$title\"; expected some of: $(printf '%s\n' "${downloads[@]}" "${uploads[@]}" "${over_a_cell[@]}" | sort -u | paste -sd, | sed 's/,/, /g')"
+done
 upload=(flows.download.from=client flows.download.to=server)
-table "download over 100 Mbit/s" $wired -- none snoop "snoop as published" "snoop with uplink" wtcp eln dda packet-control i-tcp cicada
-table "upload over 100 Mbit/s" $wired "${upload[@]}" -- none "snoop with uplink" eln i-tcp cicada
-table "download over 802.11g" $cell -- none snoop simple-icmp refined-icmp ebsn lle-tcp "lle-tcp as published" as-tcp c3tcp
+table "download over 100 Mbit/s" $wired -- "${downloads[@]}"
+table "upload over 100 Mbit/s" $wired "${upload[@]}" -- "${uploads[@]}"
+table "download over 802.11g" $cell -- "${over_a_cell[@]}"

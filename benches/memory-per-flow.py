@@ -6,6 +6,7 @@
 Octets of resident memory for each flow beyond those of the least number, with what it has on its way. A file has room for 5,000 flows.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -36,7 +37,9 @@ queue = "500 packets"
 
 
 def main():
-    flows = [int(number) for number in sys.argv[1:]] or [10, 1_000, 5_000]
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("flows", nargs="*", type=flows_of, metavar="FLOWS", help="1 to 5000; default 10 1000 5000")
+    flows = sorted(arguments.parse_args().flows) or [10, 1_000, 5_000]
     lasthop = LASTHOP or os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/lasthop")
     if not LASTHOP:
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "lasthop-cli"], check=True)
@@ -47,6 +50,12 @@ def main():
         each = "" if least is None else f"{(resident - least[1]) / (count - least[0]):,.0f}"
         least = least or (count, resident)
         print(f"| {count:,} | {resident / 1e6:.1f} | {each} |", flush=True)
+
+
+def flows_of(text):
+    if not text.isdigit() or not 1 <= int(text) <= 5000:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 to 5000")
+    return int(text)
 
 
 def measure(lasthop, count):

@@ -22,6 +22,9 @@ fn plain_found(found: &str) -> String {
         found if found.bytes().all(|octet| octet.is_ascii_digit()) => format!("a list of {found}"),
         found => {
             let value = found.find(['`', '"']).map_or(found, |start| &found[start..]);
+            // A number of more than 64 bits comes with the type that it would need.
+            let value =
+                value.strip_suffix(" as i128").or_else(|| value.strip_suffix(" as u128")).unwrap_or(value);
             value.trim_matches('`').to_owned()
         }
     }
@@ -53,6 +56,10 @@ mod tests {
             ("invalid type: integer `3`, expected a map", "3; expected a table"),
             ("invalid type: string \"many\", expected usize", "\"many\"; expected a whole number, 0 or more"),
             ("invalid value: integer `-1`, expected u32", "-1; expected a whole number, 0 or more"),
+            (
+                "invalid type: integer `99999999999999999999` as i128, expected usize",
+                "99999999999999999999; expected a whole number, 0 or more",
+            ),
             ("invalid type: floating point `1.5`, expected i64", "1.5; expected a whole number"),
             ("invalid type: sequence, expected a string", "a list; expected a text in quotes"),
             ("invalid type: map, expected a boolean", "a table; expected true or false"),

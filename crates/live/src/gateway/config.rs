@@ -8,7 +8,9 @@ mod tables;
 mod tests;
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use lasthop_agent::Budget;
 use lasthop_packet::units::format_octets;
@@ -153,6 +155,14 @@ impl Config {
         } else if octets_per_flow > octets_in_all {
             notes.push(format!(
                 "bounds.octets-per-flow ({per_flow}) is more than {whose}bounds.octets-in-all ({in_all}), the limit for all connections together"
+            ));
+        }
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        if self.realtime && self.threads >= processors {
+            notes.push(format!(
+                "process.realtime with process.threads = {} on {processors} processors: under load, nothing else would run; use fewer \
+                 threads than processors",
+                self.threads
             ));
         }
         let all = self.plan.rules.iter().position(|rule| rule.traffic == Selector::default());

@@ -11,6 +11,7 @@ use lasthop_packet::FlowKey;
 use tracing::info;
 
 use super::config::Config;
+use super::descriptors;
 use super::engine::{EngineReport, FlowReport};
 use super::error::GatewayError;
 use super::housekeeping::Housekeeping;
@@ -71,6 +72,9 @@ impl Start {
         Open: FnOnce() -> Result<OpenPorts, GatewayError>,
     {
         let Self { config, file, owns_process } = self;
+        if owns_process {
+            descriptors::raise_the_limit();
+        }
         let (opened, all_open) = channel();
         let (go, gate) = channel();
         let (ended, end) = UnixStream::pair().map_err(GatewayError::Listeners)?;

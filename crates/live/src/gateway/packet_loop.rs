@@ -5,6 +5,7 @@ mod tests;
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::thread;
 use std::time::Duration;
 
 use lasthop_agent::Side;
@@ -180,6 +181,7 @@ impl<'a> PacketLoop<'a> {
             held = report.engine.held,
             owed_connections = report.engine.owed_connections,
             octets_at_risk = report.engine.octets_at_risk,
+            thread = thread::current().name(),
             "drained"
         );
         (report, saved, outcome.and(flushed))

@@ -67,12 +67,13 @@ pub struct SteppingAside {
 const MOST_IN_KERNEL: usize = 1 << 18;
 
 impl Plan {
-    /// The plan of one of several workers: each gets an equal share of the bounds that hold for the
+    /// The plan of one of several workers: each gets an equal share, to one connection, of the bounds that hold for the
     /// whole gateway, and a seed of its own.
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> Self {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
-        let (flows, octets_in_all) = (flows.div_ceil(workers), octets_in_all / workers);
+        let flows = flows / workers + usize::from(worker < flows % workers);
+        let octets_in_all = octets_in_all / workers;
         let budget = Budget { flows, octets_per_flow, octets_in_all };
         Self { budget, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
     }
