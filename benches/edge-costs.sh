@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What plain forwarding, Snoop, packet control, I-TCP and CICADA take per packet at the edge, between ends that answer
-# (crates/lab/examples/edge_costs.rs): the question of CICADA's table 4, whose numbers are lost. As the tables of docs/src/validation/cicada.md.
+# (crates/lab/examples/edge_costs.rs): the question of CICADA's table 4, whose numbers are lost. As the tables of docs/src/validation/agent-costs.md.
 #
 #   benches/edge-costs.sh [instructions|time|all]     ROUNDS=3 of time; ONLY=snoop for one scheme
 #
