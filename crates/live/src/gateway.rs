@@ -16,10 +16,12 @@
 //! | `requests`, `together` | questions to all packet loops, and one report of all of them |
 //! | `listeners`, `client`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
+//! | `descriptors`, `allocator` | open files and large tables of the whole process |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
+mod allocator;
 mod choice;
 mod client;
 pub mod config;
@@ -27,8 +29,8 @@ pub mod connection;
 pub mod control;
 pub mod counters;
 pub mod daemon;
-pub mod descriptors;
-mod detect;
+mod descriptors;
+pub mod detect;
 pub mod engine;
 mod error;
 mod handover;

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use lasthop_packet::FlowKey;
 use tracing::info;
 
+use super::allocator;
 use super::config::Config;
 use super::descriptors;
 use super::engine::{EngineReport, FlowReport};
@@ -74,6 +75,7 @@ impl Start {
         let Self { config, file, owns_process } = self;
         if owns_process {
             descriptors::raise_the_limit();
+            allocator::give_back_large_tables();
         }
         let (opened, all_open) = channel();
         let (go, gate) = channel();

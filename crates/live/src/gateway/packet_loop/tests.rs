@@ -30,7 +30,7 @@ fn a_loop_that_was_away_does_not_take_traffic_at_once() {
     let mut io = memory.clone();
     let (_requests, inbox) = channel();
     let mut packets = PacketLoop::new(&mut io, &plan, inbox, Notifier::default(), Vec::new());
-    std::thread::sleep(Duration::from_millis(70));
+    thread::sleep(Duration::from_millis(70));
     assert!(packets.turn().expect("memory works"));
     assert_eq!(memory.last_heartbeat(), None);
     let report = packets.make_report(clock::now()).punctuality;
