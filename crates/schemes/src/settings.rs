@@ -113,20 +113,20 @@ impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
     }
 }
 
-/// Where the settings that are not given have their defaults from.
+/// Where settings that are not given take their defaults from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// For the TCP of today, and so that nothing is lost that was acknowledged.
+    /// Defaults for current TCP, chosen so that no acknowledged data is lost.
     #[default]
     Today,
-    /// As the paper has it, or its authors' own code.
+    /// Defaults from the paper, or from its authors' own code.
     Published,
 }
 
 /// Settings with a preset.
 pub trait Presets: Serialize + DeserializeOwned {
-    /// As the paper has it, or its authors' own code.
+    /// The defaults of the paper, or of its authors' own code.
     fn published() -> Self;
 
     /// The preset that was given.
