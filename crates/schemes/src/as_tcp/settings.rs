@@ -53,8 +53,8 @@ pub struct Settings {
     /// station.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
-    /// A connection that has had no packets for this long, and for which no data is pending, passes
-    /// untouched from then on; whole seconds, default 1 h.
+    /// A connection that has had no packets for this long, and to which the agent owes nothing,
+    /// passes untouched from then on; whole seconds, default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for a new one; whole seconds,

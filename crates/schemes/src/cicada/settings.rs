@@ -58,8 +58,8 @@ pub struct Settings {
     /// are offered as much as the hop can take. Mobile hosts that send are offered a window of the
     /// same size, at least four segments.
     pub calls_first: bool,
-    /// A connection that has had no packets for this long, and for which no data is pending, passes
-    /// untouched from then on; resolution 1 s, default 1 h.
+    /// A connection that has had no packets for this long, and to which the agent owes nothing,
+    /// passes untouched from then on; resolution 1 s, default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for a new one; resolution

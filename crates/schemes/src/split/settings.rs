@@ -15,7 +15,7 @@ pub struct SplitSettings {
     pub aims: Aims,
     /// The most octets of one direction of a connection that may wait between its legs.
     pub bound: usize,
-    /// A connection that has been idle for this long, and for which no data is pending, is
+    /// A connection that has been idle for this long, and to which the agent owes nothing, is
     /// forgotten.
     pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for another.
