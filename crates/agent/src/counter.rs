@@ -1,4 +1,4 @@
-//! What is counted, each under one name wherever it is told: results, metrics, docs.
+//! The counters, each with one name in results, metrics and docs.
 
 use std::fmt;
 

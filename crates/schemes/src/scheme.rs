@@ -63,7 +63,7 @@ impl Role {
     }
 }
 
-/// Where an agent is to sit: a node with all its wireless interfaces.
+/// Where an agent is placed: a node with all its wireless interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Seat {
     /// The node's role.
@@ -126,7 +126,7 @@ pub enum SchemeError {
     Unknown {
         /// The name asked for, cut to 40 characters.
         name: String,
-        /// Those that there are.
+        /// The schemes that exist.
         known: String,
     },
     /// Two schemes of a stack have a part in TCP senders.
@@ -150,7 +150,7 @@ pub enum SchemeError {
     Settings {
         /// The scheme.
         name: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
@@ -177,7 +177,7 @@ impl Scheme {
         (self.schema)()
     }
 
-    /// What it places where, with its default settings, as a phrase.
+    /// What the scheme places at which roles, with its default settings, as a phrase.
     pub fn places(&self) -> String {
         let Ok(placement) = self.configure(toml::Table::new()) else { return String::new() };
         let names = |has: &dyn Fn(Role) -> bool| -> Vec<&str> {
@@ -200,7 +200,7 @@ impl Scheme {
         if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
     }
 
-    /// What its agents need to see of the link layer, with its default settings.
+    /// The information that its agents need from the link layer, with its default settings.
     pub fn needs(&self) -> LinkSenses {
         let placement = self.configure(toml::Table::new());
         let agents = placement

@@ -1,5 +1,5 @@
 //! How a scheme's settings write numbers and quantities, each within a range that is checked when
-//! the file is read and stands in the JSON schema.
+//! the file is read and is part of the JSON schema.
 //!
 //! A field keeps its plain type and names what reads it, range included:
 //!
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// Microseconds in a millisecond, for [`Time`].
 pub const MS: u64 = 1_000;
-/// Microseconds in a second.
+/// Microseconds in one second.
 pub const SECOND: u64 = 1_000 * MS;
 /// Microseconds in a minute.
 pub const MINUTE: u64 = 60 * SECOND;
@@ -265,7 +265,8 @@ impl<const LEAST: u64, const MOST: u64> JsonSchema for Octets<LEAST, MOST> {
     }
 }
 
-/// JSON Schema has no range for text; these two keys are ours, for people and for tests.
+/// JSON Schema has no range for text. These two keys are lasthop extensions, for people and for
+/// tests.
 fn with_range(mut schema: Schema, least: String, most: String) -> Schema {
     schema.insert("x-least".to_owned(), least.into());
     schema.insert("x-most".to_owned(), most.into());

@@ -1,4 +1,4 @@
-//! What is counted whether or not anybody observes.
+//! The counters that are always counted, with or without an observer.
 
 lasthop_agent::counters! {
     /// What a world counts itself. What its agents report is counted in

@@ -92,7 +92,7 @@ impl Named for ApplicationTable {
     }
 }
 
-/// Reads a flow's application; its size stands beside it.
+/// Reads a flow's application; its size is given next to it.
 pub(super) fn read(
     reader: &Reader<'_>,
     flow: &str,

@@ -15,7 +15,7 @@ use super::quantity::Text;
 use super::reader::{Key, Reader};
 use super::text::read_text;
 
-/// A stay shorter than this is shorter than any frame; to simulate it would only take time.
+/// A stay shorter than this is shorter than any frame. Its simulation would only take time.
 const SHORTEST_STAY: Duration = Duration::from_micros(10);
 
 /// An error process of two states, which starts in the good state. The stays have exponential
@@ -46,7 +46,7 @@ struct StayTable {
     loss: Option<Text<Probability>>,
 }
 
-/// The two-state error process whose table stands at `place`.
+/// The two-state error process whose table is at `place`.
 pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,

@@ -18,7 +18,7 @@ use super::text::read_file;
 use crate::model::Scenario;
 use axis::{Axis, axes};
 
-/// What a sweep may set instead of its scenario, beside what it varies.
+/// The keys of the scenario that a sweep may override, in addition to the keys that it varies.
 const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
 
 /// A scenario with swept parameters: the grid of all combinations of their values. The last

@@ -41,7 +41,7 @@ pub(super) struct FlowTable {
 }
 
 impl FlowTable {
-    /// The same flow, with these settings of TCP over its own.
+    /// The same flow, with these TCP settings over its own.
     pub(super) fn with_tcp(&self, tcp: &TcpTable) -> Self {
         let own = self.tcp.clone().unwrap_or_default();
         Self { tcp: Some(tcp.over(&own)), ..self.clone() }

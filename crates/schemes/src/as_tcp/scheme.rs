@@ -1,4 +1,4 @@
-//! AS-TCP to the worlds.
+//! AS-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ pub enum SplitAt {
 }
 
 impl Settings {
-    /// What follows for the split.
+    /// The settings of the split that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.buffer as u32;
         SplitSettings {
@@ -88,14 +88,14 @@ impl Settings {
         }
     }
 
-    /// What follows for the ACKs at the split's end of the hop.
+    /// The settings for ACKs at the split's end of the hop.
     pub(super) fn at_split(&self) -> lle::Settings {
         // Every ACK that says something new is a word of the split's own.
         let evidence_segments = if self.acks_on_air { 1 } else { lle::Settings::default().evidence_segments };
         lle::Settings { evidence_segments, selective_acks: self.selective_acks, ..self.at_host() }
     }
 
-    /// The same at the mobile host.
+    /// The settings for ACKs at the mobile host.
     pub(super) fn at_host(&self) -> lle::Settings {
         lle::Settings {
             loss_questions: self.loss_questions,
@@ -107,7 +107,7 @@ impl Settings {
     }
 }
 
-/// The least time-out of the leg over the hop, above its round-trip time: CICADA's.
+/// Lower bound of the time-out of the leg over the hop, above its round-trip time: as in CICADA.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(20);
 
 impl Presets for Settings {

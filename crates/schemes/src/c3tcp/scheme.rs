@@ -1,4 +1,4 @@
-//! C3TCP to the worlds.
+//! C3TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

@@ -1,4 +1,4 @@
-//! CICADA to the worlds.
+//! CICADA as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -68,20 +68,20 @@ pub struct Settings {
     pub eviction_grace: Duration,
 }
 
-/// Share of a call's packets that may be missing before a sample counts as one that does not keep
-/// the quality: half of what a codec that conceals losses bears well (ITU-T G.113, appendix I: at 2%
-/// G.729 has lost 10 to 15 points of its rating).
+/// Share of a call's packets that may be missing before a sample counts as below the quality. It is
+/// half of what a codec that conceals losses tolerates well (ITU-T G.113, appendix I: at 2% G.729
+/// has lost 10 to 15 points of its rating).
 const LOSS: f64 = 0.01;
 
 impl Settings {
-    /// What calls are to have.
+    /// The quality of calls.
     pub(super) const fn quality(&self) -> Quality {
         Quality { delay: self.call_delay, variation: self.call_variation, loss: LOSS }
     }
 
-    /// What connections aim at while there are calls: a queue of at most a quarter of what a playout
-    /// buffer makes good, because it is at times several times as long as
-    /// aimed at.
+    /// The targets of connections while there are calls: a queue of at most a quarter of what a
+    /// playout buffer compensates for, because the queue is at times several times as long as its
+    /// target.
     pub(super) fn aims_beside_calls(&self) -> Aims {
         Aims { longest_delay: self.call_variation / 4, least_window: 2, ..self.aims() }
     }
@@ -90,7 +90,7 @@ impl Settings {
         Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
     }
 
-    /// What follows for the pairs.
+    /// The settings of the pairs that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.vcache as u32;
         SplitSettings {

@@ -1,4 +1,4 @@
-//! DDA to the worlds.
+//! DDA as a scheme: its description, and what it places.
 
 use lasthop_agent::{Agent, Side};
 

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 

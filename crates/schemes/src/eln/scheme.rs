@@ -1,4 +1,4 @@
-//! ELN to the worlds.
+//! ELN as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;

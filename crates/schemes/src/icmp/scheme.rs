@@ -1,4 +1,4 @@
-//! Simple and Refined ICMP to the worlds.
+//! Simple and Refined ICMP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;

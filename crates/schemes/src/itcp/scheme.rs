@@ -1,4 +1,4 @@
-//! I-TCP to the worlds.
+//! I-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ impl Settings {
         }
     }
 
-    /// What follows for the pairs.
+    /// The settings of the pairs that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         SplitSettings {
             legs: (self.leg(), self.leg()),

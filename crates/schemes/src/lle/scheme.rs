@@ -1,4 +1,4 @@
-//! LLE-TCP to the worlds.
+//! LLE-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

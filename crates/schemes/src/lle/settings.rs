@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ pub enum PiggybackedAcks {
 }
 
 impl Presets for Settings {
-    /// The behaviour of the paper.
+    /// The behavior of the paper.
     fn published() -> Self {
         Self {
             preset: Preset::Published,

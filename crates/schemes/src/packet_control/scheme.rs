@@ -1,4 +1,4 @@
-//! Packet control to the worlds.
+//! Packet control as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

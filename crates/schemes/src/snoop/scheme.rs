@@ -1,4 +1,4 @@
-//! Snoop to the worlds.
+//! Snoop as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;

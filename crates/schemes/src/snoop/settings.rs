@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ pub enum Timer {
 }
 
 impl Presets for Settings {
-    /// The behaviour of the authors' ns-2 code.
+    /// The behavior of the authors' ns-2 code.
     fn published() -> Self {
         Self {
             preset: Preset::Published,
@@ -177,7 +177,7 @@ impl Presets for Settings {
 }
 
 impl Settings {
-    /// What the local window aims at.
+    /// The targets of the local window.
     pub fn aims(&self) -> Aims {
         Aims {
             local_delay: self.local_delay,

@@ -1,4 +1,4 @@
-//! What can be set about pairs.
+//! The settings of pairs.
 
 use std::time::Duration;
 

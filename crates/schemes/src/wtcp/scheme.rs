@@ -1,4 +1,4 @@
-//! WTCP to the worlds.
+//! WTCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 

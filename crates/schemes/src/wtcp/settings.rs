@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub enum HiddenTime {
 }
 
 impl Settings {
-    /// Those of local recovery.
+    /// The settings of local recovery.
     pub fn local(&self) -> snoop::Settings {
         snoop::Settings {
             cached_octets: self.buffer,

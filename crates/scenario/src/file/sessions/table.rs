@@ -145,7 +145,7 @@ impl Kind {
     }
 }
 
-/// Every key, and the kinds that it means something to.
+/// Every key, and the kinds to which it applies.
 pub(super) const KEYS: &[(&str, &[Kind])] = &[
     ("kind", Kind::ALL),
     ("between", &[Kind::Voice]),
@@ -185,7 +185,7 @@ const WITH_A_SERVER: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp, Kind::Video];
 const OVER_TCP: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp];
 
 impl SessionTable {
-    /// The same session, with these settings of TCP over its own; `None` if it is not over TCP.
+    /// The same session, with these TCP settings over its own; `None` if it does not use TCP.
     pub(in crate::file) fn with_tcp(&self, tcp: &TcpTable) -> Option<Self> {
         let own = self.tcp.clone().unwrap_or_default();
         OVER_TCP.contains(&self.kind).then(|| Self { tcp: Some(tcp.over(&own)), ..self.clone() })

@@ -141,13 +141,13 @@ impl TcpTable {
         }
     }
 
-    /// `window-max`; that of a window below which ours replaces is gone with it.
+    /// `window-max`. The value of `below` does not apply if these settings replace its window.
     pub(super) fn window_max_over(&self, below: &Self) -> Option<Text<Window>> {
         let is_fixed = matches!(self.window, Some(Text(ReceiveWindow::Fixed(_))));
         self.window_max.or(below.window_max.filter(|_| !is_fixed))
     }
 
-    /// What these settings are called: by the congestion control, or else by the recovery.
+    /// The name of these settings: that of the congestion control, or else that of the recovery.
     pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
         let congestion = self.congestion.map(CongestionName::as_written);
         let preset = self.preset.map(|PresetName::Linux| "linux");

@@ -43,7 +43,7 @@ pub(super) struct LinkErrorTable {
     errors: ErrorTable,
 }
 
-/// The errors whose table stands at `place`.
+/// The errors whose table is at `place`.
 pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,
