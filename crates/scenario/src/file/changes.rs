@@ -32,16 +32,16 @@ pub(super) fn can_change(key: &[&str]) -> bool {
 pub(super) struct ChangeTable {
     /// When the changes take effect, from the start of the run and before its end.
     at: Text<Duration>,
-    /// Keys of links, such as "links.air.delay", with their values from then on. What can change:
-    /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (its discipline stays)
+    /// Keys of links, such as "links.air.delay", with their values from then on. These can change:
+    /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (except its discipline)
     /// and channel, of both directions or of one.
     // Read from the document, each with its place.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     set: BTreeMap<String, toml::Value>,
 }
 
-/// Reads the changes: what each link is from which time on, in order of time. Each change is on top
-/// of those before it.
+/// Reads the changes: the properties of each link and the time from which they apply, in order of
+/// time. Each change is made on top of those before it.
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -76,7 +76,7 @@ pub(super) fn read(
     Ok(changes)
 }
 
-/// The file as it would be at a time.
+/// The file as it would be at one time.
 struct Timeline<'a, 'd> {
     reader: &'a Reader<'d>,
     document: Document<'d>,

@@ -20,8 +20,8 @@ const LONGEST_CONGESTION_CONTROL: usize = 15;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TryTable {
-    /// Whether each flow runs by itself, or all in one run, as for their fairness to each other;
-    /// default "one-by-one". Sessions are held in every run.
+    /// Whether each flow runs by itself, or all flows run at the same time, for example to measure
+    /// their fairness to each other; default "one-by-one". Sessions take part in every run.
     flows: Option<Gathering>,
     /// Congestion controls of the hosts' kernel, 1 to 20. With flows one by one, each flow runs
     /// with each congestion control, one row of the table per combination; default `["cubic"]`.

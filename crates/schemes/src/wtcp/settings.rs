@@ -16,8 +16,8 @@ pub struct Settings {
     /// Which part of the time that a segment spends at the base station is excluded from the
     /// sender's measurement; default "repairs". The paper has "residence".
     pub hidden_time: HiddenTime,
-    /// Octets of one connection that are stored, and the same number that wait, headers included;
-    /// default 4 MiB.
+    /// Octets of one connection that are stored, headers included; as many again may wait. Default
+    /// 4 MiB.
     #[serde(with = "Octets::<0, GIB>")]
     pub buffer: usize,
     /// Number of consecutive time-outs after which local recovery gives up, 0 or more. Default 64,

@@ -157,7 +157,7 @@ pub(super) fn read(
     Ok(QueueConfig { limit, discipline })
 }
 
-/// Where a queue's table stands.
+/// The position of a queue's table.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     reader: &'a Reader<'a>,

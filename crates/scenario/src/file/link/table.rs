@@ -22,7 +22,7 @@ pub(in crate::file) struct LinkTable {
     /// The names of the two nodes that the link joins.
     #[serde(deserialize_with = "pair::exact")]
     pub(super) between: [String; 2],
-    /// Default "wired".
+    /// The kind of link; default "wired".
     #[serde(default)]
     pub(super) kind: Medium,
     /// Rate of both directions, at most "1000 Gbit/s", or "trace" if it follows a measured trace.

@@ -68,9 +68,9 @@ pub(in crate::file) struct TcpTable {
     /// How the first slow start ends if no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
     /// By how much one ACK may open the window in slow start, "2 segments" or "unlimited" (L of RFC
-    /// 3465). Only with "reno-abc" and "cubic". The default with "reno-abc" is 2, and 1 after a
-    /// time-out, and "unlimited" with `preset = "linux"`. The default with "cubic" is 1; it cannot
-    /// be set there with `preset = "linux"`.
+    /// 3465). Only with "reno-abc" and "cubic". Default with "reno-abc": 2, and 1 after a time-out;
+    /// with `preset = "linux"` "unlimited". Default with "cubic": 1; not available with
+    /// `preset = "linux"`.
     pub(super) slow_start_limit: Option<Text<Window>>,
     /// When the sender sends the segments that the window allows; default "control".
     pub(super) pacing: Option<PacingName>,
