@@ -1,4 +1,4 @@
-//! What is counted, each under one name wherever it is told: results, metrics, docs.
+//! The counters, each with one name in results, metrics and docs.
 
 use std::fmt;
 
@@ -41,22 +41,22 @@ macro_rules! listed {
 listed! {
     /// What most schemes do: results have these whether or not anything was counted.
     REPORTS:
-    /// Segments that agents sent again from their caches.
+    /// Segments that agents retransmitted from their caches.
     LOCAL_RETRANSMITS = "local_retransmits",
-    /// Duplicate ACKs that agents kept from senders.
+    /// Duplicate ACKs that agents withheld from senders.
     DUPLICATE_ACKS_SUPPRESSED = "duplicate_acks_suppressed",
-    /// ACKs that agents sent in receivers' names.
+    /// ACKs that agents sent on behalf of receivers.
     ACKS_GENERATED = "acks_generated",
-    /// ACKs that agents kept back because an agent nearer to the sender makes them.
+    /// ACKs that agents withheld because an agent nearer to the sender generates them.
     ACKS_SUPPRESSED = "acks_suppressed",
-    /// Octets lost for good that an agent had acknowledged in a receiver's name; 1 for a loss of
-    /// which it knows only that it happened.
+    /// Octets lost for good that an agent had acknowledged on behalf of a receiver; 1 for a loss
+    /// whose size the agent does not know.
     ACKNOWLEDGED_AND_LOST = "acknowledged_and_lost",
     /// Control messages that agents sent to TCP senders.
     CONTROL_MESSAGES = "control_messages",
-    /// Times that agents dropped data that they had taken over, or a super-packet's tail.
+    /// Times that agents dropped data that they had taken over, or the tail of a super-packet.
     DROPPED_HELD = "dropped_held",
-    /// Octets of payload that were dropped so.
+    /// Octets of payload in such drops.
     DROPPED_HELD_OCTETS = "dropped_held_octets",
     /// Times that something passed an agent untouched because a bound was reached.
     AT_BOUND = "at_bound",
@@ -64,9 +64,9 @@ listed! {
 
 /// A duplicate ACK that the sender must not see: the loss is repaired locally.
 pub static DUPLICATE_ACK: Counter = Counter::new("dropped_duplicate_ack", "duplicate ACK suppressed");
-/// There is no room for it.
+/// There is no room for the packet.
 pub static FULL: Counter = Counter::new("dropped_full", "no room in an agent");
-/// An ACK of what the sender knows already from an agent nearer to it, or will.
+/// An ACK for data whose delivery an agent nearer to the sender has reported or will report.
 pub static ACKNOWLEDGED: Counter = Counter::new("dropped_acknowledged", "acknowledged by an agent");
 
 /// The reasons to drop a packet that most schemes have.

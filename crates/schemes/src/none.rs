@@ -5,9 +5,9 @@ use crate::scheme::{NoSettings, Placement, Scheme, read, schema};
 /// Nothing is placed anywhere.
 pub static SCHEME: Scheme = Scheme {
     name: "none",
-    title: "TCP as it is",
+    title: "Unmodified TCP",
     source: "-",
-    advice: "What every other scheme is compared with.",
+    advice: "The reference for all other schemes.",
     counters: &[],
     read: |settings| read(settings, |NoSettings {}| Nothing),
     schema: schema::<NoSettings>,

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::words::for_writers;
 
-/// What a node is to a scheme. The scenario says which node plays which role.
+/// The role of a node in a scheme. The scenario assigns the roles.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -18,13 +18,13 @@ use crate::words::for_writers;
 pub enum Role {
     /// A host on the wired network.
     FixedHost,
-    /// The node between the wired network and the wireless hop: access point, base station.
+    /// The node between the wired network and the wireless hop: an access point or a base station.
     Edge,
     /// A host behind the wireless hop.
     MobileHost,
     /// A node with wireless links on both sides.
     Relay,
-    /// A router of the wired network. What it watches are its links on the way to mobile hosts.
+    /// A router of the wired network. It observes its links on the path to mobile hosts.
     Router,
 }
 
@@ -63,7 +63,7 @@ impl Role {
     }
 }
 
-/// Where an agent is to sit: a node with all its wireless interfaces.
+/// Where an agent is placed: a node with all its wireless interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Seat {
     /// The node's role.
@@ -100,17 +100,17 @@ pub trait Placement: Send + Sync {
     }
 }
 
-/// A scheme: what is said of it, and how its settings become what it places.
+/// A scheme: its description, and how its settings become what it places.
 pub struct Scheme {
     /// Its name in scenarios and on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A one-line description.
     pub title: &'static str,
-    /// Where it comes from.
+    /// The publication that describes it.
     pub source: &'static str,
-    /// Where it helps, and where it does harm.
+    /// Where it helps, and where it hurts.
     pub advice: &'static str,
-    /// What its agents alone report, and why they alone drop packets.
+    /// Counters, and reasons to drop packets, that only its agents have.
     pub counters: &'static [&'static Counter],
     /// Reads its settings.
     pub read: fn(toml::Table) -> Result<Box<dyn Placement>, toml::de::Error>,
@@ -126,7 +126,7 @@ pub enum SchemeError {
     Unknown {
         /// The name asked for, cut to 40 characters.
         name: String,
-        /// Those that there are.
+        /// The schemes that exist.
         known: String,
     },
     /// Two schemes of a stack have a part in TCP senders.
@@ -150,7 +150,7 @@ pub enum SchemeError {
     Settings {
         /// The scheme.
         name: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
@@ -177,7 +177,7 @@ impl Scheme {
         (self.schema)()
     }
 
-    /// What it places where, with its default settings, as a phrase.
+    /// What the scheme places at which roles, with its default settings, as a phrase.
     pub fn places(&self) -> String {
         let Ok(placement) = self.configure(toml::Table::new()) else { return String::new() };
         let names = |has: &dyn Fn(Role) -> bool| -> Vec<&str> {
@@ -200,7 +200,7 @@ impl Scheme {
         if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
     }
 
-    /// What its agents need to see of the link layer, with its default settings.
+    /// The information that its agents need from the link layer, with its default settings.
     pub fn needs(&self) -> LinkSenses {
         let placement = self.configure(toml::Table::new());
         let agents = placement
@@ -210,7 +210,7 @@ impl Scheme {
     }
 }
 
-/// The settings of a scheme that has none.
+/// The settings of a scheme without settings.
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoSettings {}

@@ -1,5 +1,5 @@
 //! How a scheme's settings write numbers and quantities, each within a range that is checked when
-//! the file is read and stands in the JSON schema.
+//! the file is read and is part of the JSON schema.
 //!
 //! A field keeps its plain type and names what reads it, range included:
 //!
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// Microseconds in a millisecond, for [`Time`].
 pub const MS: u64 = 1_000;
-/// Microseconds in a second.
+/// Microseconds in one second.
 pub const SECOND: u64 = 1_000 * MS;
 /// Microseconds in a minute.
 pub const MINUTE: u64 = 60 * SECOND;
@@ -113,20 +113,20 @@ impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
     }
 }
 
-/// Where the settings that are not given have their defaults from.
+/// Where settings that are not given take their defaults from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// For the TCP of today, and so that nothing is lost that was acknowledged.
+    /// Defaults for current TCP, chosen so that no acknowledged data is lost.
     #[default]
     Today,
-    /// As the paper has it, or its authors' own code.
+    /// Defaults from the paper, or from its authors' own code.
     Published,
 }
 
 /// Settings with a preset.
 pub trait Presets: Serialize + DeserializeOwned {
-    /// As the paper has it, or its authors' own code.
+    /// The defaults of the paper, or of its authors' own code.
     fn published() -> Self;
 
     /// The preset that was given.
@@ -265,7 +265,8 @@ impl<const LEAST: u64, const MOST: u64> JsonSchema for Octets<LEAST, MOST> {
     }
 }
 
-/// JSON Schema has no range for text; these two keys are ours, for people and for tests.
+/// JSON Schema has no range for text. These two keys are lasthop extensions, for people and for
+/// tests.
 fn with_range(mut schema: Schema, least: String, most: String) -> Schema {
     schema.insert("x-least".to_owned(), least.into());
     schema.insert("x-most".to_owned(), most.into());

@@ -137,23 +137,23 @@ lasthop_agent::counters! {
     /// What a node has done so far.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct AodvCounters {
-        /// Searches for routes begun.
+        /// Route searches started.
         searches: SEARCHES = "aodv_searches",
-        /// Searches for routes that found none.
+        /// Route searches that found no route.
         searches_failed: SEARCHES_FAILED = "aodv_searches_failed",
-        /// RREQs that nodes made.
+        /// RREQs that nodes originated.
         requests_originated: REQUESTS_ORIGINATED = "aodv_rreq_originated",
-        /// RREQs of others that nodes forwarded.
+        /// RREQs of other nodes that nodes forwarded.
         requests_forwarded: REQUESTS_FORWARDED = "aodv_rreq_forwarded",
-        /// RREPs that nodes made, as the destination or in its place.
+        /// RREPs that nodes originated, as the destination or on its behalf.
         replies_originated: REPLIES_ORIGINATED = "aodv_rrep_originated",
-        /// RREPs of others that nodes forwarded.
+        /// RREPs of other nodes that nodes forwarded.
         replies_forwarded: REPLIES_FORWARDED = "aodv_rrep_forwarded",
         /// RERRs sent.
         errors_sent: ERRORS_SENT = "aodv_rerr_sent",
         /// Hellos sent.
         hellos_sent: HELLOS_SENT = "aodv_hello_sent",
-        /// Broken links to neighbours that a route led through.
+        /// Broken links to neighbors on a route.
         links_broken: LINKS_BROKEN = "aodv_links_broken",
     }
 }

@@ -26,14 +26,14 @@ pub use super::plan::Surroundings;
 pub use lasthop_scenario::file::ScenarioError as ConfigError;
 pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
 
-/// The example file: every key with its default and what it is for.
+/// The example file: every key with its default and a description.
 pub const DEFAULT_FILE: &str = include_str!("../../../../packaging/gateway.toml");
 
 const MOST_RULES: usize = 64;
 /// Of the agents' randomness.
 const SEED: u64 = 1;
 
-/// A configuration that was read and found right.
+/// A configuration that was read and checked.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// How frames are taken out of the kernel's path.
@@ -42,28 +42,28 @@ pub struct Config {
     pub core: Option<Vec<String>>,
     /// Interfaces to the wireless hop; `None` to find them.
     pub radio: Option<Vec<String>>,
-    /// What the engine is to do.
+    /// What the engine does.
     pub plan: Plan,
-    /// Where Prometheus may ask; `None` for nowhere.
+    /// The address for Prometheus; `None` if there is none.
     pub metrics: Option<SocketAddr>,
-    /// The control socket; `None` for none.
+    /// The control socket; `None` if there is none.
     pub control: Option<PathBuf>,
-    /// How many threads there are for packets, 1 to 16.
+    /// The number of packet threads, 1 to 16.
     pub threads: usize,
     /// Whether the packet loop asks for real-time scheduling and locked memory.
     pub realtime: bool,
-    /// The least level that is logged.
+    /// The lowest level that is logged.
     pub log_level: LogLevel,
     /// How it is logged.
     pub log_format: LogFormat,
 }
 
-/// Reads a file for a gateway that is to run there.
+/// Reads a file for a gateway in these surroundings.
 pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
     parse(&read_file(path)?, &path.display().to_string(), surroundings)
 }
 
-/// Reads a text; `name` is what errors call it.
+/// Reads a configuration from text. `name` is the file name in errors.
 pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
     let document = Document::parse_toml(text, name.to_owned())?;
     document.expect(Kind::Gateway)?;
@@ -94,8 +94,8 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Config {
-    /// What an empty file means, but with these rules for all traffic, no control socket and no
-    /// metrics page.
+    /// The configuration of an empty file, but with these rules for all traffic, no control socket
+    /// and no metrics page.
     pub fn with_rules(rules: Vec<RulePlan>) -> Self {
         Self::of(GatewayFile::default(), Selector::default(), rules)
     }
@@ -126,8 +126,8 @@ impl Config {
     }
 
     /// The keys that differ from those of `other`, the file at start, and that a running gateway
-    /// does not take over. Of `[traffic]` it takes over all but what the kernel was told to keep
-    /// from it.
+    /// does not take over. It takes over all of `[traffic]` except connections that the kernel was
+    /// told not to pass to the gateway.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),
@@ -142,7 +142,8 @@ impl Config {
         differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
 
-    /// What the file allows and its writer can hardly mean; each a sentence.
+    /// Settings that the file allows and that its author probably did not intend; one sentence
+    /// each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let Budget { octets_per_flow, octets_in_all, .. } = self.plan.share(0, self.threads).budget;

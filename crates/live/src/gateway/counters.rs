@@ -10,44 +10,43 @@ use serde_json::Value;
 use crate::frame::Untouched;
 
 lasthop_agent::counters! {
-    /// What is counted beside the reasons for which frames pass.
+    /// What is counted in addition to the reasons for which frames pass.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct EngineCounters {
-        /// Frames that came in by a port.
+        /// Frames received on a port.
         received: RECEIVED = "received_frames",
         /// Octets of those frames, link headers included.
         received_octets: RECEIVED_OCTETS = "received_octets",
-        /// Copies of frames that passed in the kernel as agents let them; no other counter has
-        /// these.
+        /// Copies of frames that agents let pass in the kernel; no other counter includes them.
         copies: COPIES = "copied_frames",
-        /// Packets that agents made for connections that are forgotten.
+        /// Packets that agents generated for connections that had been forgotten.
         unaddressed: UNADDRESSED = "unaddressed_packets",
-        /// Packets that agents made too large for IP.
+        /// Packets that agents generated and that were too large for IP.
         too_large: TOO_LARGE = "too_large_packets",
         /// Connections seen.
         connections: CONNECTIONS = "connections",
-        /// Of these, connections taken over from the gateway before this one.
+        /// Of these, connections taken over from the previous gateway process.
         taken_over: TAKEN_OVER = "connections_taken_over",
-        /// Connections of the gateway before this one that could not be taken over.
+        /// Connections of the previous gateway process that could not be taken over.
         not_taken_over: NOT_TAKEN_OVER = "connections_not_taken_over",
         /// Connections forgotten because they were idle.
         expired: EXPIRED = "connections_expired",
         /// Connections forgotten to make room.
         evicted: EVICTED = "connections_evicted",
-        /// Connections of which agents owed something that cannot be met any more: idle for too
-        /// long, not taken over, or the agent panicked.
+        /// Connections to which an agent can no longer deliver what it owes: idle for too long, not
+        /// taken over, or the agent panicked.
         obligations_broken: OBLIGATIONS_BROKEN = "obligations_broken",
-        /// Octets that agents had acknowledged of these, and not delivered.
+        /// Octets of these connections that agents had acknowledged and not delivered.
         octets_broken: OCTETS_BROKEN = "octets_broken",
-        /// Connections set aside because only one direction passes here.
+        /// Connections set aside because only one direction passes through this gateway.
         aside_one_way: ASIDE_ONE_WAY = "connections_aside_one_way",
         /// Connections set aside because their sender does not slow down on loss.
         aside_unresponsive: ASIDE_UNRESPONSIVE = "connections_aside_unresponsive",
-        /// Connections, and datagrams between two ports, set aside because their agent has no use for
-        /// them.
+        /// Connections, and datagram flows between two ports, set aside because their agent has no
+        /// use for them.
         aside_no_use: ASIDE_NO_USE = "connections_aside_no_use",
-        /// Connections set aside by the control socket.
+        /// Connections set aside by a command on the control socket.
         aside_asked: ASIDE_ASKED = "connections_aside_asked",
     }
 }
@@ -57,52 +56,53 @@ lasthop_agent::counters! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct Passed {
-        /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum
-        /// or segmentation in an odd place.
+        /// Not an IP packet, a packet type that no agent understands, a damaged packet, or a
+        /// checksum or segmentation at an unexpected position.
         not_understood: NOT_UNDERSTOOD = "not-understood",
         /// A checksum was wrong.
         wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
         /// ICMP, or UDP that no agent has a use for.
         not_tcp: NOT_TCP = "not-tcp",
-        /// No rule wants it.
+        /// No rule matches it.
         unwanted: UNWANTED = "unwanted",
         /// The table was full of connections in use.
         table_full: TABLE_FULL = "table-full",
         /// Its connection was set aside.
         aside: ASIDE = "aside",
-        /// Only one direction of its connection was seen so far.
+        /// Only one direction of its connection has been seen so far.
         one_way: ONE_WAY = "one-way",
         /// The gateway was told to drain, and passes everything on.
         drained: DRAINED = "drained",
-        /// Its rule's agent has panicked, now or too often before.
+        /// Its rule's agent panicked, now or too often before.
         broken_agent: BROKEN_AGENT = "broken-agent",
     }
 }
 
 lasthop_agent::counters! {
-    /// What became of the packets of a rule's agent; a super-packet counts once.
+    /// What happened to the packets of a rule's agent; a super-packet counts once.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct PacketCounters {
         /// Packets that agents saw.
         seen: SEEN = "seen_packets",
-        /// Of those, packets that went on, edited or not.
+        /// Of those, packets that were forwarded, edited or not.
         forwarded: FORWARDED = "forwarded_packets",
-        /// Of those, packets that agents took over, to be sent later or in another shape.
+        /// Of those, packets that agents took over, to send them later or in another form.
         absorbed: ABSORBED = "absorbed_packets",
-        /// Packets that agents let pass unasked, and were shown: whole, or their headers.
+        /// Packets that passed without a decision by an agent and were shown to it, whole or as
+        /// headers.
         shown: SHOWN = "shown_packets",
-        /// Packets that agents made.
+        /// Packets that agents generated.
         sent: SENT = "made_packets",
-        /// Panics of agents; after each a new agent took its place.
+        /// Panics of agents; each time a new agent replaced the one that panicked.
         panics: PANICS = "panics",
     }
 }
 
-/// What the engine counted since it was made; a super-packet counts once.
+/// What the engine has counted since it was created; a super-packet counts once.
 ///
-/// Nothing is lost between the lines: frames received are those that passed and those that agents
-/// saw, and what agents saw is what they forwarded, dropped and absorbed. A test holds it.
+/// The counters balance. Frames received are those that passed and those that agents saw. Packets
+/// that agents saw are those that they forwarded, dropped and absorbed. A test checks this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
@@ -130,7 +130,7 @@ pub struct RuleCounters {
     /// Its packets.
     #[serde(flatten)]
     pub packets: PacketCounters,
-    /// Of those that it saw, those that ended with it, by reason.
+    /// Of the packets that it saw, those that it dropped, by reason.
     #[serde(flatten, serialize_with = "by_name", deserialize_with = "drop_reasons")]
     pub dropped: Tally,
     /// What it reports.
@@ -184,8 +184,8 @@ fn reports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tally, D::Error
     tally(REPORTS, deserializer)
 }
 
-/// How much was counted of each of these. What stands beside them is left out: other counters,
-/// those of a newer version among them.
+/// The count of each of these counters. Other counters, such as those of a newer version, are
+/// skipped.
 fn tally<'de, D: Deserializer<'de>>(
     counters: &[&'static Counter],
     deserializer: D,

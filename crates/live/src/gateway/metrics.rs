@@ -34,11 +34,11 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     }
     page.gauge(
         "longest_turn_seconds",
-        "Longest turn of the packet loop but for waiting.",
+        "Longest iteration of the packet loop, without waiting.",
         report.longest_turn_s,
     )?;
     write_punctuality(page, &report.punctuality)?;
-    page.counter("sent_frames_total", "Frames given back to the kernel.", report.sent)?;
+    page.counter("sent_frames_total", "Frames returned to the kernel.", report.sent)?;
     page.counter("lost_frames_total", "Frames that the kernel had no room for.", report.lost)?;
     page.family(
         "passed_frames_total",
@@ -48,10 +48,10 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     for (reason, count) in counters.passed.iter() {
         page.sample("passed_frames_total", &[("reason", reason.name)], count)?;
     }
-    page.gauge("held_packets", "Packets that agents hold to send on.", engine.held)?;
+    page.gauge("held_packets", "Packets that agents hold to send later.", engine.held)?;
     page.gauge(
         "owed_connections",
-        "Connections that agents owe something of: they are not set aside, evicted or reloaded away.",
+        "Connections to which agents owe something: they are not set aside, evicted or reloaded away.",
         engine.owed_connections,
     )?;
     page.gauge(
@@ -65,7 +65,11 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         u8::from(engine.drained),
     )?;
     page.gauge("connections", "Connections in the table.", engine.connections)?;
-    page.gauge("connections_limit", "The most connections that fit.", engine.most_connections)?;
+    page.gauge(
+        "connections_limit",
+        "The most connections that the table can hold.",
+        engine.most_connections,
+    )?;
     write_memory(page, engine)?;
     for (counter, count) in counters.counts.iter().filter(|(counter, _)| aside_reason(counter).is_none()) {
         page.counter(&format!("{}_total", counter.name), counter.about, count)?;
@@ -80,7 +84,11 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     let rules: Vec<(&str, &RuleCounters)> =
         engine.rules.iter().map(|rule| (rule.name.as_str(), &rule.counters)).collect();
     page.agents("rule", &rules)?;
-    page.family("rule_given_up", "gauge", "1 if a rule's agent panicked too often and its traffic passes.")?;
+    page.family(
+        "rule_given_up",
+        "gauge",
+        "1 if a rule's agent panicked too often and its traffic passes untouched.",
+    )?;
     for (index, rule) in engine.rules.iter().enumerate() {
         let labels = [("rule", rule.name.as_str()), ("index", &index.to_string())];
         page.sample("rule_given_up", &labels, u8::from(rule.given_up))?;
@@ -91,10 +99,10 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
 fn write_memory(page: &mut Page, engine: &EngineReport) -> fmt::Result {
     page.gauge(
         "agent_memory_bytes",
-        "Memory that agents take for what they keep of packets.",
+        "Memory that agents use for the packets that they keep.",
         engine.agent_octets,
     )?;
-    page.gauge("agent_memory_limit_bytes", "The most that it may be.", engine.most_agent_octets)
+    page.gauge("agent_memory_limit_bytes", "Upper limit of that memory.", engine.most_agent_octets)
 }
 
 fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::Result {
@@ -103,7 +111,7 @@ fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::R
         "Times that the packet loop was away for 10 ms or more.",
         punctuality.stalls,
     )?;
-    page.counter("stalled_seconds_total", "Time that those took.", punctuality.stalled_s)?;
+    page.counter("stalled_seconds_total", "Total duration of those times.", punctuality.stalled_s)?;
     page.gauge(
         "longest_absence_seconds",
         "Longest time that the packet loop was away.",
@@ -111,7 +119,7 @@ fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::R
     )?;
     page.gauge(
         "stepped_out",
-        "1 if the packet loop is out, for want of processor time, and everything passes.",
+        "1 if the packet loop has stepped out for lack of processor time and everything passes.",
         u8::from(punctuality.is_out),
     )?;
     page.counter("steps_out_total", "Times that the packet loop stepped out.", punctuality.steps_out)?;
@@ -184,7 +192,7 @@ impl Page {
 
 /// The packets that agents drop, which are counted by reason.
 static DROPPED: Counter =
-    Counter::new("dropped_packets", "Of those, packets that ended with agents, by reason.");
+    Counter::new("dropped_packets", "Of those, packets that agents dropped, by reason.");
 
 /// Why a connection was set aside, if a counter counts those.
 fn aside_reason(counter: &Counter) -> Option<String> {

@@ -18,64 +18,67 @@ use super::transport::TransportName;
 /// headers.
 const LARGEST_MESSAGE: u64 = 65_507;
 
-/// What a flow has to send, and when.
+/// The data that a flow sends, and when.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ApplicationTable {
-    /// What kind.
+    /// The kind of application.
     kind: ApplicationKind,
-    /// Data written at a time, over UDP a datagram's payload, "1 B" to "65507 B"; default "1472 B",
-    /// which with UDP's and IP's headers fills an Ethernet frame. "bulk" has it over UDP only.
+    /// Amount of data per write, or the payload of a datagram over UDP, "1 B" to "65507 B". Default
+    /// "1472 B", which with the headers of UDP and IP fills an Ethernet frame. "bulk" uses it over
+    /// UDP only.
     message: Option<Text<Octets>>,
-    /// With "cbr" and "on-off": data a second, headers not counted; while on. This or `interval`.
+    /// With "cbr" and "on-off": data per second while on, without headers. Give either this or
+    /// `interval`.
     rate: Option<Text<Bitrate>>,
-    /// With "cbr" and "on-off": from one message to the next, "1 us" to "1 h". This or `rate`.
+    /// With "cbr" and "on-off": time from one message to the next, "1 us" to "1 h". Give either
+    /// this or `rate`.
     interval: Option<Text<Duration>>,
-    /// With "cbr" and "on-off": by how much each interval may be longer or shorter, uniformly; at
-    /// most the interval. Default "0 s".
+    /// With "cbr" and "on-off": by how much each interval may be longer or shorter, uniformly
+    /// distributed; at most the interval. Default "0 s".
     jitter: Option<Text<Duration>>,
-    /// With "on-off": how long a time on lasts; the flow begins with one.
+    /// With "on-off": the length of an on period. The flow starts with one.
     on: Option<SpanTable>,
-    /// With "on-off": how long a time off lasts.
+    /// With "on-off": the length of an off period.
     off: Option<SpanTable>,
 }
 
-/// What kind of application.
+/// The kind of application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ApplicationKind {
-    /// Everything at once: a transfer of `size`, or without end. Over UDP as fast as the sender's
-    /// first queue takes it: one datagram of the flow waits there, always.
+    /// All data at once: a transfer of `size`, or without end. Over UDP it sends as fast as the
+    /// sender's first queue accepts datagrams: one datagram of the flow always waits there.
     #[default]
     Bulk,
     /// Constant bit rate: a message at regular intervals, the first at the start.
     Cbr,
-    /// As "cbr" while on, and nothing while off. The intervals' clock stands still in the times
-    /// off.
+    /// As "cbr" in on periods, and nothing in off periods. The clock of the intervals stops during
+    /// off periods.
     OnOff,
 }
 
-/// How long times on, or off, last.
+/// The length of on or off periods.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SpanTable {
-    /// The mean; "1 ms" to "24 h", and from "0 s" for times off.
+    /// The mean, "1 ms" to "24 h"; for off periods from "0 s".
     mean: Text<Duration>,
-    /// How they are distributed; default "exponential".
+    /// How the lengths are distributed; default "exponential".
     #[serde(default)]
     distribution: Distribution,
-    /// With "pareto": its shape, above 1 and at most 100; default 1.5.
+    /// With "pareto": the shape, above 1 and at most 100; default 1.5.
     shape: Option<f64>,
 }
 
-/// How times on, or off, are distributed.
+/// How the lengths of on or off periods are distributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Distribution {
     #[default]
     Exponential,
     Pareto,
-    /// All are as long.
+    /// All periods have the same length.
     Fixed,
 }
 
@@ -89,7 +92,7 @@ impl Named for ApplicationTable {
     }
 }
 
-/// Reads a flow's application; its size stands beside it.
+/// Reads a flow's application; its size is given next to it.
 pub(super) fn read(
     reader: &Reader<'_>,
     flow: &str,

@@ -17,11 +17,11 @@ use crate::model::{LinkChange, LinkModel};
 /// Changes at most.
 const MOST_CHANGES: usize = 10_000;
 
-/// What can change of a link while packets are on it, of both directions or of one.
+/// The properties of a link that can change while packets are on it, of both directions or of one.
 pub(super) const OF_A_LINK: [&str; 9] =
     ["rate", "delay", "jitter", "jitter-distribution", "order", "loss", "queue", "channel", "trace"];
 
-/// Whether the key of a link, without the link's name, is of something that can change.
+/// Whether the key of a link, without the link's name, is of a property that can change.
 pub(super) fn can_change(key: &[&str]) -> bool {
     matches!(key, ["forward" | "backward", what, ..] | [what, ..] if OF_A_LINK.contains(what))
 }
@@ -30,18 +30,18 @@ pub(super) fn can_change(key: &[&str]) -> bool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ChangeTable {
-    /// When, from the start of the run, before the run ends.
+    /// When the changes take effect, from the start of the run and before its end.
     at: Text<Duration>,
-    /// Keys of links, such as "links.air.delay", with their values from then on. What can change:
-    /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (its discipline stays)
+    /// Keys of links, such as "links.air.delay", with their values from then on. These can change:
+    /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (except its discipline)
     /// and channel, of both directions or of one.
     // Read from the document, each with its place.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     set: BTreeMap<String, toml::Value>,
 }
 
-/// Reads the changes: what each link is from which time on, in order of time. Each change is on top
-/// of those before it.
+/// Reads the changes: the properties of each link and the time from which they apply, in order of
+/// time. Each change is made on top of those before it.
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -76,7 +76,7 @@ pub(super) fn read(
     Ok(changes)
 }
 
-/// The file as it would be at a time.
+/// The file as it would be at one time.
 struct Timeline<'a, 'd> {
     reader: &'a Reader<'d>,
     document: Document<'d>,

@@ -15,11 +15,11 @@ use super::quantity::Text;
 use super::reader::{Key, Reader};
 use super::text::read_text;
 
-/// A stay shorter than this is shorter than any frame; to simulate it would only take time.
+/// A stay shorter than this is shorter than any frame. Its simulation would only take time.
 const SHORTEST_STAY: Duration = Duration::from_micros(10);
 
-/// An error process of two states, which begins good: with stays of exponential length, or as
-/// recorded. Loss by `loss` comes on top.
+/// An error process of two states, which starts in the good state. The stays have exponential
+/// length, or are recorded. Loss from `loss` is added to it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ChannelTable {
@@ -29,8 +29,8 @@ pub(super) struct ChannelTable {
     /// The bad state.
     #[serde(default)]
     bad: StayTable,
-    /// A recorded trace of states instead of exponential stays, relative to the scenario: lines of
-    /// a time in milliseconds and 1 for good or 0 for bad.
+    /// A recorded trace of states instead of exponential stays. The path is relative to the
+    /// scenario. Each line has a time in milliseconds and 1 for good or 0 for bad.
     states: Option<String>,
 }
 
@@ -38,15 +38,15 @@ pub(super) struct ChannelTable {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct StayTable {
-    /// Mean of how long a stay lasts, at least "10 us"; for the bad state "0 s" means never. Needed
+    /// Mean duration of a stay, at least "10 us"; for the bad state "0 s" means never. Required
     /// unless `states` names a trace.
     mean: Option<Text<Duration>>,
-    /// Probability that a transmission in this state is lost; default "0%" in the good state,
-    /// "100%" in the bad one.
+    /// Probability that a transmission in this state is lost; default "0%" in the good state and
+    /// "100%" in the bad state.
     loss: Option<Text<Probability>>,
 }
 
-/// The two-state error process whose table stands at `place`.
+/// The two-state error process whose table is at `place`.
 pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,

@@ -22,26 +22,28 @@ const MOST_NODES: usize = 2_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct NodeTable {
-    /// A host has TCP endpoints; both hosts and routers forward what is for others. An external
-    /// node is a real host's place in `lasthop emulate`.
+    /// A host has TCP endpoints. Hosts and routers forward packets for other nodes. An external
+    /// node stands for a real host in `lasthop emulate`.
     kind: Kind,
-    /// What the node is to a scheme. Default: a host with a wireless link is a mobile host, one
-    /// without a fixed host; a router with wireless links only is a relay, any other an edge.
+    /// The role of the node in a scheme. Default: a host with a wireless link is a mobile host, and
+    /// a host without one is a fixed host. A router with wireless links only is a relay, and any
+    /// other router is an edge.
     role: Option<Role>,
     /// Time that the node takes to forward a packet, at most "1 h"; default "0 s".
     processing_delay: Option<Text<Duration>>,
-    /// Data that may wait in all its interfaces together; default no limit but the queues'.
+    /// The most data that may wait in all its interfaces together. Default: no limit other than
+    /// that of the queues.
     buffer: Option<Text<Octets>>,
-    /// Where its radio stands, east and north, for `wlans` with a propagation by distance;
-    /// default `["0 m", "0 m"]`.
+    /// Position of its radio, east and north, for `wlans` with distance-based propagation; default
+    /// `["0 m", "0 m"]`.
     #[serde(default, deserialize_with = "pair::optional")]
     position: Option<[Text<Metres>; 2]>,
-    /// Ways that packets take from here, given by hand: the neighbour to send to, by destination.
-    /// They go before the shortest.
+    /// Static routes from this node: the neighbor to send to, by destination. They take precedence
+    /// over the shortest path.
     #[serde(default)]
     pub(super) routes: BTreeMap<String, String>,
-    /// The number of nodes like this one, 1 to 2,000, with the names "NAME-1", "NAME-2", and on. A
-    /// flow, a link or a cell that names "NAME" means each of them.
+    /// The number of nodes like this one, 1 to 2,000, with the names "NAME-1", "NAME-2", and so on.
+    /// A flow, a link or a cell that names "NAME" means each of them.
     #[serde(rename = "count")]
     #[expect(dead_code, reason = "groups are told apart before tables are read")]
     count: Option<u32>,

@@ -36,46 +36,46 @@ const MOST_FLOWS: usize = 5_000;
 pub(super) struct ScenarioFile {
     /// The name in reports; default: the file's name without its extension.
     name: Option<String>,
-    /// What the scenario is about, in a sentence or two.
+    /// A description of the scenario in one or two sentences.
     #[serde(default)]
     description: String,
-    /// When a run ends at the latest, above zero; default "600 s".
+    /// The longest duration of a run, above zero; default "600 s".
     duration: Option<Text<Duration>>,
     /// Whether a run ends as soon as every flow with a size or a stop, and every session with a stop,
     /// is done; default true.
     stop_when_done: Option<bool>,
-    /// How many runs a scheme gets, 1 to 10,000, with the seeds 1, 2, and on; or a list of seeds.
-    /// Default 10.
+    /// The number of runs per scheme, 1 to 10,000, with the seeds 1, 2, and so on; or a list of
+    /// seeds. Default 10.
     seeds: Option<Seeds>,
     /// The rows of the comparison, in order: names of schemes, or "no-loss" for no scheme and no
-    /// loss on any link. A table may also have a label, the scheme's settings, and `tcp`: settings
-    /// of TCP for this row, over those of the flows. Default "none" alone.
+    /// loss on any link. A row may also be a table with a label, the scheme's settings, and `tcp`:
+    /// TCP settings for this row, which override those of the flows. Default: "none" alone.
     schemes: Option<Vec<SchemeEntry>>,
-    /// The label of the row that the others are compared with; default "none" if there is one, else
-    /// the first.
+    /// The label of the row that the others are compared with. Default "none" if there is such a
+    /// row, otherwise the first.
     baseline: Option<String>,
     /// The time series that `--out DIR` writes; default none.
     #[serde(default)]
     measure: Vec<Measure>,
     /// Nodes by name; 2 to 2,000.
     nodes: BTreeMap<String, NodeTable>,
-    /// Links by name; at most 5,000, those of cells included.
+    /// Links by name; at most 5,000, including those of cells.
     #[serde(default)]
     links: BTreeMap<String, LinkTable>,
     /// IEEE 802.11 cells by name.
     #[serde(default)]
     wlans: BTreeMap<String, WlanTable>,
-    /// Changes of links while packets are on them, at most 10,000.
+    /// Changes of links while packets are on them; at most 10,000.
     #[serde(default)]
     changes: Vec<ChangeTable>,
     /// Flows by name; at most 5,000.
     #[serde(default)]
     flows: BTreeMap<String, FlowTable>,
-    /// Sessions by name; at most 2,000. A scenario has a flow or a session at least, unless it has
+    /// Sessions by name; at most 2,000. A scenario has at least one flow or session, unless it has
     /// external nodes.
     #[serde(default)]
     sessions: BTreeMap<String, sessions::Table>,
-    /// TCP's settings for all flows.
+    /// TCP settings for all flows.
     #[serde(default)]
     tcp: TcpTable,
     /// How `lasthop try` runs the flows between real hosts.
@@ -83,7 +83,7 @@ pub(super) struct ScenarioFile {
     r#try: TryTable,
 }
 
-/// Reads and checks a scenario; what was read can be built under each of its schemes.
+/// Reads and checks a scenario. The result can be built under each of its schemes.
 pub(super) fn read(
     document: &Document<'_>,
     base: &Path,

@@ -18,15 +18,15 @@ use super::text::read_file;
 use crate::model::Scenario;
 use axis::{Axis, axes};
 
-/// What a sweep may set instead of its scenario, beside what it varies.
+/// The keys of the scenario that a sweep may override, in addition to the keys that it varies.
 const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
 
-/// A scenario with swept parameters: the grid of all combinations of their values, the last
-/// parameter changing fastest.
+/// A scenario with swept parameters: the grid of all combinations of their values. The last
+/// parameter changes fastest.
 ///
 /// ```toml
 /// scenario = "first-look.toml"                    # relative to the sweep
-/// seeds = 5                                       # instead of the scenario's; so are schemes, baseline and duration
+/// seeds = 5                                       # overrides the scenario's, as do schemes, baseline and duration
 ///
 /// [vary]
 /// "links.air.channel.bad.mean" = ["0.1 s", "0.3 s", "1 s"]
@@ -44,10 +44,10 @@ pub struct Sweep {
     axes: Vec<Axis>,
 }
 
-/// A point of the grid: what was set, and the scenario that it makes.
+/// A point of the grid: its assignments, and the scenario that results.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Each swept parameter with its value as the file writes it, without quotes; in the order of
+    /// Each swept parameter with its value as the file writes it, without quotes, in the order of
     /// the file.
     pub assignments: Vec<(String, String)>,
     /// The scenario.
@@ -78,8 +78,8 @@ impl Sweep {
         Self::parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), overrides)
     }
 
-    /// Reads a sweep from text. `name` is what errors call its file; the scenario that it names is
-    /// looked for in `base`.
+    /// Reads a sweep from text. `name` is the file name in errors. The scenario that the sweep
+    /// names is looked up in `base`.
     pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let document = Document::parse(text, name.to_owned())?;
         document.expect(Kind::Sweep)?;
@@ -117,7 +117,7 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.key.as_str())
     }
 
-    /// How many points there are: 1 to 100,000.
+    /// The number of points, 1 to 100,000.
     pub fn len(&self) -> usize {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
@@ -127,8 +127,8 @@ impl Sweep {
         self.len() == 0
     }
 
-    /// A point of the grid, from 0; `None` behind its end. An error means values that are wrong
-    /// only together.
+    /// A point of the grid, counted from 0; `None` after the end. An error means values that are
+    /// wrong only in combination.
     pub fn point(&self, index: usize) -> Option<Result<Point, ScenarioError>> {
         if index >= self.len() {
             return None;

@@ -15,33 +15,33 @@ use super::tcp::{self, TcpTable};
 use super::transport::TransportName;
 use crate::model::{FlowModel, TcpModel, TransportModel};
 
-/// A flow: an application and what carries it; one each where an end is a group of nodes.
+/// A flow: an application and its transport. If an end is a group of nodes, each member has a flow.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct FlowTable {
-    /// The host that sends, and over TCP opens the connection.
+    /// The host that sends. Over TCP it also opens the connection.
     from: String,
     /// The host that receives.
     to: String,
-    /// What there is to send, and when; default "bulk".
+    /// The data to send, and when; default "bulk".
     application: Option<NameOrTable<ApplicationTable>>,
-    /// What carries it; default "tcp".
+    /// The transport protocol; default "tcp".
     pub(super) transport: Option<TransportName>,
-    /// With "bulk": data to transfer, above zero; over UDP rounded up to whole datagrams. Default
-    /// without end.
+    /// With "bulk": the amount of data to transfer, above zero; over UDP it is rounded up to whole
+    /// datagrams. Default: without end.
     size: Option<Text<Octets>>,
-    /// When it starts, before the run ends; default "0 s".
+    /// When the flow starts, before the run ends; default "0 s".
     start: Option<Text<Duration>>,
     /// When the application stops writing; default never.
     stop: Option<Text<Duration>>,
-    /// Over TCP: how it begins; default "handshake".
+    /// Over TCP: how the flow begins; default "handshake".
     opening: Option<OpeningName>,
-    /// Settings of TCP that differ from those for all flows.
+    /// TCP settings that differ from those for all flows.
     tcp: Option<TcpTable>,
 }
 
 impl FlowTable {
-    /// The same flow, with these settings of TCP over its own.
+    /// The same flow, with these TCP settings over its own.
     pub(super) fn with_tcp(&self, tcp: &TcpTable) -> Self {
         let own = self.tcp.clone().unwrap_or_default();
         Self { tcp: Some(tcp.over(&own)), ..self.clone() }
@@ -52,9 +52,9 @@ impl FlowTable {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum OpeningName {
-    /// With a handshake; and it ends with FINs.
+    /// With a handshake. The flow ends with FINs.
     Handshake,
-    /// Established on both sides; and it is never closed.
+    /// Established on both sides. The flow is never closed.
     Established,
 }
 

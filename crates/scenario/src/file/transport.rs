@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What carries a flow.
+/// The transport protocol of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum TransportName {
-    /// A connection.
+    /// A TCP connection.
     #[default]
     Tcp,
-    /// A datagram for each message of the application, without any repetition.
+    /// One datagram for each message of the application, without retransmission.
     Udp,
 }

@@ -15,30 +15,32 @@ const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
 const LONGEST_CONGESTION_CONTROL: usize = 15;
 
-/// How `lasthop try` runs flows between real hosts; sessions between them run beside, in every run.
-/// The simulator does not look at it.
+/// How `lasthop try` runs flows between real hosts. Sessions between these hosts run at the same
+/// time, in every run. The simulator ignores this table.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct TryTable {
-    /// Whether each flow runs by itself, or all in one run, as for their fairness to each other;
-    /// default "one-by-one". Sessions are held in every run.
+    /// Whether each flow runs by itself, or all flows run at the same time, for example to measure
+    /// their fairness to each other; default "one-by-one". Sessions take part in every run.
     flows: Option<Gathering>,
-    /// Congestion controls of the hosts' kernel; 1 to 20. With flows one by one, each flow runs with
-    /// each, a row of the table each; default `["cubic"]`. With flows together, one for all or one
-    /// for each in the order of the flows; by default each has its own, `tcp.congestion`. Sessions
-    /// have that of the run where there is one, else their own.
+    /// Congestion controls of the hosts' kernel, 1 to 20. With flows one by one, each flow runs
+    /// with each congestion control, one row of the table per combination; default `["cubic"]`.
+    /// With flows together, one congestion control for all or one for each, in the order of the
+    /// flows; by default each flow uses its own, `tcp.congestion`. Sessions use the congestion
+    /// control of the run if there is one, otherwise their own.
     congestion: Option<Vec<String>>,
-    /// How long a flow or session runs at most, the settling included, "1 s" to "1 h"; flows and
-    /// sessions of one run all end this long after the last of them has started; default "12 s".
+    /// The longest duration of a flow or session, "1 s" to "1 h", including the time that is left
+    /// out at the start. Flows and sessions of one run all end this long after the last of them has
+    /// started. Default "12 s".
     duration: Option<Text<Duration>>,
-    /// How much of the start of a flow without a size is left out of its goodput, with flows
-    /// together from the last start on; less than `duration`; default "2 s".
+    /// Time at the start of a flow without a size that is left out of its goodput, less than
+    /// `duration`; default "2 s". With flows together it counts from the last start.
     settle: Option<Text<Duration>>,
-    /// Settings of the hosts' kernels below `net.`, such as `"ipv4.tcp_sack" = "0"`.
+    /// Settings of the hosts' kernels under `net.`, such as `"ipv4.tcp_sack" = "0"`.
     #[serde(default)]
     sysctl: BTreeMap<String, String>,
-    /// Nodes, or groups, that are no real hosts: they and the flows between them stay in the model,
-    /// as background to each run.
+    /// Nodes, or groups, that are not real hosts. They, and the flows between them, stay in the
+    /// model as background to each run.
     #[serde(default)]
     simulated: Vec<String>,
 }
@@ -50,7 +52,7 @@ enum Gathering {
     /// One at a time.
     #[default]
     OneByOne,
-    /// All, each from its `start` on.
+    /// All flows, each from its `start` on.
     Together,
 }
 

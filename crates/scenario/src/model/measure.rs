@@ -6,16 +6,16 @@
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// A sender's congestion window and slow start threshold, after each change.
+    /// The congestion window and slow start threshold of a sender, after each change.
     Window,
-    /// A sender's round-trip times and retransmission time-out, after each measurement.
+    /// The round-trip times and retransmission time-out of a sender, after each measurement.
     Rtt,
-    /// Sequence and acknowledgment numbers that a flow's endpoints send and receive.
+    /// The sequence and acknowledgment numbers that the endpoints of a flow send and receive.
     Sequence,
-    /// The length of each link direction's queue, each time that a packet comes to it.
+    /// The queue length of each link direction, each time that a packet arrives.
     Queue,
     /// The state of each wireless channel, after each change.
     Channel,
-    /// Transmissions of frames on wireless links, and their fates.
+    /// The transmissions of frames on wireless links, and the fate of each frame.
     Frames,
 }

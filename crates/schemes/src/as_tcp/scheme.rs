@@ -1,4 +1,4 @@
-//! AS-TCP to the worlds.
+//! AS-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -11,13 +11,14 @@ use crate::settings::Presets as _;
 /// An agent where connections are split, and one at each mobile host.
 pub static SCHEME: Scheme = Scheme {
     name: NAME,
-    title: "A split without TCP ACKs on the hop: MAC ACKs become TCP ACKs",
-    source: "Jung, Choi, Seok, Kwon, Choi, \"Augmented Split-TCP over Wireless LANs\"; by default with today's TCP on both legs",
-    advice: "Needs an agent at the access point and one at the mobile host; with only one of them TCP runs unchanged. Helps uploads where \
-             ACKs compete with data for air time, where the access point's queue drops ACKs, and where power save delays them. With many \
-             uploading stations collisions use up the gain. Acknowledges data before it is delivered: the data at risk is bounded and \
-             counted, and is lost if the access point fails. No real link tells a gateway the fate of its frames: there, use i-tcp or \
-             cicada.",
+    title: "Split connections without TCP ACKs on the hop: MAC ACKs become TCP ACKs",
+    source: "Jung, Choi, Seok, Kwon, Choi, \"Augmented Split-TCP over Wireless LANs\"; by default with current TCP on both legs",
+    advice: "Needs an agent at the access point and one at the mobile host; with only one of them \
+             TCP runs unchanged. Helps uploads if ACKs compete with data for air time, if the \
+             access point's queue drops ACKs, or if power save delays them. With many uploading \
+             stations collisions use up the gain. It acknowledges data before delivery: the data \
+             at risk is bounded and counted, and is lost if the access point fails. On a real link \
+             a gateway does not learn the fate of frames: use i-tcp or cicada there.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

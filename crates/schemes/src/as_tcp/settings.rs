@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -15,42 +15,46 @@ use crate::split::settings::SplitSettings;
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "as-tcp";
 
-/// The settings of AS-TCP. `preset = "published"` has those of the paper where it says something, and
-/// every key that is given beside it counts.
+/// The settings of AS-TCP. `preset = "published"` takes defaults from the paper where it states a
+/// value. Keys that are given with it override these defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Which defaults the other settings have; default "today". "published": refuse-above = "50 kB",
-    /// loss-questions = false, selective-acks = false.
+    /// Where the other settings take their defaults from; default "today". "published" sets
+    /// refuse-above = "50 kB", loss-questions = false, selective-acks = false.
     pub preset: Preset,
-    /// Where connections are split: at the "access-point", the default, or at the "router" before it;
-    /// the mobile host's agent then retransmits what is lost between the two.
+    /// Where connections are split; default "access-point". With "router" they are split at the
+    /// router before the access point, and the mobile host's agent retransmits what is lost between
+    /// the two.
     pub split_at: SplitAt,
-    /// The room that the split has for one direction of a connection. It bounds the octets at risk
-    /// there and the window that is advertised; default 3840 KiB, the largest window of a Linux host.
+    /// Buffer of the split for one direction of a connection. It bounds the octets at risk there
+    /// and the advertised window. Default 3840 KiB, the largest window of a Linux host.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub buffer: usize,
-    /// While more octets than this have come off the hop and wait to be sent on, the access point
-    /// acknowledges no frame. Default "0 B", for never: windows alone hold senders back. Published
-    /// "50 kB": the paper has no number, and this is 50 packets of its size. Anything but "0 B" needs a
-    /// simulated 802.11 cell.
+    /// The access point acknowledges no frame while more octets than this have arrived from the hop
+    /// and wait to be sent on. Default "0 B": never, because windows alone hold senders back.
+    /// Published "50 kB": the paper states no number, and this is 50 packets of its size. Any value
+    /// other than "0 B" needs a simulated 802.11 cell.
     #[serde(with = "Octets::<0, GIB>")]
     pub refuse_above: usize,
     /// Whether the split's own ACKs cross the air and are dropped at the mobile host, for access
     /// points that cannot be changed; default false.
     pub acks_on_air: bool,
-    /// Whether three duplicate ACKs ask the sender for a segment that the MAC gave up; default true.
-    /// Published false: the sender's retransmission timer acts.
+    /// Whether three duplicate ACKs ask the sender for a segment that the MAC gave up; default
+    /// true. With false, which is the published value, the sender's retransmission timer repairs
+    /// the loss.
     pub loss_questions: bool,
-    /// Whether the split learns at once, by SACK blocks, what its MAC has delivered beyond a hole;
-    /// default true. Published false: it learns that from the mobile host's own ACKs.
+    /// Whether SACK blocks tell the split at once which data its MAC has delivered beyond a hole;
+    /// default true. With false, which is the published value, the split learns this from the
+    /// mobile host's own ACKs.
     pub selective_acks: bool,
-    /// How long data that was acknowledged because of a MAC ACK waits for the split's own ACK before it
-    /// is sent again; default 2 s, longer than a few beacon intervals of a dozing station.
+    /// How long data that was acknowledged because of a MAC ACK waits for the split's own ACK
+    /// before it is sent again. Default 2 s, longer than a few beacon intervals of a dozing
+    /// station.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
-    /// A connection that has had no packets for this long and is owed nothing passes untouched from
-    /// then on; whole seconds, default 1 h.
+    /// A connection that has had no packets for this long, and to which the agent owes nothing,
+    /// passes untouched from then on; whole seconds, default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for a new one; whole seconds,
@@ -65,13 +69,13 @@ pub struct Settings {
 pub enum SplitAt {
     /// At the access point.
     AccessPoint,
-    /// At the nearest router, which the scenario gives the role `router`. The access point is left as
-    /// it is, and refuses nothing.
+    /// At the nearest router, which has the role `router` in the scenario. The access point is
+    /// unchanged and refuses no frames.
     Router,
 }
 
 impl Settings {
-    /// What follows for the split.
+    /// The settings of the split that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.buffer as u32;
         SplitSettings {
@@ -84,14 +88,14 @@ impl Settings {
         }
     }
 
-    /// What follows for the ACKs at the split's end of the hop.
+    /// The settings for ACKs at the split's end of the hop.
     pub(super) fn at_split(&self) -> lle::Settings {
         // Every ACK that says something new is a word of the split's own.
         let evidence_segments = if self.acks_on_air { 1 } else { lle::Settings::default().evidence_segments };
         lle::Settings { evidence_segments, selective_acks: self.selective_acks, ..self.at_host() }
     }
 
-    /// The same at the mobile host.
+    /// The settings for ACKs at the mobile host.
     pub(super) fn at_host(&self) -> lle::Settings {
         lle::Settings {
             loss_questions: self.loss_questions,
@@ -103,7 +107,7 @@ impl Settings {
     }
 }
 
-/// The least time-out of the leg over the hop, above its round-trip time: CICADA's.
+/// Lower bound of the time-out of the leg over the hop, above its round-trip time: as in CICADA.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(20);
 
 impl Presets for Settings {

@@ -6,7 +6,7 @@ use lasthop_packet::LinkOptions;
 /// An option that is malformed, or of another version.
 pub static MALFORMED_OPTIONS: Counter = Counter::new(
     "malformed_link_options",
-    "Options in frames that were ignored: malformed, or of another version.",
+    "Options in frames that were ignored because they were malformed or of another version.",
 );
 
 /// The type of [`Forward`], from those that are free here.

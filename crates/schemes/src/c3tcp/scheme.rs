@@ -1,4 +1,4 @@
-//! C3TCP to the worlds.
+//! C3TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -11,9 +11,9 @@ pub static SCHEME: Scheme = Scheme {
     name: "c3tcp",
     title: "The window is the bandwidth-delay product that the stations of a multi-hop path measure",
     source: "Kliazovich, dissertation, University of Trento 2006, chapter 4",
-    advice: "For paths of several 802.11 hops whose stations all run it: it keeps their queues short. Connections \
-             that continue over a wire run plain TCP. Needs options in MAC frames, which have no encoding on a real \
-             wire.",
+    advice: "For paths of several 802.11 hops on which every station runs it: it keeps the \
+             stations' queues short. Connections that continue over a wire run plain TCP. Needs \
+             options in MAC frames, which have no encoding on a real wire.",
     counters: &[&MALFORMED_OPTIONS],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

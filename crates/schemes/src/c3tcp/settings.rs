@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use crate::settings::{Count, HOUR, MS, Time};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// A new measurement of the path has a weight of one divided by this; default 8, as for TCP's round-trip
-    /// time (RFC 6298). 1 for no smoothing. The source has no value.
+    /// The weight of a new measurement of the path is one divided by this number. Default 8, as for
+    /// TCP's round-trip time (RFC 6298). 1 turns smoothing off. The source states no value.
     #[serde(with = "Count::<1, 1_024>")]
     pub smoothing: u32,
-    /// How long the last measurement is used while ACKs bring no new one; default 3 s, three times the
-    /// interval at which the link layer retries frames with options. The source has no value.
+    /// How long the last measurement is used while ACKs carry no new one. Default 3 s, three times
+    /// the interval at which the link layer retries frames with options. The source states no
+    /// value.
     #[serde(with = "Time::<MS, HOUR>")]
     pub lifetime: Duration,
 }

@@ -1,4 +1,4 @@
-//! CICADA to the worlds.
+//! CICADA as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -10,10 +10,11 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
     name: NAME,
-    title: "Each connection split in two at the access point, in the ends' own numbers",
-    source: "Ghaboosi, Khalaj, PIMRC 2005; with today's TCP on both legs",
-    advice: "Helps wherever the hop loses packets, uploads and downloads alike, whatever the senders' congestion control. \
-             Acknowledges what it has not yet delivered: what is at risk is bounded, counted, and lost if the access point fails.",
+    title: "Each connection split in two at the access point, with the ends' own sequence numbers",
+    source: "Ghaboosi, Khalaj, PIMRC 2005; with current TCP on both legs",
+    advice: "Helps if the hop loses packets, for uploads and downloads alike, with any congestion \
+             control of the senders. It acknowledges data before delivery: the data at risk is \
+             bounded and counted, and is lost if the access point fails.",
     counters: &[&LATE, &SAMPLES, &MISSED],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -19,66 +19,69 @@ pub(super) const NAME: &str = "cicada";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Octets of one direction of a connection that a `VCache` has room for: the most that may be at
-    /// risk in it, and the largest window that is offered; default 3840 KiB, the largest window of a
-    /// Linux host. In a gateway `octets-per-flow` bounds it, too. The paper leaves it open.
+    /// Capacity of a `VCache` for one direction of a connection, in octets: the most octets that
+    /// may be at risk in it, and the largest window that it offers. Default 3840 KiB, the largest
+    /// window of a Linux host. In a gateway `octets-per-flow` is a further bound. The paper states
+    /// no value.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub vcache: usize,
-    /// The least time-out over the hop, above its round-trip time; default 20 ms.
+    /// Lower bound of the time-out over the hop, above the hop's round-trip time; default 20 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub minimum_timeout: Duration,
-    /// How long packets are to wait in the queue behind the access point, or a quarter of the hop's
-    /// round trip if that is longer; default 3 ms.
+    /// Target queueing delay in the queue behind the access point, or a quarter of the hop's
+    /// round-trip time if that is longer; default 3 ms.
     #[serde(with = "Time::<0, MINUTE>")]
     pub local_delay: Duration,
-    /// The least window over the hop in segments, 2 or more; default 10, an initial window (RFC
+    /// The smallest window over the hop in segments, 2 or more; default 10, an initial window (RFC
     /// 6928).
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
-    /// Whether a mobile host that sends is told which of its losses were the hop's, so that it takes
-    /// a reduction of its window back, as the scheme `eln` does; default true. Ours.
+    /// Whether a sending mobile host is told which of its losses occurred on the hop, so that it
+    /// undoes a reduction of its window, as with the scheme `eln`; default true. Added by lasthop.
     pub notification: bool,
-    /// How often a call's streams are held against the quality that follows, `T_RTP` in the paper,
-    /// which leaves it open; default 200 ms. No stream is silenced for longer.
+    /// How often the streams of a call are compared with the quality that the following settings
+    /// define. The paper calls it `T_RTP` and states no value. Default 200 ms. No stream is
+    /// silenced for longer.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub sampling_interval: Duration,
-    /// How long a call's packets may take from end to end; default 150 ms (ITU-T G.114: most users
-    /// do not notice). A packet that exceeds this and `call-variation` is dropped.
+    /// Longest end-to-end delay of a call's packets; default 150 ms (ITU-T G.114: most users do not
+    /// notice it). A packet that exceeds both this and `call-variation` is dropped.
     #[serde(with = "Time::<0, MINUTE>")]
     pub call_delay: Duration,
-    /// How much later than the stream's quickest packets a packet may be; a playout buffer makes
-    /// less than this good. Default 60 ms.
+    /// How much later than the stream's fastest packets a packet may arrive. A playout buffer
+    /// compensates for less than this. Default 60 ms.
     #[serde(with = "Time::<0, MINUTE>")]
     pub call_variation: Duration,
-    /// Whether TCP connections leave room for calls, as long as there are any: all mobile hosts share
-    /// one window over the hop, which aims at a queue of four segments, of at least `local-delay` and
-    /// at most a quarter of `call-variation`; senders towards them are offered as much as the hop can take, and mobile hosts that
-    /// send a window of the same size, four segments at least; default true.
+    /// Whether TCP connections leave room for calls while there are any; default true. All mobile
+    /// hosts then share one window over the hop. Its target is a queue of four segments, of at
+    /// least `local-delay` and at most a quarter of `call-variation`. Senders towards mobile hosts
+    /// are offered as much as the hop can take. Mobile hosts that send are offered a window of the
+    /// same size, at least four segments.
     pub calls_first: bool,
-    /// A connection without packets for this long, of which nothing is owed, passes untouched from
-    /// then on, to the second; default 1 h.
+    /// A connection that has had no packets for this long, and to which the agent owes nothing,
+    /// passes untouched from then on; resolution 1 s, default 1 h.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
-    /// A connection that was used within this time does not make room for a new one, to the second;
-    /// default 10 s.
+    /// A connection used within this time is not removed to make room for a new one; resolution
+    /// 1 s, default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
 
-/// Share of a call's packets that may be missing before a sample counts as one that does not keep
-/// the quality: half of what a codec that conceals losses bears well (ITU-T G.113, appendix I: at 2%
-/// G.729 has lost 10 to 15 points of its rating).
+/// Share of a call's packets that may be missing before a sample counts as below the quality. It is
+/// half of what a codec that conceals losses tolerates well (ITU-T G.113, appendix I: at 2% G.729
+/// has lost 10 to 15 points of its rating).
 const LOSS: f64 = 0.01;
 
 impl Settings {
-    /// What calls are to have.
+    /// The quality of calls.
     pub(super) const fn quality(&self) -> Quality {
         Quality { delay: self.call_delay, variation: self.call_variation, loss: LOSS }
     }
 
-    /// What connections aim at while there are calls: a queue of at most a quarter of what a playout
-    /// buffer makes good, because it is at times several times as long as
-    /// aimed at.
+    /// The targets of connections while there are calls: a queue of at most a quarter of what a
+    /// playout buffer compensates for, because the queue is at times several times as long as its
+    /// target.
     pub(super) fn aims_beside_calls(&self) -> Aims {
         Aims { longest_delay: self.call_variation / 4, least_window: 2, ..self.aims() }
     }
@@ -87,7 +90,7 @@ impl Settings {
         Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
     }
 
-    /// What follows for the pairs.
+    /// The settings of the pairs that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         let buffer = self.vcache as u32;
         SplitSettings {

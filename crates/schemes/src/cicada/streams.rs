@@ -43,14 +43,14 @@ use super::quality::{Quality, Terms};
 use legs::Legs;
 use source::Direction;
 
-/// RTP that would come too late.
-pub static LATE: Counter = Counter::new("dropped_late", "RTP that would come too late");
-/// Sampling intervals of calls' streams.
-pub static SAMPLES: Counter = Counter::new("rtp_samples", "Sampling intervals of calls' streams.");
-/// Those of them that did not keep the agreed quality.
+/// RTP that would arrive too late.
+pub static LATE: Counter = Counter::new("dropped_late", "RTP that would arrive too late");
+/// Sampling intervals of the streams of calls.
+pub static SAMPLES: Counter = Counter::new("rtp_samples", "Sampling intervals of the streams of calls.");
+/// Sampling intervals that did not meet the agreed quality.
 pub static MISSED: Counter = Counter::new(
     "rtp_samples_missed",
-    "Sampling intervals in which a call's stream did not keep its agreed quality.",
+    "Sampling intervals in which a stream of a call did not meet the agreed quality.",
 );
 
 /// Datagrams between two ports after which they are not looked at any more, if none was of a

@@ -1,4 +1,4 @@
-//! DDA to the worlds.
+//! DDA as a scheme: its description, and what it places.
 
 use lasthop_agent::{Agent, Side};
 
@@ -9,11 +9,12 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 /// An agent at mobile hosts, or at the edge.
 pub static SCHEME: Scheme = Scheme {
     name: "dda",
-    title: "Duplicate ACKs are held back while a link layer that reorders repairs the loss",
+    title: "Duplicate ACKs are delayed while a link layer that reorders packets repairs the loss",
     source: "Vaidya, Mehta, Perkins, Montenegro, Texas A&M University 99-003; WCMC 2(1), 2002",
-    advice: "Helps senders without SACK on a link layer that retransmits by itself and delivers out of order. Needs no look into \
-             the link layer. Does nothing for senders with SACK, which are told of everything at once. Harms without SACK \
-             where losses are not repaired by the link layer: each waits for the delay.",
+    advice: "Helps senders without SACK on a link layer that retransmits by itself and delivers \
+             out of order. Needs no information from the link layer. Does nothing for senders with \
+             SACK, which learn of everything at once. Hurts senders without SACK if the link layer \
+             does not repair losses: each loss then waits for the delay.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::settings::{MINUTE, MS, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// For how long the third duplicate ACK and those behind it are held ("d"), "1 ms" to "1 min";
-    /// default 50 ms. It has to be longer than the link layer takes to repair a loss, and delays the
-    /// repair of all losses that it does not repair.
+    /// How long the third duplicate ACK and those after it are held ("d"), "1 ms" to "1 min";
+    /// default 50 ms. It must be longer than the link layer needs to repair a loss. It delays the
+    /// repair of every loss that the link layer does not repair.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub delay: Duration,
-    /// Where they are held; default "mobile-host", as in the paper.
+    /// Where duplicate ACKs are held; default "mobile-host", as in the paper.
     pub seat: DdaSeat,
 }
 
@@ -26,7 +26,8 @@ pub struct Settings {
 pub enum DdaSeat {
     /// At the receiver of the data, behind the wireless hop.
     MobileHost,
-    /// At the base station, as they come off the hop: for mobile hosts as they are. Ours.
+    /// At the base station, as ACKs arrive from the hop, for unmodified mobile hosts. Added by
+    /// lasthop.
     Edge,
 }
 

@@ -1,4 +1,4 @@
-//! EBSN to the worlds.
+//! EBSN as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;
@@ -9,10 +9,11 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 /// An agent at the base station, and a part of senders.
 pub static SCHEME: Scheme = Scheme {
     name: "ebsn",
-    title: "The sender restarts its timer at each local attempt that failed",
+    title: "The sender restarts its timer at each failed local attempt",
     source: "Bakshi, Krishna, Vaidya, Pradhan, ICDCS 1997",
-    advice: "Helps where the link layer goes on trying for longer than the sender's timer: long bad states, many attempts. Does \
-             nothing for what the link layer gives up, which then is noticed later.",
+    advice: "Helps if the link layer keeps trying for longer than the sender's timer: long bad \
+             states, many attempts. Does nothing for frames that the link layer gives up; the \
+             sender then notices those losses later.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::settings::{HOUR, MINUTE, Time};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// The least time between two messages about one connection; default 50 ms, a quarter of the
-    /// least RTO of Linux (`TCP_RTO_MIN`). At 0 there is a message for each attempt that failed, as
-    /// in the paper. Ours.
+    /// The shortest time between two messages about one connection. Default 50 ms, a quarter of the
+    /// minimum RTO of Linux (`TCP_RTO_MIN`). With 0 there is one message for each failed attempt,
+    /// as in the paper. Added by lasthop.
     #[serde(with = "Time::<0, MINUTE>")]
     pub least_interval: Duration,
-    /// How long messages keep the sender's timer from expiring without any progress; default 100 s
-    /// (RFC 9293, section 3.8.3, R2). Ours.
+    /// How long messages can keep the sender's timer from expiring without any progress; default
+    /// 100 s (RFC 9293, section 3.8.3, R2). Added by lasthop.
     #[serde(with = "Time::<0, HOUR>")]
     pub longest_deferral: Duration,
 }

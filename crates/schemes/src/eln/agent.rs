@@ -13,19 +13,17 @@ use super::recovery::Repairs;
 use super::sender::ELN;
 use super::settings::{Settings, Undo};
 
-/// What is counted when a sender is told that its reduction was needless.
-pub static TOLD: Counter = Counter::new(
-    "repairs_told",
-    "ACKs of repairs with which senders were told that only the hop had lost something.",
-);
-/// What is counted when that is left to TCP.
+/// Counts the cases in which a sender is told that its reduction was unnecessary.
+pub static TOLD: Counter =
+    Counter::new("repairs_told", "ACKs of repairs that told senders that all losses occurred on the hop.");
+/// Counts the cases in which TCP decides by itself.
 pub static LEFT: Counter = Counter::new(
     "repairs_left",
-    "ACKs of repairs with which nothing was told: congestion, a loss elsewhere, or something unknown.",
+    "ACKs of repairs that told senders nothing: congestion, a loss elsewhere, or an unknown cause.",
 );
-/// What is counted when a duplicate ACK is marked.
+/// Counts the duplicate ACKs that are marked.
 pub static MARKED: Counter =
-    Counter::new("acks_marked", "Duplicate ACKs marked as being for a loss on the hop.");
+    Counter::new("acks_marked", "Duplicate ACKs marked to report a loss on the hop.");
 
 /// A connection without packets for this long is forgotten.
 const IDLE: Duration = Duration::from_secs(300);

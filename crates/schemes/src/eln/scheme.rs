@@ -1,4 +1,4 @@
-//! ELN to the worlds.
+//! ELN as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;
@@ -13,12 +13,13 @@ use crate::settings::Presets as _;
 pub static SCHEME: Scheme = Scheme {
     name: "eln",
     title: "An upload's sender learns that the hop lost a segment, and keeps its window",
-    source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; for senders as they are: ours",
-    advice: "Helps uploads over a hop that loses single segments, with senders as they are: Linux takes a reduction back \
-             when an ACK shows it to be needless. Needs timestamps of 1 ms. A delay of the hop that varies by milliseconds leaves \
-             less of the gain. congestion-floor = \"30 ms\" does a little more for CUBIC, and harms others where a mobile \
-             host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
-             The ELN bit (preset = \"published\") needs a changed sender.",
+    source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; the part for unmodified senders is lasthop's own",
+    advice: "Helps uploads over a hop that loses single segments, with unmodified senders: Linux \
+             undoes a reduction when an ACK shows it to be unnecessary. Needs timestamps of 1 ms. \
+             The gain is smaller if the delay of the hop varies by milliseconds. congestion-floor \
+             = \"30 ms\" helps CUBIC a little more, and hurts other traffic if a mobile host's \
+             queue is shorter than that. Senders that do not slow down on loss gain little. The \
+             ELN bit (preset = \"published\") needs a changed sender.",
     counters: &[&TOLD, &LEFT, &MARKED],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -7,38 +7,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{MINUTE, Preset, Presets, Time};
 
-/// The settings of ELN. The defaults are for senders as they are; `preset = "published"` is for
-/// those with ELN's part.
+/// The settings of ELN. The defaults are for unmodified senders. `preset = "published"` is for
+/// senders that implement ELN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today".
+    /// Where the other settings take their defaults from; default "today".
     pub preset: Preset,
-    /// Whether duplicate ACKs for what is missing off the hop carry the ELN bit, for senders with
-    /// ELN's part; default false; published true.
+    /// Whether duplicate ACKs for data that was lost on the hop carry the ELN bit, for senders that
+    /// implement ELN; default false; published true.
     pub mark: bool,
-    /// How a sender without ELN's part learns afterwards that a recovery repaired nothing but
-    /// losses of the hop, so that it takes its reduction back; default "timestamp";
-    /// published "none". Ours.
+    /// How a sender that does not implement ELN learns, after a recovery, that the recovery
+    /// repaired only losses on the hop, so that it undoes its reduction; default "timestamp";
+    /// published "none". Added by lasthop.
     pub undo: Undo,
-    /// Queueing on the hop that is never taken for congestion. Above it, losses beside packets that
-    /// waited nearly as long as any in the last 5 to 10 s are, if they are more than three times as
-    /// frequent as other losses. Nearly as long is 90% of the most where that is 50 ms or more, half
-    /// of it where it is 10 ms or less. Default 2 ms. Ours.
+    /// Queueing delay on the hop up to which a loss is never taken for congestion; default 2 ms.
+    /// Above it, a loss counts as congestion if it occurs next to packets that waited nearly as
+    /// long as any packet in the last 5 to 10 s, and if such losses are more than three times as
+    /// frequent as other losses. "Nearly as long" means 90% of the longest wait if that is 50 ms or
+    /// more, and half of it if it is 10 ms or less. Added by lasthop.
     #[serde(with = "Time::<0, MINUTE>")]
     pub congestion_floor: Duration,
 }
 
-/// What tells a sender that its reduction was needless.
+/// How a sender learns that its reduction was unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undo {
-    /// Nothing.
+    /// It does not learn this.
     None,
     /// The ACK that ends the recovery echoes a timestamp from before the first retransmission
     /// (Eifel, RFC 3522, RFC 4015).
     Timestamp,
-    /// ACKs report what was sent again as received twice (RFC 2883, RFC 3708).
+    /// ACKs report retransmitted data as received twice (RFC 2883, RFC 3708).
     Dsack,
 }
 

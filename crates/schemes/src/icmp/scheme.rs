@@ -1,4 +1,4 @@
-//! Simple and Refined ICMP to the worlds.
+//! Simple and Refined ICMP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;
@@ -9,10 +9,10 @@ use crate::scheme::{NoSettings, Placement, Role, Scheme, Seat, read, schema};
 /// DEFER alone.
 pub static SIMPLE: Scheme = Scheme {
     name: "simple-icmp",
-    title: "The sender hears of failing local attempts and spares its window",
+    title: "The sender is told of failing local attempts and keeps its window",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.4",
-    advice: "Helps a little where single segments are lost in a large window. Harmful where bursts take several segments of one \
-             window: each costs a time-out of its own.",
+    advice: "Helps a little if single segments are lost in a large window. Hurts if bursts lose \
+             several segments of one window: each segment costs a time-out of its own.",
     counters: &[],
     read: |settings| read(settings, |NoSettings {}| SimpleIcmp),
     schema: schema::<NoSettings>,
@@ -21,9 +21,10 @@ pub static SIMPLE: Scheme = Scheme {
 /// DEFER and RETRANSMIT.
 pub static REFINED: Scheme = Scheme {
     name: "refined-icmp",
-    title: "The sender hears of a segment given up and sends it again at once",
+    title: "The sender is told that a segment was given up and sends it again at once",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.5",
-    advice: "Helps wherever the link layer gives up. Needs a changed TCP sender, and ICMP that firewalls let through.",
+    advice: "Helps if the link layer gives up. Needs a changed TCP sender, and firewalls that let \
+             its ICMP messages through.",
     counters: &[],
     read: |settings| read(settings, |NoSettings {}| RefinedIcmp),
     schema: schema::<NoSettings>,

@@ -1,4 +1,4 @@
-//! I-TCP to the worlds.
+//! I-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -10,9 +10,10 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 pub static SCHEME: Scheme = Scheme {
     name: "i-tcp",
     title: "Two connections in place of one: the access point is an end of both",
-    source: "Bakre, Badrinath, ICDCS 1995, as CICADA's paper and Kliazovich's dissertation describe it",
-    advice: "The split that all others are compared with. Helps downloads over a lossy hop. What the access point has \
-             acknowledged is lost if it fails, and so is every connection; it cannot be taken out of a connection's path.",
+    source: "Bakre, Badrinath, ICDCS 1995, as described in CICADA's paper and Kliazovich's dissertation",
+    advice: "The split that all others are compared with. Helps downloads over a lossy hop. If the \
+             access point fails, all data that it has acknowledged is lost, and so is every \
+             connection. It cannot be removed from the path of a connection.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

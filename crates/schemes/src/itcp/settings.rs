@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use crate::split::settings::SplitSettings;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Octets of one direction of a connection that may lie at the access point, and the largest
-    /// window that it offers; default 256 KiB. The paper's text could not be had.
+    /// Buffer at the access point for one direction of a connection, in octets, and the largest
+    /// window that it offers; default 256 KiB. The text of the paper was not available.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub buffer: usize,
-    /// Which end may open a connection that is split; default "either"; in the paper "mobile-host",
-    /// as CICADA's paper reports. Others pass untouched.
+    /// Which end may open a connection that is split; default "either". In the paper it is
+    /// "mobile-host", as CICADA's paper reports. Other connections pass untouched.
     pub opened_by: OpenedBy,
     /// Whether both legs use selective acknowledgments (RFC 2018); default false, as CICADA's paper
     /// describes I-TCP.
     pub sack: bool,
-    /// Both legs' congestion control; default "cubic".
+    /// Congestion control of both legs; default "cubic".
     pub congestion: LegCongestion,
-    /// How long an end that has closed first is waited for, to the second; default 10 s.
+    /// How long the end of a leg that closed first stays in TIME-WAIT; resolution 1 s, default
+    /// 10 s.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub time_wait: Duration,
-    /// A connection that is used within this time does not make room for the opening of another;
-    /// default 10 s.
+    /// A connection used within this time is not removed to make room for a new one; default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
@@ -50,9 +50,9 @@ pub enum OpenedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LegCongestion {
-    /// Reno as Linux has it.
+    /// Reno as in Linux.
     Reno,
-    /// CUBIC as Linux has it.
+    /// CUBIC as in Linux.
     Cubic,
 }
 
@@ -73,7 +73,7 @@ impl Settings {
         }
     }
 
-    /// What follows for the pairs.
+    /// The settings of the pairs that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         SplitSettings {
             legs: (self.leg(), self.leg()),

@@ -1,4 +1,4 @@
-//! LLE-TCP to the worlds.
+//! LLE-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -9,12 +9,15 @@ use crate::settings::Presets as _;
 /// An agent at both ends of the last hop.
 pub static SCHEME: Scheme = Scheme {
     name: "lle-tcp",
-    title: "ACKs made from the link layer's acknowledgments; the real ones stay off the air",
-    source: "Kliazovich, dissertation, University of Trento 2006, chapter 3; by default nothing acknowledged is lost",
-    advice: "Takes an agent at both ends of the last hop, or nothing happens. Helps where ACKs compete with data for the air: half-duplex links, small segments, an ACK for each. Saves little where \
-             ACKs are delayed, and nothing of the loss that the link layer leaves. As published (preset = \"published\") data is lost for \
-             good that the link delivers and TCP does not take, and traffic in both directions at once stalls with a TCP \
-             that drops segments without ACK bit. Uploads through an access point pass untouched unless sender-buffer is set.",
+    title: "ACKs made from the link layer's acknowledgments; the receiver's own ACKs stay off the air",
+    source: "Kliazovich, dissertation, University of Trento 2006, chapter 3; by default no acknowledged data is lost",
+    advice: "Needs an agent at both ends of the last hop; otherwise it has no effect. Helps if \
+             ACKs compete with data for air time: half-duplex links, small segments, one ACK per \
+             segment. Saves little if ACKs are delayed, and repairs none of the losses that the \
+             link layer leaves. As published (preset = \"published\") data that the link delivers \
+             and TCP does not accept is lost for good, and simultaneous traffic in both directions \
+             stalls with a TCP that drops segments without the ACK bit. Uploads through an access \
+             point pass untouched unless sender-buffer is set.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -7,90 +7,93 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{Count, GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 
-/// The settings of [`Lle`](super::Lle). The defaults are those for the TCP of today; `preset =
-/// "published"` has those of the paper instead, and every key that is given beside it counts.
+/// The settings of [`Lle`](super::Lle). The defaults are for current TCP. `preset = "published"`
+/// takes the paper's defaults instead. Keys that are given with it override these defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today". "published":
-    /// keep-until-proven = false, evidence-segments = 0, piggybacked-acks = "clear", queue = "75
-    /// kB".
+    /// Where the other settings take their defaults from; default "today". "published" sets
+    /// keep-until-proven = false, evidence-segments = 0, piggybacked-acks = "clear", queue =
+    /// "75 kB".
     pub preset: Preset,
     /// Whether a segment that was acknowledged on the receiver's behalf is kept until the receiver
-    /// itself has acknowledged it, and is sent again here if it does not; default true; published
-    /// false: what the receiver's TCP did not take is lost, and the stream stalls.
+    /// itself has acknowledged it, and is sent again from here if it does not; default true. With
+    /// false, which is the published value, data that the receiver's TCP did not accept is lost and
+    /// the stream stalls.
     pub keep_until_proven: bool,
-    /// Octets of one connection that are kept, headers included; default 1 MiB. Beyond, the
+    /// Octets of one connection that are kept, headers included; default 1 MiB. Above this the
     /// receiver acknowledges by itself.
     #[serde(with = "Octets::<0, GIB>")]
     pub kept_octets: usize,
-    /// The receiver's own ACK passes once it acknowledges so many segments more than the one that
-    /// passed before; default 32. A quarter of the receiver's window, if that is less. 0 for never,
-    /// and never at intervals either: published.
+    /// The receiver's own ACK passes once it acknowledges this many segments more than the last ACK
+    /// that passed, or a quarter of the receiver's window if that is less. Default 32. With 0,
+    /// which is the published value, its ACKs never pass, not even at intervals.
     #[serde(with = "Count::<0, 1_000_000>")]
     pub evidence_segments: u32,
-    /// An ACK that was kept back passes after this time at the latest; default 100 ms.
+    /// The longest time for which an ACK is withheld before it passes; default 100 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_interval: Duration,
-    /// How long the agent that acknowledged waits for the receiver's own word before it sends the
-    /// first such segment again; default 400 ms, and twice as long each time; more than
-    /// `evidence-interval` and a crossing of the hop.
+    /// How long the agent that acknowledged data waits for the receiver's own ACK before it sends
+    /// the first such segment again. The time doubles with each attempt. It must be longer than
+    /// `evidence-interval` plus one crossing of the hop. Default 400 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
-    /// How often it does that before it gives the data up, reports it and acknowledges no more;
-    /// default 10.
+    /// How often the agent repeats such a segment before it gives the data up, reports it and
+    /// acknowledges no more; default 10.
     #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
-    /// Whether the sender of a segment that the link layer gave up is asked for it by three duplicate
-    /// ACKs (section 3.2.3), or the agent sends it once more where no other follows; default true. If
-    /// not, the sender's retransmission timer acts.
+    /// Whether a segment that the link layer gave up is requested from its sender by three
+    /// duplicate ACKs (section 3.2.3), or sent once more by the agent if no other segment follows;
+    /// default true. With false the sender's retransmission timer repairs the loss.
     pub loss_questions: bool,
-    /// Whether the sender is told at once, in SACK blocks, what the link layer has delivered beyond a
-    /// hole, where both ends permit them; default false: the receiver's own ACKs tell.
+    /// Whether SACK blocks tell the sender at once which data the link layer has delivered beyond a
+    /// hole, if both ends permit SACK. With false, the default, the sender learns this from the
+    /// receiver's own ACKs.
     pub selective_acks: bool,
-    /// An ACK in data that says no more than was acknowledged already; default "raise", published
-    /// "clear".
+    /// How to treat an ACK in a data segment that acknowledges no more than was acknowledged
+    /// already; default "raise"; published "clear".
     pub piggybacked_acks: PiggybackedAcks,
-    /// Octets of the queue behind the base station's agent: its ACKs tell no larger a window than
-    /// is free there. "0 B", the default, leaves the receiver's window as it is; published 75 kB
-    /// (50 packets of 1500 octets, the usual limit in ns-2; the paper has no number).
+    /// Size in octets of the queue behind the base station's agent. The agent's ACKs advertise no
+    /// larger a window than is free there. "0 B", the default, keeps the receiver's window.
+    /// Published 75 kB: 50 packets of 1500 octets, the usual limit in ns-2, because the paper
+    /// states no number.
     #[serde(with = "Octets::<0, GIB>")]
     pub queue: usize,
-    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: octets of a
-    /// connection, headers included, that the hop has taken over and the agent keeps until the
-    /// receiver acknowledges them. "0 B", the default: without it; the paper calls it optional.
+    /// LLE-TCP_CC, for a mobile host whose data goes further than its wireless hop: the octets of a
+    /// connection, headers included, that the hop has taken over and that the agent keeps until the
+    /// receiver acknowledges them. "0 B", the default, turns it off. The paper calls it optional.
     #[serde(with = "Octets::<0, GIB>")]
     pub sender_buffer: usize,
-    /// Whether a connection whose handshake went another way is taken up with its windows taken for
-    /// unscaled, for networks in which the last hop changes; default false: such connections pass
-    /// untouched. Wrong where any TCP scales its windows.
+    /// Whether to accept a connection whose handshake took another path, with the assumption that
+    /// its windows are unscaled, for networks in which the last hop changes. With false, the
+    /// default, such connections pass untouched. Wrong if any TCP scales its windows.
     pub join_unscaled: bool,
-    /// How long a host remembers that there was an agent at the other end of its hop, to announce
-    /// itself with the next connection's first segment; default 10 min.
+    /// How long a host remembers that there was an agent at the other end of its hop, so that it
+    /// announces itself with the first segment of the next connection; default 10 min.
     #[serde(with = "Time::<0, WEEK>")]
     pub registration: Duration,
-    /// A connection without packets for this long is forgotten, to the second; default 5 min.
+    /// A connection without packets for this long is forgotten; resolution 1 s, default 5 min.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
-    /// A connection that was used within this time does not make room for a new one, to the second;
-    /// default 10 s.
+    /// A connection used within this time is not removed to make room for a new one; resolution
+    /// 1 s, default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
 
-/// What becomes of an ACK in data that says no more than was acknowledged already.
+/// How to treat an ACK in a data segment that acknowledges no more than was acknowledged already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PiggybackedAcks {
     /// The ACK bit is cleared. A conforming TCP drops such a segment with its data (RFC 9293,
     /// section 3.10.7.4).
     Clear,
-    /// It is raised to what was acknowledged.
+    /// The ACK number is raised to what was acknowledged.
     Raise,
 }
 
 impl Presets for Settings {
-    /// The behaviour of the paper.
+    /// The behavior of the paper.
     fn published() -> Self {
         Self {
             preset: Preset::Published,

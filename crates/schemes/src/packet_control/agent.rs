@@ -15,7 +15,7 @@ use super::flow::Flow;
 use super::settings::Settings;
 use crate::plain_ack::PlainAck;
 
-/// An ACK that a later one has overtaken, which said more (paper, section 3.B.1).
+/// An ACK that was overtaken by a later one that acknowledged more (paper, section 3.B.1).
 pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "old ACK");
 /// Data that the sender has been told is acknowledged (paper, section 3.B.2).
 pub static REPEATED_DATA: Counter = Counter::new("dropped_repeated_data", "repeated data");

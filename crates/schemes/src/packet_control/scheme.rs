@@ -1,4 +1,4 @@
-//! Packet control to the worlds.
+//! Packet control as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -10,10 +10,12 @@ use crate::settings::Presets as _;
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
     name: "packet-control",
-    title: "Old ACKs, needless data and some duplicate ACKs are dropped at the edge",
+    title: "Old ACKs, unneeded data and some duplicate ACKs are dropped at the edge",
     source: "\"TCP packet control\", as surveyed by Sonia and Malhotra, IJCSIT Research 2(3), 2014",
-    advice: "Helps senders with neither timestamps nor D-SACK on hops that let segments overtake each other. All others are left alone: \
-             Linux mends most of that by itself. As published it makes losses in small windows wait for the sender's timer.",
+    advice: "Helps senders with neither timestamps nor D-SACK on hops on which segments overtake \
+             each other. The traffic of all other senders is not changed: Linux repairs most of \
+             the effects by itself. As published it makes losses in small windows wait for the \
+             sender's timer.",
     counters: &[&OLD_ACK, &REPEATED_DATA],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -7,52 +7,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{Count, MINUTE, MS, Preset, Presets, Time};
 
-/// The settings of [`PacketControl`](super::PacketControl). The defaults are those for the TCP of
-/// today; `preset = "published"` has those of the paper instead, and every key that is given beside
-/// it counts.
+/// The settings of [`PacketControl`](super::PacketControl). The defaults are for current TCP.
+/// `preset = "published"` takes the paper's defaults instead. Keys that are given with it override
+/// these defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the other settings have their defaults from; default "today". Each setting with
-    /// another default in "published" names it.
+    /// Where the other settings take their defaults from; default "today". Each setting with
+    /// another default in "published" states it.
     pub preset: Preset,
     /// Whether ACKs from the mobile host are filtered; default true.
     pub ack_filter: bool,
-    /// The duplicate ACK of the mobile host that is to be the sender's third, 3 to 1000; default 24,
-    /// because the time is bounded, too; published 9, as in scenario II. With 3, no duplicate is
+    /// Which duplicate ACK of the mobile host reaches the sender as its third, 3 to 1000. Default
+    /// 24, because the time is also bounded; published 9, as in scenario II. With 3 no duplicate is
     /// withheld.
     #[serde(with = "Count::<3, 1_000>")]
     pub threshold: u32,
     /// How duplicates, and reports of data above a hole, are withheld; default "learned"; published
     /// "counted".
     pub withholding: Withholding,
-    /// With "learned": how long they are withheld at most, "1 ms" to "1 min"; default 400 ms. Ours.
+    /// With "learned": the longest time for which they are withheld, "1 ms" to "1 min"; default
+    /// 400 ms. Added by lasthop.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub longest_withholding: Duration,
-    /// With "learned": whether all ACKs pass on connections whose sender can notice by itself that it
-    /// has sent something again in vain, by timestamps (RFC 3522) or by reports of duplicates (RFC
-    /// 3708), and take the reduction of its window back; default true. Such a sender would only be
-    /// kept from learning how late segments are. Ours.
+    /// With "learned": whether all ACKs pass on connections whose sender can detect an unnecessary
+    /// retransmission by itself and undo the reduction of its window; default true. It detects one
+    /// by timestamps (RFC 3522) or by reports of duplicates (RFC 3708). Withholding would only keep
+    /// such a sender from learning how late segments are. Added by lasthop.
     pub steps_aside: bool,
-    /// Whether data that the sender has been told is acknowledged is kept off the hop; default
-    /// true.
+    /// Whether data is kept off the hop if the sender has been told that it is acknowledged;
+    /// default true.
     pub data_filter: bool,
-    /// Whether each segment that the data filter drops is reported to a sender with SACK as a
-    /// duplicate (RFC 2883), as the receiver would have; default true; published false. Ours.
+    /// Whether each segment that the data filter drops is reported as a duplicate to a sender with
+    /// SACK (RFC 2883), as the receiver would have done; default true; published false. Added by
+    /// lasthop.
     pub duplicate_reports: bool,
 }
 
-/// How what says that a segment is missing is withheld from the sender.
+/// How signs of a missing segment are withheld from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Withholding {
-    /// As in the paper: duplicates are thinned by their count, before the threshold and beyond it,
-    /// and what is withheld is dropped for good. ACKs with SACK blocks pass.
+    /// As in the paper: duplicates are thinned out by their count, before the threshold and beyond
+    /// it. What is withheld is dropped for good. ACKs with SACK blocks pass.
     Counted,
-    /// For as long as overtaken segments have lately been late: not at all where none is overtaken.
-    /// Then the sender hears of all that was withheld, and of everything until what was outstanding
-    /// is acknowledged. SACK blocks are withheld until they report as many segments as the
-    /// threshold.
+    /// For as long as overtaken segments have recently been late, and not at all if none is
+    /// overtaken. Then the sender receives all that was withheld, and everything after it until the
+    /// outstanding data is acknowledged. SACK blocks are withheld until they report as many
+    /// segments as the threshold.
     Learned,
 }
 

@@ -1,4 +1,4 @@
-//! Snoop to the worlds.
+//! Snoop as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;
@@ -13,11 +13,13 @@ use crate::settings::Presets as _;
 pub static SCHEME: Scheme = Scheme {
     name: "snoop",
     title: "Local retransmission from a cache at the edge",
-    source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with what today's TCP needs",
-    advice: "Helps where single segments are lost behind a long wired path. Little is left to gain for senders that do not slow \
-             down for loss. As published (preset = \"published\") it suits small windows; on a very short path at very high loss \
-             its local timer is no faster than the sender, and the copies cost air time. Behind a queue of less than 7 ms, and after \
-             a rate that has risen tenfold, senders that slow down for loss have less than without it.",
+    source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with additions for current TCP",
+    advice: "Helps if single segments are lost behind a long wired path. Senders that do not slow \
+             down on loss gain little. As published (preset = \"published\") it suits small \
+             windows; on a very short path at very high loss its local timer is no faster than the \
+             sender, and the copies cost air time. Senders that slow down on loss have lower \
+             goodput than without it behind a queue of less than 7 ms, and after a tenfold rise of \
+             the rate.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

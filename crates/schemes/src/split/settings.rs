@@ -1,4 +1,4 @@
-//! What can be set about pairs.
+//! The settings of pairs.
 
 use std::time::Duration;
 
@@ -6,20 +6,21 @@ use lasthop_tcp::Config;
 
 use crate::last_hop::Aims;
 
-/// What can be set about pairs.
+/// The settings of pairs of legs.
 #[derive(Clone, Debug)]
 pub struct SplitSettings {
-    /// The endpoints of the legs, towards the core side and the radio side.
+    /// The endpoints of the legs, towards the core side and towards the radio side.
     pub legs: (Config, Config),
-    /// What the window over a hop aims at.
+    /// The targets of the window over a hop.
     pub aims: Aims,
-    /// Octets of one direction of a connection that may lie between its legs.
+    /// The most octets of one direction of a connection that may wait between its legs.
     pub bound: usize,
-    /// A connection that is idle for this time, and of which nothing is owed, is forgotten.
+    /// A connection that has been idle for this long, and to which the agent owes nothing, is
+    /// forgotten.
     pub idle_timeout: Duration,
-    /// What was used within this time does not make room for others.
+    /// A connection used within this time is not removed to make room for another.
     pub grace: Duration,
-    /// Mobile hosts that send are told which of their losses were the hop's, so that they take a
-    /// reduction of their window back: see [`crate::eln`].
+    /// Whether sending mobile hosts are told which of their losses occurred on the hop, so that
+    /// they undo a reduction of their window: see [`crate::eln`].
     pub notifies: bool,
 }

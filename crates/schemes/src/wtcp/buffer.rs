@@ -7,8 +7,8 @@ use super::flow::{Told, WtcpFlow};
 use super::{Settings, Wtcp};
 use crate::snoop::flow::SnoopFlow;
 
-/// The sender's retransmission of what local recovery is delivering.
-pub static BUFFERED: Counter = Counter::new("dropped_buffered", "buffered already");
+/// A retransmission by the sender of data that local recovery is delivering.
+pub static BUFFERED: Counter = Counter::new("dropped_buffered", "already buffered");
 
 /// Time-outs after which a mobile host that still answers is taken to refuse what we send.
 const REFUSALS: u32 = 2;

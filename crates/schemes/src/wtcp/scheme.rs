@@ -1,4 +1,4 @@
-//! WTCP to the worlds.
+//! WTCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
 
@@ -9,10 +9,11 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
     name: "wtcp",
-    title: "Local retransmission that goes on through outages, and is kept out of the sender's round trip",
-    source: "Ratnam, Matta, ISCC 1998; with Snoop's local recovery for today's TCP",
-    advice: "Where Snoop helps, and where the hop falls silent for longer than the sender's timer. Needs timestamps for what it \
-             adds to Snoop's recovery. Harms where Snoop does, and beside a link layer that goes on trying.",
+    title: "Local retransmission that continues through outages and is hidden from the sender's round-trip time",
+    source: "Ratnam, Matta, ISCC 1998; with Snoop's local recovery for current TCP",
+    advice: "Helps where Snoop helps, and if the hop is silent for longer than the sender's timer. \
+             Needs timestamps for its additions to Snoop's recovery. Hurts where Snoop hurts, and \
+             with a link layer that keeps trying.",
     counters: &[&BUFFERED],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The settings.
 
 use std::time::Duration;
 
@@ -8,38 +8,38 @@ use serde::{Deserialize, Serialize};
 use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 use crate::snoop;
 
-/// The settings of [`Wtcp`](super::Wtcp). Those of local recovery are [Snoop](crate::snoop)'s, and
-/// have its defaults but where it says so.
+/// The settings of [`Wtcp`](super::Wtcp). The settings of local recovery are
+/// [Snoop](crate::snoop)'s and have its defaults, unless another default is stated here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Which part of the time that a segment spends here the sender does not measure; default
-    /// "repairs". The paper has "residence".
+    /// Which part of the time that a segment spends at the base station is excluded from the
+    /// sender's measurement; default "repairs". The paper has "residence".
     pub hidden_time: HiddenTime,
-    /// Octets of one connection that are stored, and as many that wait, headers included; default 4
-    /// MiB.
+    /// Octets of one connection that are stored, headers included; as many again may wait. Default
+    /// 4 MiB.
     #[serde(with = "Octets::<0, GIB>")]
     pub buffer: usize,
-    /// Time-outs in a row after which local recovery gives up, 0 or more; default 64, about a minute
-    /// of silence, as the timer backs off to a second. Ours.
+    /// Number of consecutive time-outs after which local recovery gives up, 0 or more. Default 64,
+    /// about a minute of silence, because the timer backs off to one second. Added by lasthop.
     #[serde(with = "Count::<0, 1_000>")]
     pub local_retransmissions: u32,
-    /// The least local time-out; default 20 ms.
+    /// Lower bound of the local time-out; default 20 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub minimum_timeout: Duration,
-    /// How long packets are to wait in the queue behind, or a quarter of the hop's own round trip if
-    /// that is longer; default 3 ms.
+    /// Target queueing delay in the queue behind the agent, or a quarter of the hop's own
+    /// round-trip time if that is longer; default 3 ms.
     #[serde(with = "Time::<0, MINUTE>")]
     pub local_delay: Duration,
-    /// How long packets of a connection wait here before the first is dropped to slow the sender
-    /// down; default 80 ms.
+    /// How long packets of a connection wait in the agent before the first is dropped to slow the
+    /// sender down; default 80 ms.
     #[serde(with = "Time::<0, HOUR>")]
     pub held_delay: Duration,
-    /// A connection without packets for this long is forgotten, to the second; default 5 min.
+    /// A connection without packets for this long is forgotten; resolution 1 s, default 5 min.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub idle_timeout: Duration,
-    /// A connection that was used within this time does not make room for a new one, to the second;
-    /// default 10 s.
+    /// A connection used within this time is not removed to make room for a new one; resolution
+    /// 1 s, default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
 }
@@ -48,16 +48,16 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HiddenTime {
-    /// None: timestamps stay as they are.
+    /// None: timestamps are unchanged.
     Nothing,
-    /// What repairs took, and what was waited for an outage to end.
+    /// The time for repairs, and the time spent waiting for an outage to end.
     Repairs,
-    /// All of it, the wait for the local window as well.
+    /// All of it, including the wait for the local window.
     Residence,
 }
 
 impl Settings {
-    /// Those of local recovery.
+    /// The settings of local recovery.
     pub fn local(&self) -> snoop::Settings {
         snoop::Settings {
             cached_octets: self.buffer,

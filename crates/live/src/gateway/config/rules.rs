@@ -33,7 +33,7 @@ fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan,
     Ok(rule)
 }
 
-/// Why a scheme cannot run here, and what can.
+/// Why a scheme cannot run here, and which schemes can.
 fn refusal(error: &RuleError) -> String {
     let RuleProblem::Blind { missing, .. } = &error.problem else { return error.to_string() };
     let why = if missing.contains(LinkSenses::LINK_OPTIONS) {
@@ -46,7 +46,7 @@ fn refusal(error: &RuleError) -> String {
     format!("{error}, {why}; expected one that needs nothing of the link layer: {}", others.join(", "))
 }
 
-/// Whether a scheme has an agent at the edge that needs to see nothing of the link layer.
+/// Whether a scheme has an agent at the edge that needs no information from the link layer.
 fn works_blind(scheme: &Scheme) -> bool {
     let stack = SchemeStack::new([(scheme.name, toml::Table::new())]);
     let rule = stack
@@ -55,7 +55,7 @@ fn works_blind(scheme: &Scheme) -> bool {
     rule.is_some_and(|rule| rule.agent.is_some())
 }
 
-/// Where a layer stands below its rule.
+/// The key of a layer below its rule.
 fn layer_key<'a>(table: &RuleTable, layer: &'a str) -> Vec<&'a str> {
     if table.stack.is_some() { vec!["stack", layer] } else { Vec::new() }
 }

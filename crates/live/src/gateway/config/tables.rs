@@ -15,36 +15,36 @@ use crate::gateway::selector::PortRange;
 use crate::gateway::table::IdleTimes;
 use crate::io::steering::MOST_WORKERS;
 
-/// Where the control socket is unless a file says otherwise.
+/// Path of the control socket unless a file sets another.
 pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 
-/// A lasthop gateway. Every key has a default; an empty file is a gateway that finds its interfaces
-/// by itself and runs Snoop for all TCP but ssh.
+/// A lasthop gateway. Every key has a default. With an empty file the gateway finds its interfaces
+/// by itself and runs Snoop for all TCP except ssh.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GatewayFile {
-    /// How frames are taken out of the kernel's path. Default "auto": tc-bpf, or tun where the
-    /// kernel lacks it.
+    /// How frames are taken out of the kernel's path. Default "auto": tc-bpf, or tun if the kernel
+    /// does not support tc-bpf.
     pub backend: Backend,
-    /// Which interfaces.
+    /// The interfaces.
     pub ports: PortsTable,
-    /// Which traffic any rule is asked about. What is neither TCP nor RTP passes untouched in any
-    /// case.
+    /// Which traffic is matched against the rules. Traffic that is neither TCP nor RTP always
+    /// passes untouched.
     pub traffic: TrafficTable,
-    /// The rules, 1 to 64; the first that matches a connection counts. Default: one that runs Snoop
-    /// for all traffic.
+    /// The rules, 1 to 64. The first that matches a connection applies. Default: one rule that runs
+    /// Snoop for all traffic.
     pub rule: Vec<RuleTable>,
-    /// How much may be remembered.
+    /// Limits on connections and memory.
     pub bounds: BoundsTable,
     /// How long a connection may be idle.
     pub idle: IdleTable,
-    /// When connections are left alone that no agent does any good to.
+    /// When connections that no agent helps are not accelerated.
     pub stepping_aside: SteppingAsideTable,
-    /// Figures for Prometheus.
+    /// Metrics for Prometheus.
     pub metrics: MetricsTable,
-    /// How `lasthop gateway status` and its like reach the daemon.
+    /// How `lasthop gateway status` and similar commands reach the daemon.
     pub control: ControlTable,
-    /// How the kernel is to treat the process.
+    /// How the kernel treats the process.
     pub process: ProcessTable,
     /// The log, on standard error.
     pub log: LogTable,
@@ -54,7 +54,7 @@ pub struct GatewayFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// tc-bpf; tun only where the kernel lacks what that takes and no addresses are translated.
+    /// tc-bpf; tun only if the kernel lacks support for tc-bpf and no addresses are translated.
     #[default]
     Auto,
     /// tc filters that redirect to TAP devices.
@@ -74,18 +74,18 @@ impl Backend {
     }
 }
 
-/// Which interfaces.
+/// The interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PortsTable {
     /// Interfaces to the wired network, for the tun backend only. Default: those with a default
     /// route, or the wired members of a bridge that has it.
     pub core: Option<Vec<String>>,
-    /// Interfaces to the wireless hop. Default: every wireless one.
+    /// Interfaces to the wireless hop. Default: every wireless interface.
     pub radio: Option<Vec<String>>,
 }
 
-/// Which connections. A key that is left out asks for nothing.
+/// A selection of connections. A key that is not given places no restriction.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelectorTable {
@@ -99,7 +99,7 @@ pub struct SelectorTable {
     pub exclude_prefixes: Vec<String>,
 }
 
-/// Which traffic any rule is asked about.
+/// Which traffic is matched against the rules.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TrafficTable {
@@ -107,28 +107,28 @@ pub struct TrafficTable {
     pub ports: Vec<PortEntry>,
     /// Addresses at either end: prefixes such as "192.168.0.0/16". Default: all.
     pub prefixes: Vec<String>,
-    /// Ports that neither end may have. Default 22: a session over ssh has to go on when the
+    /// Ports that neither end may have. Default 22: a session over ssh must continue when the
     /// gateway has failed.
     pub exclude_ports: Vec<PortEntry>,
     /// Addresses that neither end may have. Default: none.
     pub exclude_prefixes: Vec<String>,
 }
 
-/// A rule: which scheme for which traffic.
+/// A rule: which scheme to run for which traffic.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RuleTable {
-    /// The rule's name in tables and metrics. Default: its schemes' names.
+    /// The rule's name in tables and metrics. Default: the names of its schemes.
     pub name: Option<String>,
-    /// A scheme of `lasthop schemes` that places an agent at the edge, or "none" to leave the
-    /// traffic alone.
+    /// A scheme of `lasthop schemes` that places an agent at the edge, or "none" for traffic that
+    /// passes untouched.
     #[schemars(schema_with = "scheme_name_schema")]
     pub scheme: Option<String>,
     /// The scheme's settings; `lasthop schemes NAME` lists them.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub settings: toml::Table,
-    /// Instead of `scheme` and `settings`: schemes on top of each other, the one nearest to the core
-    /// side first, as in scenarios: `"lle-tcp"`, or `{ scheme = "snoop", SETTING = ... }`.
+    /// Instead of `scheme` and `settings`: a stack of schemes, the one nearest to the core side
+    /// first, as in scenarios: `"lle-tcp"`, or `{ scheme = "snoop", SETTING = ... }`.
     pub stack: Option<Vec<LayerEntry>>,
     /// Ports at either end. Default: all.
     pub ports: Vec<PortEntry>,
@@ -140,18 +140,20 @@ pub struct RuleTable {
     pub exclude_prefixes: Vec<String>,
 }
 
-/// How much may be remembered.
+/// Limits on connections and memory.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoundsTable {
-    /// Connections at a time, 1 to 1,000,000; default 10,000. What comes beyond passes untouched.
+    /// The most simultaneous connections, 1 to 1,000,000; default 10,000. Connections above the
+    /// limit pass untouched.
     #[serde(with = "Count::<1, 1_000_000>")]
     pub flows: usize,
-    /// Memory that an agent may take for one connection; default 4 MiB. A scheme may have less by
-    /// its own settings.
+    /// The most memory that an agent may use for one connection; default 4 MiB. A scheme's own
+    /// settings may set a lower limit.
     #[serde(with = "Octets::<0, TIB>")]
     pub octets_per_flow: usize,
-    /// Memory that all agents together may take for what they keep of packets; default 64 MiB.
+    /// The most memory that all agents together may use for the packets that they keep; default
+    /// 64 MiB.
     #[serde(with = "Octets::<0, TIB>")]
     pub octets_in_all: usize,
 }
@@ -162,27 +164,27 @@ impl BoundsTable {
     }
 }
 
-/// How long a connection may be idle until it is forgotten. It goes on all the same, and is met
-/// anew with its next packet.
+/// How long a connection may be idle before it is forgotten. The connection itself continues, and
+/// its next packet makes it a new one.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleTable {
-    /// After a SYN that is not answered; default "30 s".
+    /// After an unanswered SYN; default "30 s".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub opening: Duration,
     /// While data may flow; default "10 min".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub established: Duration,
-    /// After one end's FIN; default "2 min".
+    /// After the FIN of one end; default "2 min".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub half_closed: Duration,
-    /// After both ends' FINs, or a reset; default "10 s".
+    /// After the FINs of both ends, or a reset; default "10 s".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub closing: Duration,
-    /// Since the last datagram between two ports; default "1 min".
+    /// After the last datagram between two ports; default "1 min".
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub datagrams: Duration,
-    /// At the bound, a connection that was used within this time does not make room for a new one;
+    /// At the bound, a connection used within this time is not removed to make room for a new one;
     /// default "10 s".
     #[serde(with = "Time::<0, WEEK>")]
     pub grace: Duration,
@@ -195,21 +197,22 @@ impl IdleTable {
     }
 }
 
-/// When connections are left alone that no agent does any good to.
+/// When connections that no agent helps are not accelerated.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SteppingAsideTable {
-    /// Whether connections are left alone whose sender does not slow down on loss; default true.
+    /// Whether connections whose sender does not slow down on loss are not accelerated; default
+    /// true.
     pub unresponsive: bool,
-    /// Losses to which it did not answer, 1 to 100; default 8. A loss to which it does takes two of
-    /// them away.
+    /// How many losses the sender must have ignored, 1 to 100; default 8. A loss to which it
+    /// responds subtracts two.
     #[serde(with = "Count::<1, 100>")]
     pub unresponsive_losses: u8,
-    /// A connection of which only one direction passes here is left alone after this many packets,
-    /// 1 to 1,000,000; default 32,
+    /// A connection of which only one direction passes through this gateway is not accelerated
+    /// after this many packets, 1 to 1,000,000, and after `one-way-time`; default 32.
     #[serde(with = "Count::<1, 1_000_000>")]
     pub one_way_packets: u64,
-    /// and this much time; default "1 s".
+    /// How much time must also have passed for `one-way-packets`; default "1 s".
     #[serde(with = "Time::<0, WEEK>")]
     pub one_way_time: Duration,
 }
@@ -224,12 +227,12 @@ impl SteppingAsideTable {
     }
 }
 
-/// Figures for Prometheus.
+/// Metrics for Prometheus.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MetricsTable {
-    /// A loopback address and port, or "off"; default "127.0.0.1:9477". `GET /metrics` and `GET
-    /// /healthz`.
+    /// A loopback address and port for `GET /metrics` and `GET /healthz`, or "off"; default
+    /// "127.0.0.1:9477".
     pub listen: String,
 }
 
@@ -237,21 +240,21 @@ pub struct MetricsTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ControlTable {
-    /// Its path, or "off"; default "/run/lasthop/gateway.sock".
+    /// Path of the control socket, or "off"; default "/run/lasthop/gateway.sock".
     pub socket: String,
 }
 
-/// How the kernel is to treat the process.
+/// How the kernel treats the process.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProcessTable {
-    /// Threads for packets, 1 to 16; default 1. Each client address is served by one of them. The tun
-    /// backend always uses one.
+    /// Number of packet threads, 1 to 16; default 1. Each client address is served by one of them.
+    /// The tun backend always uses one.
     #[serde(with = "Count::<1, { MOST_WORKERS as u64 }>")]
     pub threads: usize,
-    /// Whether packets go before all ordinary work of the machine: real-time scheduling
-    /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out; default false. Where
-    /// the kernel refuses, the gateway goes on without and says so.
+    /// Whether packets have priority over all ordinary work of the machine: real-time scheduling
+    /// (`SCHED_FIFO`) for the packet loop, and memory that is not paged out. Default false. If the
+    /// kernel refuses, the gateway continues without and reports it.
     pub realtime: bool,
 }
 
@@ -259,9 +262,9 @@ pub struct ProcessTable {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LogTable {
-    /// The least level that is written; default "info".
+    /// The lowest level that is written; default "info".
     pub level: LogLevel,
-    /// Lines for people, or a JSON document a line; default "text".
+    /// Plain text lines, or one JSON document per line; default "text".
     pub format: LogFormat,
 }
 
@@ -269,14 +272,14 @@ pub struct LogTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogLevel {
-    /// What ends the daemon or an agent.
+    /// Events that end the daemon or an agent.
     Error,
-    /// What an operator should look at.
+    /// Events that an operator should look at.
     Warn,
     /// Start, stop, reload.
     #[default]
     Info,
-    /// More than an operator wants to read.
+    /// More detail than an operator usually needs.
     Debug,
 }
 
@@ -284,10 +287,10 @@ pub enum LogLevel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Plain text lines.
     #[default]
     Text,
-    /// A JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 

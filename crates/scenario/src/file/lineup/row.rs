@@ -21,7 +21,7 @@ pub(in crate::file) struct SchemeEntry {
     /// Whether the layers are written as a stack.
     pub(super) is_stack: bool,
     pub(super) label: Option<String>,
-    /// What of TCP is different in this row.
+    /// The TCP settings that differ in this row.
     pub(super) tcp: Option<TcpTable>,
 }
 
@@ -90,7 +90,7 @@ impl JsonSchema for SchemeEntry {
             json_schema!({
                 "title": "tcp",
                 "type": "object",
-                "description": "No scheme, and TCP otherwise than in the rest of the scenario.",
+                "description": "No scheme, with TCP settings that differ from the rest of the scenario.",
                 "additionalProperties": false,
                 "required": ["tcp"],
                 "properties": { "label": { "type": "string" }, "tcp": tcp },
@@ -117,7 +117,7 @@ fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     rows.push(json!({
         "title": "stack",
         "type": "object",
-        "description": "Schemes on top of each other, the one nearest to the wired network first.",
+        "description": "A stack of schemes, the one nearest to the wired network first.",
         "additionalProperties": false,
         "required": ["stack"],
         "properties": { "stack": { "type": "array", "minItems": 1, "items": generator.subschema_for::<LayerEntry>() } },
@@ -126,7 +126,7 @@ fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     for properties in rows.iter_mut().filter_map(|row| row.get_mut("properties")?.as_object_mut()) {
         properties.insert(
             "label".to_owned(),
-            json!({ "type": "string", "description": "The row's name; default: the scheme's, and TCP's flavour." }),
+            json!({ "type": "string", "description": "The row's name; default: the names of the scheme and of the TCP flavor." }),
         );
         properties.insert("tcp".to_owned(), tcp.clone());
     }

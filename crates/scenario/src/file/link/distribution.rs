@@ -21,46 +21,47 @@ const MOST_BANDS: usize = 1_000;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct DelayTable {
-    /// What stands alone.
+    /// A single duration instead of a table.
     #[serde(skip)]
     pub(super) constant: Option<Duration>,
-    /// What it is drawn from; left out with `table`.
+    /// The distribution that the delay is drawn from; left out with `table`.
     distribution: Option<DistributionName>,
-    /// With "uniform" the shortest delay; with "exponential" what every packet takes at least,
+    /// With "uniform": the shortest delay. With "exponential": the minimum delay of every packet,
     /// default "0 s".
     min: Option<Text<Duration>>,
     /// With "uniform": the longest delay.
     max: Option<Text<Duration>>,
-    /// With "normal" and "exponential": the mean delay, that of `min` included.
+    /// With "normal" and "exponential": the mean delay, including `min`.
     mean: Option<Text<Duration>>,
     /// With "normal": the standard deviation.
     deviation: Option<Text<Duration>>,
-    /// With "bands": 1 to 1,000 of them, whose shares sum to "100%".
+    /// With "bands": 1 to 1,000 bands, whose shares sum to "100%".
     bands: Option<Vec<BandTable>>,
-    /// Instead of a distribution: a table of bands in CSV, relative to the scenario, with the
-    /// columns `share_percent` and one each whose name ends in `delay_ms_low` and `delay_ms_high`.
+    /// Instead of a distribution: a CSV file with a table of bands, with a path relative to the
+    /// scenario. It has the column `share_percent`, one column whose name ends in `delay_ms_low`,
+    /// and one whose name ends in `delay_ms_high`.
     table: Option<String>,
 }
 
-/// What a delay is drawn from.
+/// The distribution that a delay is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum DistributionName {
-    /// Every delay from `min` to `max` is as likely.
+    /// Every delay from `min` to `max` is equally likely.
     Uniform,
-    /// Normal, cut at three deviations to either side and at a delay of zero.
+    /// Normal, truncated at three standard deviations on either side and at a delay of zero.
     Normal,
-    /// `min`, and on top of it an exponentially distributed time; that is cut at 20 times its mean.
+    /// `min` plus an exponentially distributed time, which is truncated at 20 times its mean.
     Exponential,
     /// A mixture of uniform distributions.
     Bands,
 }
 
-/// A part of the packets, whose delays are distributed uniformly.
+/// A share of the packets whose delays are uniformly distributed.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct BandTable {
-    /// The part of the packets, above "0%".
+    /// The share of the packets, above "0%".
     share: Text<Probability>,
     /// Their shortest delay.
     min: Text<Duration>,

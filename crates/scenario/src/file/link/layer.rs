@@ -21,35 +21,35 @@ const GUARD: Duration = Duration::from_millis(1);
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct LinkLayerTable {
-    /// What kind.
+    /// The kind of link layer.
     kind: LinkLayerKind,
-    /// How often a frame is transmitted again before it is given up, 0 to 1,000; default 8.
+    /// How often a frame is retransmitted before it is given up, 0 to 1,000; default 8.
     retransmission_attempts: Option<u32>,
-    /// With "stop-and-wait" and "selective-repeat": from the end of a transmission until the sender
-    /// stops waiting for the acknowledgment, "1 us" to "10 s". Default: twice the propagation delay,
-    /// plus the acknowledgment's transmission time, plus 1 ms.
+    /// With "stop-and-wait" and "selective-repeat": time from the end of a transmission until the
+    /// sender stops waiting for the acknowledgment, "1 us" to "10 s". Default: twice the
+    /// propagation delay, plus the transmission time of the acknowledgment, plus 1 ms.
     ack_timeout: Option<Text<Duration>>,
     /// With "stop-and-wait" and "selective-repeat": length of an acknowledgment, at most "1500 B";
     /// default "14 B".
     ack_size: Option<Text<Octets>>,
-    /// With "selective-repeat": the most frames from the oldest that the sender is not done with to
+    /// With "selective-repeat": the largest number of frames from the oldest unfinished frame to
     /// the newest, 1 to 64; default 64.
     window: Option<u32>,
 }
 
-/// What kind of link layer.
+/// The kind of link layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum LinkLayerKind {
-    /// Lost frames are neither noticed nor repeated.
+    /// Lost frames are neither detected nor retransmitted.
     #[default]
     None,
     /// Each frame is acknowledged over the air before the next is sent.
     StopAndWait,
-    /// The sender sends on while it waits for acknowledgments. It retransmits only what is lost, ahead of
-    /// what waits, and the receiver delivers frames as they come: out of order.
+    /// The sender continues to send while it waits for acknowledgments. It retransmits only lost
+    /// frames, before those that wait. The receiver delivers frames as they arrive: out of order.
     SelectiveRepeat,
-    /// The sender knows each frame's fate at the end of its transmission, at no cost.
+    /// The sender knows the fate of each frame at the end of its transmission, at no cost.
     Immediate,
 }
 

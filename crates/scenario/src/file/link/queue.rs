@@ -20,30 +20,30 @@ const PLAIN: QueueLimit = QueueLimit::Packets(100);
 const CODEL: QueueLimit = QueueLimit::Packets(1000);
 const FQ_CODEL: QueueLimit = QueueLimit::Packets(10_240);
 
-/// A queue with a discipline.
+/// A queue with a queueing discipline.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct QueueTable {
-    /// What manages it.
+    /// The discipline that manages the queue.
     discipline: DisciplineName,
-    /// How much may wait for transmission; default "100 packets", with "codel" "1000 packets", with
-    /// "fq-codel" "10240 packets".
+    /// The most packets or data that may wait for transmission; default "100 packets", with "codel"
+    /// "1000 packets", with "fq-codel" "10240 packets".
     limit: Option<Text<QueueLimit>>,
-    /// Whether packets that understand ECN are marked where others are dropped (RFC 3168); with
-    /// "red" below `max` only. Default false, with "fq-codel" true.
+    /// Whether ECN-capable packets are marked in cases in which others are dropped (RFC 3168); with
+    /// "red" only below `max`. Default false; with "fq-codel" true.
     ecn: Option<bool>,
     /// With "codel" and "fq-codel": the delay that a standing queue may cause, "1 us" to "10 s";
     /// default "5 ms".
     target: Option<Text<Duration>>,
-    /// With "codel" and "fq-codel": how long the delay must stay above `target`, in the order of the
-    /// longest round-trip time, `target` to "100 s"; default "100 ms".
+    /// With "codel" and "fq-codel": how long the delay must stay above `target`, on the order of
+    /// the longest round-trip time, `target` to "100 s"; default "100 ms".
     interval: Option<Text<Duration>>,
-    /// With "fq-codel": how many flow queues there are, 1 to 65,536; default 1,024.
+    /// With "fq-codel": the number of flow queues, 1 to 65,536; default 1,024.
     flows: Option<u32>,
-    /// With "fq-codel": how much a flow may send in its turn, "256 B" to "1 MiB"; default "1514 B".
+    /// With "fq-codel": how much a flow may send per round, "256 B" to "1 MiB"; default "1514 B".
     quantum: Option<Text<Octets>>,
-    /// With "fq-codel": the memory that what waits may take, a packet counted as the buffer that it
-    /// takes in a gateway; "4 KiB" or more, default "32 MiB".
+    /// With "fq-codel": the most memory that waiting packets may use, "4 KiB" or more; default
+    /// "32 MiB". A packet counts as the buffer that it takes in a gateway.
     memory_limit: Option<Text<Octets>>,
     /// With "red": the average queue from which packets are dropped at random, in packets or in
     /// octets; default "5 packets".
@@ -51,25 +51,25 @@ pub(in crate::file) struct QueueTable {
     /// With "red": the average queue at which `max-probability` of the packets are dropped, in the
     /// unit of `min`; default "15 packets".
     max: Option<Text<QueueLimit>>,
-    /// With "red": the part of the packets that is dropped at `max`, above "0%"; default "10%".
+    /// With "red": the share of packets that is dropped at `max`, above "0%"; default "10%".
     max_probability: Option<Text<Probability>>,
-    /// With "red": the weight of the queue as it is in its moving average, above 0, at most 1;
+    /// With "red": the weight of the current queue in its moving average, above 0 and at most 1;
     /// default 0.002.
     weight: Option<f64>,
-    /// With "red": whether the part of the packets that is dropped grows on from `max` and reaches
-    /// all at twice `max`, rather than at once; default true.
+    /// With "red": whether the share of dropped packets continues to grow from `max` and reaches
+    /// all packets at twice `max`, rather than at once; default true.
     gentle: Option<bool>,
-    /// With "red": a typical packet, "1 B" to "64 KiB", by which the average falls while the link is
-    /// idle, and whose chance `max-probability` is where `min` and `max` are in octets; default
-    /// "500 B".
+    /// With "red": the size of a typical packet, "1 B" to "64 KiB"; default "500 B". The average
+    /// decreases by it while the link is idle. If `min` and `max` are in octets, `max-probability`
+    /// applies to a packet of this size.
     mean_packet: Option<Text<Octets>>,
 }
 
-/// What manages a queue.
+/// The discipline that manages a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum DisciplineName {
-    /// Nothing: first in, first out, and what finds no room is dropped.
+    /// First in, first out. A packet that finds no room is dropped.
     DropTail,
     /// Random early detection (Floyd and Jacobson 1993).
     Red,
@@ -108,7 +108,7 @@ impl Named for QueueTable {
     }
 }
 
-/// What may stand for a queue alone.
+/// A queue limit or a discipline, which may be given instead of a table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::file) enum LimitOrDiscipline {
     Limit(QueueLimit),
@@ -157,7 +157,7 @@ pub(super) fn read(
     Ok(QueueConfig { limit, discipline })
 }
 
-/// Where a queue's table stands.
+/// The position of a queue's table.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     reader: &'a Reader<'a>,

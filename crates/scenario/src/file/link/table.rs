@@ -14,58 +14,58 @@ use crate::file::named::NameOrTable;
 use crate::file::pair;
 use crate::file::quantity::{LinkRate, Mac, Text};
 
-/// A link between two nodes, full duplex unless it is in a cell. "Forward" is from the first node
-/// to the second.
+/// A link between two nodes, full duplex unless it is in a cell. "Forward" is the direction from
+/// the first node to the second.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct LinkTable {
-    /// The names of the two nodes that it joins.
+    /// The names of the two nodes that the link joins.
     #[serde(deserialize_with = "pair::exact")]
     pub(super) between: [String; 2],
-    /// Default "wired".
+    /// The kind of link; default "wired".
     #[serde(default)]
     pub(super) kind: Medium,
-    /// Rate of both directions, at most "1000 Gbit/s"; "trace" where it follows a measured trace.
-    /// Each direction needs a rate, here or of its own.
+    /// Rate of both directions, at most "1000 Gbit/s", or "trace" if it follows a measured trace.
+    /// Each direction needs a rate, from here or from its own table.
     pub(super) rate: Option<Text<LinkRate>>,
-    /// A measured trace in the Mahimahi format that the rate follows, relative to the scenario;
-    /// wireless links only.
+    /// A measured trace in the Mahimahi format that the rate follows, with a path relative to the
+    /// scenario; wireless links only.
     pub(super) trace: Option<String>,
-    /// How packets wait for transmission in each direction: how many or how much, or a table with a
+    /// The queue in each direction: a number of packets or an amount of data, or a table with a
     /// discipline; default "100 packets".
     pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
-    /// independent of all else; default "0%".
+    /// independent of everything else; default "0%".
     pub(super) loss: Option<Text<Probability>>,
-    /// Propagation delay of each packet, at most "1 h": one for all, or a table with a
-    /// distribution. With a link layer that acknowledges frames one for all, the same in both directions.
-    /// Default "0 s".
+    /// Propagation delay of each packet, at most "1 h": one duration for all, or a table with a
+    /// distribution. With a link layer that acknowledges frames it must be one duration, the same
+    /// in both directions. Default "0 s".
     pub(super) delay: Option<NameOrTable<DelayTable>>,
-    /// By how much the delay varies from packet to packet, at most `delay`, which is then one
+    /// By how much the delay varies from packet to packet, at most `delay`, which must then be one
     /// duration. Not with a link layer that acknowledges frames. Default "0 s".
     pub(super) jitter: Option<Text<Duration>>,
-    /// Whether `jitter` is the most that a delay varies by, or its standard deviation; default
+    /// Whether `jitter` is the largest deviation of the delay or its standard deviation; default
     /// "uniform".
     pub(super) jitter_distribution: Option<JitterDistribution>,
-    /// Whether packets whose delays vary, or change, may overtake each other; default "kept".
+    /// Whether packets may overtake each other if their delays vary or change; default "kept".
     pub(super) order: Option<OrderName>,
-    /// Transmission times are cut down to whole multiples of this, "1 ms" to "1 s", as in
-    /// simulators that count so; default exact.
+    /// Transmission times are rounded down to whole multiples of this, "1 ms" to "1 s", as in
+    /// simulators that count time in such units. Default: exact times.
     pub(super) clock: Option<Text<Duration>>,
-    /// What is different from the first node to the second.
+    /// Properties that differ from the first node to the second.
     #[serde(default)]
     pub(super) forward: DirectionTable,
-    /// What is different from the second node to the first.
+    /// Properties that differ from the second node to the first.
     #[serde(default)]
     pub(super) backward: DirectionTable,
-    /// The error process, one for both directions; wireless links only; default none.
+    /// The error process, common to both directions; wireless links only; default none.
     pub(super) channel: Option<ChannelTable>,
-    /// What happens to frames that are lost; wireless links only; default "none".
+    /// How the link layer treats lost frames; wireless links only; default "none".
     pub(super) link_layer: Option<NameOrTable<LinkLayerTable>>,
     /// The name of a cell: wireless links of one cell share its medium, one transmission at a time.
     pub(super) cell: Option<String>,
-    /// How the medium of a cell is shared: "ideal", in turn and without collisions. For IEEE 802.11
-    /// see `wlans`.
+    /// How the medium of a cell is shared. "ideal": the stations send one after the other, without
+    /// collisions. For IEEE 802.11 see `wlans`.
     pub(super) mac: Option<Text<Mac>>,
 }
 
@@ -73,9 +73,9 @@ pub(in crate::file) struct LinkTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum JitterDistribution {
-    /// Every delay within `jitter` of the mean is as likely.
+    /// Every delay within `jitter` of the mean is equally likely.
     Uniform,
-    /// Normally, cut at three deviations and at a delay of zero.
+    /// Normal, truncated at three standard deviations and at a delay of zero.
     Normal,
 }
 
@@ -83,13 +83,13 @@ pub(in crate::file) enum JitterDistribution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum OrderName {
-    /// No: one that would overtake arrives with the one before it.
+    /// No: a packet that would overtake arrives together with the packet before it.
     Kept,
-    /// Yes: each arrives at its own time.
+    /// Yes: each packet arrives at its own time.
     Overtake,
 }
 
-/// What kind of link.
+/// The kind of link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum Medium {
@@ -98,7 +98,7 @@ pub(in crate::file) enum Medium {
     Wireless,
 }
 
-/// One direction of a link, where it differs.
+/// The properties of one direction of a link that differ from those of the link.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct DirectionTable {
@@ -106,15 +106,15 @@ pub(in crate::file) struct DirectionTable {
     pub(super) rate: Option<Text<LinkRate>>,
     /// The measured trace that this direction's rate follows.
     pub(super) trace: Option<String>,
-    /// How packets wait for transmission.
+    /// The queue for transmission.
     pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Probability that a packet or a transmission is lost.
     pub(super) loss: Option<Text<Probability>>,
-    /// Propagation delay; one with a distribution has no jitter of the link's.
+    /// Propagation delay. With a distribution the jitter of the link does not apply.
     pub(super) delay: Option<NameOrTable<DelayTable>>,
     /// By how much the delay varies.
     pub(super) jitter: Option<Text<Duration>>,
-    /// What `jitter` is.
+    /// The meaning of `jitter`.
     pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Whether packets may overtake each other.
     pub(super) order: Option<OrderName>,

@@ -16,22 +16,22 @@ use crate::file::error::ScenarioError;
 /// Objects of a page at most.
 const MOST: u32 = 1_000;
 
-/// A number of objects, always the same or drawn.
+/// A number of objects, either fixed or random.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::file) enum ObjectsEntry {
     Fixed(i64),
     Drawn(ObjectsTable),
 }
 
-/// A number of objects: a Pareto distributed number less its `scale`, rounded down.
+/// A number of objects: a Pareto-distributed number minus its `scale`, rounded down.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct ObjectsTable {
     /// The shape, above 0 and at most 100; default 1.1.
     shape: Option<f64>,
-    /// The least that is drawn and taken off, 1 to 1000; default 2.
+    /// The minimum of the drawn number, which is subtracted from it, 1 to 1000; default 2.
     scale: Option<u32>,
-    /// The most objects, 0 to 1000; default 53.
+    /// The largest number of objects, 0 to 1000; default 53.
     max: Option<u32>,
 }
 

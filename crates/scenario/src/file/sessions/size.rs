@@ -14,48 +14,48 @@ use crate::file::quantity::{Octets, Text};
 /// Nothing that a session moves is larger.
 const LARGEST: u64 = 10_000_000_000;
 
-/// A size, always the same or drawn.
+/// A size, either fixed or random.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct SizeTable {
-    /// How it is distributed; a size alone is always the same.
+    /// The distribution of the size. A size alone, without a table, is fixed.
     distribution: Distribution,
     /// With "lognormal": the mean of the natural logarithm of the octets, above 0 and at most 25.
     mu: Option<f64>,
-    /// With "lognormal": the standard deviation of that, above 0 and at most 10.
+    /// With "lognormal": the standard deviation of this logarithm, above 0 and at most 10.
     sigma: Option<f64>,
     /// With "pareto": the shape, above 0 and at most 100.
     shape: Option<f64>,
-    /// The least, at least "1 B"; default "1 B", and with "pareto" needed.
+    /// The smallest size, at least "1 B"; default "1 B"; required with "pareto".
     min: Option<Text<Octets>>,
-    /// The most, at most "10 GB"; with "lognormal" what is outside of the bounds is drawn again, with
-    /// "pareto" what would be above is this. Not with "measured".
+    /// The largest size, at most "10 GB". With "lognormal" a size outside the bounds is drawn
+    /// again; with "pareto" a size above the bound is set to it. Not with "measured".
     max: Option<Text<Octets>>,
-    /// With "measured": what part of all lies in each band, 1 to 100 of them from the smallest sizes to
-    /// the largest; "100%" in all.
+    /// With "measured": the share of each band, 1 to 100 bands from the smallest sizes to the
+    /// largest. The shares sum to "100%".
     bands: Option<Vec<BandTable>>,
-    /// The size, where it is always the same.
+    /// The size, if it is fixed.
     #[serde(skip)]
     fixed: Option<u64>,
 }
 
-/// A band of sizes, above those of the band before it; the logarithm is uniform within it.
+/// A band of sizes, above those of the previous band. The logarithm is uniformly distributed in it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BandTable {
-    /// What part of all is in it.
+    /// The share of all sizes that are in the band.
     share: Text<Probability>,
-    /// The largest size in it.
+    /// The largest size in the band.
     max: Text<Octets>,
 }
 
-/// How a size is distributed.
+/// The distribution of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Distribution {
     Lognormal,
     Pareto,
-    /// As `bands` say.
+    /// As given by `bands`.
     Measured,
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::file::named::Named;
 use crate::file::quantity::Text;
 
-/// How speech is coded.
+/// The speech codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum CodecName {
@@ -17,25 +17,25 @@ pub(in crate::file) enum CodecName {
     G711,
     /// 8 kbit/s, G.729A; RTP payload type 18. Rated as G.729A with voice activity detection (ITU-T
     /// G.113, Appendix I: `Ie` 11, `Bpl` 19), with `talk-spurts` or without. A look-ahead of 5 ms
-    /// (ITU-T G.729) counts in the delay from mouth to ear.
+    /// (ITU-T G.729) is included in the mouth-to-ear delay.
     G729,
 }
 
-/// Means of talkspurts and pauses, which are exponentially distributed.
+/// Mean lengths of talk spurts and pauses, which are exponentially distributed.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct SpurtsTable {
-    /// How long a talkspurt lasts in the mean, "10 ms" to "1 h"; default "1004 ms".
+    /// Mean length of a talk spurt, "10 ms" to "1 h"; default "1004 ms".
     pub(super) talk: Option<Text<Duration>>,
-    /// How long a pause lasts in the mean, "10 ms" to "1 h"; default "1587 ms".
+    /// Mean length of a pause, "10 ms" to "1 h"; default "1587 ms".
     pub(super) pause: Option<Text<Duration>>,
 }
 
-/// Means that have a name.
+/// Named mean lengths.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum SpurtsName {
-    /// Those of ITU-T P.59: 1.004 s and 1.587 s.
+    /// The means of ITU-T P.59: 1.004 s and 1.587 s.
     P59,
 }
 

@@ -14,87 +14,92 @@ use crate::file::pair;
 use crate::file::quantity::{Octets, Text};
 use crate::file::tcp::TcpTable;
 
-/// What two hosts say to each other; one session each where an end is a group of nodes.
+/// A session between two hosts. If an end is a group of nodes, each member has a session.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct SessionTable {
-    /// What they do.
+    /// The kind of session.
     pub(super) kind: Kind,
     /// With "voice": the two parties.
     #[serde(default, deserialize_with = "pair::optional")]
     pub(super) between: Option<[String; 2]>,
-    /// With any other kind: the host that asks.
+    /// With any other kind: the host that requests.
     pub(super) client: Option<String>,
-    /// With any other kind: the host that answers.
+    /// With any other kind: the host that responds.
     pub(super) server: Option<String>,
-    /// When it starts, before the run ends; default "0 s".
+    /// When the session starts, before the run ends; default "0 s".
     pub(super) start: Option<Text<Duration>>,
-    /// When it stops: nothing new is begun from then on, and a call is over; default never.
+    /// When the session stops: nothing new is started from then on, and a call ends; default never.
     pub(super) stop: Option<Text<Duration>>,
-    /// With "web", "mail" and "ftp": how long the client thinks before the next page, message or file,
-    /// exponentially distributed with this mean, "1 ms" to "24 h". Default "30 s" with "web", "60 s"
-    /// with "mail", "180 s" with "ftp".
+    /// With "web", "mail" and "ftp": the client's think time before the next page, message or file.
+    /// It is exponentially distributed with this mean, "1 ms" to "24 h". Default "30 s" with "web",
+    /// "60 s" with "mail", "180 s" with "ftp".
     pub(super) think_time: Option<Text<Duration>>,
-    /// With "web", "mail" and "ftp", instead of `think-time`: how much both write in the mean, headers
-    /// of packets not counted. Times between are then exponentially distributed and in proportion to
-    /// what is written.
+    /// With "web", "mail" and "ftp", instead of `think-time`: the mean rate at which both hosts
+    /// together write, without packet headers. The times between are then exponentially
+    /// distributed, and proportional to the amount of data written.
     pub(super) load: Option<Text<Bitrate>>,
-    /// With "web", "mail" and "ftp": settings of TCP that differ from those for all.
+    /// With "web", "mail" and "ftp": TCP settings that differ from those for all.
     pub(super) tcp: Option<TcpTable>,
-    /// With "web": a request, "1 B" to "1 MB"; default "350 B".
+    /// With "web": the size of a request, "1 B" to "1 MB"; default "350 B".
     pub(super) request: Option<Text<Octets>>,
-    /// With "web": the main object of a page; default lognormal, mu 8.37 and sigma 1.37, "100 B" to "2 MB"
-    /// (3GPP2 C.R1002).
+    /// With "web": the size of the main object of a page; default lognormal, mu 8.37 and sigma
+    /// 1.37, "100 B" to "2 MB" (3GPP2 C.R1002).
     pub(super) main_object: Option<NameOrTable<SizeTable>>,
-    /// With "web": how many objects are embedded in a page, 0 to 1000, or a table of a Pareto
-    /// distribution; default the table's (3GPP2 C.R1002): 5.6 in the mean.
+    /// With "web": the number of objects embedded in a page, 0 to 1000, or a table of a Pareto
+    /// distribution. Default: the defaults of that table (3GPP2 C.R1002), with a mean of 5.6.
     pub(super) objects: Option<ObjectsEntry>,
-    /// With "web": an embedded object; default lognormal, mu 6.17 and sigma 2.36, "50 B" to "2 MB" (3GPP2
-    /// C.R1002).
+    /// With "web": the size of an embedded object; default lognormal, mu 6.17 and sigma 2.36,
+    /// "50 B" to "2 MB" (3GPP2 C.R1002).
     pub(super) object: Option<NameOrTable<SizeTable>>,
-    /// With "web": how long the client reads a main object before it asks for those embedded in it,
-    /// exponentially distributed with this mean, "0 s" to "1 min"; default "130 ms".
+    /// With "web": how long the client parses a main object before it requests the embedded
+    /// objects, exponentially distributed with this mean, "0 s" to "1 min"; default "130 ms".
     pub(super) parse_time: Option<Text<Duration>>,
-    /// With "web": connections at once, 1 to 16; default 6.
+    /// With "web": the number of simultaneous connections, 1 to 16; default 6.
     pub(super) connections: Option<u32>,
-    /// With "mail": a message; default as measured on a mail server in 2002: half are below 4 KiB, a
-    /// tenth above 64 KiB.
+    /// With "mail": the size of a message. Default: as measured on a mail server in 2002, half are
+    /// below 4 KiB and a tenth above 64 KiB.
     pub(super) message: Option<NameOrTable<SizeTable>>,
-    /// With "mail": the part of messages that the client sends; it fetches the others; default "0%".
+    /// With "mail": the share of messages that the client sends. It fetches the others. Default
+    /// "0%".
     pub(super) sent: Option<Text<Probability>>,
-    /// With "ftp": a file; default lognormal, mu 14.45 and sigma 0.35, at most "5 MB" (3GPP2 C.R1002).
+    /// With "ftp": the size of a file; default lognormal, mu 14.45 and sigma 0.35, at most "5 MB"
+    /// (3GPP2 C.R1002).
     pub(super) file: Option<NameOrTable<SizeTable>>,
-    /// With "ftp": the part of files that the client stores; it retrieves the others; default "0%".
+    /// With "ftp": the share of files that the client stores. It retrieves the others. Default
+    /// "0%".
     pub(super) stored: Option<Text<Probability>>,
-    /// With "voice": how speech is coded; default "g711".
+    /// With "voice": the speech codec; default "g711".
     pub(super) codec: Option<CodecName>,
-    /// With "voice": how much speech a packet has, "10 ms" to "100 ms" in whole milliseconds, with
-    /// "g729" in steps of 10 ms; default "20 ms".
+    /// With "voice": duration of the speech in a packet, "10 ms" to "100 ms" in whole milliseconds,
+    /// with "g729" in steps of 10 ms; default "20 ms".
     pub(super) packet_time: Option<Text<Duration>>,
-    /// With "voice": packets only while a party speaks: "p59" for talkspurts and pauses as ITU-T
-    /// P.59 has them, or a table with their means. Default: always.
+    /// With "voice": send packets only while a party speaks. "p59" uses the talk spurts and pauses
+    /// of ITU-T P.59; a table sets their means. Default: always send.
     pub(super) talk_spurts: Option<NameOrTable<SpurtsTable>>,
-    /// With "voice" and "g711": whether who hears conceals lost packets (G.711, appendix I); default
-    /// true. "g729" does so always.
+    /// With "voice" and "g711": whether the listener conceals lost packets (G.711, appendix I);
+    /// default true. "g729" always conceals them.
     pub(super) concealment: Option<bool>,
-    /// With "voice": how long the fastest packet waits before it is played; what comes later than
-    /// it would have to is late. "0 s" to "2 s"; default "60 ms".
+    /// With "voice": how long the fastest packet waits before it is played. A packet that arrives
+    /// after its playout time is late. "0 s" to "2 s"; default "60 ms".
     pub(super) playout_buffer: Option<Text<Duration>>,
-    /// With "video": whether its rate varies; default "variable".
+    /// With "video": whether the rate varies; default "variable".
     pub(super) bit_rate: Option<BitRate>,
-    /// With "video": the mean rate of the payload. With "variable" the sizes of packets, 40 to 250 octets in
-    /// the source's 64 kbit/s, are larger or smaller in proportion; default as they are there.
+    /// With "video": the mean rate of the payload. With "variable", the packet sizes, 40 to
+    /// 250 octets at the source's 64 kbit/s, are scaled in proportion. Default: the sizes of the
+    /// source.
     pub(super) rate: Option<Text<Bitrate>>,
-    /// With "video" at a constant rate: the payload of a packet, "1 B" to "1460 B"; default "1200 B".
+    /// With "video" at a constant rate: the payload of a packet, "1 B" to "1460 B"; default
+    /// "1200 B".
     pub(super) packet: Option<Text<Octets>>,
-    /// With "video" at a variable rate: from one frame to the next, "1 ms" to "10 s"; default "100
-    /// ms".
+    /// With "video" at a variable rate: time from one frame to the next, "1 ms" to "10 s"; default
+    /// "100 ms".
     pub(super) frame_interval: Option<Text<Duration>>,
-    /// With "video" at a variable rate: packets of a frame, 1 to 1000; default 8.
+    /// With "video" at a variable rate: number of packets per frame, 1 to 1000; default 8.
     pub(super) packets_per_frame: Option<u32>,
 }
 
-/// What two hosts do in a session.
+/// The kind of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum Kind {
@@ -102,15 +107,15 @@ pub(in crate::file) enum Kind {
     Voice,
     /// Pages over several connections (HTTP/1.1, persistent, without pipelining).
     Web,
-    /// Messages that the client fetches (POP3) or sends (SMTP), each over its connection.
+    /// Messages that the client fetches (POP3) or sends (SMTP), each over its own connection.
     Mail,
-    /// Files over data connections of their own, beside a control connection.
+    /// Files over separate data connections, in addition to a control connection.
     Ftp,
-    /// A video from the server to the client: RTP one way, with reports both ways.
+    /// A video from the server to the client: RTP in one direction, with reports in both.
     Video,
 }
 
-/// Whether a video's rate varies.
+/// Whether the rate of a video varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::file) enum BitRate {
@@ -140,7 +145,7 @@ impl Kind {
     }
 }
 
-/// Every key, and the kinds that it means something to.
+/// Every key, and the kinds to which it applies.
 pub(super) const KEYS: &[(&str, &[Kind])] = &[
     ("kind", Kind::ALL),
     ("between", &[Kind::Voice]),
@@ -180,7 +185,7 @@ const WITH_A_SERVER: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp, Kind::Video];
 const OVER_TCP: &[Kind] = &[Kind::Web, Kind::Mail, Kind::Ftp];
 
 impl SessionTable {
-    /// The same session, with these settings of TCP over its own; `None` if it is not over TCP.
+    /// The same session, with these TCP settings over its own; `None` if it does not use TCP.
     pub(in crate::file) fn with_tcp(&self, tcp: &TcpTable) -> Option<Self> {
         let own = self.tcp.clone().unwrap_or_default();
         OVER_TCP.contains(&self.kind).then(|| Self { tcp: Some(tcp.over(&own)), ..self.clone() })

@@ -8,94 +8,102 @@ use serde::Deserialize;
 
 use crate::file::quantity::{Octets, ReceiveWindow, Text, Window};
 
-/// TCP's settings, for both ends of a flow.
+/// TCP settings, for both ends of a flow.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct TcpTable {
-    /// Where all that is not set here comes from; without it, from 4.3BSD Reno.
+    /// Where settings that are not given take their values from; without it, from 4.3BSD Reno.
     pub(super) preset: Option<PresetName>,
     /// Largest payload of a segment, "1 B" to "65495 B"; default "1460 B".
     pub(super) segment: Option<Text<Octets>>,
-    /// The receiver's buffer and so the largest window advertised, "1 B" to "1 GiB"; default "65535
-    /// B". Above that the window scale option is used. "auto": from 65,535 octets it grows with
-    /// what a round trip brings, up to `window-max`, as in Linux 6.18.
+    /// The receiver's buffer, and so the largest advertised window, "1 B" to "1 GiB"; default
+    /// "65535 B". Above that the window scale option is used. "auto": it starts at 65,535 octets
+    /// and grows with the data that arrives per round trip, up to `window-max`, as in Linux 6.18.
     pub(super) window: Option<Text<ReceiveWindow>>,
-    /// With `window = "auto"`: what it grows to at most, "65535 B" to "1 GiB"; default
-    /// "3840 KiB": five eighths of the 6 MiB in the kernel's `tcp_rmem`, as the rest is not payload.
+    /// With `window = "auto"`: the largest window, "65535 B" to "1 GiB". Default "3840 KiB": five
+    /// eighths of the 6 MiB in the kernel's `tcp_rmem`, because the rest is not payload.
     pub(super) window_max: Option<Text<Window>>,
-    /// The most that a sender has outstanding, as with a send buffer of this size, "1 B" to "1
-    /// GiB"; default "unlimited": as much as the windows of congestion control and receiver allow.
+    /// The most data that a sender has outstanding, as with a send buffer of this size, "1 B" to
+    /// "1 GiB". Default "unlimited": as much as congestion control and the receiver's window allow.
     pub(super) send_window: Option<Text<Window>>,
     /// Initial congestion window in segments, 1 to 1,000; default 1.
     pub(super) initial_window: Option<u32>,
     /// Initial slow start threshold; default "65535 B".
     pub(super) initial_ssthresh: Option<Text<Window>>,
-    /// When the receiver acknowledges data in order; default "every-segment".
+    /// When the receiver acknowledges data that arrives in order; default "every-segment".
     pub(super) acks: Option<Acks>,
     /// With delayed ACKs: the longest delay, at most "10 s"; default "200 ms", and "100 ms" with
     /// "dyndelack".
     pub(super) ack_delay: Option<Text<Duration>>,
-    /// Let ACKs behind a gap that the sender has heard of three times become one for up to 1 ms, as
-    /// in Linux 6.18; needs `sack`; default false.
+    /// Whether ACKs after a gap that has been reported to the sender three times are merged into
+    /// one for up to 1 ms, as in Linux 6.18; needs `sack`; default false.
     pub(super) ack_compression: Option<bool>,
-    /// Offer timestamps; default false.
+    /// Whether to offer timestamps; default false.
     pub(super) timestamps: Option<bool>,
-    /// Offer selective acknowledgments; default false, and true with `recovery = "sack"`.
+    /// Whether to offer selective acknowledgments; default false, and true with
+    /// `recovery = "sack"`.
     pub(super) sack: Option<bool>,
-    /// Report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
+    /// Whether to report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
     pub(super) dsack: Option<bool>,
-    /// Offer explicit congestion notification (RFC 3168), so that queues that manage themselves mark
-    /// data in place of dropping it; default false.
+    /// Whether to offer explicit congestion notification (RFC 3168), so that queues with active
+    /// management mark data instead of dropping it; default false.
     pub(super) ecn: Option<bool>,
     /// Lower bound of the retransmission time-out, "1 ms" to "1 h"; default "1 s".
     pub(super) rto_min: Option<Text<Duration>>,
-    /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`; default
-    /// "1 s", or `rto-min` or `rto-max` if they leave no room for it.
+    /// Retransmission time-out before the first measurement, from `rto-min` to `rto-max`. Default
+    /// "1 s", or the nearer of `rto-min` and `rto-max` if "1 s" is not between them.
     pub(super) rto_initial: Option<Text<Duration>>,
     /// Upper bound of the retransmission time-out, from `rto-min` to "1 h"; default "64 s", or
-    /// `rto-min` if that is more.
+    /// `rto-min` if that is longer.
     pub(super) rto_max: Option<Text<Duration>>,
     /// Granularity of TCP's clock, at most "10 s"; default "1 ms"; "500 ms" in 4.3BSD.
     pub(super) clock_granularity: Option<Text<Duration>>,
-    /// Time-outs in a row after which the connection is given up, 1 to 1,000; default 15.
+    /// Number of consecutive time-outs after which the connection is given up, 1 to 1,000; default
+    /// 15.
     pub(super) max_timeouts: Option<u32>,
     /// Congestion control: how the congestion window grows and shrinks; default "reno". With
-    /// `preset = "linux"` the default is "cubic-linux", "cubic" means that too, and "reno" means
+    /// `preset = "linux"` the default is "cubic-linux", "cubic" also means that, and "reno" means
     /// "reno-abc".
     pub(super) congestion: Option<CongestionName>,
-    /// How the first slow start ends where no loss ends it; default "standard".
+    /// How the first slow start ends if no loss ends it; default "standard".
     pub(super) slow_start: Option<SlowStartName>,
-    /// In slow start, by how much one ACK opens the window at most: "2 segments" or "unlimited" (L
-    /// of RFC 3465). With "reno-abc" (default 2, and 1 after a time-out; with `preset = "linux"`
-    /// "unlimited") and "cubic" (default 1; not with `preset = "linux"`) only.
+    /// By how much one ACK may open the window in slow start, "2 segments" or "unlimited" (L of RFC
+    /// 3465). Only with "reno-abc" and "cubic". Default with "reno-abc": 2, and 1 after a time-out;
+    /// with `preset = "linux"` "unlimited". Default with "cubic": 1; not available with
+    /// `preset = "linux"`.
     pub(super) slow_start_limit: Option<Text<Window>>,
-    /// When the segments that the window allows leave; default "control".
+    /// When the sender sends the segments that the window allows; default "control".
     pub(super) pacing: Option<PacingName>,
-    /// Segments leave in super-packets, as with segmentation offload in Linux: as many at once as the
-    /// rate sends in a millisecond, two at least, and what is less may wait for the next ACK. With
-    /// `recovery = "rack"`, and for senders that are not paced; default false.
+    /// Whether segments are sent in super-packets, as with segmentation offload in Linux. A
+    /// super-packet has as many segments as the rate sends in a millisecond, at least two. A
+    /// smaller amount may wait for the next ACK. Needs `recovery = "rack"`; for senders that are
+    /// not paced. Default false.
     pub(super) segmentation_offload: Option<bool>,
-    /// A window that is not in use does not grow, and shrinks while nothing is sent, as in Linux;
-    /// default false.
+    /// Whether a window that is not in use does not grow, and shrinks while nothing is sent, as in
+    /// Linux; default false.
     pub(super) window_validation: Option<bool>,
-    /// Loss recovery: what is lost, and what is sent again; default "reno".
+    /// Loss recovery: which segments count as lost, and which are retransmitted; default "reno".
     pub(super) recovery: Option<RecoveryName>,
-    /// With "rack": a tail loss probe where no ACK comes (RFC 8985, section 7); default true.
+    /// With "rack": whether to send a tail loss probe if no ACK arrives (RFC 8985, section 7);
+    /// default true.
     pub(super) tail_loss_probe: Option<bool>,
-    /// With "rack": the window shrinks over a round trip (RFC 9937), not at once; default true.
+    /// With "rack": whether the window shrinks over a round trip (RFC 9937) instead of at once;
+    /// default true.
     pub(super) proportional_reduction: Option<bool>,
-    /// With "rack": after a time-out, find out whether it came too early (RFC 5682); default true.
+    /// With "rack": whether to detect spurious time-outs (RFC 5682); default true.
     pub(super) f_rto: Option<bool>,
-    /// With "rack": take a reduction back whose loss was none (RFC 3522, 3708); default true.
+    /// With "rack": whether to undo a window reduction for a loss that did not occur (RFC 3522,
+    /// 3708); default true.
     pub(super) undo: Option<bool>,
-    /// How the retransmission time-out follows from round-trip times; default "standard".
+    /// How the retransmission time-out is computed from round-trip times; default "standard".
     pub(super) rto_rule: Option<RtoRuleName>,
-    /// Send a new segment with each of the first two duplicate ACKs (RFC 3042); default false.
+    /// Whether to send a new segment on each of the first two duplicate ACKs (RFC 3042); default
+    /// false.
     pub(super) limited_transmit: Option<bool>,
 }
 
 impl TcpTable {
-    /// These settings, and below them others where these say nothing.
+    /// These settings, with those of `below` for keys that these do not set.
     pub(in crate::file) fn over(&self, below: &Self) -> Self {
         Self {
             preset: self.preset.or(below.preset),
@@ -133,13 +141,13 @@ impl TcpTable {
         }
     }
 
-    /// `window-max`; that of a window below which ours replaces is gone with it.
+    /// `window-max`. The value of `below` does not apply if these settings replace its window.
     pub(super) fn window_max_over(&self, below: &Self) -> Option<Text<Window>> {
         let is_fixed = matches!(self.window, Some(Text(ReceiveWindow::Fixed(_))));
         self.window_max.or(below.window_max.filter(|_| !is_fixed))
     }
 
-    /// What these settings are called: by the congestion control, or else by the recovery.
+    /// The name of these settings: that of the congestion control, or else that of the recovery.
     pub(in crate::file) fn flavour(&self) -> Option<&'static str> {
         let congestion = self.congestion.map(CongestionName::as_written);
         let preset = self.preset.map(|PresetName::Linux| "linux");
@@ -147,21 +155,21 @@ impl TcpTable {
     }
 }
 
-/// Where the settings of TCP that are not given come from.
+/// Where TCP settings that are not given take their values from.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PresetName {
-    /// A host that runs Linux 6.18 with nothing set.
+    /// A host that runs Linux 6.18 with default settings.
     Linux,
 }
 
-/// How the retransmission time-out follows from round-trip times.
+/// How the retransmission time-out is computed from round-trip times.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RtoRuleName {
-    /// RFC 6298: `rto-min` bounds it.
+    /// RFC 6298: `rto-min` is the lower bound of the time-out.
     Standard,
-    /// Linux: `rto-min` bounds what it lies above the smoothed round-trip time.
+    /// Linux: `rto-min` is the lower bound of the time-out minus the smoothed round-trip time.
     Linux,
 }
 
@@ -174,20 +182,20 @@ impl RtoRuleName {
     }
 }
 
-/// When the receiver acknowledges data in order.
+/// When the receiver acknowledges data that arrives in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Acks {
-    /// One ACK a segment.
+    /// One ACK per segment.
     EverySegment,
     /// One ACK for every second segment, or after `ack-delay`.
     Delayed,
-    /// One ACK for one segment at first, and for up to four from the ninth segment on, or after
-    /// `ack-delay` (Altman and Jimenez 2003).
+    /// One ACK per segment at first, one for up to four segments from the ninth segment on, or
+    /// after `ack-delay` (Altman and Jimenez 2003).
     #[serde(rename = "dyndelack")]
     DynDelAck,
-    /// As Linux 6.18: each of the first segments, then more than one full segment, or after 40 to
-    /// 200 ms.
+    /// As in Linux 6.18: each of the first segments, later after more than one full segment, or
+    /// after 40 to 200 ms.
     Linux,
 }
 
@@ -197,36 +205,37 @@ pub(super) enum Acks {
 pub(super) enum CongestionName {
     /// Slow start and congestion avoidance by the number of ACKs (RFC 2001).
     Reno,
-    /// The same by the number of octets acknowledged, so that delayed ACKs do not slow it down (RFC
-    /// 3465).
+    /// As "reno", but by the number of acknowledged octets, so that delayed ACKs do not slow it
+    /// down (RFC 3465).
     RenoAbc,
-    /// One to three segments in the path's queues, by the round-trip time (Brakmo and Peterson
-    /// 1995).
+    /// Keeps one to three segments in the queues of the path, by the round-trip time (Brakmo and
+    /// Peterson 1995).
     Vegas,
-    /// As "reno", but after a loss the window is what the measured bandwidth needs (Mascolo et al.
+    /// As "reno", but after a loss the window is set from the measured bandwidth (Mascolo et al.
     /// 2001).
     Westwood,
-    /// A cubic function of the time since the last loss (RFC 9438); with `slow-start =
-    /// "hystart++"` as the RFC recommends it.
+    /// A cubic function of the time since the last loss (RFC 9438). With `slow-start = "hystart++"`
+    /// it is as the RFC recommends.
     Cubic,
-    /// The same as Linux has it.
+    /// CUBIC as in Linux.
     CubicLinux,
-    /// By the bandwidth of the path and its least round-trip time, not by losses (version 1, as
-    /// Linux has it); with `recovery = "rack"` only.
+    /// Uses the bandwidth of the path and its minimum round-trip time instead of losses (version 1,
+    /// as in Linux); only with `recovery = "rack"`.
     Bbr,
-    /// The same, and heeds losses (version 3, draft-ietf-ccwg-bbr); with `recovery = "rack"` only.
+    /// As "bbr", but also responds to losses (version 3, draft-ietf-ccwg-bbr); only with
+    /// `recovery = "rack"`.
     Bbr3,
 }
 
-/// When the segments that the window allows leave.
+/// When the sender sends the segments that the window allows.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PacingName {
-    /// At once; "bbr" and "bbr3" have a rate of their own.
+    /// At once; "bbr" and "bbr3" pace at their own rate.
     Control,
     /// Spread over the round trip, as on a Linux host whose interface has the queueing discipline
-    /// `fq`: at 200% of a window a round trip in the first half of slow start, at 120% else. "bbr"
-    /// and "bbr3" keep their own rate.
+    /// `fq`: at 200% of one window per round trip in the first half of slow start, and at 120%
+    /// otherwise. "bbr" and "bbr3" keep their own rate.
     Fq,
 }
 
@@ -245,8 +254,8 @@ impl PacingName {
 pub(super) enum SlowStartName {
     /// At `initial-ssthresh`.
     Standard,
-    /// When round-trip times grow, or a round's ACKs come in for half of a round trip (Ha and Rhee
-    /// 2011, as in Linux); at `initial-ssthresh` at the latest.
+    /// When round-trip times grow, or when a round's ACKs have arrived for half of a round trip (Ha
+    /// and Rhee 2011, as in Linux); at `initial-ssthresh` at the latest.
     Hystart,
     /// When round-trip times grow (RFC 9406); at `initial-ssthresh` at the latest.
     #[serde(rename = "hystart++")]
@@ -291,20 +300,21 @@ impl CongestionName {
     }
 }
 
-/// What is lost, and what is sent again.
+/// Which segments count as lost, and which are retransmitted.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RecoveryName {
     /// Slow start from the lost segment on, at the third duplicate ACK.
     Tahoe,
-    /// Fast recovery that is over with the first ACK of new data; a second loss in a window mostly
+    /// Fast recovery that ends with the first ACK of new data. A second loss in a window usually
     /// waits for a time-out (RFC 2001).
     Reno,
-    /// Fast recovery from all losses in a window, one a round trip (RFC 6582).
+    /// Fast recovery from all losses in a window, one per round trip (RFC 6582).
     NewReno,
     /// Fast recovery from all losses that the receiver's reports show (RFC 6675); needs `sack`.
     Sack,
-    /// Recovery by time: what was overtaken by a later segment is lost (RFC 8985); needs `sack`.
+    /// Recovery by time: a segment that was overtaken by a later one counts as lost (RFC 8985);
+    /// needs `sack`.
     Rack,
 }
 

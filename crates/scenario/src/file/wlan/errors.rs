@@ -13,21 +13,21 @@ use crate::file::quantity::{DataRate, Text, Written};
 use crate::file::reader::{Key, Reader};
 use crate::model::{LinkModel, WlanStation};
 
-/// Frames that are lost without a collision. Its parts are independent of each other.
+/// Losses of frames without a collision. The parts are independent of each other.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ErrorTable {
-    /// The probability that a frame is lost, whatever its length; default "0%".
+    /// The probability that a frame is lost, regardless of its length; default "0%".
     packet_error_rate: Option<Text<Probability>>,
     /// The probability that a bit is wrong, at any rate, so that long frames are lost more often;
     /// default "0%".
     bit_error_rate: Option<Text<Probability>>,
-    /// The same by rate, where it differs: `{ "11 Mbit/s" = "0.001%" }`.
+    /// The bit error rate by data rate, if it differs: `{ "11 Mbit/s" = "0.001%" }`.
     #[serde(default)]
     bit_error_rates: BTreeMap<String, Text<Probability>>,
-    /// A good and a bad state, by stays of exponential length or as recorded.
+    /// A good and a bad state, with stays that are exponentially distributed or recorded.
     channel: Option<ChannelTable>,
-    /// Whether RTS, CTS and ACK frames are lost, too; default false.
+    /// Whether RTS, CTS and ACK frames are also lost; default false.
     control_frames: Option<bool>,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct LinkErrorTable {
     from: String,
     /// The station that receives.
     to: String,
-    /// What is lost.
+    /// The errors.
     errors: ErrorTable,
 }
 
-/// The errors whose table stands at `place`.
+/// The errors whose table is at `place`.
 pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,

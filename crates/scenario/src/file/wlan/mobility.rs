@@ -13,27 +13,27 @@ use crate::file::quantity::{Metres, Speed, Text};
 use crate::file::reader::Reader;
 use crate::model::{Mobility, NodeModel, Placement, WlanStation};
 
-/// Where stations stand at first.
+/// The initial positions of the stations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PlacementTable {
-    /// Anywhere in an area of this width and depth, each station by itself; another place for each
-    /// seed.
+    /// Anywhere in an area of this width and depth, each station independently, with other
+    /// positions for each seed.
     #[serde(deserialize_with = "pair::exact")]
     area: [Text<Metres>; 2],
-    /// Two stations and their distance in hops: places are drawn until they have it.
+    /// Two stations and their distance in hops: positions are drawn until the distance is right.
     apart: Option<ApartTable>,
 }
 
-/// Two stations and the hops between them.
+/// Two stations and the number of hops between them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ApartTable {
-    /// The one.
+    /// The first station.
     from: String,
-    /// The other.
+    /// The second station.
     to: String,
-    /// Hops on the shortest way, 1 to 100.
+    /// Hops on the shortest path, 1 to 100.
     hops: u32,
 }
 
@@ -41,31 +41,31 @@ struct ApartTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MobilityTable {
-    /// The model.
+    /// The mobility model.
     model: MobilityName,
     /// Waypoints are anywhere in an area of this width and depth.
     #[serde(deserialize_with = "pair::exact")]
     area: [Text<Metres>; 2],
-    /// From the slowest to the fastest, "0.001 m/s" to "1000 m/s", uniform between; above zero,
-    /// because with zero walks last for ever and the mean speed falls all the time.
+    /// From the slowest to the fastest speed, "0.001 m/s" to "1000 m/s", uniformly distributed. It
+    /// must be above zero: with zero some walks never end, and the mean speed falls all the time.
     #[serde(deserialize_with = "pair::exact")]
     speed: [Text<Speed>; 2],
-    /// The stay at each waypoint, at most "1 h"; default "0 s".
+    /// The pause at each waypoint, at most "1 h"; default "0 s".
     pause: Option<Text<Duration>>,
-    /// How often stations that walk are put where they are by then, "1 ms" to "1 min"; default "100
-    /// ms".
+    /// How often the positions of walking stations are updated, "1 ms" to "1 min"; default
+    /// "100 ms".
     interval: Option<Text<Duration>>,
-    /// Stations that stay where they are; default none.
+    /// Stations that do not move; default none.
     #[serde(default)]
     fixed: Vec<String>,
 }
 
-/// A model of mobility.
+/// A mobility model.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum MobilityName {
-    /// Straight to a point drawn anywhere in the area, at a speed drawn for the walk; a pause; and
-    /// again.
+    /// A station walks straight to a random point in the area, at a random speed for each walk. It
+    /// pauses, and then walks again.
     RandomWaypoint,
 }
 

@@ -19,7 +19,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(5);
 /// Octets of the longest packet that a frame carries (the standard's `MSDU`).
 const LONGEST_PACKET: u64 = 2304;
 
-/// Power save: the access point sends beacons, and keeps frames for stations that doze until they
+/// Power save: the access point sends beacons, and keeps frames for dozing stations until they
 /// fetch them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -28,16 +28,17 @@ pub(super) struct PowerSaveTable {
     beacon_interval: Option<Text<Duration>>,
     /// `dot11DTIMPeriod`: group frames follow every n-th beacon; 1 to 255, default 1.
     dtim_period: Option<u32>,
-    /// The stations in power-save mode; default all but the access point.
+    /// The stations in power-save mode; default all except the access point.
     stations: Option<Vec<String>>,
     /// `ListenInterval`: stations wake for every n-th beacon; 1 to 65,535, default 1.
     listen_interval: Option<u32>,
-    /// Whether they also wake for every DTIM, the beacons that group frames may follow; default false.
+    /// Whether stations also wake for every DTIM, the beacons that group frames may follow; default
+    /// false.
     receive_dtims: Option<bool>,
-    /// How many packets the access point keeps for each of them; default "64 packets".
+    /// How many packets the access point keeps per dozing station; default "64 packets".
     buffer: Option<Text<StationQueue>>,
-    /// The access point drops a packet that its station has not fetched within this time, and at the
-    /// earliest after a listen interval; at most "1 h", default "10 s".
+    /// The access point drops a packet that its station has not fetched within this time, and at
+    /// the earliest after one listen interval; at most "1 h", default "10 s".
     ageing: Option<Text<Duration>>,
 }
 

@@ -9,36 +9,36 @@ use crate::file::named::Named;
 use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};
 use crate::file::reader::Reader;
 
-/// Who hears whom.
+/// Which stations hear each other.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PropagationTable {
-    /// The model.
+    /// The propagation model.
     kind: PropagationKind,
-    /// With "ranges": up to this distance frames are decoded.
+    /// With "ranges": the distance up to which frames are decoded.
     reception: Option<Text<Metres>>,
-    /// With "ranges": up to this distance frames are sensed, and disturb others; default as
-    /// `reception`.
+    /// With "ranges": the distance up to which frames are sensed and disturb others; default the
+    /// value of `reception`.
     carrier_sense: Option<Text<Metres>>,
-    /// With "two-ray-ground", as all below: default "281.83815 mW".
+    /// With "two-ray-ground", as for all keys below: transmit power; default "281.83815 mW".
     transmit_power: Option<Text<Watts>>,
-    /// The power that a frame needs to be decoded; default 3.652e-10 W, which is about "-64.37
-    /// dBm": 250 m.
+    /// The power that a frame needs to be decoded; default 3.652e-10 W, which is about
+    /// "-64.37 dBm": 250 m.
     reception_threshold: Option<Text<Watts>>,
     /// The power that a frame needs to be sensed; default 1.559e-11 W, which is about "-78.07 dBm":
     /// 550 m.
     carrier_sense_threshold: Option<Text<Watts>>,
-    /// Of the antennas at both ends; default "0 dB".
+    /// Gain of the antennas at both ends; default "0 dB".
     antenna_gain: Option<Text<Decibels>>,
-    /// Of both antennas above the ground, "1 cm" to "1 km"; default "1.5 m".
+    /// Height of both antennas above the ground, "1 cm" to "1 km"; default "1.5 m".
     antenna_height: Option<Text<Metres>>,
-    /// Default "914 MHz".
+    /// Frequency; default "914 MHz".
     frequency: Option<Text<Hertz>>,
-    /// Loss in the stations themselves, from "0 dB", the default.
+    /// Loss in the stations themselves, at least "0 dB"; default "0 dB".
     system_loss: Option<Text<Decibels>>,
 }
 
-/// A model of propagation.
+/// A propagation model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PropagationKind {
@@ -47,7 +47,8 @@ pub(super) enum PropagationKind {
     Everywhere,
     /// Two distances.
     Ranges,
-    /// Friis near by, reflection from the ground far away; the defaults are those of ns-2.
+    /// Friis at short distance, reflection from the ground at long distance; the defaults are those
+    /// of ns-2.
     TwoRayGround,
 }
 
@@ -55,10 +56,10 @@ pub(super) enum PropagationKind {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct CaptureTable {
-    /// By how much a frame must be stronger than all others together, above "0 dB"; default "10
-    /// dB".
+    /// By how much a frame must be stronger than all others together, above "0 dB"; default
+    /// "10 dB".
     threshold: Option<Text<Decibels>>,
-    /// Whether a receiver leaves a frame for a later one that is stronger by `threshold`; default
+    /// Whether a receiver abandons a frame for a later one that is stronger by `threshold`; default
     /// false.
     #[serde(default)]
     later_frames: bool,

@@ -15,78 +15,83 @@ use crate::file::reader::Reader;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RoutingTable {
-    /// The protocol.
+    /// The routing protocol.
     protocol: RoutingName,
-    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is good for after its last use, "1 ms" to "1 h";
+    /// `ACTIVE_ROUTE_TIMEOUT`: how long a route is valid after its last use, "1 ms" to "1 h";
     /// default "3 s".
     active_route_timeout: Option<Text<Duration>>,
-    /// `MY_ROUTE_TIMEOUT`: the lifetime in a destination's own RREPs; default twice
+    /// `MY_ROUTE_TIMEOUT`: the lifetime in RREPs of the destination itself; default twice
     /// `active-route-timeout`.
     my_route_timeout: Option<Text<Duration>>,
     /// `DELETE_PERIOD`: how long an invalid route is remembered; default five times the larger of
     /// `active-route-timeout` and `hello-interval`.
     delete_period: Option<Text<Duration>>,
-    /// `NODE_TRAVERSAL_TIME`: from node to node, queues included, "1 us" to "10 s"; default "40
-    /// ms". `NET_TRAVERSAL_TIME`, `RING_TRAVERSAL_TIME`, `PATH_DISCOVERY_TIME` and
-    /// `BLACKLIST_TIMEOUT` follow.
+    /// `NODE_TRAVERSAL_TIME`: time from node to node, queues included, "1 us" to "10 s"; default
+    /// "40 ms". `NET_TRAVERSAL_TIME`, `RING_TRAVERSAL_TIME`, `PATH_DISCOVERY_TIME` and
+    /// `BLACKLIST_TIMEOUT` are derived from it.
     node_traversal_time: Option<Text<Duration>>,
-    /// `NET_DIAMETER`: hops at most, 1 to 255; default 35.
+    /// `NET_DIAMETER`: maximum number of hops, 1 to 255; default 35.
     net_diameter: Option<u32>,
     /// `RREQ_RETRIES`: further attempts over the whole network, 0 to 20; default 2.
     rreq_retries: Option<u32>,
-    /// `RREQ_RATELIMIT`: RREQs that a node originates in a second at most, 1 to 1,000; default 10.
+    /// `RREQ_RATELIMIT`: maximum number of RREQs that a node originates per second, 1 to 1,000;
+    /// default 10.
     rreq_ratelimit: Option<u32>,
-    /// `RERR_RATELIMIT`: RERRs that a node sends in a second at most, 0 to 1,000; default 10.
+    /// `RERR_RATELIMIT`: maximum number of RERRs that a node sends per second, 0 to 1,000; default
+    /// 10.
     rerr_ratelimit: Option<u32>,
-    /// `TTL_START`: how far the first RREQ of a search goes, 1 to 255; default 1.
+    /// `TTL_START`: how many hops the first RREQ of a search travels, 1 to 255; default 1.
     ttl_start: Option<u32>,
-    /// `TTL_INCREMENT`: how much farther the next one goes, 1 to 255; default 2.
+    /// `TTL_INCREMENT`: how many hops more the next RREQ travels, 1 to 255; default 2.
     ttl_increment: Option<u32>,
-    /// `TTL_THRESHOLD`: beyond this RREQs go everywhere, 0 to 255; default 7.
+    /// `TTL_THRESHOLD`: above this, RREQs travel through the whole network, 0 to 255; default 7.
     ttl_threshold: Option<u32>,
-    /// `TIMEOUT_BUFFER`: hops more to wait for in an expanding ring search, 0 to 255; default 2.
+    /// `TIMEOUT_BUFFER`: additional hops to wait for in an expanding ring search, 0 to 255; default
+    /// 2.
     timeout_buffer: Option<u32>,
     /// Whether only the destination replies (the flag D); default false.
     destination_only: Option<bool>,
-    /// Whether who replies in a destination's place tells it, too (the flag G); default false.
+    /// Whether a node that replies on behalf of a destination also informs the destination (the
+    /// flag G); default false.
     gratuitous_replies: Option<bool>,
-    /// `HELLO_INTERVAL`, "1 ms" to "1 h", for nodes on active routes to send Hellos; default no
-    /// Hellos.
+    /// `HELLO_INTERVAL`, "1 ms" to "1 h": nodes on active routes send Hellos at this interval;
+    /// default no Hellos.
     hello_interval: Option<Text<Duration>>,
-    /// `ALLOWED_HELLO_LOSS`: intervals of silence after which a neighbour is gone, 1 to 100;
+    /// `ALLOWED_HELLO_LOSS`: intervals of silence after which a neighbor counts as lost, 1 to 100;
     /// default 2.
     allowed_hello_loss: Option<u32>,
     /// Whether a frame that the link layer gave up means a broken link; default true. False needs
     /// `hello-interval`.
     link_layer_feedback: Option<bool>,
-    /// Broadcasts that a broadcast sets off wait up to this, at random, at most "10 s"; default "10
-    /// ms".
+    /// Broadcasts that are triggered by a broadcast wait for a random time of at most this; at most
+    /// "10 s", default "10 ms".
     broadcast_jitter: Option<Text<Duration>>,
-    /// Which of several ways is taken; default "hops".
+    /// Which of several routes is used; default "hops".
     metric: Option<MetricName>,
-    /// Packets that may wait for routes at a node, 1 to 100,000; the oldest makes room. Default 64.
+    /// Packets that may wait for routes at a node, 1 to 100,000; default 64. At the limit the
+    /// oldest packet is removed.
     buffer: Option<u32>,
 }
 
-/// A way to find routes.
+/// A routing protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RoutingName {
-    /// Fewest hops, computed once from who hears whom.
+    /// Fewest hops, computed once from which stations hear each other.
     #[default]
     ShortestPath,
     /// Ad hoc On-Demand Distance Vector (RFC 3561).
     Aodv,
 }
 
-/// Which of several ways to a destination is taken.
+/// Which of several routes to a destination is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum MetricName {
-    /// The first that is found of those with fewest hops.
+    /// The first that is found of the routes with the fewest hops.
     Hops,
-    /// Of those with fewest hops the one with the largest bandwidth-delay product, as data frames
-    /// have measured it; messages tell it in an extension of 11 octets.
+    /// Of the routes with the fewest hops, the one with the largest bandwidth-delay product, as
+    /// measured by data frames. Messages carry it in an extension of 11 octets.
     BandwidthDelay,
 }
 

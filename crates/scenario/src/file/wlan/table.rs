@@ -15,50 +15,54 @@ use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
 use crate::file::quantity::{DataRate, Octets, StationQueue, Text};
 
-/// An IEEE 802.11 cell: stations on one channel, which contend for it by the distributed
+/// An IEEE 802.11 cell: stations on one channel, which contend for it with the distributed
 /// coordination function. Every parameter has the default of its standard.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct WlanTable {
     /// The physical layer.
     pub(super) standard: StandardName,
-    /// The nodes that are stations, at least one beside an access point and two without one.
+    /// The nodes that are stations: at least one in addition to an access point, or at least two
+    /// without one.
     pub(super) stations: Vec<String>,
     /// The node that bridges the stations to the wired side and to each other (infrastructure).
-    /// Without one the stations that hear each other talk directly (ad hoc).
+    /// Without an access point, stations that hear each other communicate directly (ad hoc).
     pub(super) access_point: Option<String>,
     /// The rate of data frames; default the standard's highest.
     pub(super) rate: Option<Text<DataRate>>,
-    /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, as the standard chooses among them.
-    /// Default 1 and 2 Mbit/s, with 802.11a 6, 12 and 24, with 802.11g all of these.
+    /// `BSSBasicRateSet`: rates of ACK, CTS and RTS frames, chosen as in the standard. Default 1
+    /// and 2 Mbit/s, with 802.11a 6, 12 and 24, with 802.11g all of these.
     pub(super) basic_rates: Option<Vec<Text<DataRate>>>,
-    /// The preamble of DSSS and CCK frames; default "long". "short" with 802.11b and 802.11g.
+    /// The preamble of DSSS and CCK frames; default "long". "short" is possible with 802.11b and
+    /// 802.11g.
     pub(super) preamble: Option<PreambleName>,
-    /// How many packets may wait at each station, the one in transmission not counted; default "50
-    /// packets".
+    /// How many packets may wait at each station, not counting the one in transmission; default
+    /// "50 packets".
     pub(super) queue: Option<Text<StationQueue>>,
-    /// Which packet of a station's queue is next; default "fifo".
+    /// Which packet in the queue of a station is sent next; default "fifo".
     pub(super) scheduler: Option<SchedulerName>,
-    /// dot11RTSThreshold: an RTS precedes data frames that are longer, MAC header and FCS included.
-    /// "0 B" for all; default "65535 B", for none.
+    /// dot11RTSThreshold: an RTS precedes data frames that are longer than this, MAC header and FCS
+    /// included. "0 B" for all frames; default "65535 B", for none.
     pub(super) rts_threshold: Option<Text<Octets>>,
-    /// LLC's octets before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042).
-    /// ns-2's frames have none.
+    /// Octets of LLC before a datagram, "0 B" to "8 B"; default "8 B": LLC and SNAP (RFC 1042).
+    /// Frames in ns-2 have none.
     pub(super) llc_header: Option<Text<Octets>>,
-    /// dot11ShortRetryLimit: transmissions of a frame, or of its RTS, at most; 1 to 255, default 7.
+    /// dot11ShortRetryLimit: maximum number of transmissions of a frame, or of its RTS; 1 to 255,
+    /// default 7.
     pub(super) short_retry_limit: Option<u32>,
-    /// dot11LongRetryLimit: transmissions of a data frame that an RTS precedes; 1 to 255, default
-    /// 4.
+    /// dot11LongRetryLimit: maximum number of transmissions of a data frame that an RTS precedes; 1
+    /// to 255, default 4.
     pub(super) long_retry_limit: Option<u32>,
-    /// With 802.11g: a CTS to oneself before OFDM frames, for the sake of stations of 802.11b;
-    /// default false.
+    /// With 802.11g: whether a CTS-to-self precedes OFDM frames, for stations of 802.11b; default
+    /// false.
     pub(super) cts_to_self: Option<bool>,
-    /// aSlotTime, "1 us" to "1 ms"; default "20 us", "9 us" with 802.11a and 802.11g; "20 us" with
-    /// 802.11g beside stations of 802.11b.
+    /// aSlotTime, "1 us" to "1 ms"; default "20 us"; "9 us" with 802.11a and 802.11g; "20 us" with
+    /// 802.11g if there are stations of 802.11b.
     pub(super) slot_time: Option<Text<Duration>>,
-    /// How long before a station transmits another one must have begun for it to sense that, "0 us"
-    /// to `slot-time`; default `slot-time`: the standard's slot is the time for it (aCCATime,
-    /// aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" for carrier sense at once.
+    /// How long before a station's transmission another station must have begun to transmit for the
+    /// first to sense it, "0 us" to `slot-time`. Default `slot-time`: the standard's slot is the
+    /// time for this (aCCATime, aRxTxTurnaroundTime, aMACProcessingDelay). "0 us" means
+    /// instantaneous carrier sense.
     pub(super) carrier_sense_delay: Option<Text<Duration>>,
     /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" with 802.11a.
     pub(super) sifs_time: Option<Text<Duration>>,
@@ -68,42 +72,44 @@ pub(in crate::file) struct WlanTable {
     pub(super) cw_max: Option<u32>,
     /// Whether EIFS follows frames that were not decoded; default true.
     pub(super) eifs: Option<bool>,
-    /// The rate of the ACK whose duration is in EIFS; default "1 Mbit/s", "6 Mbit/s" with 802.11a.
+    /// The rate of the ACK whose duration is part of EIFS; default "1 Mbit/s", "6 Mbit/s" with
+    /// 802.11a.
     pub(super) eifs_rate: Option<Text<DataRate>>,
-    /// `ACKTimeout` and `CTSTimeout`, from the end of a frame, "1 us" to "10 ms"; default aSIFSTime
-    /// + aSlotTime + aPHY-RX-START-Delay.
+    /// `ACKTimeout` and `CTSTimeout`, counted from the end of a frame, "1 us" to "10 ms". Default:
+    /// `aSIFSTime + aSlotTime + aPHY-RX-START-Delay`.
     pub(super) ack_timeout: Option<Text<Duration>>,
-    /// Whether a station resets a NAV that an RTS has set if nothing follows; default true.
+    /// Whether a station resets a NAV that was set by an RTS if nothing follows; default true.
     pub(super) nav_reset: Option<bool>,
-    /// Whether all stations understand options in frames. With false, the default, only stations with
-    /// an agent that uses options do. A station that does not understand them does not acknowledge
-    /// frames that have some.
+    /// Whether all stations understand options in frames. With false, the default, only stations
+    /// with an agent that uses options understand them. Other stations do not acknowledge frames
+    /// that have options.
     pub(super) link_options: Option<bool>,
-    /// How long a station that did not acknowledge the first frame with options is sent frames without,
-    /// before options are tried again; "1 ms" to "1 h", default "1 s".
+    /// If a station did not acknowledge the first frame with options, it is sent frames without
+    /// options for this time before options are tried again; "1 ms" to "1 h", default "1 s".
     pub(super) options_probe_interval: Option<Text<Duration>>,
-    /// Who hears whom; default "everywhere". All else needs the nodes' `position`.
+    /// Which stations hear each other; default "everywhere". All other models need the nodes'
+    /// `position`.
     pub(super) propagation: Option<NameOrTable<PropagationTable>>,
     /// Whether a strong frame survives weak ones that overlap it; default no.
     pub(super) capture: Option<CaptureTable>,
-    /// Frames that are lost without a collision, between any two stations; default none.
+    /// Losses of frames without a collision, between any two stations; default none.
     pub(super) errors: Option<ErrorTable>,
-    /// Directions between two stations that have errors of their own, instead of `errors`; by names
-    /// of your choice.
+    /// Directions between two stations that have errors of their own instead of `errors`, under
+    /// freely chosen names.
     #[serde(default)]
     pub(super) link_errors: BTreeMap<String, LinkErrorTable>,
-    /// Stations that doze, with an access point; default none, and no beacons.
+    /// Dozing stations, in a cell with an access point; default none, and no beacons.
     pub(super) power_save: Option<PowerSaveTable>,
     /// How stations that do not hear each other are reached, in a cell without an access point:
-    /// "shortest-path", computed once, the default; or "aodv", found when it is needed (RFC 3561).
-    /// A table sets its parameters.
+    /// "shortest-path", the default, which is computed once; or "aodv", which finds routes on
+    /// demand (RFC 3561). A table sets its parameters.
     pub(super) routing: Option<NameOrTable<RoutingTable>>,
-    /// Where the stations stand at first, instead of their nodes' `position`: anywhere, by the
-    /// seed. With `routing = "aodv"`.
+    /// Random initial positions of the stations, by the seed, instead of their nodes' `position`.
+    /// Needs `routing = "aodv"`.
     pub(super) placement: Option<PlacementTable>,
-    /// How the stations move. With `routing = "aodv"` or an access point.
+    /// How the stations move. Needs `routing = "aodv"` or an access point.
     pub(super) mobility: Option<MobilityTable>,
-    /// What is different at a station, by its node's name.
+    /// Properties that differ at a station, by its node's name.
     #[serde(default)]
     pub(super) except: BTreeMap<String, StationTable>,
 }
@@ -164,14 +170,15 @@ impl PreambleName {
     }
 }
 
-/// In which order the packets of a station's queue go.
+/// The order in which the packets in the queue of a station are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum SchedulerName {
-    /// First in, first out; what finds no room is dropped.
+    /// First in, first out. A packet that finds no room is dropped.
     Fifo,
-    /// Flows take turns, octet for octet; a flow is all packets with the same addresses, protocol and
-    /// ports. If the queue is full, the flow with the most octets in it loses its last packet.
+    /// Flows are served alternately, octet by octet. A flow is all packets with the same addresses,
+    /// protocol and ports. If the queue is full, the flow with the most octets in it loses its last
+    /// packet.
     PerFlow,
 }
 
@@ -184,17 +191,17 @@ impl From<SchedulerName> for Scheduler {
     }
 }
 
-/// What is different at a station.
+/// Properties that differ at a station.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct StationTable {
-    /// The rate of its data frames. A frame goes at the lower of its sender's and its receiver's
+    /// The rate of its data frames. A frame is sent at the lower of its sender's and its receiver's
     /// rate.
     pub(super) rate: Option<Text<DataRate>>,
     /// How many packets may wait.
     pub(super) queue: Option<Text<StationQueue>>,
-    /// Which of them is next.
+    /// Which of them is sent next.
     pub(super) scheduler: Option<SchedulerName>,
-    /// Whether it understands options in frames, regardless of schemes.
+    /// Whether the station understands options in frames, regardless of schemes.
     pub(super) link_options: Option<bool>,
 }
