@@ -29,7 +29,7 @@ for threads in ${THREADS:-}; do
     [ "$threads" -le 16 ] || complain "THREADS: $threads; expected 1 to 16"
 done
 command -v ip > /dev/null || { echo "SKIPPED: ip is not installed" >&2; exit 0; }
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 [ -z "${PROFILE:-}" ] || command -v perf > /dev/null || { echo "SKIPPED: perf is not installed" >&2; exit 0; }
 target=${CARGO_TARGET_DIR:-target}/release
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-live --example exchange

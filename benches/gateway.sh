@@ -33,7 +33,7 @@ done
 for needed in ip iperf3 ethtool nft; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 [ -n "$pepsal" ] || echo "PEPsal was not found (PEPSAL=/path/to/pepsal); measuring without it" >&2
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 this_build=${CARGO_TARGET_DIR:-target}/release/lasthop

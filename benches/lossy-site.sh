@@ -4,7 +4,7 @@
 for needed in ip tc nft python3; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 . benches/trial.sh
 
 s=site-s-$$ g=site-g-$$ a=site-a-$$ c=site-c-$$

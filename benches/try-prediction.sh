@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# The simulator's TCP beside the kernel's: 48 cells a path (CUBIC, Reno and BBR; 0, 1, 4 and 8% loss both ways; download and upload; no agent
-# and Snoop), as a table in Markdown: the median of the real runs that can be trusted, the median of the predictions, and how far it is off.
+# The simulator's TCP compared with the kernel's: 48 cells per path (CUBIC, Reno and BBR; 0, 1, 4 and 8% loss both ways;
+# download and upload; no agent and Snoop). Prints a Markdown table: the median of the trusted real runs, the median of
+# the predictions, and the difference.
 #
-#   benches/try-prediction.sh                      predictions beside the real results that are saved: seconds, no root
-#   benches/try-prediction.sh --path fast          of one path: try (scenarios/try.toml) or fast (scenarios/try-fast.toml)
-#   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not saved yet, 2 at a time, 8 s each
+#   benches/try-prediction.sh                      predictions, with the saved real results: seconds, no root
+#   benches/try-prediction.sh --path fast          for one path: try (scenarios/try.toml) or fast (scenarios/try-fast.toml)
+#   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not yet saved, 2 at a time, 8 s
+#                                                  each
 #
-# Real results are in benches/results/try-PATH.json, or in the directory that --results names; a file that is removed is measured again.
-# --set KEY=VALUE, of the scenario, is for predictions alone. A run that cannot be trusted is made again, five times at most. LASTHOP names another
-# binary than that of this source.
+# Real results are in benches/results/try-PATH.json, or in the directory that --results names. A file that is removed is
+# measured again. --set KEY=VALUE, of the scenario, applies to predictions only. A run that cannot be trusted is repeated,
+# at most five times. LASTHOP names another binary than that of this source.
 #            benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [--set KEY=VALUE] [SEEDS] [JOBS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -63,14 +65,14 @@ run() {
     lines "$scratch/added" > "$file"
 }
 
-# A file of results with a line for each run.
+# Formats a file of results with one line per run.
 lines() {
     jq -r '"{", (to_entries[] | select(.key != "runs") | "\(.key | tojson): \(.value | tojson),"), "\"runs\": [",
         ([.runs | sort_by(.flow, .loss, .congestion, .scheme, .seed)[] | tojson] | join(",\n")), "]}"' "$1"
 }
 
 if [ -n "$measure" ]; then
-    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
     mkdir -p "$results"
     for path in "${paths[@]}"; do
         scenario=$(scenario_of "$path") file=$results/try-$path.json
@@ -87,7 +89,7 @@ fi
 
 for path in "${paths[@]}"; do
     scenario=$(scenario_of "$path") file=$results/try-$path.json
-    [ -e "$file" ] || { echo "$file is not there: --measure makes it" >&2; exit 1; }
+    [ -e "$file" ] || { echo "$file does not exist; --measure creates it" >&2; exit 1; }
     for loss in "${losses[@]}"; do
         "$lasthop" try "$scenario" --predict --set "links.air.loss=$loss%" "${settings[@]}" --schemes none,snoop --congestion "$(IFS=,; echo "${controls[*]}")" \
             --seeds "$predicted_seeds" --jobs "$jobs" --json > "$scratch/run"
@@ -105,7 +107,7 @@ for path in "${paths[@]}"; do
     def mean: add / length;
     def percent: fixed(1) + "%";
     (add | map({(key | tojson): .predicted_goodput_bps}) | add) as $predicted
-    # Run by run, the same seed on both sides: the logarithm of predicted over real.
+    # Per run, with the same seed on both sides: the logarithm of predicted over real.
     | ($runs[0] | map({(key + [.seed] | tojson): .predicted_goodput_bps}) | add) as $by_seed
     | [$real[0].runs[] | select(.scheme == "none" and .loss > 0 and .congestion != "bbr")
         | . + {ratio: (($by_seed[key + [.seed] | tojson] // empty | log) - (.goodput_bps | log))}] as $paired
