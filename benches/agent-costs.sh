@@ -5,9 +5,9 @@
 #
 #   benches/agent-costs.sh [instructions|time|state|all]     ROUNDS=3 of time; ONLY=snoop for one scheme
 #
-# Instructions are those of the agent alone, in 5,000 turns of 8 segments and their ACKs. They are the same on every run
-# and on a busy machine. Time is the user time between two run lengths, minus that of the same exchange without an agent;
-# the tables have medians over the rounds.
+# Instructions are those of the agent alone, in 5,000 turns of 8 segments and their ACKs. They are the same on
+# every run and on a busy machine. Time is the user time between two run lengths, minus that of the same
+# exchange without an agent; the tables have medians over the rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=${1:-all} rounds=${ROUNDS:-3}

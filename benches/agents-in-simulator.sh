@@ -7,8 +7,8 @@
 #   LASTHOP=PROGRAM benches/agents-in-simulator.sh the same for another build
 #   benches/where-it-goes.py SCENARIO SCHEME       the instructions by component
 #
-# The hop has 100 Mbit/s. Schemes that need the information of a cell use an 802.11g access point, where a segment costs
-# more.
+# The hop has 100 Mbit/s. Schemes that need the information of a cell use an 802.11g access point, where a
+# segment costs more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v valgrind > /dev/null || { echo "valgrind is not installed" >&2; exit 1; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Plots the throughput of TCP, I-TCP and AS-TCP (as published) by the number of uploading stations, as
-# docs/src/figures/as-tcp-curves.svg: three queue lengths at the access point, means of 10 runs. Prints where AS-TCP meets
-# the other two. Takes two minutes on two cores. Needs gnuplot. LASTHOP names another binary than that of this source;
-# CURVES names the results of an earlier sweep.
+# docs/src/figures/as-tcp-curves.svg: three queue lengths at the access point, means of 10 runs. Prints where
+# AS-TCP meets the other two. Takes two minutes on two cores. Needs gnuplot. LASTHOP names another binary than
+# that of this source; CURVES names the results of an earlier sweep.
 #                                                benches/as-tcp-curves.sh [SVG]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,8 +11,9 @@ command -v gnuplot > /dev/null || { echo "SKIPPED: gnuplot is not installed" >&2
 . benches/trial.sh
 curves=${CURVES:-$scratch/curves.csv}
 [ -n "${CURVES:-}" ] || "$lasthop" sweep scenarios/uploads.sweep.toml --out "$curves"
-# Columns by name. The input has one line per flow. Computes the sum of each run and the mean of the runs in Mbit/s, and
-# the numbers of stations at which the difference from AS-TCP changes its sign (linear interpolation).
+# Columns by name. The input has one line per flow. Computes the sum of each run and the mean of the runs in
+# Mbit/s, and the numbers of stations at which the difference from AS-TCP changes its sign (linear
+# interpolation).
 awk -F, -v scratch="$scratch" '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     {

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The goodput that honest transfers lose under attack, with CICADA in the gateway and without an agent: 8 transfers, half
-# of them uploads, between real hosts over a hop of 20 Mbit/s that loses 1% both ways, together with 500 packets per second
-# of one kind of attack (benches/attack-splits.py lists the kinds).
+# The goodput that honest transfers lose under attack, with CICADA in the gateway and without an agent: 8
+# transfers, half of them uploads, between real hosts over a hop of 20 Mbit/s that loses 1% both ways,
+# together with 500 packets per second of one kind of attack (benches/attack-splits.py lists the kinds).
 #
 #   sudo benches/attack-splits.sh [ROUNDS] [KIND...]          default 3 of each
 #
-# Goodput is in Mbit/s, medians. The attacker's own octets take capacity from all transfers. The column "falls by more"
-# therefore compares the relative fall with that without an agent. The last column counts the transfers that were cut off
-# in all rounds, with CICADA and without an agent. The exit code is 1 if goodput falls by more than 5% more, or if more
-# transfers are cut off with CICADA than without an agent.
+# Goodput is in Mbit/s, medians. The attacker's own octets take capacity from all transfers. The column "falls
+# by more" therefore compares the relative fall with that without an agent. The last column counts the
+# transfers that were cut off in all rounds, with CICADA and without an agent. The exit code is 1 if
+# "falls by more" exceeds 5%, or if more transfers are cut off with CICADA than without an agent.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tables 1 to 3 of CICADA's paper under other assumptions about the network than those of scenarios/cicada/one-wlan.toml:
-# I-TCP and CICADA in two corners of the tables, as the table of docs/src/validation/cicada.md. Needs python3. LASTHOP
-# names another binary than that of this source.
+# Tables 1 to 3 of CICADA's paper under other assumptions about the network than those of
+# scenarios/cicada/one-wlan.toml: I-TCP and CICADA in two corners of the tables, as the table of
+# docs/src/validation/cicada.md. Needs python3. LASTHOP names another binary than that of this source.
 #
 #   benches/cicada-alternatives.sh [SEEDS]        default 5
 set -euo pipefail

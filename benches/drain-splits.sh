@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Drains, reloads, restarts or stops a gateway that splits connections, in the middle of transfers between real hosts, and
-# counts the transfers that survive. Each round has 100 transfers of 400 kB, half of them uploads, over a hop of
-# 100 Mbit/s that loses 2% both ways.
+# Drains, reloads, restarts or stops a gateway that splits connections, in the middle of transfers between
+# real hosts, and counts the transfers that survive. Each round has 100 transfers of 400 kB, half of them
+# uploads, over a hop of 100 Mbit/s that loses 2% both ways.
 #
 #   sudo benches/drain-splits.sh [ROUNDS] [SCHEME...]          default 3 of each, cicada and i-tcp
 #
@@ -15,10 +15,11 @@
 # paused      SIGSTOP for 300 ms; meanwhile all packets bypass the gateway
 # stopped     SIGTERM alone: the octets at risk are lost
 #
-# Each round prints the connections and octets owed just before the event, the time until nothing was owed and the gateway
-# ended, the transfers that were still open then, and how many transfers were complete, were cut off, or seemed complete
-# but had wrong octets. The exit code is 1 if a transfer was wrong, or was cut off other than by a stop alone. A stop
-# alone may cut off the transfers that the gateway reported as owed at its end.
+# Each round prints the connections and octets owed just before the event, the time until nothing was owed and
+# the gateway ended, the transfers that were still open then, and how many transfers were complete, were cut
+# off, or seemed complete but had wrong octets. The exit code is 1 if a transfer was wrong, or was cut off
+# other than by a stop alone. A stop alone may cut off the transfers that the gateway reported as owed at its
+# end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3}

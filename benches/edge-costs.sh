@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# The cost per packet at the edge of plain forwarding, Snoop, packet control, I-TCP and CICADA, between ends that answer
-# (crates/lab/examples/edge_costs.rs). CICADA's table 4 asks the same question, but its numbers are lost. The output is in
-# the form of the tables of docs/src/validation/cicada.md.
+# The cost per packet at the edge of plain forwarding, Snoop, packet control, I-TCP and CICADA, between ends
+# that answer (crates/lab/examples/edge_costs.rs). CICADA's table 4 asks the same question, but its numbers
+# are lost. The output is in the form of the tables of docs/src/validation/cicada.md.
 #
 #   benches/edge-costs.sh [instructions|time|all]     ROUNDS=3 of time; ONLY=snoop for one scheme
 #
-# Instructions are those of the agent alone, in 5,000 turns of 8 segments and their ACKs. They are the same on every run
-# and on a busy machine. The tables have them per packet that arrives at the edge and per segment that the receiver gets
-# (a split makes ACKs of its own, and so sees more packets). Time is the user time between two run lengths, minus that of
-# the same exchange without an agent; the tables have medians over the rounds.
+# Instructions are those of the agent alone, in 5,000 turns of 8 segments and their ACKs. They are the same on
+# every run and on a busy machine. The tables have them per packet that arrives at the edge and per segment
+# that the receiver gets (a split makes ACKs of its own, and so sees more packets). Time is the user time
+# between two run lengths, minus that of the same exchange without an agent; the tables have medians over the
+# rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=${1:-all} rounds=${ROUNDS:-3}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures how late the emulator is at 48 Mbit/s of UDP each way, with packets of 1500 octets, and with TCP. Needs root,
-# iperf3 and `cargo build --release -p lasthop-cli`.
+# Measures how late the emulator is at 48 Mbit/s of UDP each way, with packets of 1500 octets, and with TCP.
+# Needs root, iperf3 and `cargo build --release -p lasthop-cli`.
 #
 #   benches/emulator-lateness.sh [SECONDS] [OPTIONS OF lasthop emulate, such as --no-fifo or --spin]
 set -eu

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Processor time per packet of the gateway's thread, including the kernel's part of it, with 10 to 100,000 TCP connections
-# that all have data in flight: segments of 1448 octets down, ACKs up, each connection to its own host, at a rate below the
-# one at which packets are lost. There are two patterns: one packet per connection, one connection after the other (the
-# worst case for caches), and bursts of 8 packets per connection.
+# Processor time per packet of the gateway's thread, including the kernel's part of it, with 10 to 100,000 TCP
+# connections that all have data in flight: segments of 1448 octets down, ACKs up, each connection to its own
+# host, at a rate below the one at which packets are lost. There are two patterns: one packet per connection,
+# one connection after the other (the worst case for caches), and bursts of 8 packets per connection.
 #
 #   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets per second; FLOWS="10 1000 10000 100000"
 #                                               THREADS="1 2" threads of the gateway
@@ -12,12 +12,13 @@
 # With several threads, the processor time is that of all of them. If it equals that of one thread, the threads do not
 # slow each other down.
 #
-# The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's namespace. A packet sent
-# to a TAP device is only queued. The gateway's thread therefore does not pay for another host's reception, as it would on
-# veth.
+# The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's namespace. A
+# packet sent to a TAP device is only queued. The gateway's thread therefore does not pay for another host's
+# reception, as it would on veth.
 #
-# Each round measures every number of connections one after the other, so that a busy machine slows them alike; ratios are
-# medians over the rounds. Both processes have real-time priority where the system allows it (`chrt`).
+# Each round measures every number of connections one after the other, so that a busy machine slows them
+# alike; ratios are medians over the rounds. Both processes have real-time priority where the system allows it
+# (`chrt`).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/arguments.sh

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The gateway compared with plain kernel routing and PEPsal, over veth: Gbit/s of bulk TCP (CUBIC), processor time of the
-# process, and the ratios. Each round of a case measures all of them one after the other, so that a busy machine slows
-# them alike. Ratios are medians over the rounds, with the lowest and the highest. The last part measures the engine alone:
-# processor time per packet.
+# The gateway compared with plain kernel routing and PEPsal, over veth: Gbit/s of bulk TCP (CUBIC), processor
+# time of the process, and the ratios. Each round of a case measures all of them one after the other, so that
+# a busy machine slows them alike. Ratios are medians over the rounds, with the lowest and the highest. The
+# last part measures the engine alone: processor time per packet.
 #
 #   benches/gateway.sh [SECONDS] [ROUNDS]
 #
 #   CASES="one many many-up mtu lossy"   one: one download in super-packets; many: 50; many-up: 50 uploads; mtu: one
-#                                        download in packets of MTU size, without offload; lossy: 100 of those, with 1% of
-#                                        the packets lost
+#                                        download in packets of MTU size, without offload; lossy: 100 of
+#                                        those, with 1% of the packets lost
 #   PEPSAL=/path/to/pepsal               to compare with PEPsal
 #   SCHEME=cicada, BACKEND=tun           instead of snoop, tc-bpf
 #   LASTHOP="/path/to/old ..."           other builds, in addition to this one
@@ -17,9 +17,9 @@
 # To exclude the other load of the machine from the measurement:
 # - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that other
 #   processes yield to them;
-# - each veth end distributes frames to processors by flow (RPS), as network cards do. Otherwise, veth uses the processor
-#   on which the sender runs, and frames of one flow overtake each other whenever a process moves, in kernel routing as
-#   well.
+# - each veth end distributes frames to processors by flow (RPS), as network cards do. Otherwise, veth uses the
+#   processor on which the sender runs, and frames of one flow overtake each other whenever a process moves, in
+#   kernel routing as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/arguments.sh

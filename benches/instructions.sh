@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails if a case takes over 10% more instructions per delivered packet than recorded here. Instructions are the same on
-# every run and on a busy machine. They are counted between two run lengths, so that start-up does not count. Record the
-# new number after a gain, or after a change that is worth its cost.
+# Fails if a case takes over 10% more instructions per delivered packet than recorded here. Instructions are
+# the same on every run and on a busy machine. They are counted between two run lengths, so that start-up does
+# not count. Record the new number after a gain, or after a change that is worth its cost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

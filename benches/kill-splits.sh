@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Kills a gateway that splits connections with kill -9, in the middle of transfers between real hosts, and counts the
-# transfers that are lost. Each round has 100 transfers of 400 kB, half of them uploads, over a hop of 100 Mbit/s that
-# loses 2% both ways. Just before the kill, both sides fall silent, so that the octets that the gateway reports as at risk
-# are those at risk when it dies.
+# Kills a gateway that splits connections with kill -9, in the middle of transfers between real hosts, and
+# counts the transfers that are lost. Each round has 100 transfers of 400 kB, half of them uploads, over a hop
+# of 100 Mbit/s that loses 2% both ways. Just before the kill, both sides fall silent, so that the octets that
+# the gateway reports as at risk are those at risk when it dies.
 #
 #   sudo benches/kill-splits.sh [ROUNDS]          default 10; SCHEME=i-tcp instead of cicada
 #
-# Each round prints the connections and octets at risk, and how many transfers were complete, were cut off, or seemed
-# complete but had wrong octets. The last number must always be 0. No transfer may be cut off that was not at risk. A
-# transfer at risk may be complete, if all its octets had arrived but not their acknowledgments. The exit code is 1 if one
-# of these rules is violated. With i-tcp, all open transfers are cut off.
+# Each round prints the connections and octets at risk, and how many transfers were complete, were cut off, or
+# seemed complete but had wrong octets. The last number must always be 0. No transfer may be cut off that was
+# not at risk. A transfer at risk may be complete, if all its octets had arrived but not their
+# acknowledgments. The exit code is 1 if one of these rules is violated. With i-tcp, all open transfers are
+# cut off.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-10}

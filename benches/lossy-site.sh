@@ -1,6 +1,7 @@
-# Real hosts with a gateway in front of a hop that loses packets: server -- core [gateway] radio -- the air -- client. To
-# be sourced from the project's root, by a script that needs root. Sets `s`, `g`, `a` and `c`, the namespaces of the four,
-# the variables of trial.sh, and the functions below. The hosts are removed when the script ends.
+# Real hosts with a gateway in front of a hop that loses packets: server -- core [gateway] radio -- the air --
+# client. To be sourced from the project's root, by a script that needs root. Sets `s`, `g`, `a` and `c`, the
+# namespaces of the four, the variables of trial.sh, and the functions below. The hosts are removed when the
+# script ends.
 for needed in ip tc nft python3; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
@@ -97,13 +98,15 @@ engine = json.load(sys.stdin)["report"]["engine"]
 print(engine["owed_connections"], engine["octets_at_risk"])'
 }
 
-# Starts $1 transfers at once; `transfers` is their process. A transfer is cut off once it receives nothing for $2 seconds.
+# Starts $1 transfers at once; `transfers` is their process. A transfer is cut off once it receives nothing
+# for $2 seconds.
 start_transfers() {
     ip netns exec $c python3 benches/checked-transfers.py fetch "$1" "$2" > "$scratch/result" &
     transfers=$!
 }
 
-# Waits for the transfers and counts them: `whole` (complete), `cut` (cut off), `wrong` (seemed complete but were not).
+# Waits for the transfers and counts them: `whole` (complete), `cut` (cut off), `wrong` (seemed complete but
+# were not).
 end_transfers() {
     wait $transfers
     read -r whole cut wrong <<< "$(tail -1 "$scratch/result" | python3 -c 'import json, sys

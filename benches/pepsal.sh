@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# PEPsal in the place of a gateway, for `lasthop try ... --beside pepsal=benches/pepsal.sh`. It takes over all TCP
-# connections that arrive at the edge's interfaces, in either direction. PEPSAL=/path/to/pepsal names the program if it is
-# not on the path. `lasthop try` runs this script on the edge, passes the interfaces in LASTHOP_CORE and LASTHOP_RADIO,
-# waits for a line on standard output, and kills the script at the end.
+# PEPsal in the place of a gateway, for `lasthop try ... --beside pepsal=benches/pepsal.sh`. It takes over all
+# TCP connections that arrive at the edge's interfaces, in either direction. PEPSAL=/path/to/pepsal names the
+# program if it is not on the path. `lasthop try` runs this script on the edge, passes the interfaces in
+# LASTHOP_CORE and LASTHOP_RADIO, waits for a line on standard output, and kills the script at the end.
 set -euo pipefail
 pepsal=${PEPSAL:-$(command -v pepsal || true)}
 [ -n "$pepsal" ] || { echo "PEPsal was not found; set PEPSAL=/path/to/pepsal" >&2; exit 1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The speed-up of a sweep on all processors over one: seconds of each round, measured one after the other, and the median
-# of the ratios. The last column is the number of processors in use, which the load of another machine on the same host
-# does not change.
+# The speed-up of a sweep on all processors over one: seconds of each round, measured one after the other, and
+# the median of the ratios. The last column is the number of processors in use, which the load of another
+# machine on the same host does not change.
 #
 #   benches/sweep-cores.sh [ROUNDS]        NOBUILD=1 to use the existing build
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Uploads of unmodified real hosts over a lossy hop, with ELN: scenarios/try-eln.toml with 0, 1, 3 and 5% loss in both
-# directions. Prints a Markdown table of medians over the seeds, from the saved runs (benches/results/try-eln.json); this
-# needs no root.
+# Uploads of unmodified real hosts over a lossy hop, with ELN: scenarios/try-eln.toml with 0, 1, 3 and 5% loss
+# in both directions. Prints a Markdown table of medians over the seeds, from the saved runs
+# (benches/results/try-eln.json); this needs no root.
 #
 #   sudo benches/try-eln.sh --measure SEEDS [JOBS]     first repeats all runs: 36 runs per seed, 25 s per run
 #

@@ -3,12 +3,13 @@
 # Prints a Markdown table of medians and ranges. Predictions are over 15 start times of the second flow, because they
 # determine which flow loses a packet first.
 #
-#   benches/try-fairness.sh                predictions, with the saved real shares (benches/results/try-fairness.json):
-#                                          no root
-#   sudo benches/try-fairness.sh 950 1050  first a real run of each pair with these starts of the second flow, in ms; 27 s
-#                                          per run
+#   benches/try-fairness.sh                predictions, with the saved real shares
+#                                          (benches/results/try-fairness.json): no root
+#   sudo benches/try-fairness.sh 950 1050  first a real run of each pair with these starts of the second flow,
+#                                          in ms; 27 s per run
 #
-# --set KEY=VALUE, of the scenario, applies to predictions only. LASTHOP names another binary than that of this source.
+# --set KEY=VALUE, of the scenario, applies to predictions only. LASTHOP names another binary than that of
+# this source.
 #                                                benches/try-fairness.sh [--set KEY=VALUE] [START...]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs every fuzz target for the given number of seconds (default 8). The ordinary tests replay the committed corpus; this
-# script looks for new failures.
+# Runs every fuzz target for the given number of seconds (default 8). The ordinary tests replay the committed
+# corpus; this script looks for new failures.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-8}
-# A short run uses the same random sequence each time, so that a failure is due to a change and not to chance. Long runs
-# explore further.
+# A short run uses the same random sequence each time, so that a failure is due to a change and not to chance.
+# Long runs explore further.
 sequence=""
 [ "$seconds" -gt 60 ] || sequence="-seed=1997 -runs=20000"
 if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
@@ -14,8 +14,8 @@ if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
     exit 0
 fi
 for target in $(cargo +nightly fuzz list); do
-    # New inputs go to a scratch corpus; the committed corpus is only read. The fuzzer's long output is shown only if it
-    # fails.
+    # New inputs go to a scratch corpus; the committed corpus is only read. The fuzzer's long output is shown
+    # only if it fails.
     scratch=$(mktemp -d)
     if cargo +nightly fuzz run "$target" "$scratch" "corpus/$target" -- \
         $sequence -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 >"$scratch.log" 2>&1; then
