@@ -1,4 +1,4 @@
-# One entry point; CI calls the same targets.
+# The entry point for developers; CI calls the same targets.
 .PHONY: help build test checks lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs clean
 
 help:            ## this list
@@ -7,50 +7,50 @@ help:            ## this list
 build:           ## the lasthop command
 	cargo build --release --locked
 
-test:            ## every check there is; the last line says what was left out, and why
+test:            ## all checks; the last line lists what was left out and why
 	@list=$$(mktemp) && LASTHOP_SKIPPED=$$list $(MAKE) --no-print-directory checks && .ci/skipped $$list; \
 	    result=$$?; rm -f $$list; exit $$result
 
 checks: lint unit docs first-look instructions fuzz-brief soak-brief
 
-lint:            ## formatting, clippy with warnings denied
+lint:            ## formatting, and clippy with warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 unit:            ## unit, script, property and integration tests
 	cargo test --workspace --locked
 
-docs:            ## API documentation without a broken link
+docs:            ## API documentation; broken links are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 first-look:      ## the README's first command
 	cargo run --release --locked --quiet -- compare scenarios/first-look.toml
 
-instructions:    ## instructions a packet, against the recorded bound (needs valgrind)
+instructions:    ## instructions per packet, compared with the recorded bound (needs valgrind)
 	benches/instructions.sh
 
-fuzz-brief:      ## each fuzz target for some seconds (needs cargo-fuzz and a nightly toolchain)
+fuzz-brief:      ## each fuzz target for a few seconds (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run.sh 8
 
 fuzz:            ## each fuzz target for ten minutes
 	fuzz/run.sh 600
 
-soak-brief:      ## the gateway killed, stopped and reloaded under 1,000 connections, for a minute (needs root)
+soak-brief:      ## kills, stops and reloads the gateway under 1,000 connections, for a minute (needs root)
 	LASTHOP_SOAK_SECONDS=60 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture
 
 soak:            ## the same for ten minutes
 	LASTHOP_SOAK_SECONDS=600 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture
 
-bench:           ## criterion benches
+bench:           ## criterion benchmarks
 	cargo bench --workspace
 
-bench-gateway:   ## the gateway's speed beside kernel routing and PEPsal, five cases (needs root; PEPSAL=/path/to/pepsal)
+bench-gateway:   ## the gateway's speed compared with kernel routing and PEPsal, five cases (needs root; PEPSAL=/path/to/pepsal)
 	benches/gateway.sh
 
-bench-flows:     ## the gateway's processor time a packet with 10 to 100,000 connections (needs root)
+bench-flows:     ## the gateway's processor time per packet with 10 to 100,000 connections (needs root)
 	benches/gateway-flows.sh
 
-compare-ns2:     ## our speed beside ns-2's and ns-3's, wired and 802.11 (needs ns2, or libns3-dev)
+compare-ns2:     ## the simulator's speed compared with ns-2 and ns-3, wired and 802.11 (needs ns2, or libns3-dev)
 	benches/compare-ns.py
 
 clean:

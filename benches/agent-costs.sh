@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# What each agent at the edge costs, as the tables of docs/src/validation/agent-costs.md: instructions and time per packet, octets per connection, with
-# 1, 1,000 and 100,000 connections that take turns (crates/schemes/examples/agents.rs).
+# The cost of each agent at the edge, as the tables of docs/src/validation/agent-costs.md: instructions and time per
+# packet, and octets per connection, with 1, 1,000 and 100,000 connections that send one after the other
+# (crates/schemes/examples/agents.rs).
 #
 #   benches/agent-costs.sh [instructions|time|state|all]     ROUNDS=3 of time; ONLY=snoop for one scheme
 #
-# Instructions are the agent's alone, in 5,000 turns of 8 segments and their ACKs, and are the same on every run and on a busy machine.
-# Time is user time between two run lengths, of which what the same exchange takes without an agent is subtracted: medians over rounds.
+# Instructions are those of the agent alone, in 5,000 turns of 8 segments and their ACKs. They are the same on
+# every run and on a busy machine. Time is the user time between two run lengths, minus that of the same
+# exchange without an agent; the tables have medians over the rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=${1:-all} rounds=${ROUNDS:-3}
@@ -15,7 +17,7 @@ agents=${CARGO_TARGET_DIR:-target}/release/examples/agents
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Title, scheme, settings, where the data goes.
+# Title, scheme, settings, direction of the data.
 rows() {
     cat << 'ROWS' | grep "|${ONLY:-[^|]*}|"
 simple-icmp|simple-icmp||down

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# What each scheme adds to a simulation in which it has nothing to repair, as a table: instructions for each segment that is delivered
-# (1000 octets), beside none. Instructions, because they are the same on every run and on a busy machine; counted between two run lengths,
-# so that start-up does not count.
+# The cost of each scheme in a simulation in which it has nothing to repair, as a table: instructions per delivered
+# segment (1000 octets), compared with none. Instructions are the same on every run and on a busy machine. They are
+# counted between two run lengths, so that start-up does not count.
 #
-#   benches/agents-in-simulator.sh [TITLE...]      all schemes, or the rows with these titles and none
-#   LASTHOP=PROGRAM benches/agents-in-simulator.sh the same of another build
-#   benches/where-it-goes.py SCENARIO SCHEME       where they go
+#   benches/agents-in-simulator.sh [TITLE...]      all schemes, or only the rows with these titles and none
+#   LASTHOP=PROGRAM benches/agents-in-simulator.sh the same for another build
+#   benches/where-it-goes.py SCENARIO SCHEME       the instructions by component
 #
-# A hop of 100 Mbit/s; for schemes that need what only a cell tells, an 802.11g access point, where a segment costs more.
+# The hop has 100 Mbit/s. Schemes that need the information of a cell use an 802.11g access point, where a
+# segment costs more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/arguments.sh
@@ -19,7 +20,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 chosen=("$@")
 
-# count SCENARIO SCHEME SECONDS SET...: instructions, and octets delivered, of a run.
+# count SCENARIO SCHEME SECONDS SET...: instructions of a run, and octets delivered.
 count() {
     local sets=(--set "duration=$3 s") set octets
     for set in "${@:4}"; do sets+=(--set "$set"); done
@@ -28,7 +29,7 @@ count() {
     awk -v octets="$octets" '/Collected/ { print $NF, octets }' "$log"
 }
 
-# each SCENARIO SCHEME SET...: instructions for each segment.
+# each SCENARIO SCHEME SET...: instructions per segment.
 each() {
     local few less many more
     read -r few less < <(count "$1" "$2" 2 "${@:3}")
@@ -36,13 +37,13 @@ each() {
     echo $(((many - few) * 1000 / (more - less)))
 }
 
-# table TITLE SCENARIO SET... -- SCHEME...: one row for each scheme, the first of them none.
+# table TITLE SCENARIO SET... -- SCHEME...: one row per scheme; the first scheme is none.
 table() {
     local title=$1 scenario=$2 sets=() scheme none='' taken
     shift 2
     while [[ $1 != -- ]]; do sets+=("$1"); shift; done
     shift
-    echo "| $title | instructions for each segment | times none |"
+    echo "| $title | instructions per segment | ratio to none |"
     echo "|---|---:|---:|"
     for scheme in "$@"; do
         [[ $scheme == none || ${#chosen[@]} -eq 0 ]] || [[ " ${chosen[*]} " == *" $scheme "* ]] || continue

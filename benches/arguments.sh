@@ -1,4 +1,5 @@
-# For scripts of this directory, sourced first: --help, arguments that are checked before anything is measured, and one measurement at a time.
+# To be sourced first by scripts of this directory: --help, checks of the arguments before any measurement, and one
+# measurement at a time.
 
 complain() {
     echo "$0: $1" >&2
@@ -20,11 +21,11 @@ whole() { # NAME VALUE LEAST: a whole number
     complain "$1: \"$2\"; expected a whole number of at least $3"
 }
 
-program() { # FILE HOW: a program that is needed, and how to get it
-    [ -x "$1" ] || complain "$1 is not there; $2"
+program() { # FILE HOW: a required program, and how to get it
+    [ -x "$1" ] || complain "$1 does not exist; $2"
 }
 
-alone() { # waits for a measurement that is running: two at once would both be wrong
+alone() { # waits until no other measurement runs: two at once would both be wrong
     exec 9> "/tmp/lasthop-benches.$(id -u).lock"
     flock -n 9 || { echo "waiting for another measurement on this machine to end" >&2; flock 9; }
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Throughput of TCP, I-TCP and AS-TCP (as published) by the number of uploading stations, as docs/src/figures/as-tcp-curves.svg: three queues at
-# the access point, means of 10 runs. Prints where AS-TCP meets the other two. Two minutes of two cores. Needs gnuplot. LASTHOP names another
-# binary than that of this source, CURVES the results of an earlier sweep.
+# Plots the throughput of TCP, I-TCP and AS-TCP (as published) by the number of uploading stations, as
+# docs/src/figures/as-tcp-curves.svg: three queue lengths at the access point, means of 10 runs. Prints where
+# AS-TCP meets the other two. Takes two minutes on two cores. Needs gnuplot. LASTHOP names another binary than
+# that of this source; CURVES names the results of an earlier sweep.
 #                                                benches/as-tcp-curves.sh [SVG]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,8 +11,9 @@ command -v gnuplot > /dev/null || { echo "SKIPPED: gnuplot is not installed" >&2
 . benches/trial.sh
 curves=${CURVES:-$scratch/curves.csv}
 [ -n "${CURVES:-}" ] || "$lasthop" sweep scenarios/uploads.sweep.toml --out "$curves"
-# Columns by their names. One line per flow: the runs' sums, their mean in Mbit/s, and from one number of stations to the next where the
-# difference to AS-TCP changes its sign, on straight lines between them.
+# Columns by name. The input has one line per flow. Computes the sum of each run and the mean of the runs in
+# Mbit/s, and the numbers of stations at which the difference from AS-TCP changes its sign (linear
+# interpolation).
 awk -F, -v scratch="$scratch" '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     {
@@ -40,7 +42,7 @@ mkdir -p "$(dirname "$svg")"
     echo "set terminal svg size 1000,360 font 'sans-serif,12' background 'white'; set output '$svg'"
     echo "set multiplot layout 1,3; set logscale x 2; set xrange [5:320]; set xtics (5, 10, 20, 40, 80, 160, 320); set yrange [3:5]; set grid; set key top right"
     for queue in 1000 500 100; do
-        echo "set title 'queue of $queue packets'; set xlabel 'uploading stations'; set ylabel 'throughput in all, Mbit/s'"
+        echo "set title 'queue of $queue packets'; set xlabel 'uploading stations'; set ylabel 'total throughput, Mbit/s'"
         echo "set arrow 1 from 80,3 to 80,5 nohead lc rgb '#999999' dt 3"
         echo "plot '$scratch/$queue packets-none' with linespoints lc rgb '#c0392b' pt 7 ps 0.4 title 'TCP', \
             '$scratch/$queue packets-i-tcp' with linespoints lc rgb '#2c7fb8' pt 5 ps 0.4 title 'I-TCP', \

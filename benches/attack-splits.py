@@ -1,18 +1,19 @@
-"""An attacker beside honest transfers, for benches/attack-splits.sh.
+"""An attacker together with honest transfers, for benches/attack-splits.sh.
 
-bulk FLOWS SECONDS         downloads without end from port 5001, and as many uploads; prints the goodput of all in Mbit/s, but for the first
-                           second, and how many were cut off
-serve                      the server's end of that, and of the attacker's own connections (port 5002)
-attack KIND RATE SECONDS   RATE packets a second, in the name of others where that is the attack:
+bulk FLOWS SECONDS         transfers without end to and from port 5001, half of them uploads; prints their total goodput in
+                           Mbit/s, without the first second, and how many were cut off
+serve                      the server's end of these transfers, and of the attacker's connections (port 5002)
+attack KIND RATE SECONDS   RATE packets per second, with forged addresses where the attack requires it:
 
   syn     SYNs to the client's port 5003 from spoofed ports
-  reset   RSTs and ACKs for the honest connections, with numbers drawn: in the window or not, as it happens
-  exact   the same by one who sees them: RSTs in the window but not at its edge, ACKs of what was not sent, ACKs of what was before
-  tiny    an upload of the attacker's own in segments of one octet
-  sack    ACKs for a download of the attacker's own, with SACK blocks of what was not received
-  rtp     UDP between RTP ports that begins as RTP does and is none
+  reset   RSTs and ACKs for the honest connections, with random numbers, inside or outside the window
+  exact   the same by an attacker who sees the connections: RSTs in the window but not at its edge, ACKs of data that was
+          not sent, ACKs of earlier data
+  tiny    an upload of the attacker in segments of one octet
+  sack    ACKs for a download of the attacker, with SACK blocks of data that was not received
+  rtp     UDP between RTP ports that begins like RTP but is not RTP
 
-Those with a connection of their own come from the client, all others from the server's side.
+The attacks with a connection of their own come from the client, all others from the server's side.
 """
 
 import asyncio
@@ -45,11 +46,11 @@ def segment(source, destination, seq, ack, flags, options=b"", window=1000, payl
     tcp = header + options + payload
     total = checksum(addresses + struct.pack("!HH", 6, len(tcp)) + tcp)
     tcp = tcp[:16] + struct.pack("!H", total) + tcp[18:]
-    # The kernel fills length and checksum in.
+    # The kernel fills in length and checksum.
     return struct.pack("!BBHHHBBH", 0x45, 0, 0, random.getrandbits(16), 0, HOPS, 6, 0) + addresses + tcp
 
 
-HOPS = 63  # of what is forged, so that it is not taken for a real one
+HOPS = 63  # of forged packets, so that this program does not take them for real ones
 
 
 class Raw:
@@ -61,13 +62,13 @@ class Raw:
 
 
 class Seen(threading.Thread):
-    """Connections to a port, as one who listens on this host's link sees them."""
+    """Connections to a port, as seen by a listener on this host's link."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
         self.port = port
         self.link = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
-        self.flows = {}  # direction -> what its latest segment said: seq, ack, timestamps
+        self.flows = {}  # direction -> fields of its latest segment: seq, ack, timestamps
         self.start()
 
     def run(self):
@@ -96,7 +97,7 @@ def stamped(stamps):
 
 
 def forged(kind, here, seen):
-    """A packet in the name of an end on this host's side, or none if there is nothing to forge."""
+    """A packet forged for an end on this host's side; None if no connection was seen."""
     drawn = seen.draw(here)
     if not drawn:
         return None
@@ -184,7 +185,7 @@ def bulk(flows, seconds):
         upload = index % 2 == 1
         with socket.create_connection((SERVER, BULK)) as own:
             own.settimeout(5)
-            # What is sent counts when it has been acknowledged, and little of it waits here.
+            # Sent octets should count only when acknowledged; a small send buffer keeps the difference small.
             own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 18)
             own.send(b"U" if upload else b"D")
             while (now := time.monotonic()) < over:

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# What honest transfers lose beside an attacker, with CICADA in the gateway and without an agent: 8 transfers, half of them uploads, between real
-# hosts over a hop of 20 Mbit/s that loses 1% both ways, beside 500 packets a second of each kind of attack (benches/attack-splits.py has the kinds).
+# The goodput that honest transfers lose under attack, with CICADA in the gateway and without an agent: 8
+# transfers, half of them uploads, between real hosts over a hop of 20 Mbit/s that loses 1% both ways,
+# together with 500 packets per second of one kind of attack (benches/attack-splits.py lists the kinds).
 #
 #   sudo benches/attack-splits.sh [ROUNDS] [KIND...]          default 3 of each
 #
-# Goodput in Mbit/s, medians. The attacker's own octets take capacity from all: what counts is by how much more it falls than without an agent, in the
-# last column. Beside it, transfers that were cut off, of all rounds, with CICADA. Exit code 1 where it is more than 5%, or one was cut off that is not
-# without an agent.
+# Goodput is in Mbit/s, medians. The attacker's own octets take capacity from all transfers. The column "falls
+# by more" therefore compares the relative fall with that without an agent. The last column counts the
+# transfers that were cut off in all rounds, with CICADA and without an agent. The exit code is 1 if
+# "falls by more" exceeds 5%, or if more transfers are cut off with CICADA than without an agent.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3}
@@ -20,7 +22,7 @@ hop 20mbit
 air "numgen random mod 100 < 1"
 ip netns exec $s python3 benches/attack-splits.py serve &
 sleep 0.5
-# Goodput beside a kind of attack, or none of it (`quiet`), with a scheme, as a line of results.
+# Measures goodput under a kind of attack, or without an attack (`quiet`), with a scheme; writes a line of results.
 measure() {
     local kind=$1 scheme=$2 from=$s
     case $kind in sack | tiny) from=$c ;; esac

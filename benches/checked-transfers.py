@@ -1,8 +1,9 @@
-"""Transfers whose octets are checked, for the benches between the hosts of lossy-site.sh.
+"""Transfers with checked octets, for the benches between the hosts of lossy-site.sh.
 
 serve            answers downloads and uploads on port 5000
-fetch N SECONDS  makes N transfers at once, half of them uploads, and prints one JSON object: how many came whole, how many were cut off with an
-                 error or no answer, and how many seemed complete and were not. A transfer that hears nothing for SECONDS is cut off.
+fetch N SECONDS  makes N transfers at once, half of them uploads, and prints one JSON object: how many were complete
+                 ("whole"), how many were cut off with an error or without an answer, and how many seemed complete but
+                 were not ("wrong"). A transfer that receives nothing for SECONDS is cut off.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import sys
 ADDRESS, PORT = "10.88.1.2", 5000
 LENGTH = 400_000
 PIECE = 16_384
-PATTERN = bytes(range(251)) * 300  # 251 is prime: an octet that is missing shows
+PATTERN = bytes(range(251)) * 300  # 251 is prime, so that a missing octet is detected
 
 
 def piece(at, length):
@@ -28,7 +29,7 @@ async def send(writer, patience):
 
 
 async def receive(reader, patience):
-    """Octets until the end of the stream, and whether each is the right one."""
+    """The number of octets until the end of the stream, and whether all are correct."""
     at, right = 0, True
     while octets := await asyncio.wait_for(reader.read(PIECE), patience):
         right = right and octets == piece(at, len(octets))

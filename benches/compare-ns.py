@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Our speed beside ns-2's and ns-3's: data packets delivered a second of user time, and the ratios.
+"""The simulator's speed compared with ns-2 and ns-3: delivered data packets per second of user time, and the ratios.
 
-    benches/compare-ns.py [CASE...] [--rounds N]      CASE: wired, wifi-1, wifi-20, wifi-50; all of them if none is named
-                                                      NOBUILD=1 with what was built before
+    benches/compare-ns.py [CASE...] [--rounds N]      CASE: wired, wifi-1, wifi-20, wifi-50; default: all
+                                                      NOBUILD=1 to use the existing build
 
-Each round of a case runs all simulators one after the other, so that a busy machine slows them alike; a ratio is the median over the rounds,
-with the least and the greatest. The scenarios: scenarios/bench and benches/ns2, benches/ns3. "Stripped" is ns-2 without the packet headers
-that nobody uses. A simulator that is not installed is left out, and said so. ns-3 has no wired case, and is given a tenth of the time.
+Each round of a case runs all simulators one after the other, so that a busy machine slows them alike. A ratio is the
+median over the rounds, with the lowest and the highest. The scenarios are in scenarios/bench, benches/ns2 and
+benches/ns3. "Stripped" is ns-2 without the unused packet headers. A simulator that is not installed is left out, with a
+message. ns-3 has no wired case, and is given a tenth of the time.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import tempfile
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 TARGET = os.environ.get("CARGO_TARGET_DIR", "target")
-# Simulated seconds of ns-2; ours runs ten times as long, as the clock of user time is coarse.
+# Simulated seconds of ns-2. lasthop runs ten times as long, because the clock of user time is coarse.
 SECONDS = {"wired": 500, "wifi-1": 300, "wifi-20": 60, "wifi-50": 30}
 
 
@@ -42,8 +43,8 @@ def main():
         ns3 = build_ns3(scratch)
         has_ns2 = shutil.which("ns") is not None
         if not has_ns2:
-            print("ns-2 (the program \"ns\") is not installed, and left out", file=sys.stderr)
-        print("| | | packets a second of CPU | speed-up of lasthop |\n|---|---|---:|---|")
+            print("ns-2 (the program \"ns\") is not installed; it is left out", file=sys.stderr)
+        print("| | | packets per second of CPU time | speed-up of lasthop |\n|---|---|---:|---|")
         for case in arguments.cases or SECONDS:
             compare(case, commands(case, has_ns2, ns3), arguments.rounds)
 
@@ -55,7 +56,7 @@ def rounds_of(text):
 
 
 def build_ns3(scratch):
-    """The program of ns-3's uploads; None where it cannot be built."""
+    """The ns-3 program for uploads; None if it cannot be built."""
     program = os.path.join(scratch, "wifi-upload")
     modules = ["ns3-wifi", "ns3-mobility", "ns3-internet", "ns3-applications"]
     try:
@@ -63,12 +64,12 @@ def build_ns3(scratch):
         subprocess.run(["c++", "-O2", "-w", "-o", program, "benches/ns3/wifi-upload.cc", *flags.stdout.split()], check=True)
         return program
     except (OSError, subprocess.CalledProcessError):
-        print("ns-3 (libns3-dev) is not installed, and left out", file=sys.stderr)
+        print("ns-3 (libns3-dev) is not installed; it is left out", file=sys.stderr)
         return None
 
 
 def commands(case, has_ns2, ns3):
-    """Name -> what is run, and how its output tells the packets."""
+    """Name -> the command, and the parser that gets the packets from its output."""
     seconds = SECONDS[case]
     if case == "wired":
         ours = [f"{TARGET}/release/examples/wired", str(10 * seconds)], last_number
@@ -91,12 +92,12 @@ def last_number(output):
 
 
 def segments(output):
-    """Octets delivered, as segments of 1460."""
+    """Octets delivered, in segments of 1460."""
     return sum(flow["bytes"] for flow in find_flows(json.loads(output))) // 1460
 
 
 def find_flows(value):
-    """The objects with octets delivered, wherever they are."""
+    """The objects with octets delivered, at any depth."""
     if isinstance(value, list):
         for item in value:
             yield from find_flows(item)
@@ -125,7 +126,7 @@ def compare(case, runs, rounds):
                     print(f"{' '.join(command)} {how}: {complaints.read().strip()[-500:]}", file=sys.stderr)
                     if name == "lasthop":
                         sys.exit(1)
-                    print(f"{name} is left out of {case}", file=sys.stderr)
+                    print(f"{name} is left out of case {case}", file=sys.stderr)
                     failed.add(name)
                     continue
             speeds[name].append(delivered / usage.ru_utime)

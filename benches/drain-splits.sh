@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# What becomes of split connections when their gateway is drained, reloaded, started again or stopped, in the middle of transfers between real
-# hosts: in each round 100 transfers of 400 kB, half of them uploads, over a hop of 100 Mbit/s that loses 2% both ways.
+# Drains, reloads, restarts or stops a gateway that splits connections, in the middle of transfers between
+# real hosts, and counts the transfers that survive. Each round has 100 transfers of 400 kB, half of them
+# uploads, over a hop of 100 Mbit/s that loses 2% both ways.
 #
-#   sudo benches/drain-splits.sh [ROUNDS] [SCHEME...]          default 3 of each, cicada and i-tcp; EVENTS="drained stopped" for some of these:
+#   sudo benches/drain-splits.sh [ROUNDS] [SCHEME...]          default 3 of each, cicada and i-tcp
 #
-# drained     `lasthop gateway drain`, SIGTERM once the gateway owes nothing
+# EVENTS="drained stopped" selects some of these events:
+#
+# drained     `lasthop gateway drain`, then SIGTERM once the gateway owes nothing
 # settings    a reload with another setting of the scheme, then the same stop
 # other       a reload with another scheme, then the same stop
 # removed     a reload without a scheme, then the same stop
-# restarted   SIGTERM, and started again at once
-# paused      SIGSTOP for 300 ms: everything goes past it meanwhile
-# stopped     SIGTERM alone: what is at risk is lost
+# restarted   SIGTERM, and an immediate restart
+# paused      SIGSTOP for 300 ms; meanwhile all packets bypass the gateway
+# stopped     SIGTERM alone: the octets at risk are lost
 #
-# Printed for each round: what was owed a moment before, after which time nothing was owed and the gateway ended, how many transfers were still open
-# then, and how many came whole, were cut off, or seemed whole and were not. Exit code 1 if one was wrong, or cut off other than by a stop alone, which
-# may cut off what the gateway said it owed at its end.
+# Each round prints the connections and octets owed just before the event, the time until nothing was owed and
+# the gateway ended, the transfers that were still open then, and how many transfers were complete, were cut
+# off, or seemed complete but had wrong octets. The exit code is 1 if a transfer was wrong, or was cut off
+# other than by a stop alone. A stop alone may cut off the transfers that the gateway reported as owed at its
+# end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3}
@@ -36,7 +41,7 @@ stop_when_free() {
         [ "$owed" = 0 ] && break
         sleep 0.1
     done
-    [ "$owed" = 0 ] || echo "after 40 s it still owes something of $owed connections" >&2
+    [ "$owed" = 0 ] || echo "after 40 s the gateway still owes octets of $owed connections" >&2
     end_gateway TERM
 }
 reload_to() {
@@ -56,7 +61,7 @@ for scheme in "${schemes[@]}"; do
             write_gateway "scheme = \"$scheme\""
             start_gateway
             start_transfers $each 40
-            # Somewhere in the middle: 20 MB each way take about 2 s.
+            # In the middle of the transfers: 20 MB each way take about 2 s.
             sleep "$(awk -v r=$round -v n="$rounds" 'BEGIN { printf "%.2f", 0.3 + 1.2 * (r - 1) / n }')"
             read -r owed octets <<< "$(owed)"
             began=$(now)

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# What plain forwarding, Snoop, packet control, I-TCP and CICADA take per packet at the edge, between ends that answer
-# (crates/lab/examples/edge_costs.rs): the question of CICADA's table 4, whose numbers are lost. As the tables of docs/src/validation/agent-costs.md.
+# The cost per packet at the edge of plain forwarding, Snoop, packet control, I-TCP and CICADA, between ends
+# that answer (crates/lab/examples/edge_costs.rs). CICADA's table 4 asks the same question, but its numbers
+# are lost. The output is in the form of the tables of docs/src/validation/agent-costs.md.
 #
 #   benches/edge-costs.sh [instructions|time|all]     ROUNDS=3 of time; ONLY=snoop for one scheme
 #
-# Instructions are the agent's alone, in 5,000 turns of 8 segments and their ACKs, and are the same on every run and on a busy machine: per packet
-# that comes to the edge, and per segment that its receiver gets (a split makes ACKs of its own, and so sees more of them). Time is user time
-# between two run lengths, of which what the same exchange takes without an agent is subtracted: medians over rounds.
+# Instructions are those of the agent alone, in 5,000 turns of 8 segments and their ACKs. They are the same on
+# every run and on a busy machine. The tables have them per packet that arrives at the edge and per segment
+# that the receiver gets (a split makes ACKs of its own, and so sees more packets). Time is the user time
+# between two run lengths, minus that of the same exchange without an agent; the tables have medians over the
+# rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=${1:-all} rounds=${ROUNDS:-3}

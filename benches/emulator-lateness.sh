@@ -1,6 +1,6 @@
 #!/bin/sh
-# How late the emulator is at 48 Mbit/s of UDP each way, packets of 1500 octets, and with TCP. Needs root, iperf3 and
-# `cargo build --release -p lasthop-cli`.
+# Measures how late the emulator is at 48 Mbit/s of UDP each way, with packets of 1500 octets, and with TCP.
+# Needs root, iperf3 and `cargo build --release -p lasthop-cli`.
 #
 #   benches/emulator-lateness.sh [SECONDS] [OPTIONS OF lasthop emulate, such as --no-fifo or --spin]
 set -eu
@@ -10,7 +10,7 @@ seconds=10
 case ${1:-} in [0-9]*) seconds=$1; shift ;; esac
 
 measure() {
-    # In a network namespace of its own: nothing of this machine is touched.
+    # In its own network namespace: the machine's network does not change.
     timeout $((seconds + 20)) unshare --net sh -euc '
         lasthop=$1 link=$2 seconds=$3 options=$4; shift 4
         ip link set lo up

@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
-# Processor time that the gateway's thread takes for a packet, the kernel's part of it included, with 10 to 100,000 TCP connections that
-# all have data in the air: segments of 1448 octets down, ACKs up, each connection to a host of its own, at a rate below the one at which
-# packets are lost. Two patterns: packet by packet round all connections, the worst case for caches, and 8 packets of each in a row.
+# Processor time per packet of the gateway's thread, including the kernel's part of it, with 10 to 100,000 TCP
+# connections that all have data in flight: segments of 1448 octets down, ACKs up, each connection to its own
+# host, at a rate below the one at which packets are lost. There are two patterns: one packet per connection,
+# one connection after the other (the worst case for caches), and bursts of 8 packets per connection.
 #
-#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets a second; FLOWS="10 1000 10000 100000"; THREADS="1 2" of the gateway;
-#                                               LASTHOP=/path/to/another; NOBUILD=1 with what was built before;
+#   benches/gateway-flows.sh [SECONDS] [ROUNDS]     RATE=50000 packets per second; FLOWS="10 1000 10000 100000"
+#                                               THREADS="1 2" threads of the gateway
+#                                               LASTHOP=/path/to/another binary; NOBUILD=1 to use the existing build
 #                                               PROFILE=yes for a table of where the time goes (needs perf)
 #
-# With several threads the processor time is that of all of them. If it equals that of one thread, the threads do not slow each other down.
+# With several threads, the processor time is that of all of them. If it equals that of one thread, the threads do not
+# slow each other down.
 #
-# The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's own namespace: what goes out of a TAP
-# device is only queued, so that the gateway's thread pays for no other host's reception, as it would on veth.
-# Each round measures every number of connections one after the other, so that a busy machine slows them alike; ratios are medians over
-# rounds. Both processes have real-time priority where they may (`chrt`).
+# The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's namespace. A
+# packet sent to a TAP device is only queued. The gateway's thread therefore does not pay for another host's
+# reception, as it would on veth.
+#
+# Each round measures every number of connections one after the other, so that a busy machine slows them
+# alike; ratios are medians over the rounds. Both processes have real-time priority where the system allows it
+# (`chrt`).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/arguments.sh
@@ -24,7 +30,7 @@ for threads in ${THREADS:-}; do
     [ "$threads" -le 16 ] || complain "THREADS: $threads; expected 1 to 16"
 done
 command -v ip > /dev/null || { echo "SKIPPED: ip is not installed" >&2; exit 0; }
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 [ -z "${PROFILE:-}" ] || command -v perf > /dev/null || { echo "SKIPPED: perf is not installed" >&2; exit 0; }
 target=${CARGO_TARGET_DIR:-target}/release
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-live --example exchange
@@ -59,7 +65,7 @@ ip netns exec $g sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
 first=$(chrt -f 1 true 2> /dev/null && echo "chrt -f 1" || true)
 
 where=benches/where-it-goes-gateway.py
-profile() { # PROCESS: what it does, once all connections are there
+profile() { # PROCESS: samples it once all connections exist
     sleep 3
     local before after
     before=$(python3 $where programs "$1")
@@ -122,7 +128,7 @@ for line, gateway in zip(open(sys.argv[1]), open(sys.argv[2])):
     run["us"] = 1e6 * run["cpu_s"] / max(run["frames"], 1)
     rows.setdefault((run["burst"], run["flows"], threads), []).append(run)
 least, fewest = (min(key[index] for key in rows) for index in (1, 2))
-print(f"{'in a row':>8}{'connections':>13}{'threads':>9}{'us a packet':>13}{'of ' + str(least):>8}{'of ' + str(fewest) + ' thread':>13}{'packets/s':>11}{'a turn':>8}{'lost':>7}{'resident, MB':>14}{'octets a connection':>21}")
+print(f"{'burst':>8}{'connections':>13}{'threads':>9}{'us/packet':>13}{'vs ' + str(least):>8}{'vs ' + str(fewest) + ' thread':>13}{'packets/s':>11}{'/turn':>8}{'lost':>7}{'resident, MB':>14}{'octets/connection':>21}")
 for (burst, flows, threads), runs in rows.items():
     middle = lambda value: statistics.median(map(value, runs))
     ratio = lambda others: statistics.median(a["us"] / b["us"] for a, b in zip(runs, others))

@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
-# The gateway beside plain kernel routing and PEPsal, over veth: Gbit/s of bulk TCP (CUBIC), processor time of the process, and the ratios.
-# Each round of a case measures all of them one after the other, so that a busy machine slows them alike; ratios are medians over the rounds,
-# with the least and the greatest. Then the engine alone: processor time a packet.
+# The gateway compared with plain kernel routing and PEPsal, over veth: Gbit/s of bulk TCP (CUBIC), processor
+# time of the process, and the ratios. Each round of a case measures all of them one after the other, so that
+# a busy machine slows them alike. Ratios are medians over the rounds, with the lowest and the highest. The
+# last part measures the engine alone: processor time per packet.
 #
 #   benches/gateway.sh [SECONDS] [ROUNDS]
 #
-#   CASES="one many many-up mtu lossy"   one: one download in super-packets; many: 50; many-up: 50 uploads; mtu: one download in packets of
-#                                        MTU size, without offload; lossy: 100 of those, of which 1% of packets are lost
-#   PEPSAL=/path/to/pepsal               to compare with it
-#   SCHEME=cicada, BACKEND=tun           in place of snoop, tc-bpf
-#   LASTHOP="/path/to/old ..."           other builds, beside this one
-#   ENGINE=no, NOBUILD=1                 without the engine alone; with what was built before
+#   CASES="one many many-up mtu lossy"   one: one download in super-packets; many: 50; many-up: 50 uploads; mtu: one
+#                                        download in packets of MTU size, without offload; lossy: 100 of
+#                                        those, with 1% of the packets lost
+#   PEPSAL=/path/to/pepsal               to compare with PEPsal
+#   SCHEME=cicada, BACKEND=tun           instead of snoop, tc-bpf
+#   LASTHOP="/path/to/old ..."           other builds, in addition to this one
+#   ENGINE=no, NOBUILD=1                 without the engine alone; with the existing build
 #
-# So that all are measured and not what else the machine does:
-# - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that others' load goes behind;
-# - each veth end hands frames to a processor by their flow (RPS), as network cards do; without, veth takes the processor that the
-#   sender runs on, and frames of one flow overtake each other whenever a process moves, in kernel routing as well.
+# To exclude the other load of the machine from the measurement:
+# - both ends, the gateway and PEPsal have real-time priority (`chrt`; a round takes some seconds), so that other
+#   processes yield to them;
+# - each veth end distributes frames to processors by flow (RPS), as network cards do. Otherwise, veth uses the
+#   processor on which the sender runs, and frames of one flow overtake each other whenever a process moves, in
+#   kernel routing as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/arguments.sh
@@ -29,13 +33,13 @@ done
 for needed in ip iperf3 ethtool nft; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
-[ -n "$pepsal" ] || echo "PEPsal is not here (PEPSAL=/path/to/pepsal): measured without it" >&2
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
+[ -n "$pepsal" ] || echo "PEPsal was not found (PEPSAL=/path/to/pepsal); measuring without it" >&2
 [ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 this_build=${CARGO_TARGET_DIR:-target}/release/lasthop
 builds="$this_build ${LASTHOP:-}"
 for build in $builds; do program "$build" "cargo build --release -p lasthop-cli builds $this_build"; done
-[ -z "$pepsal" ] || program "$pepsal" "leave PEPSAL out to measure without it"
+[ -z "$pepsal" ] || program "$pepsal" "unset PEPSAL to measure without it"
 "$this_build" schemes "$scheme" > /dev/null || exit 2
 alone
 
@@ -82,7 +86,7 @@ listen = "off"
 scheme = "$scheme"
 END
 
-set_case() { # CASE: offloads, losses, and `flows`, what iperf3 is told
+set_case() { # CASE: sets offloads, losses, and `flows`, the arguments of iperf3
     local offload=on loss=0
     case $1 in
         one) flows=(-P 1 -R) ;;
@@ -109,7 +113,8 @@ end = json.load(sys.stdin)["end"]
 print("%.3f %d" % (end["sum_received"]["bits_per_second"] / 1e9, end["sum_sent"].get("retransmits", 0)))'
 }
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-# NAME PROCESS: a transfer and the share of a core that the process took, into a line of the results. One that fails counts in no ratio.
+# NAME PROCESS: measures a transfer and the share of a core that the process took; writes a line of results. A failed
+# transfer counts in no ratio.
 measure() {
     local before=0 after=0 gbits
     [ "$2" = 0 ] || before=$(ticks "$2")
@@ -123,7 +128,7 @@ with_gateway() { # NAME BINARY
     local process=$!
     for _ in $(seq 50); do [ -S "$scratch/gateway.sock" ] && break; sleep 0.1; done
     kill -0 $process 2> /dev/null || { cat "$scratch/log" >&2; return; }
-    sleep 0.5 # a connection whose SYN the kernel has passed meanwhile is not split
+    sleep 0.5 # the gateway does not split a connection whose SYN the kernel forwarded before
     measure "$1" $process
     "$2" gateway status --json --socket "$scratch/gateway.sock" |
         python3 -c 'import json, sys
@@ -134,7 +139,7 @@ print("    frames in", counters["received"], "copies", counters["copies"], "out"
       *(f"{key} {value}" for rule in report["engine"]["rules"] for key, value in rule["counters"].items() if value))' >&2 || true
     kill $process; wait $process || true
 }
-# PEPsal wants a hard limit of 2^20 open files and ends without a word where it may not raise it. It needs some tens here.
+# PEPsal raises the hard limit of open files to 2^20 and exits silently if it may not. It needs only some tens here.
 shim=
 if [ -n "$pepsal" ] && [ "$(ulimit -Hn)" != 1048576 ] && command -v cc > /dev/null; then
     echo 'int setrlimit(int resource, const void *limit) { return 0; }' |
@@ -173,7 +178,7 @@ def ratio(runs, others):
     if not ratios:
         return "-"
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-print("| | | Gbit/s | cores of the process | retransmissions | of kernel routing | times PEPsal |\n|---|---|---:|---:|---:|---:|---:|")
+print("| | | Gbit/s | cores of the process | retransmissions | ratio to kernel routing | ratio to PEPsal |\n|---|---|---:|---:|---:|---:|---:|")
 for case, rows in cases.items():
     for name, runs in rows.items():
         middle = lambda index: statistics.median(run[index] for run in runs.values())
@@ -181,13 +186,13 @@ for case, rows in cases.items():
               ratio(runs, rows.get("kernel", {})), "|", ratio(runs, rows.get("pepsal", {})), "|")
 END
 [ "${ENGINE:-yes}" = no ] && exit
-echo "the engine alone, ns a packet (64 segments of 1448 octets and 64 ACKs of them at a time):"
+echo "the engine alone, ns per packet (64 segments of 1448 octets and their 64 ACKs at a time):"
 cargo bench --locked --quiet -p lasthop-live --bench gateway 2> /dev/null |
     python3 -c 'import re, sys
 unit = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6}
 name = ""
 for line in sys.stdin:
     name = (re.match(r"engine, [^/]*", line) or [name])[0]
-    # Not the line about the change since the last time, which has percentages.
+    # Skips the line about the change since the last run, which has percentages.
     if (found := re.search(r"time: +\[\S+ \S+ (\S+) (\S+)", line)) and found[2] in unit:
         print(f"    {name:32}{float(found[1]) * unit[found[2]] / 128:8.0f}")'

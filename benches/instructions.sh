@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails when a case takes over 10% more instructions for each delivered packet than recorded here. Instructions, because they are
-# the same on every run and on a busy machine; counted between two run lengths, so that start-up does not count. After a change
-# that is worth it, or a gain, record the new number.
+# Fails if a case takes over 10% more instructions per delivered packet than recorded here. Instructions are
+# the same on every run and on a busy machine. They are counted between two run lengths, so that start-up does
+# not count. Record the new number after a gain, or after a change that is worth its cost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ fi
 cargo build --release --quiet -p lasthop-sim --example wired --example cell --example queues
 examples=${CARGO_TARGET_DIR:-target}/release/examples
 
-# Prints "instructions packets" of a run.
+# Prints the instructions and the packets of a run.
 count() {
     local log packets
     log=$(mktemp)
@@ -29,7 +29,7 @@ guard() {
     read -r few less < <(count "$examples/$1" "${@:2}" "$short")
     read -r many more < <(count "$examples/$1" "${@:2}" "$long")
     each=$(((many - few) / (more - less)))
-    echo "$*: $each instructions for each delivered packet; recorded: $recorded"
+    echo "$*: $each instructions per delivered packet; recorded: $recorded"
     if ((each * 100 > recorded * 110)); then
         echo "FAILED: over 10% more than recorded" >&2
         return 1

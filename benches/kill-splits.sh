@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
-# What a gateway that splits connections takes with it when it is killed with kill -9, in the middle of transfers between real hosts: in each
-# round 100 transfers of 400 kB, half of them uploads, over a hop of 100 Mbit/s that loses 2% both ways. Just before it is killed both sides
-# fall silent, so that what the gateway says of octets at risk is what is at risk when it dies.
+# Kills a gateway that splits connections with kill -9, in the middle of transfers between real hosts, and
+# counts the transfers that are lost. Each round has 100 transfers of 400 kB, half of them uploads, over a hop
+# of 100 Mbit/s that loses 2% both ways. Just before the kill, both sides fall silent, so that the octets that
+# the gateway reports as at risk are those at risk when it dies.
 #
-#   sudo benches/kill-splits.sh [ROUNDS]          default 10; SCHEME=i-tcp in place of cicada
+#   sudo benches/kill-splits.sh [ROUNDS]          default 10; SCHEME=i-tcp instead of cicada
 #
-# Printed for each round: connections of which something was at risk, octets, and how many transfers came whole, were cut off, or seemed whole and
-# were not. The last is to be 0 always. Nothing is to be cut off that was not at risk; what was may come whole, if all of it had arrived and its
-# acknowledgments had not. Exit code 1 if not so. With i-tcp all that is open is cut off.
+# Each round prints the connections and octets at risk, and how many transfers were complete, were cut off, or
+# seemed complete but had wrong octets. The last number must always be 0. No transfer may be cut off that was
+# not at risk. A transfer at risk may be complete, if all its octets had arrived but not their
+# acknowledgments. The exit code is 1 if one of these rules is violated. With i-tcp, all open transfers are
+# cut off.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-10}
 each=100
 . benches/lossy-site.sh
 
-# Whether the server's packets leave it.
+# Lets the server's packets leave it, or not.
 wire() {
     ip netns exec $s nft -f - << END
 table ip wire
@@ -34,7 +37,7 @@ sum_owed=0 sum_cut=0 sum_whole=0
 for round in $(seq "$rounds"); do
     start_gateway
     start_transfers $each 40
-    # Somewhere in the middle: 20 MB each way take about 2 s.
+    # In the middle of the transfers: 20 MB each way take about 2 s.
     sleep "$(awk -v r=$round -v n="$rounds" 'BEGIN { printf "%.2f", 0.2 + 1.4 * r / n }')"
     air ""
     sleep 0.4

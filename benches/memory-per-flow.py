@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Memory of a simulation for each flow: `lasthop run` with 10, 1,000 and 5,000 TCP flows over one path.
+"""Memory of a simulation per flow: `lasthop run` with 10, 1,000 and 5,000 TCP flows over one path.
 
-    benches/memory-per-flow.py [FLOWS...]     LASTHOP=/path/to/another
+    benches/memory-per-flow.py [FLOWS...]     LASTHOP=/path/to/another binary
 
-Octets of resident memory for each flow beyond those of the least number, with what it has on its way. A file has room for 5,000 flows.
+Octets of resident memory per flow, beyond those of the smallest number of flows and including its packets in flight. A
+file has room for 5,000 flows.
 """
 
 import argparse
@@ -43,7 +44,7 @@ def main():
     lasthop = LASTHOP or os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/lasthop")
     if not LASTHOP:
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "lasthop-cli"], check=True)
-    print("| flows | resident, MB | octets for each flow |\n|---:|---:|---:|")
+    print("| flows | resident, MB | octets per flow |\n|---:|---:|---:|")
     least = None
     for count in flows:
         resident = measure(lasthop, count)
@@ -59,7 +60,7 @@ def flows_of(text):
 
 
 def measure(lasthop, count):
-    """Octets of resident memory at most."""
+    """Peak resident memory in octets."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(HEAD)
         file.writelines(f'[flows.f{number}]\nfrom = "source"\nto = "sink"\n' for number in range(count))

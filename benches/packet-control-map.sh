@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What packet control gains as published, over the hop's rate and the threshold, as docs/src/figures/packet-control-map.svg: 0% and 1% loss,
-# windows of 20 and 100 segments, means of 100 runs. Needs gnuplot. LASTHOP names another binary than that of this source.
+# Plots the gain of packet control as published, by the rate of the hop and the threshold, as
+# docs/src/figures/packet-control-map.svg: 0% and 1% loss, windows of 20 and 100 segments, means of 100 runs. Needs
+# gnuplot. LASTHOP names another binary than that of this source.
 #                                                benches/packet-control-map.sh [SVG]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +9,7 @@ svg=${1:-docs/src/figures/packet-control-map.svg}
 command -v gnuplot > /dev/null || { echo "SKIPPED: gnuplot is not installed" >&2; exit 0; }
 . benches/trial.sh
 "$lasthop" sweep scenarios/packet-control/map.sweep.toml --out "$scratch/map.csv"
-# Columns by their names: a cell's improvement in per cent over none, by loss, window, rate and threshold.
+# Columns by name: the improvement of a cell over none in percent, by loss, window, rate and threshold.
 awk -F, '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# How much faster a sweep is on all processors than on one: seconds of each round, one after the other, and the median of the ratios. Beside
-# it the processors that were in use, which another machine on the same host does not change.
+# The speed-up of a sweep on all processors over one: seconds of each round, measured one after the other, and
+# the median of the ratios. The last column is the number of processors in use, which the load of another
+# machine on the same host does not change.
 #
-#   benches/sweep-cores.sh [ROUNDS]        NOBUILD=1 with what was built before
+#   benches/sweep-cores.sh [ROUNDS]        NOBUILD=1 to use the existing build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/arguments.sh
@@ -31,7 +32,7 @@ def sweep(threads):
     took = time.monotonic() - began
     return took, (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before) / took
 
-print(f"| one processor, s | {processors}, s | times as fast | in use |\n|---:|---:|---:|---:|")
+print(f"| one processor, s | {processors}, s | speed-up | in use |\n|---:|---:|---:|---:|")
 ratios, used = [], []
 for _ in range(int(rounds)):
     (one, _), (all_of_them, in_use) = sweep("1"), sweep(processors)

@@ -1,5 +1,6 @@
-# For the benches that run `lasthop try`; to be sourced from the project's root. Sets `lasthop` (LASTHOP names another binary than that of
-# this source), `first` (real-time priority, where that may be had) and `scratch`, a directory that goes with the script.
+# For the benches that run `lasthop try`; to be sourced from the project's root. Sets `lasthop` (LASTHOP names
+# another binary than that of this source), `first` (real-time priority, where the system allows it) and
+# `scratch`, a directory that is removed when the script ends.
 lasthop=${LASTHOP:-}
 if [ -z "$lasthop" ]; then
     cargo build --release --locked --quiet -p lasthop-cli

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Uploads of real hosts over a lossy hop, with ELN for senders as they are: scenarios/try-eln.toml with 0, 1, 3 and 5% loss in both
-# directions. Prints a table in Markdown of medians over the seeds from the saved runs (benches/results/try-eln.json): no root.
+# Uploads of unmodified real hosts over a lossy hop, with ELN: scenarios/try-eln.toml with 0, 1, 3 and 5% loss
+# in both directions. Prints a Markdown table of medians over the seeds, from the saved runs
+# (benches/results/try-eln.json); this needs no root.
 #
-#   sudo benches/try-eln.sh --measure SEEDS [JOBS]     first runs all of it again, 25 s a run: 36 runs for each seed
+#   sudo benches/try-eln.sh --measure SEEDS [JOBS]     first repeats all runs: 36 runs per seed, 25 s per run
 #
 # LASTHOP names another binary than that of this source.           benches/try-eln.sh [--measure SEEDS [JOBS]]
 set -euo pipefail
@@ -10,7 +11,7 @@ cd "$(dirname "$0")/.."
 command -v jq > /dev/null || { echo "SKIPPED: jq is not installed" >&2; exit 0; }
 saved=benches/results/try-eln.json
 if [ "${1:-}" = --measure ]; then
-    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
     . benches/trial.sh
     for loss in 0 1 3 5; do
         "${first[@]}" "$lasthop" try scenarios/try-eln.toml --set "links.air.loss=$loss%" --seeds "$2" --jobs "${3:-1}" --json > "$scratch/$loss"

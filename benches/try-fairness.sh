@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# The first flow's share of a queue that two flows fill, real and predicted, for each pair of CUBIC, Reno and BBR, as a table in Markdown:
-# medians and ranges. Predictions are of 15 starts of the second flow: which flow loses a packet first depends on it.
+# The first flow's share of a queue that two flows fill, measured and predicted, for each pair of CUBIC, Reno and BBR.
+# Prints a Markdown table of medians and ranges. Predictions are over 15 start times of the second flow, because they
+# determine which flow loses a packet first.
 #
-#   benches/try-fairness.sh                predictions beside the real shares that are saved (benches/results/try-fairness.json): no root
-#   sudo benches/try-fairness.sh 950 1050  first a real run of each pair with these starts of the second flow, in ms, 27 s each
+#   benches/try-fairness.sh                predictions, with the saved real shares
+#                                          (benches/results/try-fairness.json): no root
+#   sudo benches/try-fairness.sh 950 1050  first a real run of each pair with these starts of the second flow,
+#                                          in ms; 27 s per run
 #
-# --set KEY=VALUE, of the scenario, is for predictions alone. LASTHOP names another binary than that of this source.
+# --set KEY=VALUE, of the scenario, applies to predictions only. LASTHOP names another binary than that of
+# this source.
 #                                                benches/try-fairness.sh [--set KEY=VALUE] [START...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +21,7 @@ scenario=scenarios/try-fairness.toml
 saved=benches/results/try-fairness.json
 pairs=(cubic,cubic cubic,reno cubic,bbr reno,reno reno,bbr bbr,bbr)
 
-[ $# -eq 0 ] || [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ $# -eq 0 ] || [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 for start in "$@"; do for pair in "${pairs[@]}"; do
     "${first[@]}" "$lasthop" try "$scenario" --congestion "$pair" --set "flows.second.start=$start ms" --json > "$scratch/run"
     jq -r --slurpfile run "$scratch/run" --arg pair "$pair" --argjson start "$start" '
@@ -27,7 +31,7 @@ for start in "$@"; do for pair in "${pairs[@]}"; do
     cp "$scratch/saved" "$saved"
 done; done
 
-echo "| first, second | real | predicted | off |"
+echo "| first, second | real | predicted | difference |"
 echo "|---|---|---|---|"
 for pair in "${pairs[@]}"; do
     for start in 900 925 950 960 970 980 990 1000 1010 1020 1030 1040 1050 1075 1100; do

@@ -1,15 +1,22 @@
 #!/usr/bin/env bash
-# A scheme between real hosts, Snoop if none is named: scenarios/try.toml with 0, 1, 3 and 5% loss in both directions; CUBIC, Reno and BBR;
-# download and upload; with no agent and with the scheme. Prints a table in Markdown of medians over the seeds, and the cells that miss a target:
-# with Snoop and WTCP a download of CUBIC or Reno of 18 Mbit/s at 1% and 17 at 5%; nothing more than 3% below no agent; latency beside it no worse
-# than none where none fills the hop as well. Runs in real time, 8 s a run: 192 runs for 4 seeds. With real-time priority where that may be had, or
-# a busy machine keeps the gateway from its packets.                                 benches/try-matrix.sh [SEEDS] [JOBS] [SCHEME]
+# A scheme between real hosts, by default Snoop: scenarios/try.toml with 0, 1, 3 and 5% loss in both
+# directions; CUBIC, Reno and BBR; download and upload; without an agent and with the scheme. Prints a
+# Markdown table of medians over the seeds, and the cells that miss a target:
+#
+# - with Snoop and WTCP, a download of CUBIC or Reno has 18 Mbit/s at 1% and 17 Mbit/s at 5%;
+# - no cell is more than 3% below no agent;
+# - latency is no worse than without an agent where TCP alone fills the hop as well.
+#
+# Runs in real time, 8 s per run: 192 runs for 4 seeds. It uses real-time priority where the system allows it;
+# otherwise a busy machine keeps the gateway from its packets.
+#
+#   sudo benches/try-matrix.sh [SEEDS] [JOBS] [SCHEME]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seeds=${1:-4}
 jobs=${2:-2}
 scheme=${3:-snoop}
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 for needed in jq chrt; do
     command -v $needed > /dev/null || { echo "SKIPPED: $needed is not installed" >&2; exit 0; }
 done

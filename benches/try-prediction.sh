@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
-# The simulator's TCP beside the kernel's: 48 cells a path (CUBIC, Reno and BBR; 0, 1, 4 and 8% loss both ways; download and upload; no agent
-# and Snoop), as a table in Markdown: the median of the real runs that can be trusted, the median of the predictions, and how far it is off.
+# The simulator's TCP compared with the kernel's: 48 cells per path (CUBIC, Reno and BBR; 0, 1, 4 and 8% loss
+# both ways; download and upload; no agent and Snoop). Prints a Markdown table: the median of the trusted real
+# runs, the median of the predictions, and the difference.
 #
-#   benches/try-prediction.sh                      predictions beside the real results that are saved: seconds, no root
-#   benches/try-prediction.sh --path fast          of one path: try (scenarios/try.toml) or fast (scenarios/try-fast.toml)
-#   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not saved yet, 2 at a time, 8 s each
+#   benches/try-prediction.sh                      predictions, with the saved real results: seconds, no root
+#   benches/try-prediction.sh --path fast          for one path: try (scenarios/try.toml) or fast
+#                                                  (scenarios/try-fast.toml)
+#   sudo benches/try-prediction.sh --measure 5 2   first the real runs of 5 seeds that are not yet saved, 2 at a
+#                                                  time, 8 s each
 #
-# Real results are in benches/results/try-PATH.json, or in the directory that --results names; a file that is removed is measured again.
-# --set KEY=VALUE, of the scenario, is for predictions alone. A run that cannot be trusted is made again, five times at most. LASTHOP names another
-# binary than that of this source.
-#            benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [--set KEY=VALUE] [SEEDS] [JOBS]
+# Real results are in benches/results/try-PATH.json, or in the directory that --results names. A file that is
+# removed is measured again. --set KEY=VALUE, of the scenario, applies to predictions only. A run that cannot
+# be trusted is repeated, at most five times. LASTHOP names another binary than that of this source.
+#
+#   benches/try-prediction.sh [--path NAME] [--results DIR] [--measure] [--predicted-seeds N] [--set KEY=VALUE]
+#       [SEEDS] [JOBS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 paths=(try fast)
@@ -63,14 +68,14 @@ run() {
     lines "$scratch/added" > "$file"
 }
 
-# A file of results with a line for each run.
+# Formats a file of results with one line per run.
 lines() {
     jq -r '"{", (to_entries[] | select(.key != "runs") | "\(.key | tojson): \(.value | tojson),"), "\"runs\": [",
         ([.runs | sort_by(.flow, .loss, .congestion, .scheme, .seed)[] | tojson] | join(",\n")), "]}"' "$1"
 }
 
 if [ -n "$measure" ]; then
-    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+    [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
     mkdir -p "$results"
     for path in "${paths[@]}"; do
         scenario=$(scenario_of "$path") file=$results/try-$path.json
@@ -87,7 +92,7 @@ fi
 
 for path in "${paths[@]}"; do
     scenario=$(scenario_of "$path") file=$results/try-$path.json
-    [ -e "$file" ] || { echo "$file is not there: --measure makes it" >&2; exit 1; }
+    [ -e "$file" ] || { echo "$file does not exist; --measure creates it" >&2; exit 1; }
     for loss in "${losses[@]}"; do
         "$lasthop" try "$scenario" --predict --set "links.air.loss=$loss%" "${settings[@]}" --schemes none,snoop --congestion "$(IFS=,; echo "${controls[*]}")" \
             --seeds "$predicted_seeds" --jobs "$jobs" --json > "$scratch/run"
@@ -105,7 +110,7 @@ for path in "${paths[@]}"; do
     def mean: add / length;
     def percent: fixed(1) + "%";
     (add | map({(key | tojson): .predicted_goodput_bps}) | add) as $predicted
-    # Run by run, the same seed on both sides: the logarithm of predicted over real.
+    # Per run, with the same seed on both sides: the logarithm of predicted over real.
     | ($runs[0] | map({(key + [.seed] | tojson): .predicted_goodput_bps}) | add) as $by_seed
     | [$real[0].runs[] | select(.scheme == "none" and .loss > 0 and .congestion != "bbr")
         | . + {ratio: (($by_seed[key + [.seed] | tojson] // empty | log) - (.goodput_bps | log))}] as $paired
@@ -114,7 +119,7 @@ for path in "${paths[@]}"; do
         | .deviation = (if .predicted then (.predicted / .real - 1) * 100 else null end)] as $cells
     | "Path \($path) (\($real[0].scenario)); real: \($real[0].kernel), \($real[0].machine), \($real[0].date); predicted: medians of \($seeds) seeds.",
       "",
-      "Mbit/s real, predicted, how far the prediction is off; at a loss of",
+      "Mbit/s: real, predicted, difference of the prediction; by loss rate:",
       "",
       "| flow | TCP | scheme | \([$cells[].name.loss] | unique | map("\(.)%") | join(" | ")) |",
       "|---|---|---|\([$cells[].name.loss] | unique | map("---|") | join(""))",
@@ -125,10 +130,10 @@ for path in "${paths[@]}"; do
             | join(" | ")) + " |"),
       "",
       "\([$cells[] | select(.deviation != null and (.deviation | fabs) <= 10)] | length) of \($cells | length) cells are within 10%; \(
-        [$cells[] | select(.deviation == null)] | length) have no prediction. Real runs a cell: \([$cells[].goodputs | length] | min) to \([$cells[].goodputs | length] | max).",
+        [$cells[] | select(.deviation == null)] | length) have no prediction. Real runs per cell: \([$cells[].goodputs | length] | min) to \([$cells[].goodputs | length] | max).",
       "",
-      "Run by run, the same seed on both sides, CUBIC and Reno with losses and without an agent, \($paired | length) runs: \(
-        ($paired | map(.ratio) | mean | exp - 1) * 100 | signed)% in the mean, \($paired | map(.ratio | fabs) | median | exp - 1 | . * 100 | percent) the median distance. A cell, mean and standard deviation:",
+      "Per run, with the same seed on both sides, CUBIC and Reno with losses and without an agent, \($paired | length) runs: \(
+        ($paired | map(.ratio) | mean | exp - 1) * 100 | signed)% mean difference, \($paired | map(.ratio | fabs) | median | exp - 1 | . * 100 | percent) median absolute difference. Mean and standard deviation per cell:",
       "",
       ($paired | group_by(key)[] | map(.ratio) as $ratios | ($ratios | mean) as $mean
         | "- \(.[0].flow), \(.[0].loss)%, \(.[0].congestion): \(($mean | exp - 1) * 100 | signed)%, \(($ratios | map(. - $mean | . * .) | add / (length - 1) | sqrt) * 100 | percent)"),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The congestion window over time, real and predicted, as docs/src/figures/window.svg: CUBIC, Reno and BBR, one download of 20 s each on the
-# path of scenarios/try.toml without loss, then with one in a thousand. Needs root, and gnuplot. LASTHOP names another binary than that of this source.
+# Plots the congestion window over time, real and predicted, as docs/src/figures/window.svg: CUBIC, Reno and
+# BBR, one download of 20 s each on the path of scenarios/try.toml, without loss and with one packet lost in a
+# thousand. Needs root and gnuplot. LASTHOP names another binary than that of this source.
 #                                                sudo benches/try-window.sh [SVG]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +9,7 @@ svg=${1:-docs/src/figures/window.svg}
 for tool in gnuplot jq; do
     command -v $tool > /dev/null || { echo "SKIPPED: $tool is not installed" >&2; exit 0; }
 done
-[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces take root" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 . benches/trial.sh
 controls=(cubic reno bbr)
 losses=(0 0.1)
@@ -17,7 +18,7 @@ for loss in "${losses[@]}"; do for control in "${controls[@]}"; do
         "${first[@]}" "$lasthop" try scenarios/try.toml --set "links.air.loss=$loss%" --set 'try.duration="20 s"' --set 'duration="20 s"' --flows download \
             --schemes none --congestion "$control" --series "$scratch/series" --json > "$scratch/run"
         jq -e 'all(.runs[]; .trusted)' "$scratch/run" > /dev/null && break
-        [ "$attempt" -lt 5 ] || { echo "$control at $loss%: no run can be trusted; see lasthop try's verdict" >&2; exit 1; }
+        [ "$attempt" -lt 5 ] || { echo "$control at $loss%: no run can be trusted; see the verdict of lasthop try" >&2; exit 1; }
     done
     for source in real predicted; do
         # The points at which the window changes, and the last one.

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Where the gateway's processor time goes: by room, in ns a packet. Run by `PROFILE=yes benches/gateway-flows.sh`, which has perf sample
-the process's processor time (`cpu-clock`), and asks the kernel what its BPF programs took.
+"""The gateway's processor time by component, in ns per packet. `PROFILE=yes benches/gateway-flows.sh` runs this script:
+perf samples the process's processor time (`cpu-clock`), and the kernel reports the time of its BPF programs.
 
-    benches/where-it-goes-gateway.py samples PERF.DATA         one JSON line: shares of the process's time by room
-    benches/where-it-goes-gateway.py programs PID              one JSON line: what the process's BPF programs took so far
-    benches/where-it-goes-gateway.py table RUNS ROOMS          the table; a line in each for a run
+    benches/where-it-goes-gateway.py samples PERF.DATA         one JSON line: shares of the process's time by component
+    benches/where-it-goes-gateway.py programs PID              one JSON line: time of the process's BPF programs so far
+    benches/where-it-goes-gateway.py table RUNS ROOMS          the table; each of the two files has one line per run
 """
 
 import collections
@@ -15,15 +15,15 @@ import statistics
 import subprocess
 import sys
 
-# The first pattern that a frame of the call chain has names the room; chains are looked through from the innermost frame.
+# The first pattern that matches a frame of the call chain names the component; the search starts at the innermost frame.
 INNERMOST = [
-    (r"bpf_prog_|bpf_dispatcher|cls_bpf|tcf_|tc_run", "kernel half: our BPF programs"),
+    (r"bpf_prog_|bpf_dispatcher|cls_bpf|tcf_|tc_run", "kernel half: BPF programs"),
     (r"copy_to_iter|copy_from_iter|copy_(to|from)_user|rep_movs|memcpy|memmove", "copies"),
     (r"asm_exc_page_fault", "memory"),
 ]
 SYSTEM_CALLS = [
     (r"tun_do_read|tun_chr_read|do_readv|buffer::Buffers::read_with", "TAP reads"),
-    (r"tun_get_user|tun_chr_write|do_writev", "TAP writes, and the way of what was written"),
+    (r"tun_get_user|tun_chr_write|do_writev", "TAP writes, and forwarding of the written packets"),
     (r"sys_p?poll|sys_epoll", "waiting"),
     (r"sys_bpf$", "BPF maps, by system call"),
     (r"asm_sysvec|asm_common_interrupt|do_softirq", "interrupts"),
@@ -39,13 +39,13 @@ OURS = [
 
 
 def room(chain):
-    """The room of a sample, by the functions on the stack, the innermost first."""
+    """The component of a sample, by the functions on the stack, innermost first."""
     if chain and chain[0][1]:
         for patterns in (INNERMOST, SYSTEM_CALLS):
             for pattern, name in patterns:
                 if any(re.search(pattern, function) for function, _ in chain):
                     return name
-        return "the kernel, otherwise"
+        return "other kernel functions"
     function = chain[0][0] if chain else ""
     for patterns in (INNERMOST[1:2], OURS):
         for pattern, name in patterns:
@@ -93,13 +93,13 @@ def table(runs, profiles):
     names = sorted({name for of in rows.values() for _, rooms, _ in of for name in rooms})
     middle = lambda of, value: statistics.median(map(value, of))
     order = sorted(names, key=lambda name: -max(middle(of, lambda run: run[1].get(name, 0)) for of in rows.values()))
-    print("| ns a packet | " + " | ".join(f"{flows} connections, {burst} in a row" for burst, flows in rows) + " |\n|---" + "|---:" * len(rows) + "|")
+    print("| ns per packet | " + " | ".join(f"{flows} connections, bursts of {burst}" for burst, flows in rows) + " |\n|---" + "|---:" * len(rows) + "|")
     for name in order:
         cells = [middle(of, lambda run: run[1].get(name, 0)) for of in rows.values()]
         if max(cells) >= 5:
             print(f"| {name} | " + " | ".join(f"{cell:,.0f}" for cell in cells) + " |")
-    print("| the process in all | " + " | ".join(f"{middle(of, lambda run: run[0]):,.0f}" for of in rows.values()) + " |")
-    print("| a run of a BPF program, wherever | " + " | ".join(f"{middle(of, lambda run: run[2]):,.0f}" for of in rows.values()) + " |")
+    print("| the process in total | " + " | ".join(f"{middle(of, lambda run: run[0]):,.0f}" for of in rows.values()) + " |")
+    print("| a run of a BPF program, in any process | " + " | ".join(f"{middle(of, lambda run: run[2]):,.0f}" for of in rows.values()) + " |")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Where the instructions of a simulation go: by room, for each delivered segment.
+"""The instructions of a simulation by component, per delivered segment.
 
     benches/where-it-goes.py wired | wired linux | cell 1 | cell 20       programs of crates/sim/examples
     benches/where-it-goes.py SCENARIO SCHEME [SET...]                      as `lasthop run`, of segments of 1000 octets
 
-Needs valgrind and binutils. Counted between two run lengths, so that start-up does not count. An instruction that was inlined from
-the standard library belongs to the line of ours that it was inlined into; what the allocator and memcpy take is "memory".
+Needs valgrind and binutils. Instructions are counted between two run lengths, so that start-up does not count. An
+instruction that was inlined from the standard library counts for the line of lasthop into which it was inlined. The
+instructions of the allocator and memcpy are "memory".
 """
 
 import collections
@@ -17,9 +18,9 @@ import subprocess
 import sys
 import tempfile
 
-# The first pattern that a path has names its room.
+# The first pattern that matches a path names its component.
 ROOMS = [
-    (r"sim/src/(schedule|upcoming)", "events to come"),
+    (r"sim/src/(schedule|upcoming)", "scheduled events"),
     (r"sim/src/(wifi|cells|wireless|aodv)", "802.11 and wireless hops"),
     (r"sim/src/(wired|queue|flight|capacity|delay)", "wired links and queues"),
     (r"sim/src/", "world: routes, hosts, accounts"),
@@ -29,7 +30,7 @@ ROOMS = [
     (r"tcp/src/", "TCP: sending, acknowledging"),
     (r"packet/src/", "packets"),
     (r"(agent|schemes)/src/", "agents"),
-    (r"crates/", "the rest of ours"),
+    (r"crates/", "other crates of lasthop"),
 ]
 ENVIRONMENT = {**os.environ, "CARGO_PROFILE_RELEASE_DEBUG": "line-tables-only"}
 
@@ -54,7 +55,7 @@ def main(arguments):
 
 
 def plan(arguments):
-    """The program, its arguments for a run length, what it has delivered, two run lengths in seconds."""
+    """The program, its arguments for a run length, the parser of what it has delivered, two run lengths in seconds."""
     target = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "where-it-goes")
     build = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", target]
     if not os.path.exists(arguments[0]):
@@ -75,7 +76,7 @@ def plan(arguments):
 
 
 def count(command):
-    """Instructions by address of a run, and what it printed. Addresses are None outside the program."""
+    """Instructions of a run by address, and its output. The address is None outside the program."""
     with tempfile.NamedTemporaryFile(suffix=".callgrind") as file:
         valgrind = ["valgrind", "--tool=callgrind", "--dump-instr=yes", "--dump-line=no", "--demangle=no"]
         run = subprocess.run(
@@ -87,7 +88,7 @@ def count(command):
 
 
 def parse(lines, program):
-    """Instructions by address in the program; of other objects' under None."""
+    """Instructions by address in the program; those of other objects are under None."""
     costs, names = collections.Counter(), {}
     address, is_ours, is_call = 0, False, False
     for line in lines:
@@ -112,7 +113,7 @@ def parse(lines, program):
 
 
 def rooms(program, costs):
-    """Instructions by room."""
+    """Instructions by component."""
     addresses = [address for address in costs if address is not None and costs[address] > 0]
     query = "".join(f"{address:#x}\n" for address in addresses)
     told = subprocess.run(
@@ -136,7 +137,7 @@ def room(path):
 
 def show(found, segments):
     total = sum(found.values())
-    print("| room | instructions for each delivered segment | share |\n|---|---|---|")
+    print("| component | instructions per delivered segment | share |\n|---|---|---|")
     for name, cost in found.most_common():
         if cost * 200 > total:
             print(f"| {name} | {cost / segments:,.0f} | {100 * cost / total:.0f}% |")
