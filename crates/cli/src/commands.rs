@@ -3,8 +3,11 @@
 pub mod compare;
 pub mod emulate;
 pub mod gateway;
+pub mod init;
 pub mod reproduce;
 pub mod run;
+pub mod schema;
 pub mod schemes;
 pub mod sweep;
 pub mod trial;
+pub mod version;

@@ -21,12 +21,20 @@ use failure::Failure;
 
 /// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
-/// Start with `lasthop compare scenarios/first-look.toml`.
+/// Start with `lasthop init my-link.toml`, then `lasthop compare my-link.toml`.
 #[derive(Parser)]
-#[command(name = "lasthop", version, max_term_width = 110)]
+#[command(
+    name = "lasthop",
+    max_term_width = 110,
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
+    #[command(flatten)]
+    version: commands::version::Arguments,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -48,11 +56,19 @@ enum Command {
     Gateway(commands::gateway::Arguments),
     /// List the schemes: what each is, what it needs, where it comes from
     Schemes(commands::schemes::Arguments),
+    /// Write a commented file to start from
+    Init(commands::init::Arguments),
+    /// Print the JSON schema of a kind of file
+    Schema(commands::schema::Arguments),
 }
 
 fn main() -> ExitCode {
     // Usage errors exit with 2 by clap's own rule, help and version with 0.
-    let command = Arguments::parse().command;
+    let Arguments { version, command } = Arguments::parse();
+    let Some(command) = command else {
+        return commands::version::execute(&version)
+            .map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
+    };
     // A trial between real hosts hears of signals itself.
     let leaves_files = match &command {
         Command::Run(_) | Command::Sweep(_) => true,
@@ -73,6 +89,8 @@ fn main() -> ExitCode {
         Command::Try(arguments) => commands::trial::execute(&arguments),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
+        Command::Init(arguments) => commands::init::execute(&arguments),
+        Command::Schema(arguments) => commands::schema::execute(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -353,6 +353,57 @@ fn a_file_that_is_given_to_the_wrong_command_is_recognized() {
 }
 
 #[test]
+fn every_template_is_a_file_that_its_command_takes() {
+    let folder = Folder::new();
+    let table = folder.succeed(&["init", "--list"]);
+    for (template, check) in [
+        ("hop", ["compare", "FILE", "--seeds", "1"].as_slice()),
+        ("wifi", &["compare", "FILE", "--seeds", "1", "--set", "duration=1 s"]),
+        ("gateway", &["gateway", "--check", "FILE"]),
+    ] {
+        assert!(table.contains(template), "{table}");
+        let file = format!("{template}.toml");
+        assert!(folder.succeed(&["init", &file, "--template", template]).contains(&file));
+        let check: Vec<&str> = check.iter().map(|word| if *word == "FILE" { &file } else { *word }).collect();
+        folder.succeed(&check);
+        let text = fs::read_to_string(folder.path(&file)).expect("a file");
+        assert!(!text.contains(" FILE"), "{text}");
+        assert!(folder.refuse(&["init", &file]).contains("this file exists"));
+        assert_eq!(fs::read_to_string(folder.path(&file)).expect("a file"), text);
+    }
+    // It takes root to run; that it is a link shows in what `run` says of it.
+    folder.succeed(&["init", "link.toml", "--template", "link"]);
+    assert!(folder.refuse(&["run", "link.toml"]).contains("`lasthop emulate`"));
+    assert_eq!(folder.succeed(&["init", "-"]).trim_end(), include_str!("../templates/hop.toml").trim_end());
+}
+
+#[test]
+fn the_schemas_are_those_of_the_repository() {
+    let folder = Folder::new();
+    for (kind, file) in
+        [("scenario", "scenarios/scenario.schema.json"), ("gateway", "packaging/gateway.schema.json")]
+    {
+        let committed = fs::read_to_string(repository().join(file)).expect(file);
+        let committed: Value = serde_json::from_str(&committed).expect("JSON");
+        assert_eq!(folder.json(&["schema", kind]), committed, "{file}");
+    }
+}
+
+#[test]
+fn the_version_says_what_is_built_in_if_it_is_asked() {
+    let folder = Folder::new();
+    let version = folder.succeed(&["--version"]);
+    assert_eq!(version, concat!("lasthop ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(folder.succeed(&["-V"]), version);
+    let verbose = folder.succeed(&["--version", "--verbose"]);
+    for part in ["tc-bpf", "snoop", "Parquet"] {
+        assert!(verbose.contains(part), "{verbose}");
+    }
+    assert!(folder.refuse(&["--verbose"]).contains("--version"));
+    assert!(folder.refuse(&[]).contains("Usage"));
+}
+
+#[test]
 fn a_scenario_is_read_from_standard_input() {
     let folder = Folder::new().with("small.toml", SMALL);
     let from_a_file = folder.succeed(&["run", "small.toml", "--json"]);

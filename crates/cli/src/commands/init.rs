@@ -1,0 +1,98 @@
+//! `lasthop init`.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use lasthop_lab::table::Table;
+use lasthop_live::gateway::config::DEFAULT_FILE;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What `init` can be told.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  lasthop init my-link.toml\n  lasthop init my-cell.toml --template wifi\n  lasthop init --list"
+)]
+pub struct Arguments {
+    /// The file to write; "-" for standard output
+    #[arg(required_unless_present = "list")]
+    file: Option<PathBuf>,
+    /// What to start from
+    #[arg(long, value_enum, default_value_t = Template::Hop)]
+    template: Template,
+    /// List the templates
+    #[arg(long, conflicts_with_all = ["file", "template"])]
+    list: bool,
+}
+
+/// A commented file to start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Template {
+    /// A download over a wired path and a wireless hop, for `lasthop compare`
+    Hop,
+    /// An 802.11 cell with downloads and uploads, for `lasthop compare`
+    Wifi,
+    /// A link for `lasthop emulate`
+    Link,
+    /// A configuration for `lasthop gateway`
+    Gateway,
+}
+
+impl Template {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Hop => include_str!("../../templates/hop.toml"),
+            Self::Wifi => include_str!("../../templates/wifi.toml"),
+            Self::Link => include_str!("../../templates/link.toml"),
+            Self::Gateway => DEFAULT_FILE,
+        }
+    }
+
+    /// What to do with it next.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Hop | Self::Wifi => "lasthop compare",
+            Self::Link => "sudo lasthop emulate",
+            Self::Gateway => "lasthop gateway --check",
+        }
+    }
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let Some(file) = &arguments.file else { return list() };
+    let text = arguments.template.text();
+    if file.as_os_str() == "-" {
+        return output::print(text.trim_end());
+    }
+    write_new(file, &text.replace(" FILE", &format!(" {}", file.display())))?;
+    output::print(&format!("wrote {0}; next: {1} {0}", file.display(), arguments.template.command()))
+}
+
+fn list() -> Result<(), Failure> {
+    let mut table = Table::of_texts(&["template", "what it is"]);
+    for template in Template::value_variants() {
+        let Some(value) = template.to_possible_value() else { continue };
+        let about = value.get_help().map(ToString::to_string).unwrap_or_default();
+        table.add_row([value.get_name(), &about]);
+    }
+    output::print(&table.to_string())
+}
+
+/// A file that is there is not replaced.
+fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(file)
+        .and_then(|mut opened| opened.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::usage(anyhow!("{}: this file exists; choose another name", file.display()))
+        }
+        _ => Failure::usage(anyhow!("cannot write {}: {error}", file.display())),
+    })
+}

@@ -1,0 +1,35 @@
+//! `lasthop --version`.
+
+use clap::Args;
+use lasthop_schemes::catalogue::CATALOGUE;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What is asked of the program itself.
+#[derive(Args)]
+pub struct Arguments {
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With --version: also print what is built in
+    #[arg(long, requires = "version")]
+    verbose: bool,
+}
+
+/// Prints the version: no other argument comes without a command.
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let mut text = concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned();
+    if arguments.verbose {
+        let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+        let schemes: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
+        text.push_str(&format!(
+            "\nplatform    {} {}, {profile} build\nschemes     {}\nbackends    tc-bpf (Linux 6.6 or newer), tun\n\
+             results     tables, JSON, CSV, Parquet, pcapng",
+            std::env::consts::ARCH,
+            std::env::consts::OS,
+            schemes.join(", ")
+        ));
+    }
+    output::print(&text)
+}
