@@ -34,38 +34,38 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     }
     page.gauge(
         "longest_turn_seconds",
-        "Longest turn of the packet loop but for waiting.",
+        "Longest turn of the packet loop, without waiting.",
         report.longest_turn_s,
     )?;
     write_punctuality(page, &report.punctuality)?;
-    page.counter("sent_frames_total", "Frames given back to the kernel.", report.sent)?;
+    page.counter("sent_frames_total", "Frames returned to the kernel.", report.sent)?;
     page.counter("lost_frames_total", "Frames that the kernel had no room for.", report.lost)?;
     page.family(
         "passed_frames_total",
         "counter",
-        "Frames that passed without an agent seeing them, by reason.",
+        "Frames that passed without being seen by an agent, by reason.",
     )?;
     for (reason, count) in counters.passed.iter() {
         page.sample("passed_frames_total", &[("reason", reason.name)], count)?;
     }
-    page.gauge("held_packets", "Packets that agents hold to send on.", engine.held)?;
+    page.gauge("held_packets", "Packets that agents hold and will forward later.", engine.held)?;
     page.gauge(
         "owed_connections",
-        "Connections that agents owe something of: they are not set aside, evicted or reloaded away.",
+        "Connections for which agents still owe data: they are not set aside, evicted or dropped at a reload.",
         engine.owed_connections,
     )?;
     page.gauge(
         "octets_at_risk",
-        "Octets that agents have acknowledged and that are not known to be delivered.",
+        "Octets that agents have acknowledged but that are not known to be delivered.",
         engine.octets_at_risk,
     )?;
     page.gauge(
         "drained",
-        "1 if the gateway was told to drain and passes everything on.",
+        "1 if the gateway was told to drain and passes everything untouched.",
         u8::from(engine.drained),
     )?;
     page.gauge("connections", "Connections in the table.", engine.connections)?;
-    page.gauge("connections_limit", "The most connections that fit.", engine.most_connections)?;
+    page.gauge("connections_limit", "Most connections that fit in the table.", engine.most_connections)?;
     write_memory(page, engine)?;
     for (counter, count) in counters.counts.iter().filter(|(counter, _)| aside_reason(counter).is_none()) {
         page.counter(&format!("{}_total", counter.name), counter.about, count)?;
@@ -80,7 +80,11 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     let rules: Vec<(&str, &RuleCounters)> =
         engine.rules.iter().map(|rule| (rule.name.as_str(), &rule.counters)).collect();
     page.agents("rule", &rules)?;
-    page.family("rule_given_up", "gauge", "1 if a rule's agent panicked too often and its traffic passes.")?;
+    page.family(
+        "rule_given_up",
+        "gauge",
+        "1 if a rule's agent panicked too often and its traffic passes untouched.",
+    )?;
     for (index, rule) in engine.rules.iter().enumerate() {
         let labels = [("rule", rule.name.as_str()), ("index", &index.to_string())];
         page.sample("rule_given_up", &labels, u8::from(rule.given_up))?;
@@ -91,10 +95,14 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
 fn write_memory(page: &mut Page, engine: &EngineReport) -> fmt::Result {
     page.gauge(
         "agent_memory_bytes",
-        "Memory that agents take for what they keep of packets.",
+        "Memory that agents use for the packets they keep.",
         engine.agent_octets,
     )?;
-    page.gauge("agent_memory_limit_bytes", "The most that it may be.", engine.most_agent_octets)
+    page.gauge(
+        "agent_memory_limit_bytes",
+        "Limit of the memory that agents use for the packets they keep.",
+        engine.most_agent_octets,
+    )
 }
 
 fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::Result {
@@ -103,7 +111,7 @@ fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::R
         "Times that the packet loop was away for 10 ms or more.",
         punctuality.stalls,
     )?;
-    page.counter("stalled_seconds_total", "Time that those took.", punctuality.stalled_s)?;
+    page.counter("stalled_seconds_total", "Total time of these absences.", punctuality.stalled_s)?;
     page.gauge(
         "longest_absence_seconds",
         "Longest time that the packet loop was away.",
@@ -111,7 +119,7 @@ fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::R
     )?;
     page.gauge(
         "stepped_out",
-        "1 if the packet loop is out, for want of processor time, and everything passes.",
+        "1 if the packet loop has stepped out for lack of processor time and everything passes.",
         u8::from(punctuality.is_out),
     )?;
     page.counter("steps_out_total", "Times that the packet loop stepped out.", punctuality.steps_out)?;
@@ -183,8 +191,7 @@ impl Page {
 }
 
 /// The packets that agents drop, which are counted by reason.
-static DROPPED: Counter =
-    Counter::new("dropped_packets", "Of those, packets that ended with agents, by reason.");
+static DROPPED: Counter = Counter::new("dropped_packets", "Packets that ended at agents, by reason.");
 
 /// Why a connection was set aside, if a counter counts those.
 fn aside_reason(counter: &Counter) -> Option<String> {

@@ -13,11 +13,11 @@ pub static SCHEME: Scheme = Scheme {
     name: NAME,
     title: "A split without TCP ACKs on the hop: MAC ACKs become TCP ACKs",
     source: "Jung, Choi, Seok, Kwon, Choi, \"Augmented Split-TCP over Wireless LANs\"; by default with today's TCP on both legs",
-    advice: "Needs an agent at the access point and one at the mobile host; with only one of them TCP runs unchanged. Helps uploads where \
-             ACKs compete with data for air time, where the access point's queue drops ACKs, and where power save delays them. With many \
-             uploading stations collisions use up the gain. Acknowledges data before it is delivered: the data at risk is bounded and \
-             counted, and is lost if the access point fails. No real link tells a gateway the fate of its frames: there, use i-tcp or \
-             cicada.",
+    advice: "Requires an agent at the access point and one at the mobile host; with only one of them TCP runs unchanged. \
+             Helps uploads where ACKs compete with data for air time, where the access point's queue drops ACKs, and where \
+             power save delays them. With many uploading stations, collisions use up the gain. Acknowledges data before it is \
+             delivered: the data at risk is bounded and counted, and is lost if the access point fails. No real link reports \
+             the fate of its frames to a gateway: on real links, use i-tcp or cicada.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -11,9 +11,8 @@ pub static SCHEME: Scheme = Scheme {
     name: "c3tcp",
     title: "The window is the bandwidth-delay product that the stations of a multi-hop path measure",
     source: "Kliazovich, dissertation, University of Trento 2006, chapter 4",
-    advice: "For paths of several 802.11 hops whose stations all run it: it keeps their queues short. Connections \
-             that continue over a wire run plain TCP. Needs options in MAC frames, which have no encoding on a real \
-             wire.",
+    advice: "For paths of several 802.11 hops whose stations all run it: it keeps their queues short. Connections that \
+             continue over a wire run plain TCP. Requires options in MAC frames, which have no encoding on a real wire.",
     counters: &[&MALFORMED_OPTIONS],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

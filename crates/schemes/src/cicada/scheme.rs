@@ -12,8 +12,9 @@ pub static SCHEME: Scheme = Scheme {
     name: NAME,
     title: "Each connection split in two at the access point, in the ends' own numbers",
     source: "Ghaboosi, Khalaj, PIMRC 2005; with today's TCP on both legs",
-    advice: "Helps wherever the hop loses packets, uploads and downloads alike, whatever the senders' congestion control. \
-             Acknowledges what it has not yet delivered: what is at risk is bounded, counted, and lost if the access point fails.",
+    advice: "Helps wherever the hop loses packets, for uploads and downloads alike, with any congestion control of the \
+             senders. Acknowledges data that it has not yet delivered: the data at risk is bounded and counted, and is lost \
+             if the access point fails.",
     counters: &[&LATE, &SAMPLES, &MISSED],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -11,9 +11,9 @@ pub static SCHEME: Scheme = Scheme {
     name: "dda",
     title: "Duplicate ACKs are held back while a link layer that reorders repairs the loss",
     source: "Vaidya, Mehta, Perkins, Montenegro, Texas A&M University 99-003; WCMC 2(1), 2002",
-    advice: "Helps senders without SACK on a link layer that retransmits by itself and delivers out of order. Needs no look into \
-             the link layer. Does nothing for senders with SACK, which are told of everything at once. Harms without SACK \
-             where losses are not repaired by the link layer: each waits for the delay.",
+    advice: "Helps senders without SACK on a link layer that retransmits by itself and delivers out of order. Does not have \
+             to see the link layer. Has no effect on senders with SACK, which learn of every arrival at once. Without SACK, \
+             it hurts where the link layer does not repair losses: each loss waits for the delay.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

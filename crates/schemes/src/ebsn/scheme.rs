@@ -11,8 +11,8 @@ pub static SCHEME: Scheme = Scheme {
     name: "ebsn",
     title: "The sender restarts its timer at each local attempt that failed",
     source: "Bakshi, Krishna, Vaidya, Pradhan, ICDCS 1997",
-    advice: "Helps where the link layer goes on trying for longer than the sender's timer: long bad states, many attempts. Does \
-             nothing for what the link layer gives up, which then is noticed later.",
+    advice: "Helps where the link layer keeps retrying for longer than the sender's timer: long bad states, many attempts. \
+             Has no effect on frames that the link layer gives up; their loss is noticed later.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

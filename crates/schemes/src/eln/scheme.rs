@@ -14,11 +14,11 @@ pub static SCHEME: Scheme = Scheme {
     name: "eln",
     title: "An upload's sender learns that the hop lost a segment, and keeps its window",
     source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; for senders as they are: ours",
-    advice: "Helps uploads over a hop that loses single segments, with senders as they are: Linux takes a reduction back \
-             when an ACK shows it to be needless. Needs timestamps of 1 ms. A delay of the hop that varies by milliseconds leaves \
-             less of the gain. congestion-floor = \"30 ms\" does a little more for CUBIC, and harms others where a mobile \
-             host's queue is shorter than that. Little is left to gain for senders that do not slow down for loss. \
-             The ELN bit (preset = \"published\") needs a changed sender.",
+    advice: "Helps uploads over a hop that loses single segments, with unchanged senders: Linux undoes a reduction when an \
+             ACK shows that it was needless. Requires timestamps of 1 ms. The gain is smaller if the delay of the hop varies \
+             by milliseconds. congestion-floor = \"30 ms\" gains a little more for CUBIC, and hurts others where a mobile \
+             host's queue is shorter than that. Gains little for senders that do not slow down for loss. The ELN bit (preset \
+             = \"published\") requires a changed sender.",
     counters: &[&TOLD, &LEFT, &MARKED],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -11,8 +11,8 @@ pub static SIMPLE: Scheme = Scheme {
     name: "simple-icmp",
     title: "The sender hears of failing local attempts and spares its window",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.4",
-    advice: "Helps a little where single segments are lost in a large window. Harmful where bursts take several segments of one \
-             window: each costs a time-out of its own.",
+    advice: "Helps a little where single segments are lost in a large window. Hurts where bursts take several segments of one \
+             window: each costs a separate time-out.",
     counters: &[],
     read: |settings| read(settings, |NoSettings {}| SimpleIcmp),
     schema: schema::<NoSettings>,
@@ -23,7 +23,7 @@ pub static REFINED: Scheme = Scheme {
     name: "refined-icmp",
     title: "The sender hears of a segment given up and sends it again at once",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.5",
-    advice: "Helps wherever the link layer gives up. Needs a changed TCP sender, and ICMP that firewalls let through.",
+    advice: "Helps wherever the link layer gives up. Requires a changed TCP sender, and firewalls that let ICMP through.",
     counters: &[],
     read: |settings| read(settings, |NoSettings {}| RefinedIcmp),
     schema: schema::<NoSettings>,

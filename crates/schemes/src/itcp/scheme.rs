@@ -11,8 +11,9 @@ pub static SCHEME: Scheme = Scheme {
     name: "i-tcp",
     title: "Two connections in place of one: the access point is an end of both",
     source: "Bakre, Badrinath, ICDCS 1995, as CICADA's paper and Kliazovich's dissertation describe it",
-    advice: "The split that all others are compared with. Helps downloads over a lossy hop. What the access point has \
-             acknowledged is lost if it fails, and so is every connection; it cannot be taken out of a connection's path.",
+    advice: "The split that all other splits are compared with. Helps downloads over a lossy hop. If the access point fails, \
+             the data that it has acknowledged is lost, and so is every connection. It cannot be removed from the path of a \
+             connection.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -12,8 +12,9 @@ pub static SCHEME: Scheme = Scheme {
     name: "packet-control",
     title: "Old ACKs, needless data and some duplicate ACKs are dropped at the edge",
     source: "\"TCP packet control\", as surveyed by Sonia and Malhotra, IJCSIT Research 2(3), 2014",
-    advice: "Helps senders with neither timestamps nor D-SACK on hops that let segments overtake each other. All others are left alone: \
-             Linux mends most of that by itself. As published it makes losses in small windows wait for the sender's timer.",
+    advice: "Helps senders with neither timestamps nor D-SACK on hops that reorder segments. All other senders are not \
+             accelerated: Linux repairs most of the damage by itself. As published, it makes losses in small windows wait for \
+             the sender's timer.",
     counters: &[&OLD_ACK, &REPEATED_DATA],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -14,10 +14,10 @@ pub static SCHEME: Scheme = Scheme {
     name: "snoop",
     title: "Local retransmission from a cache at the edge",
     source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with what today's TCP needs",
-    advice: "Helps where single segments are lost behind a long wired path. Little is left to gain for senders that do not slow \
-             down for loss. As published (preset = \"published\") it suits small windows; on a very short path at very high loss \
-             its local timer is no faster than the sender, and the copies cost air time. Behind a queue of less than 7 ms, and after \
-             a rate that has risen tenfold, senders that slow down for loss have less than without it.",
+    advice: "Helps where single segments are lost behind a long wired path. Gains little for senders that do not slow down \
+             for loss. As published (preset = \"published\") it suits small windows; on a very short path with very high \
+             loss, its local timer is no faster than the sender, and the copies cost air time. Behind a queue of less than 7 \
+             ms, and after the rate has risen tenfold, senders that slow down for loss get less than without Snoop.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

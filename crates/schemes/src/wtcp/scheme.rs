@@ -11,8 +11,9 @@ pub static SCHEME: Scheme = Scheme {
     name: "wtcp",
     title: "Local retransmission that goes on through outages, and is kept out of the sender's round trip",
     source: "Ratnam, Matta, ISCC 1998; with Snoop's local recovery for today's TCP",
-    advice: "Where Snoop helps, and where the hop falls silent for longer than the sender's timer. Needs timestamps for what it \
-             adds to Snoop's recovery. Harms where Snoop does, and beside a link layer that goes on trying.",
+    advice: "Helps where Snoop helps, and where the hop falls silent for longer than the sender's timer. Requires timestamps \
+             for what it adds to Snoop's recovery. Hurts where Snoop hurts, and together with a link layer that keeps \
+             retrying.",
     counters: &[&BUFFERED],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for SchemeEntry {
                     (None, None, None) => return Err(A::Error::missing_field("scheme")),
                     _ => {
                         return Err(A::Error::custom(
-                            "expected either a scheme with its settings or a stack of one or more with their own",
+                            "expected either a scheme with its settings or a stack of one or more schemes, each with its own settings",
                         ));
                     }
                 };
@@ -90,7 +90,7 @@ impl JsonSchema for SchemeEntry {
             json_schema!({
                 "title": "tcp",
                 "type": "object",
-                "description": "No scheme, and TCP otherwise than in the rest of the scenario.",
+                "description": "No scheme; TCP settings that differ from the rest of the scenario.",
                 "additionalProperties": false,
                 "required": ["tcp"],
                 "properties": { "label": { "type": "string" }, "tcp": tcp },
@@ -109,7 +109,7 @@ fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     rows.push(json!({
         "title": "no-loss",
         "type": "object",
-        "description": "No scheme, and no loss on any link.",
+        "description": "No scheme and no loss on any link.",
         "additionalProperties": false,
         "required": ["scheme"],
         "properties": { "scheme": { "const": "no-loss" } },
@@ -117,7 +117,7 @@ fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     rows.push(json!({
         "title": "stack",
         "type": "object",
-        "description": "Schemes on top of each other, the one nearest to the wired network first.",
+        "description": "A stack of schemes, the one nearest to the wired network first.",
         "additionalProperties": false,
         "required": ["stack"],
         "properties": { "stack": { "type": "array", "minItems": 1, "items": generator.subschema_for::<LayerEntry>() } },
@@ -126,7 +126,7 @@ fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     for properties in rows.iter_mut().filter_map(|row| row.get_mut("properties")?.as_object_mut()) {
         properties.insert(
             "label".to_owned(),
-            json!({ "type": "string", "description": "The row's name; default: the scheme's, and TCP's flavour." }),
+            json!({ "type": "string", "description": "The row's name; default: the names of the scheme and of the TCP flavor." }),
         );
         properties.insert("tcp".to_owned(), tcp.clone());
     }
