@@ -41,22 +41,22 @@ macro_rules! listed {
 listed! {
     /// What most schemes do: results have these whether or not anything was counted.
     REPORTS:
-    /// Segments that agents sent again from their caches.
+    /// Segments that agents retransmitted from their caches.
     LOCAL_RETRANSMITS = "local_retransmits",
     /// Duplicate ACKs that agents kept from senders.
     DUPLICATE_ACKS_SUPPRESSED = "duplicate_acks_suppressed",
     /// ACKs that agents sent in receivers' names.
     ACKS_GENERATED = "acks_generated",
-    /// ACKs that agents kept back because an agent nearer to the sender makes them.
+    /// ACKs that agents suppressed because an agent nearer to the sender generates them.
     ACKS_SUPPRESSED = "acks_suppressed",
     /// Octets lost for good that an agent had acknowledged in a receiver's name; 1 for a loss of
-    /// which it knows only that it happened.
+    /// unknown size.
     ACKNOWLEDGED_AND_LOST = "acknowledged_and_lost",
     /// Control messages that agents sent to TCP senders.
     CONTROL_MESSAGES = "control_messages",
     /// Times that agents dropped data that they had taken over, or a super-packet's tail.
     DROPPED_HELD = "dropped_held",
-    /// Octets of payload that were dropped so.
+    /// Octets of payload dropped in this way.
     DROPPED_HELD_OCTETS = "dropped_held_octets",
     /// Times that something passed an agent untouched because a bound was reached.
     AT_BOUND = "at_bound",

@@ -5,7 +5,7 @@ use crate::scheme::{NoSettings, Placement, Scheme, read, schema};
 /// Nothing is placed anywhere.
 pub static SCHEME: Scheme = Scheme {
     name: "none",
-    title: "TCP as it is",
+    title: "Unchanged TCP",
     source: "-",
     advice: "What every other scheme is compared with.",
     counters: &[],

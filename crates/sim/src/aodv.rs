@@ -139,21 +139,21 @@ lasthop_agent::counters! {
     pub struct AodvCounters {
         /// Searches for routes begun.
         searches: SEARCHES = "aodv_searches",
-        /// Searches for routes that found none.
+        /// Searches for routes that found no route.
         searches_failed: SEARCHES_FAILED = "aodv_searches_failed",
-        /// RREQs that nodes made.
+        /// RREQs that nodes generated.
         requests_originated: REQUESTS_ORIGINATED = "aodv_rreq_originated",
-        /// RREQs of others that nodes forwarded.
+        /// RREQs of other nodes that were forwarded.
         requests_forwarded: REQUESTS_FORWARDED = "aodv_rreq_forwarded",
-        /// RREPs that nodes made, as the destination or in its place.
+        /// RREPs that nodes generated, as the destination or on its behalf.
         replies_originated: REPLIES_ORIGINATED = "aodv_rrep_originated",
-        /// RREPs of others that nodes forwarded.
+        /// RREPs of other nodes that were forwarded.
         replies_forwarded: REPLIES_FORWARDED = "aodv_rrep_forwarded",
         /// RERRs sent.
         errors_sent: ERRORS_SENT = "aodv_rerr_sent",
         /// Hellos sent.
         hellos_sent: HELLOS_SENT = "aodv_hello_sent",
-        /// Broken links to neighbours that a route led through.
+        /// Broken links to neighbors that were next hops of a route.
         links_broken: LINKS_BROKEN = "aodv_links_broken",
     }
 }

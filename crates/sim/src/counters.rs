@@ -9,7 +9,7 @@ lasthop_agent::counters! {
         events: EVENTS = "events",
         /// Transmissions of frames on wireless links.
         frames_sent: FRAMES_SENT = "frames_sent",
-        /// Of them, lost ones.
+        /// Of these, transmissions that were lost.
         frames_lost: FRAMES_LOST = "frames_lost",
         /// Frames given up by a link layer.
         frames_given_up: FRAMES_GIVEN_UP = "frames_given_up",

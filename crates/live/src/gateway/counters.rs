@@ -14,40 +14,40 @@ lasthop_agent::counters! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct EngineCounters {
-        /// Frames that came in by a port.
+        /// Frames received on a port.
         received: RECEIVED = "received_frames",
-        /// Octets of those frames, link headers included.
+        /// Octets of these frames, including link headers.
         received_octets: RECEIVED_OCTETS = "received_octets",
-        /// Copies of frames that passed in the kernel as agents let them; no other counter has
-        /// these.
+        /// Copies of frames that passed in the kernel as agents had allowed; no other counter
+        /// includes these.
         copies: COPIES = "copied_frames",
-        /// Packets that agents made for connections that are forgotten.
+        /// Packets that agents generated for connections that are no longer in the table.
         unaddressed: UNADDRESSED = "unaddressed_packets",
-        /// Packets that agents made too large for IP.
+        /// Packets that agents generated and that are too large for IP.
         too_large: TOO_LARGE = "too_large_packets",
         /// Connections seen.
         connections: CONNECTIONS = "connections",
-        /// Of these, connections taken over from the gateway before this one.
+        /// Of these, connections taken over from the previous gateway.
         taken_over: TAKEN_OVER = "connections_taken_over",
-        /// Connections of the gateway before this one that could not be taken over.
+        /// Connections of the previous gateway that could not be taken over.
         not_taken_over: NOT_TAKEN_OVER = "connections_not_taken_over",
-        /// Connections forgotten because they were idle.
+        /// Connections removed from the table because they were idle.
         expired: EXPIRED = "connections_expired",
-        /// Connections forgotten to make room.
+        /// Connections removed from the table to make room.
         evicted: EVICTED = "connections_evicted",
-        /// Connections of which agents owed something that cannot be met any more: idle for too
-        /// long, not taken over, or the agent panicked.
+        /// Connections for which agents can no longer deliver what they owe: idle for too long, not
+        /// taken over, or the agent panicked.
         obligations_broken: OBLIGATIONS_BROKEN = "obligations_broken",
-        /// Octets that agents had acknowledged of these, and not delivered.
+        /// Octets of these connections that agents had acknowledged but not delivered.
         octets_broken: OCTETS_BROKEN = "octets_broken",
-        /// Connections set aside because only one direction passes here.
+        /// Connections set aside because only one direction passes this gateway.
         aside_one_way: ASIDE_ONE_WAY = "connections_aside_one_way",
-        /// Connections set aside because their sender does not slow down on loss.
+        /// Connections set aside because their sender does not slow down for loss.
         aside_unresponsive: ASIDE_UNRESPONSIVE = "connections_aside_unresponsive",
-        /// Connections, and datagrams between two ports, set aside because their agent has no use for
+        /// Connections, and datagrams between two ports, set aside because their agent does not use
         /// them.
         aside_no_use: ASIDE_NO_USE = "connections_aside_no_use",
-        /// Connections set aside by the control socket.
+        /// Connections set aside by a request on the control socket.
         aside_asked: ASIDE_ASKED = "connections_aside_asked",
     }
 }
@@ -57,22 +57,22 @@ lasthop_agent::counters! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct Passed {
-        /// No IP packet, a kind of packet that no agent understands, a damaged one, or a checksum
-        /// or segmentation in an odd place.
+        /// Not an IP packet, a kind of packet that no agent understands, a damaged packet, or a
+        /// checksum or segmentation at an unusual position.
         not_understood: NOT_UNDERSTOOD = "not-understood",
         /// A checksum was wrong.
         wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
-        /// ICMP, or UDP that no agent has a use for.
+        /// ICMP, or UDP that no agent uses.
         not_tcp: NOT_TCP = "not-tcp",
-        /// No rule wants it.
+        /// No rule matches it.
         unwanted: UNWANTED = "unwanted",
         /// The table was full of connections in use.
         table_full: TABLE_FULL = "table-full",
         /// Its connection was set aside.
         aside: ASIDE = "aside",
-        /// Only one direction of its connection was seen so far.
+        /// Only one direction of its connection has been seen so far.
         one_way: ONE_WAY = "one-way",
-        /// The gateway was told to drain, and passes everything on.
+        /// The gateway was told to drain and passes everything untouched.
         drained: DRAINED = "drained",
         /// Its rule's agent has panicked, now or too often before.
         broken_agent: BROKEN_AGENT = "broken-agent",
@@ -86,15 +86,16 @@ lasthop_agent::counters! {
     pub struct PacketCounters {
         /// Packets that agents saw.
         seen: SEEN = "seen_packets",
-        /// Of those, packets that went on, edited or not.
+        /// Of these, packets that were forwarded, edited or not.
         forwarded: FORWARDED = "forwarded_packets",
-        /// Of those, packets that agents took over, to be sent later or in another shape.
+        /// Of these, packets that agents took over, to be sent later or in another form.
         absorbed: ABSORBED = "absorbed_packets",
-        /// Packets that agents let pass unasked, and were shown: whole, or their headers.
+        /// Packets that agents had allowed to pass in advance and that were shown to them, whole or
+        /// as headers only.
         shown: SHOWN = "shown_packets",
-        /// Packets that agents made.
+        /// Packets that agents generated.
         sent: SENT = "made_packets",
-        /// Panics of agents; after each a new agent took its place.
+        /// Panics of agents; after each one, a new agent replaced the old one.
         panics: PANICS = "panics",
     }
 }

@@ -10,7 +10,7 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
     name: NAME,
-    title: "Each connection split in two at the access point, in the ends' own numbers",
+    title: "Each connection is split in two at the access point, with the sequence numbers of the ends",
     source: "Ghaboosi, Khalaj, PIMRC 2005; with today's TCP on both legs",
     advice: "Helps wherever the hop loses packets, for uploads and downloads alike, with any congestion control of the \
              senders. Acknowledges data that it has not yet delivered: the data at risk is bounded and counted, and is lost \

@@ -16,12 +16,12 @@ use super::settings::{Settings, Undo};
 /// What is counted when a sender is told that its reduction was needless.
 pub static TOLD: Counter = Counter::new(
     "repairs_told",
-    "ACKs of repairs with which senders were told that only the hop had lost something.",
+    "ACKs of repairs that told senders that only the hop had lost something.",
 );
 /// What is counted when that is left to TCP.
 pub static LEFT: Counter = Counter::new(
     "repairs_left",
-    "ACKs of repairs with which nothing was told: congestion, a loss elsewhere, or something unknown.",
+    "ACKs of repairs that told senders nothing: congestion, a loss elsewhere, or an unknown cause.",
 );
 /// What is counted when a duplicate ACK is marked.
 pub static MARKED: Counter =

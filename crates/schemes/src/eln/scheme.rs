@@ -13,7 +13,7 @@ use crate::settings::Presets as _;
 pub static SCHEME: Scheme = Scheme {
     name: "eln",
     title: "An upload's sender learns that the hop lost a segment, and keeps its window",
-    source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; for senders as they are: ours",
+    source: "Balakrishnan and Katz, Globecom Internet Mini-Conference 1998; with an extension by this project for unchanged senders",
     advice: "Helps uploads over a hop that loses single segments, with unchanged senders: Linux undoes a reduction when an \
              ACK shows that it was needless. Requires timestamps of 1 ms. The gain is smaller if the delay of the hop varies \
              by milliseconds. congestion-floor = \"30 ms\" gains a little more for CUBIC, and hurts others where a mobile \

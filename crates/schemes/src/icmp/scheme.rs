@@ -9,7 +9,7 @@ use crate::scheme::{NoSettings, Placement, Role, Scheme, Seat, read, schema};
 /// DEFER alone.
 pub static SIMPLE: Scheme = Scheme {
     name: "simple-icmp",
-    title: "The sender hears of failing local attempts and spares its window",
+    title: "The sender learns of failing local attempts and does not reduce its window",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.4",
     advice: "Helps a little where single segments are lost in a large window. Hurts where bursts take several segments of one \
              window: each costs a separate time-out.",
@@ -21,7 +21,7 @@ pub static SIMPLE: Scheme = Scheme {
 /// DEFER and RETRANSMIT.
 pub static REFINED: Scheme = Scheme {
     name: "refined-icmp",
-    title: "The sender hears of a segment given up and sends it again at once",
+    title: "The sender learns that a segment was given up and retransmits it at once",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.5",
     advice: "Helps wherever the link layer gives up. Requires a changed TCP sender, and firewalls that let ICMP through.",
     counters: &[],

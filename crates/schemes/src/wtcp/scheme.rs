@@ -9,7 +9,7 @@ use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
     name: "wtcp",
-    title: "Local retransmission that goes on through outages, and is kept out of the sender's round trip",
+    title: "Local retransmission that continues through outages and is hidden from the sender's round-trip time",
     source: "Ratnam, Matta, ISCC 1998; with Snoop's local recovery for today's TCP",
     advice: "Helps where Snoop helps, and where the hop falls silent for longer than the sender's timer. Requires timestamps \
              for what it adds to Snoop's recovery. Hurts where Snoop hurts, and together with a link layer that keeps \
