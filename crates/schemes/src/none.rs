@@ -7,7 +7,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "none",
     title: "Unchanged TCP",
     source: "-",
-    advice: "What every other scheme is compared with.",
+    advice: "The baseline for all other schemes.",
     counters: &[],
     read: |settings| read(settings, |NoSettings {}| Nothing),
     schema: schema::<NoSettings>,

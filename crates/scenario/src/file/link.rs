@@ -119,7 +119,7 @@ fn clock(
     if !clock.is_zero() && !directions.iter().all(has_delay) {
         // Cut down to nothing and without delay, packets could circle for ever while no time
         // passes.
-        return Err(reader.fail(&key, "a link with a clock needs a delay above zero"));
+        return Err(reader.fail(&key, "a link with a clock requires a delay above zero"));
     }
     Ok(clock)
 }

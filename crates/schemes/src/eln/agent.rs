@@ -14,10 +14,8 @@ use super::sender::ELN;
 use super::settings::{Settings, Undo};
 
 /// What is counted when a sender is told that its reduction was needless.
-pub static TOLD: Counter = Counter::new(
-    "repairs_told",
-    "ACKs of repairs that told senders that only the hop had lost something.",
-);
+pub static TOLD: Counter =
+    Counter::new("repairs_told", "ACKs of repairs that told senders that only the hop had lost something.");
 /// What is counted when that is left to TCP.
 pub static LEFT: Counter = Counter::new(
     "repairs_left",
