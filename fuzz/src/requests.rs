@@ -29,7 +29,9 @@ pub fn gateway_question(data: &[u8]) {
 /// A connection is refused in a short sentence, or the same when it is written and read again.
 fn connection(text: &str) {
     match parse_flow(text) {
-        Err(why) => assert!(why.contains("is no connection; expected two ends") && why.len() < 1500, "{why}"),
+        Err(why) => {
+            assert!(why.contains("is not a connection; expected two endpoints") && why.len() < 1500, "{why}")
+        }
         Ok(flow) => {
             let [one, other] = [flow.source, flow.destination].map(SocketAddr::from);
             assert_eq!(parse_flow(&format!("{one}-{other}")), Ok(flow));

@@ -53,10 +53,10 @@ impl Whose {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImportError {
     /// It comes from an agent of another scheme.
-    #[error("it is the state of another scheme: {0:?}")]
+    #[error("the state is from another scheme: {0:?}")]
     OtherScheme(String),
     /// It is in a form that is not known here.
-    #[error("it is of version {found}; expected version {known}")]
+    #[error("the state has version {found}; expected version {known}")]
     Version {
         /// Its version.
         found: u8,
@@ -64,12 +64,12 @@ pub enum ImportError {
         known: u8,
     },
     /// It does not make sense.
-    #[error("it is malformed: {0}")]
+    #[error("the state is malformed: {0}")]
     Malformed(&'static str),
     /// There is no room for it.
-    #[error("there is no room for it: {0}")]
+    #[error("no room for the state: {0}")]
     NoRoom(&'static str),
     /// The connection is known here already.
-    #[error("the connection is known here already")]
+    #[error("the connection is already known")]
     Known,
 }

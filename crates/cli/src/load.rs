@@ -14,11 +14,11 @@ use crate::failure::Failure;
 /// What every command that reads a scenario can be told about it.
 #[derive(Args)]
 pub struct Choices {
-    /// A measured capacity trace in the Mahimahi format, for every link direction of the scenario
-    /// that follows one
+    /// Measured capacity trace in the Mahimahi format, used by every link direction of the scenario
+    /// that follows a trace
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Put a value in the place of the scenario's; may be given several times
+    /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
@@ -42,11 +42,13 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     if path.extension().is_some_and(|extension| extension == "dat") {
         if choices.trace.is_some() {
             return Err(Failure::usage(anyhow!(
-                "--trace is for scenarios; no link of a data file (.dat) follows one"
+                "--trace is allowed only with scenarios; no link of a data file (.dat) follows a trace"
             )));
         }
         if !choices.settings.is_empty() {
-            return Err(Failure::usage(anyhow!("--set is for scenarios; edit a data file (.dat) itself")));
+            return Err(Failure::usage(anyhow!(
+                "--set is allowed only with scenarios; to change a data file (.dat), edit it"
+            )));
         }
         let data = datafile::read(path).map_err(Failure::usage)?;
         return Ok(Loaded::DataFile(Box::new(data)));
@@ -54,7 +56,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
     if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         return Err(Failure::usage(anyhow!(
-            "{}: it has no flows and no sessions: it is a link for `lasthop emulate`",
+            "{}: no flows and no sessions: this file is a link for `lasthop emulate`",
             path.display()
         )));
     }
@@ -74,7 +76,7 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
             let own: Vec<&str> = labels.filter(|label| !known.contains(label)).collect();
             known.extend(own.into_iter().filter(|label| *label != SchemeChoice::NO_LOSS));
             let (known, reference) = (known.join(", "), SchemeChoice::ABOUT_NO_LOSS);
-            Failure::usage(anyhow!("there is no scheme {name:?}; there are: {known}; {reference}"))
+            Failure::usage(anyhow!("unknown scheme {name:?}; expected one of: {known}; {reference}"))
         }
         other @ (SchemeError::Settings { .. }
         | SchemeError::Senders { .. }

@@ -39,22 +39,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run every scheme that a scenario names, several seeds each, and print them side by side
+    /// Run every scheme of a scenario with several seeds and print the results side by side
     Compare(commands::compare::Arguments),
-    /// Run a scenario once, under one scheme
+    /// Run a scenario once with one scheme
     Run(commands::run::Arguments),
-    /// Run a grid of scenarios in parallel into one CSV or Parquet file
+    /// Run a grid of scenarios in parallel and write one CSV or Parquet file
     Sweep(commands::sweep::Arguments),
-    /// Put a paper's numbers beside ours, with a verdict a row
+    /// Compare a paper's numbers with the simulator's, with a verdict per row
     Reproduce(commands::reproduce::Arguments),
-    /// Run a command, or a shell, behind an emulated link, in real time; needs root
+    /// Run a command or a shell behind an emulated link in real time; requires root
     Emulate(commands::emulate::Arguments),
-    /// Try a scenario between real hosts on this machine: server, gateway and client, the kernel's
-    /// own TCP, an emulated hop
+    /// Try a scenario between real hosts on this machine: server, gateway and client with the kernel's
+    /// own TCP and an emulated hop
     Try(commands::trial::Arguments),
-    /// Run the schemes on this machine's own traffic: the daemon, and what can be asked of it
+    /// Run the schemes on this machine's traffic: the daemon and its control commands
     Gateway(commands::gateway::Arguments),
-    /// List the schemes: what each is, what it needs, where it comes from
+    /// List the schemes: what each one does, what it requires and its source
     Schemes(commands::schemes::Arguments),
     /// Write a commented file to start from
     Init(commands::init::Arguments),

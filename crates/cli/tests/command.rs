@@ -64,7 +64,7 @@ fn repository() -> &'static Path {
 fn a_connection_that_is_none_is_refused_before_a_gateway_is_asked() {
     for flow in ["foo", "10.0.0.1:80", "192.0.2.1:443-10.0.0.7:99999", "2001:db8::1:80-[::1]:5"] {
         let message = Folder::new().refuse(&["gateway", "aside", flow]);
-        assert!(message.contains(flow) && message.contains("expected two ends"), "{message}");
+        assert!(message.contains(flow) && message.contains("expected two endpoints"), "{message}");
     }
 }
 
@@ -192,7 +192,10 @@ fn what_a_command_reads_it_does_not_overwrite() {
         (&["sweep", "grid.csv", "--out", "grid.csv"], "grid.csv"),
     ] {
         let message = folder.refuse(command);
-        assert!(message.contains(&format!("{lost}: it is an input of this run")), "{command:?}: {message}");
+        assert!(
+            message.contains(&format!("{lost}: this file is an input of the run")),
+            "{command:?}: {message}"
+        );
     }
     let read = |name: &str| fs::read_to_string(folder.path(name)).expect(name);
     assert_eq!((read("small.toml").as_str(), read("grid.csv").as_str()), (SMALL, grid));
@@ -204,7 +207,7 @@ fn a_data_file_of_the_name_that_its_run_produces_is_not_overwritten() {
     let data = fs::read(repository().join("scenarios/goel/figure-5.1/datafile.dat")).expect("a data file");
     let folder = Folder::new().with("trace.dat", &data);
     let message = folder.refuse(&["run", "trace.dat", "--json"]);
-    assert!(message.contains("trace.dat: it is an input of this run"), "{message}");
+    assert!(message.contains("trace.dat: this file is an input of the run"), "{message}");
     assert_eq!(fs::read(folder.path("trace.dat")).expect("a file"), data);
 }
 
@@ -280,7 +283,7 @@ fn files_of_an_earlier_run_are_told() {
     let less = folder.run(&["run", "less.toml", "--out", "series"]);
     assert_eq!(
         String::from_utf8_lossy(&less.stderr),
-        "note: series also has files that this run did not write: queue.csv\n"
+        "note: series also contains files that this run did not write: queue.csv\n"
     );
 }
 
@@ -326,12 +329,12 @@ fn schemes_lists_the_catalogue_and_tells_all_about_one() {
     for scheme in ["none", "snoop", "simple-icmp", "refined-icmp"] {
         assert!(all.contains(scheme), "{all}");
     }
-    assert!(all.contains("\"no-loss\" is no scheme but a reference"), "{all}");
-    assert!(folder.refuse(&["schemes", "no-loss"]).contains("is no scheme but a reference"));
+    assert!(all.contains("\"no-loss\" is not a scheme but a reference"), "{all}");
+    assert!(folder.refuse(&["schemes", "no-loss"]).contains("is not a scheme but a reference"));
     let snoop = folder.succeed(&["schemes", "snoop"]);
     assert!(snoop.contains("minimum-timeout") && snoop.contains("100 ms"), "{snoop}");
     assert!(folder.json(&["schemes", "--json"]).as_array().expect("an array").len() >= 4);
-    assert!(folder.refuse(&["schemes", "slurp"]).contains("there are:"));
+    assert!(folder.refuse(&["schemes", "slurp"]).contains("expected one of:"));
 }
 
 #[test]
@@ -538,5 +541,5 @@ links.up = { between = ["n0", "edge"], rate = "1 Mbit/s", delay = "1 ms" }
     });
     let lines: Vec<String> = std::iter::once(head.to_owned()).chain(nodes).chain(wires).collect();
     let complaint = Folder::new().with("many.toml", lines.join("\n")).refuse(&["try", "many.toml"]);
-    assert!(complaint.contains("it has 278 links, and at most 256"), "{complaint}");
+    assert!(complaint.contains("it has 278 links; expected at most 256"), "{complaint}");
 }

@@ -63,7 +63,7 @@ fn a_link_is_changed_from_behind_it() {
     );
     let output = emulate(&[&cell, "--", "sh", "-c", &set]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("there is no link \"moon\""), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("unknown link \"moon\""), "{}", text(&output.stderr));
 }
 
 fn what_cannot_be_is_told_with_the_right_exit_code() {

@@ -28,11 +28,11 @@ fn the_reference_is_what_the_code_says() {
 fn reference() -> String {
     let mut text = "# Reference
 
-This page is written by the code (`crates/cli/tests/reference.rs`), and a test holds it to it.
+This page is generated from the code by `crates/cli/tests/reference.rs`, which also tests that it is current.
 
 ## Schemes
 
-\"Places\" and \"needs\" are with default settings; `lasthop schemes NAME` has the settings.
+\"Places\" and \"needs\" apply to the default settings; `lasthop schemes NAME` lists the settings.
 
 | scheme | what it does | places | needs of the link layer | source |
 |---|---|---|---|---|
@@ -51,15 +51,15 @@ This page is written by the code (`crates/cli/tests/reference.rs`), and a test h
         "
 ## Counters
 
-`lasthop run --json` has those of agents and of simulations (`counters`). A gateway has those of agents in `status --json`, and its metrics page all
-but those of simulations: `_total` stands behind each name, and `lasthop_` before it, or `lasthop_agent_` and `lasthop_rule_` for those of agents; reasons
-are labels there.
+`lasthop run --json` has the counters of agents and of simulations (`counters`). A gateway has the counters of agents in
+`status --json`. Its metrics page has all counters except those of simulations. There, each name has the suffix `_total` and
+the prefix `lasthop_`, or `lasthop_agent_` and `lasthop_rule_` for the counters of agents; reasons are labels.
 ",
     );
     table(&mut text, "What agents report", REPORTS);
     table(&mut text, "Why agents drop packets", DROP_REASONS);
     let of_schemes: Vec<&Counter> = CATALOGUE.iter().flat_map(|scheme| scheme.counters).copied().collect();
-    table(&mut text, "What the agents of one scheme report, or drop packets for", &of_schemes);
+    table(&mut text, "What the agents of one scheme report or drop packets for", &of_schemes);
     table(&mut text, "What a simulation counts", Counters::COUNTERS);
     table(&mut text, "What AODV's nodes count", AodvCounters::COUNTERS);
     table(&mut text, "What a gateway counts of an agent's packets", PacketCounters::COUNTERS);

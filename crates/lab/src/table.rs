@@ -125,7 +125,7 @@ pub fn summary(run: &RunSummary) -> String {
         run.flows.iter().partition(|flow| flow.datagrams.is_some());
     let in_all = || {
         let Aggregate { goodput_bps, jain_fairness, .. } = run.aggregate;
-        format!("in all {:.4} Mbit/s, Jain's fairness {jain_fairness:.3}", goodput_bps / 1e6)
+        format!("total {:.4} Mbit/s, Jain's fairness {jain_fairness:.3}", goodput_bps / 1e6)
     };
     let parts = [
         (!tcp.is_empty()).then(|| tcp_flows(&tcp)),
@@ -200,7 +200,7 @@ fn stations(run: &RunSummary) -> String {
         table.add_row(row);
     }
     let share = run.aggregate.air_time_share.unwrap_or(0.0);
-    format!("{table}\nair time used by data frames in all {:.1}%", share * 100.0)
+    format!("{table}\nair time used by data frames: {:.1}% in total", share * 100.0)
 }
 
 fn udp_flows(flows: &[&FlowSummary]) -> String {

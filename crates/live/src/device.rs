@@ -36,7 +36,7 @@ pub enum DeviceError {
     #[error("cannot open /dev/net/tun: {0}; load the kernel module `tun` (OpenWrt: install kmod-tun)")]
     Open(#[source] io::Error),
     /// The device cannot be made.
-    #[error("cannot make the device {name}: {error}; it takes CAP_NET_ADMIN, and a name that is free")]
+    #[error("cannot create the device {name}: {error}; this requires CAP_NET_ADMIN and an unused name")]
     Make {
         /// Its name.
         name: String,
@@ -103,11 +103,11 @@ impl Device {
         interface.set_mtu(mtu).map_err(set("set the MTU"))?;
         interface.set_queue_length(QUEUE_LENGTH).map_err(set("set the queue length"))?;
         if silent {
-            interface.set("ipv6", "disable_ipv6", "1").map_err(set("switch off the IPv6"))?;
+            interface.set("ipv6", "disable_ipv6", "1").map_err(set("disable the IPv6"))?;
         } else {
             // No address of its own, and no talk with routers.
-            interface.set("ipv6", "addr_gen_mode", "1").map_err(set("switch off the addresses"))?;
-            interface.set("ipv6", "accept_ra", "0").map_err(set("switch off the router discovery"))?;
+            interface.set("ipv6", "addr_gen_mode", "1").map_err(set("disable the automatic addresses"))?;
+            interface.set("ipv6", "accept_ra", "0").map_err(set("disable the router discovery"))?;
         }
         interface.bring_up(false).map_err(set("change the state"))?;
         Ok(interface)

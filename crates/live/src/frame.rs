@@ -79,20 +79,20 @@ pub enum Checksum {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Untouched {
     /// Another protocol, or more VLAN tags than two.
-    #[error("there is no IP packet behind the link header")]
+    #[error("no IP packet follows the link header")]
     NotIp,
     /// The octets of the IP packet are not whole, or it is above 65,535 octets.
     #[error(transparent)]
     Malformed(#[from] ParseError),
     /// [`Transport::Opaque`].
-    #[error("the packet is of a kind that no agent understands")]
+    #[error("no agent understands this kind of packet")]
     Opaque,
     /// An edit would hide the damage from the receiver.
     #[error("a checksum is wrong")]
     WrongChecksum,
     /// The kernel wants a checksum or segments in a place that is not the packet's own: a tunnel,
     /// or a super-packet of UDP.
-    #[error("the packet has offloads that are not plain TCP's or UDP's")]
+    #[error("the packet has offloads other than those of plain TCP or UDP")]
     OddOffload,
 }
 
@@ -106,7 +106,7 @@ pub enum Unsendable {
         len: usize,
     },
     /// Only the headers of its payload's packet were ever here.
-    #[error("the payload of the packet was never seen")]
+    #[error("the payload of the packet is unknown")]
     Unseen,
 }
 

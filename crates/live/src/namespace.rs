@@ -45,7 +45,8 @@ impl Namespace {
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)?;
             current_file()
         });
-        let file = made.join().map_err(|_| io::Error::other("a thread that made a namespace panicked"))??;
+        let file =
+            made.join().map_err(|_| io::Error::other("a thread that created a namespace panicked"))??;
         let namespace = Self { name: name.into(), file };
         namespace.ip(&["link set lo up"]).map_err(io::Error::other)?;
         Ok(namespace)

@@ -16,12 +16,14 @@ const PRIORITY: libc::c_int = 40;
 pub(super) fn ask_for_it() -> Vec<String> {
     let mut refusals = Vec::new();
     if let Err(error) = schedule_first() {
-        refusals.push(format!("no real-time scheduling (SCHED_FIFO): {error}; a busy machine will be late"));
+        refusals.push(format!(
+            "no real-time scheduling (SCHED_FIFO): {error}; a busy machine will delay packets"
+        ));
     }
     // Pages are locked as they are touched: all at once would take the whole stack of every thread.
     let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
     if let Err(error) = rustix::mm::mlockall(flags) {
-        refusals.push(format!("memory is not locked: {error}; a machine short of memory will be late"));
+        refusals.push(format!("memory is not locked: {error}; a machine short of memory will delay packets"));
     }
     refusals
 }

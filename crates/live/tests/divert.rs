@@ -292,7 +292,7 @@ fn what_is_missing_is_said() {
         drop(first);
         second.to_string()
     });
-    assert!(error.expect("enter").contains("another gateway has the interface radio: process "));
+    assert!(error.expect("enter").contains("another gateway is using the interface radio: process "));
     let waker_ends_a_wait = hosts.gateway.enter(|| {
         let mut gateway = open();
         let waker = gateway.waker();

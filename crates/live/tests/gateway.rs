@@ -182,6 +182,6 @@ fn a_port_that_is_not_there_is_named() {
     let text = "[ports]\nradio = [\"wlan7\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n";
     let config = config::parse(text, "test", LinkSenses::empty()).expect("it is right");
     let refused = Start { config, file: None, owns_process: false }.inside(&hosts.gateway);
-    assert!(refused.expect_err("it is not there").to_string().contains("there is no interface wlan7"));
+    assert!(refused.expect_err("it is not there").to_string().contains("unknown interface wlan7"));
     assert_nothing_is_left(&hosts.gateway);
 }

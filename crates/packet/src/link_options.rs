@@ -38,7 +38,7 @@ pub enum LinkOptionsError {
     #[error("the options end before their length")]
     Truncated,
     /// There are more than [`MOST_OCTETS`].
-    #[error("there are more than {MOST_OCTETS} octets of options")]
+    #[error("more than {MOST_OCTETS} octets of options")]
     TooLong,
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum PayloadRecord {
 
 /// No packet has such a payload.
 #[derive(Clone, Copy, Debug, Error)]
-#[error("the payload is too large, or lies behind the end of its stream")]
+#[error("the payload is too large, or lies beyond the end of its stream")]
 pub(crate) struct NoPayload;
 
 impl From<Payload> for PayloadRecord {

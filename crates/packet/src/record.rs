@@ -17,7 +17,7 @@ pub enum RecordError {
     #[error(transparent)]
     Headers(#[from] ParseError),
     /// No packet has such a payload.
-    #[error("the payload is too large, or lies behind the end of its stream")]
+    #[error("the payload is too large, or lies beyond the end of its stream")]
     Payload,
 }
 

@@ -63,7 +63,7 @@ impl ResultPath {
             return Ok(place);
         }
         if inputs.iter().filter_map(|input| fs::metadata(input).ok()).any(|input| identity(&input) == file) {
-            let problem = "it is an input of this run; expected another name";
+            let problem = "this file is an input of the run; expected another name";
             return Err(place.error(&io::Error::new(io::ErrorKind::InvalidInput, problem)));
         }
         OpenOptions::new().write(true).open(name).map_err(|error| place.error(&error))?;
@@ -73,7 +73,7 @@ impl ResultPath {
     fn at(mut self, target: PathBuf) -> io::Result<Self> {
         let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
         if under_way.contains_key(&target) {
-            let problem = "this run already writes another file there; expected another name";
+            let problem = "this run already writes another file under this name; expected another name";
             return Err(self.error(&io::Error::new(io::ErrorKind::InvalidInput, problem)));
         }
         under_way.insert(target.clone(), None);
@@ -241,7 +241,10 @@ mod tests {
         std::os::unix::fs::symlink("in.toml", at("soft")).expect("a file system with links");
         for name in ["in.toml", "hard", "soft"] {
             let error = write(&at(name), &[at("in.toml")], "out").expect_err("an input");
-            assert!(error.to_string().contains(&format!("{name}: it is an input of this run")), "{error}");
+            assert!(
+                error.to_string().contains(&format!("{name}: this file is an input of the run")),
+                "{error}"
+            );
             assert_eq!(fs::read_to_string(at("in.toml")).expect("a file"), "in");
         }
     }
@@ -284,7 +287,10 @@ mod tests {
         let first = ResultFile::create(&name, &[]).expect("writable");
         let by_another_way = directory.path().join(".").join("out");
         let error = ResultFile::create(&by_another_way, &[]).expect_err("under way");
-        assert!(error.to_string().contains("this run already writes another file there"), "{error}");
+        assert!(
+            error.to_string().contains("this run already writes another file under this name"),
+            "{error}"
+        );
         drop(first);
         write(&name, &[], "later").expect("writable");
     }

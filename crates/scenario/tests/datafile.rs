@@ -107,25 +107,22 @@ fn an_error_names_line_and_key_and_says_what_was_expected() {
         ),
         (
             with("node_id = 213", "node_id = 211"),
-            "25: wireless_sink_node.node_id: 211 is the id of another node, in line 10",
+            "25: wireless_sink_node.node_id: node id 211 is already used in line 10",
         ),
         (
             with("link_id    = 102", "link_id = 101"),
-            "39: wireless_link.link_id: 101 is the id of another link, in line 29",
+            "39: wireless_link.link_id: link id 101 is already used in line 29",
         ),
-        (
-            with("node_id2   = 212", "node_id2 = 214"),
-            "33: wired_link.node_id2: there is no node 214; expected",
-        ),
+        (with("node_id2   = 212", "node_id2 = 214"), "33: wired_link.node_id2: unknown node 214; expected"),
         (with("node_id2   = 212", "node_id2 = 211"), "27: wired_link.node_id2: the same node as node_id1"),
         (
             with("dest_id = 213", "dest_id = 212"),
-            "12: wired_source_node.dest_id: node 212 is no sink; expected",
+            "12: wired_source_node.dest_id: node 212 is not a sink; expected",
         ),
-        (with("dest_id = 213", "dest_id = 9"), "12: wired_source_node.dest_id: there is no node 9"),
+        (with("dest_id = 213", "dest_id = 9"), "12: wired_source_node.dest_id: unknown node 9"),
         (
             MANUAL[..MANUAL.find("wireless_link").unwrap()].to_owned(),
-            "12: wired_source_node.dest_id: there is no way to node 213",
+            "12: wired_source_node.dest_id: no route to node 213",
         ),
         (
             with("read_from_trace = 1", "read_from_trace = 3"),
@@ -145,7 +142,7 @@ fn an_error_names_line_and_key_and_says_what_was_expected() {
         ),
         (
             with("    random_seed = 3;\n}\n", ""),
-            "45: wireless_link: the file ends within this component, which begins in line 37",
+            "45: wireless_link: the file ends inside this component, which begins in line 37",
         ),
         (
             with("}\nwired_link", "wired_link"),
@@ -155,21 +152,21 @@ fn an_error_names_line_and_key_and_says_what_was_expected() {
         (with("simulator", "# simulator"), "2: \"{\""),
         (
             format!("{MANUAL}{}", &MANUAL[..MANUAL.find('}').unwrap() + 2]),
-            "48: simulator: a second one, after line 1",
+            "48: simulator: duplicate of the one in line 1",
         ),
         (String::new(), "1: simulator: missing; expected one component `simulator`"),
         ("# nothing\n\n".to_owned(), "2: simulator: missing"),
         (
             with("print_interval = 500", "print_interval = 500\nscheme = snop"),
-            "6: simulator.scheme: there is no scheme \"snop\"; there are: none, ",
+            "6: simulator.scheme: unknown scheme \"snop\"; expected one of: none, ",
         ),
         (
             format!("{MANUAL}shared_links\n{{\n link_id = 101\n}}\n"),
-            "50: shared_links.link_id: there is no wireless_link 101 above",
+            "50: shared_links.link_id: unknown wireless_link 101",
         ),
         (
             format!("{MANUAL}shared_links\n{{\n link_id = 102\n link_id = 102\n}}\n"),
-            "51: shared_links.link_id: link 102 is in the cell in line 48 already",
+            "51: shared_links.link_id: link 102 is already in the cell in line 48",
         ),
         (format!("{MANUAL}shared_links\n{{\n}}\n"), "48: shared_links.link_id: missing"),
         (
@@ -194,7 +191,7 @@ fn octets_that_are_no_data_file_are_refused_with_a_short_message() {
     let mut rng = lasthop_packet::Rng::named(1, "octets");
     octets.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&rng.next_u64().to_le_bytes()));
     let text: String = octets.iter().map(|octet| char::from(octet & 0x7f)).collect();
-    for (octets, expected) in [(octets, "not text"), (text.into_bytes(), "expected a component")] {
+    for (octets, expected) in [(octets, "not valid UTF-8"), (text.into_bytes(), "expected a component")] {
         let directory = TempDir::new().with("datafile.dat", &octets);
         let error = datafile::read(&directory.path().join("datafile.dat"))
             .map(|_| ())
@@ -234,8 +231,8 @@ fn link_states_are_read_or_refused_with_the_line() {
             break;
         }
     }
-    let (line, problem) = error(None).expect("it is missing");
-    assert!(line.is_none() && problem.contains("beside the data file"), "{problem}");
+    let (line, problem) = error(None).expect("missing");
+    assert!(line.is_none() && problem.contains("in the directory of the data file"), "{problem}");
     assert_eq!(error(Some("945 0\n1033\n")).map(|(line, _)| line), Some(Some(2)));
     assert_eq!(error(Some("945 0\n944 1\n")).map(|(line, _)| line), Some(Some(2)));
 }

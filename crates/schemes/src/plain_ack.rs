@@ -94,7 +94,7 @@ impl PlainAck {
             {
                 Ok(Self::of(&packet, tcp))
             }
-            _ => Err(ImportError::Malformed("an ACK is none of the connection's")),
+            _ => Err(ImportError::Malformed("an ACK does not belong to the connection")),
         }
     }
 }

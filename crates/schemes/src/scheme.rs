@@ -122,7 +122,7 @@ pub struct Scheme {
 #[derive(Clone, Debug, Error)]
 pub enum SchemeError {
     /// There is no scheme of that name.
-    #[error("there is no scheme {name:?}; there are: {known}")]
+    #[error("unknown scheme {name:?}; expected one of: {known}")]
     Unknown {
         /// The name asked for, cut to 40 characters.
         name: String,

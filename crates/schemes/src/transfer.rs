@@ -39,7 +39,7 @@ pub fn import<T: DeserializeOwned>(state: &FlowState, scheme: &str, version: u8)
 pub fn segment(record: PacketRecord, connection: FlowKey) -> Result<Packet, ImportError> {
     let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("a packet does not parse"))?;
     if packet.flow_key() != Some(connection) || packet.segment_len() == 0 {
-        return Err(ImportError::Malformed("a packet is none of the connection's data"));
+        return Err(ImportError::Malformed("a packet is not data of the connection"));
     }
     Ok(packet)
 }

@@ -10,7 +10,7 @@ pub fn for_writers(message: &str) -> String {
         None => message
             .replacen("unknown field ", "unknown key ", 1)
             .replacen("unknown variant ", "unknown value ", 1)
-            .replacen("wanted string or table", "expected a text in quotes or a table", 1),
+            .replacen("wanted string or table", "expected a string in quotes or a table", 1),
     }
 }
 
@@ -36,12 +36,12 @@ fn plain_expected(expected: &str) -> &str {
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
-        "a string" => "a text in quotes",
+        "a string" => "a string in quotes",
         "a sequence" => "a list",
         "a map" => "a table",
         "an array of length 2" => "a list of 2",
         structure if structure.starts_with("struct ") => "a table",
-        choice if choice.starts_with("enum ") => "a text in quotes",
+        choice if choice.starts_with("enum ") => "a string in quotes",
         other => other,
     }
 }
@@ -61,7 +61,7 @@ mod tests {
                 "99999999999999999999; expected a whole number, 0 or more",
             ),
             ("invalid type: floating point `1.5`, expected i64", "1.5; expected a whole number"),
-            ("invalid type: sequence, expected a string", "a list; expected a text in quotes"),
+            ("invalid type: sequence, expected a string", "a list; expected a string in quotes"),
             ("invalid type: map, expected a boolean", "a table; expected true or false"),
             ("invalid length 0, expected struct LinkTable with 16 elements", "a list of 0; expected a table"),
             (
@@ -69,7 +69,7 @@ mod tests {
                 "\"a, expected b\"; expected a list",
             ),
             ("invalid type: integer `3`, expected an array of length 2", "3; expected a list of 2"),
-            ("wanted string or table", "expected a text in quotes or a table"),
+            ("wanted string or table", "expected a string in quotes or a table"),
             ("unknown field `x`, expected `y`", "unknown key `x`, expected `y`"),
             ("11 is out of range; expected 1 to 10", "11 is out of range; expected 1 to 10"),
         ] {

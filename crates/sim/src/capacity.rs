@@ -50,7 +50,7 @@ pub enum CapacityTraceError {
         previous: u64,
     },
     /// There is no opportunity after time 0.
-    #[error("no delivery opportunity after 0 ms; expected a line a packet, each a time in milliseconds")]
+    #[error("no delivery opportunity after 0 ms; expected one line per packet, each a time in milliseconds")]
     Empty,
 }
 

@@ -56,17 +56,16 @@ pub enum ChangeError {
     #[error("a wired link has no channel")]
     NoChannel,
     /// An 802.11 cell has no such settings a link.
-    #[error("a link of an 802.11 cell cannot be changed so")]
+    #[error("a link of an 802.11 cell cannot be changed in this way")]
     Radio,
     /// The packets that wait would have to be sorted into the new one's queues.
     #[error(
-        "a queue keeps its discipline, and FQ-CoDel its number of flows, while the link is in use; \
-         its other settings can change"
+        "the discipline of a queue and the number of flows of FQ-CoDel cannot be changed while the link is in use; the other settings can"
     )]
     Discipline,
     /// The sender would not know how long to wait.
     #[error(
-        "a link layer with acknowledgments has a constant delay, keeps the order of packets, and has a rate that is fixed"
+        "a link layer with acknowledgments requires a constant delay, packets in order, and a rate that is fixed"
     )]
     Acknowledged,
 }

@@ -22,11 +22,10 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// Compare only these schemes (comma-separated labels of the scenario, or names of the
-    /// catalogue)
+    /// Compare only these schemes (comma-separated labels of the scenario or names of the catalog)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
-    /// Run with this many seeds instead of the scenario's, 1, 2, 3 and so on
+    /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
     /// Print one JSON document instead of the tables
@@ -39,7 +38,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Loaded::Scenario(scenario) => *scenario,
         // Every run would be the same, and an interval of no width would look like certainty.
         Loaded::DataFile(_) if arguments.seeds.is_some() => {
-            let problem = "--seeds is for scenarios; in a data file (.dat) each link has its random_seed";
+            let problem =
+                "--seeds is allowed only with scenarios; in a data file (.dat) each link has its random_seed";
             return Err(Failure::usage(anyhow!(problem)));
         }
         Loaded::DataFile(data) => data.scenario,

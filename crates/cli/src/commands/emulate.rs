@@ -29,8 +29,9 @@ use crate::output;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "LINK is a scenario with two nodes of kind \"external\": `near`, where the command runs, and `far`, the rest of the world \
-                  (scenarios/links/ has some). To the command this machine is `server`.\n\n\
-                  The exit code is the command's; 1 if the emulation fails, 2 if the file is wrong. A summary goes to standard error.\n\n\
+                  (see scenarios/links/). The command reaches this machine by the name `server`.\n\n\
+                  The exit code is that of the command, 1 if the emulation fails, or 2 if the file is wrong. The summary is printed on \
+                  standard error.\n\n\
                   Examples:\n  lasthop emulate scenarios/links/lossy-hop.toml -- iperf3 -c server\n  \
                   lasthop emulate scenarios/links/bursty-hop.toml\n  \
                   lasthop emulate set air.rate=\"5 Mbit/s\" air.loss=2%"
@@ -38,28 +39,28 @@ use crate::output;
 pub struct Arguments {
     #[command(subcommand)]
     set: Option<set::SetCommand>,
-    /// The link: a scenario, a TOML file
+    /// The link: a scenario (TOML file)
     #[arg(required = true)]
     link: Option<PathBuf>,
-    /// The command and its arguments; your shell if left out
+    /// The command and its arguments [default: your shell]
     #[arg(last = true)]
     command: Vec<OsString>,
     #[command(flatten)]
     choices: Choices,
-    /// The seed of all that the model draws
+    /// The seed of all random numbers of the model
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print the summary as JSON, still on standard error: standard output is the command's
+    /// Print the summary as JSON, also on standard error: standard output belongs to the command
     #[arg(long)]
     json: bool,
     /// Write the summary as JSON to this file
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
-    /// Do without real-time scheduling and locked memory
+    /// Do not use real-time scheduling and locked memory
     #[arg(long)]
     no_fifo: bool,
-    /// Watch the clock for the last 60 us before each event: less late, and up to a whole processor
-    /// busy
+    /// Poll the clock during the last 60 us before each event: events are less late, but up to a
+    /// whole processor is busy
     #[arg(long)]
     spin: bool,
 }
@@ -69,7 +70,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return set::execute(set).map(|()| ExitCode::SUCCESS);
     }
     let Some(link) = &arguments.link else {
-        return Err(Failure::usage(anyhow!("expected a link, a TOML file")));
+        return Err(Failure::usage(anyhow!("expected a link (TOML file)")));
     };
     let settings = Settings::read(link, &arguments.choices.overrides()).map_err(Failure::usage)?;
     let ends = ["far", "near"].map(|name| end(settings.scenario(), name));
@@ -80,11 +81,11 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut built = settings.scenario().build(&scheme, arguments.seed).map_err(Failure::usage)?;
     let (far, near) = (built.nodes[far], built.nodes[near]);
     if !built.world.has_route(far, near) {
-        return Err(Failure::usage(anyhow!("{}: there is no way from `far` to `near`", link.display())));
+        return Err(Failure::usage(anyhow!("{}: no route from `far` to `near`", link.display())));
     }
     if !lasthop_live::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
-            "`lasthop emulate` makes a host behind the hop (a network namespace), which takes root: run it with sudo"
+            "`lasthop emulate` creates a host behind the hop (a network namespace), which requires root: run it with sudo"
         )));
     }
     let create = |path: &PathBuf| ResultFile::create(path, &settings.scenario().files);
@@ -113,7 +114,7 @@ fn end(scenario: &Scenario, name: &str) -> Result<usize, Failure> {
     let is_it = |node: &lasthop_scenario::NodeModel| node.name == name && node.kind == NodeKind::External;
     scenario.nodes.iter().position(is_it).ok_or_else(|| {
         Failure::usage(anyhow!(
-            "{}: there is no node {name:?} of kind \"external\"; expected `near`, where the command runs, and `far`, the rest \
+            "{}: no node {name:?} of kind \"external\"; expected `near`, where the command runs, and `far`, the rest \
              of the world",
             scenario.name
         ))
@@ -144,7 +145,7 @@ fn run(
     let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
     let path = socket_of(std::process::id());
     let socket = ControlSocket::listen(path, settings, built.links, running.handle())
-        .context("cannot make the socket for changes")?;
+        .context("cannot create the control socket")?;
 
     let mut words = arguments.command.iter().cloned();
     let program = words.next().or_else(|| std::env::var_os("SHELL")).unwrap_or_else(|| "/bin/sh".into());

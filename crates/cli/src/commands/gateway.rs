@@ -20,21 +20,20 @@ use crate::output;
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Runs in the foreground until SIGTERM or SIGINT, then sends on what it holds and takes its filters out; SIGHUP has it read \
-                  its file again. If it dies or hangs, traffic passes without it.\n\n\
+    after_help = "Runs in the foreground until SIGTERM or SIGINT. It then forwards the packets it holds and removes its filters. On SIGHUP it reloads its file. If it dies or hangs, traffic passes without it.\n\n\
                   Examples:\n  lasthop gateway --print-default-config > gateway.toml\n  lasthop gateway --check gateway.toml\n  \
                   lasthop gateway gateway.toml\n  lasthop gateway status\n  lasthop gateway aside 192.0.2.1:443-10.0.0.7:50000"
 )]
 pub struct Arguments {
     #[command(subcommand)]
     question: Option<Question>,
-    /// The configuration, a TOML file
+    /// The configuration (TOML file)
     #[arg(required_unless_present = "print_default_config")]
     config: Option<PathBuf>,
-    /// Read the file, say what is wrong with it and what a start would do, and do nothing
+    /// Check the file, report errors and what a start would do, and exit
     #[arg(long)]
     check: bool,
-    /// Print a file with every key, its default and what it is for
+    /// Print a file with every key, its default and its purpose
     #[arg(long, exclusive = true)]
     print_default_config: bool,
 }
@@ -42,20 +41,19 @@ pub struct Arguments {
 /// What can be asked of a gateway that runs.
 #[derive(Subcommand)]
 enum Question {
-    /// Its ports, rules and counters
+    /// Show the gateway's ports, rules and counters
     Status(Where),
-    /// The connections that it knows
+    /// Show the connections that the gateway tracks
     Flows(Where),
-    /// Have it read its file again; connections stay, and so do agents whose settings did not
-    /// change
+    /// Reload the gateway's file; connections stay, and so do agents whose settings have not changed
     Reload(Where),
-    /// Have its agents send on what they hold; then it passes everything on untouched, until the
-    /// next reload
+    /// Let the gateway's agents forward the packets they hold; after that, everything passes
+    /// untouched until the next reload
     Drain(Where),
-    /// Have it leave one connection alone from now on
+    /// Stop accelerating one connection
     Aside {
-        /// The connection's two ends, in either order: 192.0.2.1:443-10.0.0.7:50000, or
-        /// `[2001:db8::1]:443-[2001:db8::7]:50000`. The datagrams between two ports:
+        /// The two endpoints of the connection, in either order: 192.0.2.1:443-10.0.0.7:50000, or
+        /// `[2001:db8::1]:443-[2001:db8::7]:50000`. For the datagrams between two ports:
         /// udp:192.0.2.1:5004-10.0.0.7:6000
         #[arg(value_parser = flow_as_written)]
         flow: String,
@@ -96,7 +94,7 @@ fn misread(file: &Path, error: config::ConfigError) -> Failure {
         let questions = Question::augment_subcommands(clap::Command::new("gateway"));
         let questions: Vec<&str> = questions.get_subcommands().map(clap::Command::get_name).collect();
         return Failure::usage(anyhow!(
-            "{}: there is no such file; expected a configuration file, or one of {}",
+            "{}: no such file; expected a configuration file, or one of {}",
             file.display(),
             questions.join(", ")
         ));
@@ -106,15 +104,15 @@ fn misread(file: &Path, error: config::ConfigError) -> Failure {
 
 /// A file is right on any machine; what it leads to is said where it can be tried.
 fn check(config: &Config, file: &Path) -> Result<(), Failure> {
-    let mut lines = vec![format!("{}: right", file.display())];
+    let mut lines = vec![format!("{}: OK", file.display())];
     lines.extend(config.notes().iter().map(|note| format!("note: {note}")));
     if lasthop_live::may_change_the_network() {
         match ports::preview(config) {
             Ok(preview) => lines.extend(preview),
-            Err(why) => lines.push(format!("note: here a start would fail: {why}")),
+            Err(why) => lines.push(format!("note: a start on this machine would fail: {why}")),
         }
     } else {
-        lines.push("note: what a start would do here can only be tried by root".to_owned());
+        lines.push("note: only root can check what a start would do on this machine".to_owned());
     }
     output::print(&lines.join("\n"))
 }
@@ -122,7 +120,7 @@ fn check(config: &Config, file: &Path) -> Result<(), Failure> {
 fn run(config: Config, file: &Path) -> Result<(), Failure> {
     if !lasthop_live::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
-            "`lasthop gateway` takes frames out of the kernel's path, which takes root, or CAP_NET_ADMIN and CAP_BPF: run it with sudo"
+            "`lasthop gateway` takes frames out of the kernel's path, which requires root, or CAP_NET_ADMIN and CAP_BPF: run it with sudo"
         )));
     }
     start_log(&config);
@@ -187,7 +185,7 @@ fn put(question: &Question) -> Result<(), Failure> {
         Question::Drain(_) => output::print(&report::drained(at.ask(&command)?)),
         Question::Aside { flow, .. } => {
             let SetAside {} = at.ask(&command)?;
-            output::print(&format!("{flow} is left alone from now on"))
+            output::print(&format!("{flow} is no longer accelerated"))
         }
     }
 }

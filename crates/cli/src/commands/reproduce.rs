@@ -12,12 +12,12 @@ use crate::progress::Bar;
 /// What `reproduce` can be told.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if our mean lies within its tolerance or, where the tolerance is \"above\" a number (at_least_percent in JSON), if the whole confidence interval lies above it: few seeds leave intervals too wide. \"published\" is what the paper says; a claim without a number has none, and a tolerance of ours. packet-control makes 20 runs a seed. Where rows disagree, docs/src/validation.md says why."
+    after_help = "A row agrees if the measured mean lies within its tolerance. Where the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above it; with few seeds the intervals are too wide. \"published\" is the number in the paper; a claim without a number has none, and its tolerance was chosen by this project. packet-control makes 20 runs per seed. docs/src/validation.md explains rows that disagree."
 )]
 pub struct Arguments {
     /// The paper
     paper: Paper,
-    /// Runs behind each number
+    /// Runs per number
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=10_000))]
     seeds: u64,
     /// Print only rows that disagree
@@ -37,7 +37,7 @@ enum Paper {
     Bianchi,
     /// Kliazovich, dissertation, University of Trento 2006: LLE-TCP, figures 3.7 to 3.17
     LleTcp,
-    /// The same: C3TCP, figures 4.11 to 4.21
+    /// The same dissertation: C3TCP, figures 4.11 to 4.21
     C3tcp,
     /// TCP packet control, as surveyed by Sonia and Malhotra, IJCSIT Research 2014: its three
     /// scenarios
@@ -45,11 +45,11 @@ enum Paper {
     /// Snoop's relatives: the claims for EBSN (1997), WTCP (1998), DDA (1999), ELN (1998), and Snoop's
     /// own uplink half
     Relatives,
-    /// Ghaboosi and Khalaj, PIMRC 2005: CICADA beside I-TCP, tables 1 to 3
+    /// Ghaboosi and Khalaj, PIMRC 2005: CICADA compared with I-TCP, tables 1 to 3
     Cicada,
     /// Jung et al., "Augmented Split-TCP over Wireless LANs": AS-TCP, figures 3 to 6
     AsTcp,
-    /// Every paper there is
+    /// All papers
     All,
 }
 

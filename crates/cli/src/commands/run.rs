@@ -33,22 +33,21 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// The scheme: a label of the scenario or a name of the catalogue; the scenario's baseline if
-    /// left out
+    /// The scheme: a label of the scenario or a name of the catalog [default: the scenario's baseline]
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
-    /// The seed; the scenario's first if left out
+    /// The seed [default: the scenario's first seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write what the scenario measures as files into this directory
+    /// Write the series that the scenario measures to files in this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write every packet at every interface as pcapng (in Wireshark, filter by
     /// `frame.interface_name`: each link is captured at both ends)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Data files only: print these kinds of events, comma-separated, or "all" or "none"; by
-    /// default what the thesis's sample has
+    /// Data files only: print these kinds of events, comma-separated, or "all" or "none" [default:
+    /// the kinds in the thesis's sample]
     #[arg(long, value_name = "KINDS")]
     events: Option<String>,
     /// Print one JSON document instead of the tables
@@ -69,7 +68,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     };
     let seed = arguments.seed.unwrap_or(scenario.seeds[0]);
     if arguments.out.is_some() && data.is_none() && scenario.measure.is_empty() {
-        output::complain("note: the scenario measures nothing (`measure`), so that --out has a summary only");
+        output::complain("note: the scenario measures nothing (`measure`), so --out contains only a summary");
     }
     for note in data.into_iter().flat_map(|data| &data.notes) {
         output::complain(&format!("note: {note}"));
@@ -86,7 +85,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let left = after.left_from(&before);
         if !left.is_empty() {
             output::complain(&format!(
-                "note: {} also has files that this run did not write: {}",
+                "note: {} also contains files that this run did not write: {}",
                 out.display(),
                 left.join(", ")
             ));
@@ -112,7 +111,7 @@ fn event_kinds(arguments: &Arguments, is_data_file: bool) -> Result<EventKinds, 
         None if is_data_file && !arguments.json => Ok(EventKinds::DEFAULT),
         None => Ok(EventKinds::empty()),
         Some(_) if !is_data_file => Err(Failure::usage(anyhow!(
-            "--events is for data files (.dat); a scenario's series are its `measure`"
+            "--events is allowed only with data files (.dat); for a scenario, use `measure`"
         ))),
         Some(_) if arguments.json => {
             Err(Failure::usage(anyhow!("--events and --json both print on standard output; choose one")))
@@ -168,7 +167,7 @@ fn observers(
     // Not before the world is built: a scheme that cannot work here leaves nothing behind.
     if let Some(out) = &arguments.out {
         make_directory(out)
-            .with_context(|| format!("--out {}: cannot make the directory", out.display()))
+            .with_context(|| format!("--out {}: cannot create the directory", out.display()))
             .map_err(Failure::Usage)?;
         summary =
             Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(Failure::usage)?);

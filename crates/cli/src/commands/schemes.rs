@@ -16,7 +16,7 @@ use crate::output;
 /// What `schemes` can be told.
 #[derive(Args)]
 pub struct Arguments {
-    /// Tell all about one scheme, its settings included
+    /// Describe one scheme in full, including its settings
     name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -48,7 +48,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         ]);
     }
     output::print(&format!(
-        "{table}\nlasthop schemes NAME tells where it helps, where it harms, and its settings\n{}",
+        "{table}\n`lasthop schemes NAME` describes where a scheme helps, where it hurts, and its settings\n{}",
         SchemeChoice::ABOUT_NO_LOSS
     ))
 }

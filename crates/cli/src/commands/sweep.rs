@@ -16,14 +16,14 @@ use crate::progress::Bar;
 /// What `sweep` can be told.
 #[derive(Args)]
 #[command(
-    after_help = "The file's ending chooses the format: .csv or .parquet. A line is one flow of one run, with the varied keys in front."
+    after_help = "The file name extension selects the format: .csv or .parquet. Each line is one flow of one run; the varied keys are the first columns."
 )]
 pub struct Arguments {
-    /// The sweep, a TOML file
+    /// The sweep (TOML file)
     sweep: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// Where to write; standard output as CSV if left out
+    /// Write to this file [default: CSV on standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -52,7 +52,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Format::Parquet => write_parquet(&points, &rows, &mut out)?,
     }
     out.finish()?;
-    output::complain(&format!("{} points, {} runs, in {}", points.len(), rows.len(), path.display()));
+    output::complain(&format!(
+        "{} points and {} runs written to {}",
+        points.len(),
+        rows.len(),
+        path.display()
+    ));
     Ok(())
 }
 
@@ -61,7 +66,7 @@ fn format(path: &Path) -> Result<Format, Failure> {
         Some("csv") => Ok(Format::Csv),
         Some("parquet") => Ok(Format::Parquet),
         _ => Err(Failure::usage(anyhow!(
-            "--out {}: expected a name that ends in .csv or .parquet",
+            "--out {}: expected a file name that ends in .csv or .parquet",
             path.display()
         ))),
     }

@@ -26,9 +26,9 @@ use report::Report;
 /// What `try` can be told.
 #[derive(Args)]
 #[command(after_help = "\
-Each flow of the scenario runs by itself, with each congestion control of its table [try], under each scheme, once for each seed; with \
-`flows = \"together\"` there, all flows in one run. Sessions of the scenario are held in every run, beside its flows. Every host is a network namespace of this process: nothing is left behind, whatever \
-ends it.
+Each flow of the scenario runs alone: once per congestion control of the table [try], scheme and seed. With `flows = \"together\"` in \
+[try], all flows share one run. Sessions of the scenario take part in every run, together with its flows. Every host is a network \
+namespace of this process: nothing is left behind, no matter how the process ends.
 
 Examples:
   sudo lasthop try scenarios/try.toml
@@ -36,37 +36,37 @@ Examples:
   sudo lasthop try scenarios/try-fairness.toml --congestion cubic,bbr
   lasthop try scenarios/try.toml --predict --seeds 20")]
 pub struct Arguments {
-    /// The scenario, a TOML file: hosts, and a router between wires and a wireless hop
+    /// The scenario (TOML file): hosts, and a router between wired links and a wireless hop
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// Try only these schemes (comma-separated labels of the scenario, or names of the catalogue)
+    /// Try only these schemes (comma-separated labels of the scenario or names of the catalog)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
     /// Try only these flows (comma-separated)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     flows: Vec<String>,
-    /// Use these congestion controls of the kernel instead of the scenario's (comma-separated):
-    /// each flow runs with each; with flows together, one for all or one for each, in the
-    /// scenario's order
+    /// Use these congestion controls of the kernel instead of the scenario's (comma-separated). Each
+    /// flow runs with each of them; with flows together, give one for all flows or one per flow in
+    /// the scenario's order
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     congestion: Vec<String>,
-    /// Run with this many seeds instead of the scenario's, 1, 2, 3 and so on
+    /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000))]
     seeds: Option<u64>,
-    /// Run so many at a time; more than one run a core, and the emulator may come late
+    /// Number of runs at the same time; with more than one run per core, the emulator may be late
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
-    /// Run this program at the edge, too, in place of a scheme, as a row of its own: a proxy to
-    /// compare with. May be given several times; see benches/pepsal.sh for what it is told
+    /// Also run this program, such as a proxy, at the edge instead of a scheme, as a separate row for
+    /// comparison. May be given several times; benches/pepsal.sh shows how the program is called
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = program, conflicts_with = "predict")]
     beside: Vec<Program>,
-    /// Print what the simulator predicts for the same runs, and run nothing: takes no root, and no
-    /// real time
+    /// Print what the simulator predicts for the same runs instead of running them: requires no root
+    /// and no real time
     #[arg(long)]
     predict: bool,
-    /// Write each sender over time into this file, as CSV: window, threshold, round-trip time and
-    /// retransmissions every 10 ms, of real hosts and as predicted
+    /// Write the state of each sender over time to this CSV file: window, threshold, round-trip time
+    /// and retransmissions every 10 ms, of real hosts and as predicted
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
     /// Print one JSON document instead of the tables
@@ -95,7 +95,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     plan::check_kernel(&scenario).map_err(Failure::usage)?;
     if !lasthop_live::is_root() {
         return Err(Failure::Run(anyhow!(
-            "`lasthop try` makes hosts of its own (network namespaces), which takes root: run it with sudo"
+            "`lasthop try` creates its own hosts (network namespaces), which requires root: run it with sudo"
         )));
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -147,7 +147,10 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
     }
     for program in &arguments.beside {
         if scenario.schemes.iter().any(|choice| choice.label == program.label) {
-            return Err(Failure::usage(anyhow!("--beside {}: there is a row of that name", program.label)));
+            return Err(Failure::usage(anyhow!(
+                "--beside {}: a row with this name already exists",
+                program.label
+            )));
         }
         let mut row = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
         row.label.clone_from(&program.label);
@@ -160,7 +163,7 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
         if !scenario.flows.iter().any(|flow| flow.name == *name) {
             let known: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
             return Err(Failure::usage(anyhow!(
-                "there is no flow {name:?}; there are: {}",
+                "unknown flow {name:?}; expected one of: {}",
                 known.join(", ")
             )));
         }

@@ -39,7 +39,7 @@ pub fn when_a_radio_interface_vanishes_the_daemon_ends_and_says_so_and_may_come_
     echo(&site, 1, 10_000);
     site.gateway.ip(&["link delete radio"]).expect("it is there");
     assert_eq!(daemon.wait().code(), Some(1), "{}", daemon.log());
-    assert!(daemon.log().contains("the interface radio has vanished"), "{}", daemon.log());
+    assert!(daemon.log().contains("the interface radio has disappeared"), "{}", daemon.log());
     site.assert_no_traces();
 
     site.join("radio", &site.client);
@@ -64,7 +64,7 @@ pub fn when_a_core_interface_vanishes_the_daemon_ends_and_says_so_or_goes_on() {
         assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
     } else {
         assert_eq!(daemon.wait().code(), Some(1), "{}", daemon.log());
-        assert!(daemon.log().contains("the interface core has vanished"), "{}", daemon.log());
+        assert!(daemon.log().contains("the interface core has disappeared"), "{}", daemon.log());
     }
     site.assert_no_traces();
 }

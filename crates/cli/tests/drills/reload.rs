@@ -31,7 +31,10 @@ pub fn under_load_a_reload_loses_and_corrupts_nothing() {
             reload(file).expect("it is right");
         }
         let refused = reload(BROKEN).expect_err("there is no such scheme").to_string();
-        assert!(refused.contains("snop") && refused.contains("the old file stays in force"), "{refused}");
+        assert!(
+            refused.contains("snop") && refused.contains("the old configuration stays in force"),
+            "{refused}"
+        );
         let status = daemon.status();
         assert_eq!(status["report"]["engine"]["rules"][0]["name"], "snoop", "{status}");
     }

@@ -15,7 +15,7 @@ const OF_ITS_TIME: &str = "tcp={ recovery = 'newreno', timestamps = true, window
 const CLAIMS: [Claim; 3] = [
     Claim::more_goodput("section 2.4: the sender learns which losses are the hop's", ("ELN", "none"))
         .by(50.0),
-    Claim::more_goodput("against Snoop, which leaves uploads alone", ("ELN", "snoop")).by(50.0),
+    Claim::more_goodput("against Snoop, which does not accelerate uploads", ("ELN", "snoop")).by(50.0),
     Claim::less(
         "section 2.4: the sender chooses its reaction",
         ("ELN", "none"),
@@ -27,7 +27,7 @@ const CLAIMS: [Claim; 3] = [
 
 const BEFORE_LINUX: [Claim; 2] = [
     Claim::more_goodput(
-        "table 2.2: ELN changes TCP; for senders as they are, ours",
+        "table 2.2: ELN changes TCP; for unchanged senders, the variant of this project",
         ("undo: timestamp", "none"),
     )
     .by(50.0),

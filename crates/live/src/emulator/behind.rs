@@ -33,7 +33,7 @@ pub struct BehindHop {
 #[derive(Debug, Error)]
 pub enum BehindHopError {
     /// A namespace cannot be made or entered.
-    #[error("cannot make a network namespace: {}{}", .0, hint(.0))]
+    #[error("cannot create a network namespace: {}{}", .0, hint(.0))]
     Namespace(#[from] io::Error),
     /// A device cannot be made.
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub enum BehindHopError {
     #[error(transparent)]
     Ip(#[from] IpError),
     /// All subnets that this uses are in use.
-    #[error("every subnet from 100.64.0.0/30 to 100.64.255.0/30 is in use here")]
+    #[error("all subnets from 100.64.0.0/30 to 100.64.255.0/30 are in use on this machine")]
     NoSubnet,
 }
 
@@ -63,7 +63,7 @@ impl BehindHop {
             // Hosts that look for routers would take their share of the link, and of its draws.
             let key = format!("ipv6/conf/{name}/router_solicitations");
             if let Err(error) = namespace.sysctl(&key, "0") {
-                tracing::debug!("no IPv6 here: {error}");
+                tracing::debug!("IPv6 is not available: {error}");
             }
         }
         outside.ip(&[&format!("address add {gateway}/30 dev {device}"), &format!("link set {device} up")])?;
@@ -74,7 +74,7 @@ impl BehindHop {
         ])?;
         for (namespace, name, host) in [(&inside, DEVICE, 2), (&outside, device.as_str(), 1)] {
             if let Err(error) = namespace.ip(&[&format!("address add {}/64 dev {name} nodad", v6(host))]) {
-                tracing::debug!("no IPv6 here: {error}");
+                tracing::debug!("IPv6 is not available: {error}");
             }
         }
         Ok((Self { inside, outside, gateway, gateway_v6: v6(1), address, device }, near, far))
@@ -98,5 +98,5 @@ fn free_subnet(namespace: &Namespace) -> Result<u8, BehindHopError> {
 }
 
 fn hint(error: &io::Error) -> &'static str {
-    if error.kind() == io::ErrorKind::PermissionDenied { " (it takes root)" } else { "" }
+    if error.kind() == io::ErrorKind::PermissionDenied { " (this requires root)" } else { "" }
 }

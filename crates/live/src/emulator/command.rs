@@ -115,7 +115,7 @@ pub fn start(hop: &BehindHop, command: &mut Command, signals: &Signals) -> io::R
     }
     hop.inside.enter(|| {
         if let Err(error) = name_the_server(hop) {
-            tracing::warn!("the name `server` is not known behind the hop: {error}");
+            tracing::warn!("the name `server` does not resolve behind the hop: {error}");
         }
         command.spawn()
     })?

@@ -104,7 +104,7 @@ impl ControlSocket {
                     break;
                 }
                 if let Err(error) = server.serve(stream) {
-                    tracing::warn!("a request to change links was not answered: {error}");
+                    tracing::warn!("cannot answer a request to change links: {error}");
                 }
             }
         })?;
@@ -199,7 +199,7 @@ impl Server {
             return Ok(());
         }
         let outcome = if request.len() as u64 == LONGEST_REQUEST {
-            Err("the request is longer than any; nothing has changed".to_owned())
+            Err("the request is too long; nothing has changed".to_owned())
         } else {
             serde_json::from_str(&request)
                 .map_err(|error| format!("{error}; nothing has changed"))

@@ -41,7 +41,7 @@ impl<'n> Masquerade<'n> {
         };
         let mut started = Self { namespace, removal, switched_forwarding_on: was_off, table };
         started.forward().map_err(|error| {
-            format!("only this machine can be reached from behind the hop: it forwards nothing: {error}")
+            format!("only this machine can be reached from behind the hop: cannot enable forwarding: {error}")
         })?;
         Ok(started)
     }
@@ -201,5 +201,5 @@ fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, Str
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{program}`: {}", said.lines().next().unwrap_or("it failed").trim()))
+    Err(format!("`{program}`: {}", said.lines().next().unwrap_or("failed").trim()))
 }

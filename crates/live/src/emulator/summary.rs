@@ -92,8 +92,10 @@ fn reasons(lateness: &LatenessSummary, stalls: &Stalls, ran: Duration) -> Vec<St
     let micros = |duration: Duration| duration.as_secs_f64() * 1e6;
     let mut late = |what: &str, value: f64, limit: Duration| {
         if value > micros(limit) {
-            reasons
-                .push(format!("the {what} of the lateness is {value:.0} us, above {:.0} us", micros(limit)));
+            reasons.push(format!(
+                "the {what} of the lateness is {value:.0} us, above the limit of {:.0} us",
+                micros(limit)
+            ));
         }
     };
     late("median", lateness.median_us, LARGEST_MEDIAN);
@@ -101,14 +103,14 @@ fn reasons(lateness: &LatenessSummary, stalls: &Stalls, ran: Duration) -> Vec<St
     let stalled = stalls.total.as_secs_f64() / ran.as_secs_f64().max(1e-9);
     if stalled > LARGEST_STALLED_PART {
         reasons.push(format!(
-            "the emulator stood still {} times, for {:.0} ms at most and {:.2}% of the time in all",
+            "the emulator stalled {} times, for at most {:.0} ms and {:.2}% of the time in total",
             stalls.count,
             stalls.longest.as_secs_f64() * 1e3,
             stalled * 100.0
         ));
     }
     if !stalls.cut.is_zero() {
-        reasons.push(format!("{:.0} ms were cut out of the model's time", stalls.cut.as_secs_f64() * 1e3));
+        reasons.push(format!("{:.0} ms were removed from the model's time", stalls.cut.as_secs_f64() * 1e3));
     }
     reasons
 }
@@ -119,8 +121,7 @@ impl fmt::Display for Summary {
         let LatenessSummary { median_us, p99_us, max_us, .. } = self.lateness;
         write!(
             f,
-            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us in the median, \
-             {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
+            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
             self.duration_s,
             self.packets_taken,
             self.packets_handed_out,

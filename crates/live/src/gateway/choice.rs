@@ -12,8 +12,7 @@ pub(super) struct Choice {
 }
 
 /// What `tun` cannot do on any machine.
-const LIMITS: &str =
-    "only routed TCP is seen, not what passes a bridge, and while the process hangs that TCP is lost";
+const LIMITS: &str = "only routed TCP is seen, not bridged TCP, and this TCP is lost while the process hangs";
 
 /// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether
 /// addresses are translated. The error says why no backend can be used.
@@ -28,7 +27,7 @@ pub(super) fn choose(
         Backend::TcBpf => tried().map(|()| by_tc()).map_err(|error| error.to_string()),
         Backend::Tun => Ok(by_tun(match translation() {
             Translation::Found(rule) => vec![format!(
-                "addresses are translated here, by {rule}: connections that this concerns do not work with the backend tun"
+                "{rule} translates addresses on this machine: connections with translated addresses do not work with the backend tun"
             )],
             Translation::None | Translation::Unknown(_) => Vec::new(),
         })),
@@ -37,15 +36,13 @@ pub(super) fn choose(
             Err(error) if !is_for_want_of_something(&error) => Err(error.to_string()),
             Err(error) => match translation() {
                 Translation::None => Ok(by_tun(vec![format!(
-                    "tc-bpf does not work here: {error}; with the backend tun {LIMITS}"
+                    "tc-bpf does not work on this machine: {error}; with the backend tun, {LIMITS}"
                 )])),
                 Translation::Found(rule) => Err(format!(
-                    "tc-bpf does not work here: {error}; and tun would break the address translation of {rule}. If nothing of that \
-                     passes these interfaces, write backend = \"tun\""
+                    "tc-bpf does not work on this machine: {error}; the backend tun would break the address translation by {rule}. If none of the translated traffic passes these interfaces, set backend = \"tun\""
                 )),
                 Translation::Unknown(why) => Err(format!(
-                    "tc-bpf does not work here: {error}; and tun would break address translation, of which it is not known whether there \
-                     is any ({why}). If there is none, write backend = \"tun\""
+                    "tc-bpf does not work on this machine: {error}; the backend tun would break address translation, and it is not known whether this machine translates addresses ({why}). If it does not, set backend = \"tun\""
                 )),
             },
         },
@@ -125,9 +122,9 @@ mod tests {
 
     #[test]
     fn auto_falls_back_nowhere_where_the_trial_frame_is_lost() {
-        let lost = || Err(DivertError::Lost("what came in by the interface did not come to us"));
+        let lost = || Err(DivertError::Lost("frames received by the interface did not reach the gateway"));
         let refused =
             choose(Backend::Auto, lost, || Translation::None).expect_err("the kernel lacks nothing");
-        assert!(refused.contains("did not come to us"), "{refused}");
+        assert!(refused.contains("did not reach the gateway"), "{refused}");
     }
 }

@@ -77,7 +77,7 @@ pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> R
     let (threads, flows) = (file.process.threads, file.bounds.flows);
     if threads > flows {
         let problem = format!(
-            "{threads} threads share bounds.flows = {flows}; expected at least one connection for each"
+            "{threads} threads share bounds.flows = {flows}; expected at least one connection per thread"
         );
         return Err(reader.fail(&["process", "threads"], problem));
     }
@@ -151,7 +151,7 @@ impl Config {
         let whose = if self.threads > 1 { "a thread's share of " } else { "" };
         if octets_in_all == 0 {
             notes.push(format!(
-                "{whose}bounds.octets-in-all is 0: agents cannot keep packets, and retransmit none"
+                "{whose}bounds.octets-in-all is 0: agents cannot keep packets and do not retransmit any"
             ));
         } else if octets_per_flow > octets_in_all {
             notes.push(format!(

@@ -155,7 +155,7 @@ pub fn parse_flow(text: &str) -> Result<FlowKey, String> {
     let wrong = || {
         let shown: String = text.chars().take(100).collect();
         format!(
-            "{shown:?} is no connection; expected two ends such as 192.0.2.1:443-10.0.0.7:50000 or [2001:db8::1]:443-..., of datagrams with udp: before them"
+            "{shown:?} is not a connection; expected two endpoints such as 192.0.2.1:443-10.0.0.7:50000 or [2001:db8::1]:443-..., for datagrams with udp: in front"
         )
     };
     let (ends, of) =

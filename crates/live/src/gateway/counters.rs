@@ -16,7 +16,7 @@ lasthop_agent::counters! {
     pub struct EngineCounters {
         /// Frames received on a port.
         received: RECEIVED = "received_frames",
-        /// Octets of those frames, link headers included.
+        /// Octets of these frames, including link headers.
         received_octets: RECEIVED_OCTETS = "received_octets",
         /// Copies of frames that agents let pass in the kernel; no other counter includes them.
         copies: COPIES = "copied_frames",
@@ -30,9 +30,9 @@ lasthop_agent::counters! {
         taken_over: TAKEN_OVER = "connections_taken_over",
         /// Connections of the previous gateway process that could not be taken over.
         not_taken_over: NOT_TAKEN_OVER = "connections_not_taken_over",
-        /// Connections forgotten because they were idle.
+        /// Connections removed from the table because they were idle.
         expired: EXPIRED = "connections_expired",
-        /// Connections forgotten to make room.
+        /// Connections removed from the table to make room.
         evicted: EVICTED = "connections_evicted",
         /// Connections to which an agent can no longer deliver what it owes: idle for too long, not
         /// taken over, or the agent panicked.
@@ -41,7 +41,7 @@ lasthop_agent::counters! {
         octets_broken: OCTETS_BROKEN = "octets_broken",
         /// Connections set aside because only one direction passes through this gateway.
         aside_one_way: ASIDE_ONE_WAY = "connections_aside_one_way",
-        /// Connections set aside because their sender does not slow down on loss.
+        /// Connections set aside because their sender does not slow down for loss.
         aside_unresponsive: ASIDE_UNRESPONSIVE = "connections_aside_unresponsive",
         /// Connections, and datagram flows between two ports, set aside because their agent has no
         /// use for them.
@@ -61,7 +61,7 @@ lasthop_agent::counters! {
         not_understood: NOT_UNDERSTOOD = "not-understood",
         /// A checksum was wrong.
         wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
-        /// ICMP, or UDP that no agent has a use for.
+        /// ICMP, or UDP that no agent uses.
         not_tcp: NOT_TCP = "not-tcp",
         /// No rule matches it.
         unwanted: UNWANTED = "unwanted",
@@ -71,7 +71,7 @@ lasthop_agent::counters! {
         aside: ASIDE = "aside",
         /// Only one direction of its connection has been seen so far.
         one_way: ONE_WAY = "one-way",
-        /// The gateway was told to drain, and passes everything on.
+        /// The gateway was told to drain and passes everything untouched.
         drained: DRAINED = "drained",
         /// Its rule's agent panicked, now or too often before.
         broken_agent: BROKEN_AGENT = "broken-agent",

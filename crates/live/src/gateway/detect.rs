@@ -11,7 +11,7 @@ use thiserror::Error;
 pub enum DetectError {
     /// None is wireless.
     #[error(
-        "no wireless interface was found (of {found}); name the radio side in the file: [ports] radio = [\"wlan0\"]"
+        "no wireless interface found (interfaces: {found}); name the radio side in the configuration file: [ports] radio = [\"wlan0\"]"
     )]
     NoRadio {
         /// The interfaces there are.
@@ -19,7 +19,7 @@ pub enum DetectError {
     },
     /// None leads to the wired network.
     #[error(
-        "no wired interface with a default route was found (of {found}); the backend tun needs it named in the file: \
+        "no wired interface with a default route found (interfaces: {found}); with the backend tun, name it in the configuration file: \
          [ports] core = [\"eth0\"]"
     )]
     NoCore {
@@ -73,7 +73,7 @@ impl Kernel<'_> {
 
     fn shown(&self) -> String {
         let all = names(self.sys);
-        if all.is_empty() { "none at all".to_owned() } else { all.join(", ") }
+        if all.is_empty() { "none".to_owned() } else { all.join(", ") }
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
     fn what_cannot_be_found_is_asked_for() {
         let machine = Machine::new(&["eth0", "lo"]);
         let error = machine.radio().expect_err("nothing is wireless").to_string();
-        assert!(error.contains("of eth0, lo") && error.contains("radio = [\"wlan0\"]"), "{error}");
+        assert!(error.contains("interfaces: eth0, lo") && error.contains("radio = [\"wlan0\"]"), "{error}");
         let error = machine.core(&["eth0"]).expect_err("no route").to_string();
         assert!(error.contains("core = [\"eth0\"]"), "{error}");
     }

@@ -18,7 +18,7 @@ pub enum GatewayError {
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
     /// A port broke while it ran.
-    #[error("the ports broke: {0}; traffic passes without the gateway")]
+    #[error("packet I/O failed: {0}; traffic passes without the gateway")]
     Broken(io::Error),
     /// The packet loop ended without a word.
     #[error("the packet loop has ended")]

@@ -57,7 +57,7 @@ pub(super) fn leave(
     let left = Left { boot: boot_id()?, at: now.as_nanos(), ports, connections };
     let octets = postcard::to_extend(&left, MAGIC.to_vec()).map_err(io::Error::other)?;
     if octets.len() as u64 > LARGEST {
-        return Err(io::Error::other("it is too large"));
+        return Err(io::Error::other("the state file is too large"));
     }
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
@@ -81,18 +81,20 @@ pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<
     fs::remove_file(path)?;
     let unusable = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why.to_owned()));
     if file.metadata()?.len() > LARGEST {
-        return unusable("it is too large");
+        return unusable("the state file is too large");
     }
     let mut octets = Vec::new();
     (&mut file).take(LARGEST).read_to_end(&mut octets)?;
-    let Some(octets) = octets.strip_prefix(MAGIC) else { return unusable("another version wrote it") };
-    let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable("it is damaged") };
+    let Some(octets) = octets.strip_prefix(MAGIC) else {
+        return unusable("another version wrote the state file");
+    };
+    let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable("the state file is damaged") };
     let age = now.since(Instant::from_nanos(left.at));
     if left.boot != boot_id()? || age > OLDEST || now.as_nanos() < left.at {
-        return unusable("it is too old");
+        return unusable("the state file is too old");
     }
     if !left.ports.iter().eq(ports.iter().map(|port| &port.name)) {
-        return unusable("it is of other ports");
+        return unusable("the state file is for other ports");
     }
     Ok(left.connections)
 }
@@ -104,7 +106,10 @@ fn open(path: &Path) -> io::Result<File> {
     let metadata = file.metadata()?;
     let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_file() || !is_ours || metadata.mode() & 0o077 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user may have written it"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "another user may have written the state file",
+        ));
     }
     Ok(file)
 }

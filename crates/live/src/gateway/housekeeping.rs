@@ -82,7 +82,7 @@ impl Housekeeping {
             let ready = match self.wait(&visitors, look_at) {
                 Ok(ready) => ready,
                 Err(error) => {
-                    error!(%error, "cannot wait for signals and questions; the gateway ends");
+                    error!(%error, "cannot wait for signals and requests; the gateway exits");
                     return;
                 }
             };
@@ -91,7 +91,7 @@ impl Housekeeping {
             }
             if let Some(signals) = &self.listeners.signals {
                 if ready.stop && empty(&signals.stop) {
-                    info!("asked to stop");
+                    info!("stop requested");
                     self.requests.stop();
                 }
                 if ready.reload && empty(&signals.reload) {
@@ -125,9 +125,7 @@ impl Housekeeping {
     /// Ends the gateway if addresses are translated by now.
     fn give_way_to_translation(&self) {
         if let Some(place) = ports::translation() {
-            error!(
-                "addresses are translated now, by {place}, which the backend tun would break; the gateway ends"
-            );
+            error!("{place} now translates addresses, which the backend tun would break; the gateway exits");
             self.requests.stop();
         }
     }
@@ -188,24 +186,26 @@ impl Housekeeping {
     fn set_aside(&self, flow: &str) -> Result<SetAside, String> {
         let key = parse_flow(flow)?;
         let is_there = self.requests.set_aside(key).map_err(|why| why.to_string())?;
-        if is_there { Ok(SetAside {}) } else { Err(format!("there is no connection {flow}")) }
+        if is_there { Ok(SetAside {}) } else { Err(format!("unknown connection {flow}")) }
     }
 
     /// Reads the file again and has the packet loop follow it. A wrong one changes nothing.
     fn reload(&self) -> Result<Reloaded, String> {
-        let Some(file) = &self.file else { return Err("this gateway was started without a file".to_owned()) };
+        let Some(file) = &self.file else {
+            return Err("this gateway was started without a configuration file".to_owned());
+        };
         // A pipe is at its end, and an empty file would be a right one.
         if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(format!("{}: not a regular file, and cannot be read again", file.display()));
+            return Err(format!("{}: not a regular file; cannot be read again", file.display()));
         }
         let config = config::read(file, LinkSenses::empty()).map_err(|error| {
-            warn!(%error, "the new file is refused; the old one stays in force");
-            format!("{error}; the old file stays in force")
+            warn!(%error, "the new configuration was rejected; the old one stays in force");
+            format!("{error}; the old configuration stays in force")
         })?;
         let notes: Vec<String> = config
             .takes_restart(&self.in_force)
             .into_iter()
-            .map(|key| format!("[{key}] has changed; that takes a restart"))
+            .map(|key| format!("[{key}] has changed; the change takes effect after a restart"))
             .collect();
         self.requests.reload(&config.plan).map_err(|why| why.to_string())?;
         info!(file = %file.display(), ?notes, "reloaded");
@@ -225,7 +225,7 @@ impl Visitors {
             Ok(client) => room(self).extend(client),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
-                warn!(%error, "a client cannot be let in");
+                warn!(%error, "cannot accept a client");
                 self.closed_until = Some(now + CLOSED);
             }
         }

@@ -35,7 +35,7 @@ fn status_and_body(request: &[u8], page: impl FnOnce(&str) -> Option<String>) ->
     match line.trim_end().split(' ').collect::<Vec<_>>()[..] {
         ["GET", path, version] if version.starts_with("HTTP/1.") => match page(path) {
             Some(body) => ("200 OK", body),
-            None => ("404 Not Found", "there are /metrics and /healthz\n".to_owned()),
+            None => ("404 Not Found", "expected /metrics or /healthz\n".to_owned()),
         },
         [_, _, version] if version.starts_with("HTTP/1.") => {
             ("405 Method Not Allowed", "expected GET\n".to_owned())

@@ -55,14 +55,14 @@ impl Listeners {
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
         let control = control
             .map(|path| {
-                let what = format!("the control socket {} cannot be opened", path.display());
+                let what = format!("cannot open the control socket {}", path.display());
                 ControlListener::open(path).map_err(explain(what))
             })
             .transpose()?;
         let metrics = metrics
             .map(|at| {
                 let listener = TcpListener::bind(at).and_then(|l| l.set_nonblocking(true).map(|()| l));
-                listener.map_err(explain(format!("the metrics address {at} cannot be used")))
+                listener.map_err(explain(format!("cannot listen on the metrics address {at}")))
             })
             .transpose()?;
         let signals = signals.then(Signals::catch).transpose()?;
@@ -76,11 +76,11 @@ pub(super) fn problems(config: &Config) -> Vec<String> {
     let control = config.control.as_deref().and_then(|path| {
         let metadata = fs::symlink_metadata(path).ok()?;
         let is_file = !metadata.file_type().is_socket();
-        is_file.then(|| format!("the control socket {}: there is a file that is no socket", path.display()))
+        is_file.then(|| format!("the control socket {}: the path exists and is not a socket", path.display()))
     });
     let metrics = config.metrics.and_then(|at| {
         let error = TcpListener::bind(at).err()?;
-        Some(format!("the metrics address {at} cannot be used: {error}"))
+        Some(format!("cannot listen on the metrics address {at}: {error}"))
     });
     control.into_iter().chain(metrics).collect()
 }
@@ -141,7 +141,7 @@ impl StartLock {
                 return Ok(Self { path, _file: file });
             }
             if clock::now().since(asked) > OTHER_START {
-                let message = format!("{} is locked; is another gateway starting?", path.display());
+                let message = format!("{} is locked; another gateway may be starting", path.display());
                 return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
             }
             thread::sleep(OTHER_START / 200);
@@ -170,7 +170,7 @@ fn clear_away_dead(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         Ok(stream) => {
             let holder = Peer::of(&stream)?;
-            let message = format!("another gateway is running there: {holder}");
+            let message = format!("another gateway is already using it: {holder}");
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
@@ -178,7 +178,7 @@ fn clear_away_dead(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the path exists and is not a socket"));
     }
     fs::remove_file(path)
 }

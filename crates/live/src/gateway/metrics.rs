@@ -43,7 +43,7 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     page.family(
         "passed_frames_total",
         "counter",
-        "Frames that passed without an agent seeing them, by reason.",
+        "Frames that passed without being seen by an agent, by reason.",
     )?;
     for (reason, count) in counters.passed.iter() {
         page.sample("passed_frames_total", &[("reason", reason.name)], count)?;
@@ -56,12 +56,12 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     )?;
     page.gauge(
         "octets_at_risk",
-        "Octets that agents have acknowledged and that are not known to be delivered.",
+        "Octets that agents have acknowledged but that are not known to be delivered.",
         engine.octets_at_risk,
     )?;
     page.gauge(
         "drained",
-        "1 if the gateway was told to drain and passes everything on.",
+        "1 if the gateway was told to drain and passes everything untouched.",
         u8::from(engine.drained),
     )?;
     page.gauge("connections", "Connections in the table.", engine.connections)?;

@@ -144,13 +144,13 @@ impl<'a> PacketLoop<'a> {
         let refusals: Vec<_> = connections.iter().filter_map(import).collect();
         let taken_over = connections.len() - refusals.len();
         if taken_over > 0 {
-            info!(connections = taken_over, "going on with connections of the gateway before this one");
+            info!(connections = taken_over, "resuming connections of the previous gateway");
         }
         if let Some(why) = refusals.first() {
             warn!(
                 connections = refusals.len(),
                 %why,
-                "not all connections of the gateway before this one were taken over"
+                "not all connections of the previous gateway were taken over"
             );
         }
         self.engine.on_return(now, &mut self.out);

@@ -91,11 +91,15 @@ pub fn preview(config: &Config) -> Result<Vec<String>, String> {
     lines.push(format!("backend  {}", backend.name()));
     lines.extend(notes.into_iter().map(|note| format!("note: {note}")));
     lines.extend(
-        listeners::problems(config).into_iter().map(|why| format!("note: here a start would fail: {why}")),
+        listeners::problems(config)
+            .into_iter()
+            .map(|why| format!("note: a start on this machine would fail: {why}")),
     );
     for name in &radio {
         if let Some(holder) = claim::holder(name) {
-            lines.push(format!("note: a gateway has {name} now: {holder}; another would be refused"));
+            lines.push(format!(
+                "note: a gateway is using {name}: {holder}; a second gateway would be refused"
+            ));
         }
     }
     Ok(lines)
@@ -109,7 +113,7 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     let mut choice = choose(config.backend, tried, || translation::look(kernel().proc))?;
     let bridges = radio.iter().filter(|name| kernel().is_bridge(name));
     choice.notes.extend(bridges.map(|name| {
-        format!("{name} is a bridge: what passes from one of its members to another does not cross it; name the members that are radios")
+        format!("{name} is a bridge: traffic between its members does not cross it; name the members that are radios")
     }));
     if choice.backend == Backend::Tun && config.threads > 1 {
         choice.notes.push(
@@ -118,12 +122,12 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
     }
     if choice.backend == Backend::TcBpf && config.threads > 1 && config.plan.takes_datagrams() {
         choice.notes.push(
-            "with several threads a call holds back only the downloads of clients of its own thread"
+            "with several threads, a call holds back only the downloads of clients on its own thread"
                 .to_owned(),
         );
     }
     if choice.backend == Backend::Tun && config.plan.takes_datagrams() {
-        choice.notes.push("with tun no datagrams come to the daemon: calls are not recognized".to_owned());
+        choice.notes.push("with tun, the daemon receives no datagrams: calls are not recognized".to_owned());
     }
     Ok(choice)
 }
@@ -156,7 +160,7 @@ fn found(
         return Ok(named.clone());
     }
     let found = find().map_err(refused)?;
-    info!(side, interfaces = found.join(", "), "interfaces were found");
+    info!(side, interfaces = found.join(", "), "interfaces detected");
     Ok(found)
 }
 

@@ -203,7 +203,7 @@ impl Rule {
             );
             return;
         }
-        warn!(rule = self.name, "the agent panicked and starts anew; the packet in hand went on untouched");
+        warn!(rule = self.name, "the agent panicked and was restarted; the current packet passed untouched");
         self.make_agent();
     }
 
@@ -218,7 +218,7 @@ impl Rule {
             self.agent = Some(agent);
             (self.needs, self.takes_datagrams) = needs;
         } else {
-            error!(rule = self.name, "no agent can be made; its traffic passes untouched");
+            error!(rule = self.name, "cannot create an agent; its traffic passes untouched");
         }
     }
 }

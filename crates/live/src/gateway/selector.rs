@@ -87,12 +87,14 @@ impl FromStr for PortRange {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("{text:?} is no port; expected one such as 443, or a range such as \"8000-8099\"");
+            || format!("{text:?} is not a port; expected one such as 443, or a range such as \"8000-8099\"");
         let (from, to) = text.split_once('-').unwrap_or((text, text));
         let port = |text: &str| text.trim().parse::<u16>().ok().filter(|port| *port > 0);
         let (from, to) = (port(from).ok_or_else(wrong)?, port(to).ok_or_else(wrong)?);
         if from > to {
-            return Err(format!("{text:?} ends before it begins; expected a range such as \"8000-8099\""));
+            return Err(format!(
+                "the range {text:?} ends before it begins; expected a range such as \"8000-8099\""
+            ));
         }
         Ok(Self(from..=to))
     }

@@ -125,9 +125,9 @@ fn frames_go_round_and_questions_are_answered() {
     assert_eq!(running.ask::<Vec<FlowReport>>(&Command::Flows).expect("it runs"), []);
     let aside = |flow: &str| running.ask::<SetAside>(&Command::Aside { flow: flow.into() });
     let refused = aside("1.2.3.4:5-6.7.8.9:10").expect_err("there is none").to_string();
-    assert!(refused.contains("there is no connection"), "{refused}");
+    assert!(refused.contains("unknown connection"), "{refused}");
     let refused = aside("nonsense").expect_err("it is none").to_string();
-    assert!(refused.contains("two ends such as"), "{refused}");
+    assert!(refused.contains("two endpoints such as"), "{refused}");
 
     assert_eq!(running.ask::<Drained>(&Command::Drain).expect("it runs"), Drained::default());
     assert!(running.gateway.report().expect("it runs").engine.drained);
@@ -152,7 +152,7 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     let more = format!("{text}name = \"other\"\n[traffic]\nexclude-ports = []\n");
     fs::write(running.file(), more).expect("a file");
     let Reloaded { notes } = running.ask(&Command::Reload).expect("it is right");
-    assert_eq!(notes, ["[traffic] has changed; that takes a restart"]);
+    assert_eq!(notes, ["[traffic] has changed; the change takes effect after a restart"]);
     assert_eq!(running.gateway.report().expect("it runs").engine.rules[0].name, "other");
 }
 
@@ -197,7 +197,7 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let open = open(&[io]);
     let refused = start.run(move |_| Ok(open));
     let refused = refused.expect_err("the socket is taken").to_string();
-    assert!(refused.contains("another gateway is running there"), "{refused}");
+    assert!(refused.contains("another gateway is already using it"), "{refused}");
 }
 
 #[test]

@@ -50,13 +50,13 @@ pub(super) fn look(proc: &Path) -> Translation {
         match has_nat(&proc.join(names)) {
             Ok(true) => return Translation::Found(NatRule::Table),
             Ok(false) => {}
-            Err(error) => return Translation::Unknown(format!("{names} cannot be read: {error}")),
+            Err(error) => return Translation::Unknown(format!("cannot read {names}: {error}")),
         }
     }
     match ask_nftables() {
         Ok(Some(rule)) => Translation::Found(rule),
         Ok(None) => Translation::None,
-        Err(error) => Translation::Unknown(format!("nftables cannot be asked: {error}")),
+        Err(error) => Translation::Unknown(format!("cannot query nftables: {error}")),
     }
 }
 

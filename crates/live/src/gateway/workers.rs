@@ -109,7 +109,7 @@ fn settle(
     if let Some(state) = state.filter(|_| !connections.is_empty())
         && let Err(why) = handover::leave(state, ports, connections, clock::now())
     {
-        warn!(file = %state.display(), %why, "no state is left to the next gateway");
+        warn!(file = %state.display(), %why, "no state was saved for the next gateway");
     }
     if let Some(payload) = panic {
         resume_unwind(payload);
@@ -117,7 +117,7 @@ fn settle(
     match outcome {
         Ok(()) => Ok(LoopReport::of_all(reports)),
         Err(error) => {
-            error!(%error, "the ports broke");
+            error!(%error, "packet I/O failed");
             Err(GatewayError::Broken(error))
         }
     }
@@ -146,7 +146,7 @@ fn recruit(
 fn predecessors(state: Option<&Path>, ports: &[Port], workers: usize) -> Vec<Vec<SavedConnection>> {
     let take = |state: &Path| {
         handover::take(state, ports, clock::now()).unwrap_or_else(|why| {
-            warn!(file = %state.display(), %why, "the state of the gateway before this one is not used");
+            warn!(file = %state.display(), %why, "the state of the previous gateway is not used");
             Vec::new()
         })
     };

@@ -40,7 +40,7 @@ struct Claim {
 #[derive(Debug, Error)]
 pub enum ClaimError {
     /// There is none of this name.
-    #[error("there is no interface {name}: {error}")]
+    #[error("unknown interface {name}: {error}")]
     NoInterface {
         /// The name.
         name: String,
@@ -49,7 +49,7 @@ pub enum ClaimError {
         error: io::Error,
     },
     /// Another gateway has it.
-    #[error("another gateway has the interface {name}: {holder}; stop it first")]
+    #[error("another gateway is using the interface {name}: {holder}; stop it first")]
     Taken {
         /// The interface.
         name: String,
@@ -130,7 +130,7 @@ fn holder_of(index: u32) -> String {
         connect(&socket, &address(index)?)?;
         Peer::of(&socket)
     };
-    look().map_or_else(|error| format!("its process cannot be found ({error})"), |peer| peer.to_string())
+    look().map_or_else(|error| format!("process unknown ({error})"), |peer| peer.to_string())
 }
 
 /// A non-blocking socket: connecting fails, rather than waits, when the backlog is full.

@@ -157,7 +157,7 @@ impl Devices {
     fn look_after_ports(&self) -> io::Result<()> {
         for (port, index) in self.ports.iter().zip(&self.interfaces) {
             if Interface::named(&port.name).map(|interface| interface.index()).ok() != Some(*index) {
-                let message = format!("the interface {} has vanished", port.name);
+                let message = format!("the interface {} has disappeared", port.name);
                 return Err(io::Error::new(io::ErrorKind::NotFound, message));
             }
         }
@@ -167,7 +167,7 @@ impl Devices {
     /// Sends on what is here already, for an end in good order.
     pub(super) fn drain(&mut self) {
         if let Err(error) = self.send_all_on() {
-            tracing::warn!(%error, "frames on their way were lost");
+            tracing::warn!(%error, "frames in transit were lost");
         }
     }
 

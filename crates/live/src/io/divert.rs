@@ -240,19 +240,19 @@ impl PacketIo for Divert {
 
     fn allow_bypass(&mut self, bypass: Bypass) {
         if let Err(error) = self.bypasses.follow(bypass, &mut self.programs.maps) {
-            tracing::debug!(%error, "what may pass could not be said");
+            tracing::debug!(%error, "cannot update a bypass");
         }
     }
 
     fn set_aside(&mut self, flow: FlowKey) {
         if let Err(error) = self.programs.maps.set_aside(flow) {
-            tracing::debug!(%error, "a flow could not be set aside");
+            tracing::debug!(%error, "cannot set a flow aside");
         }
     }
 
     fn take_back(&mut self, flow: FlowKey) {
         if let Err(error) = self.programs.maps.take_back(flow) {
-            tracing::debug!(%error, "a flow could not be taken back");
+            tracing::debug!(%error, "cannot take a flow back");
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum PolicyError {
     Start(#[source] io::Error),
     /// `ip` refused.
     #[error(
-        "`ip` said: {message}, in: {commands}; it takes CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and iproute2's own `ip`"
+        "`ip` failed: {message}, in: {commands}; this requires CAP_NET_ADMIN, CONFIG_IP_MULTIPLE_TABLES and the `ip` of iproute2"
     )]
     Refused {
         /// What it said.
@@ -62,11 +62,11 @@ pub enum PolicyError {
     },
     /// More rules than there are priorities for.
     #[error(
-        "the selection takes {0} rules and there are priorities for {RULES}; name fewer ports or prefixes"
+        "the selection requires {0} rules, but there are priorities for {RULES} only; name fewer ports or prefixes"
     )]
     TooMany(usize),
     /// What we wait with, or a port that has just vanished.
-    #[error("cannot wait for frames of a port: {0}")]
+    #[error("cannot wait for frames on a port: {0}")]
     Wait(#[source] io::Error),
 }
 
@@ -221,7 +221,7 @@ pub fn clear_away(claims: &Claims) {
     match remove_rules(|port| claims.has(port) || claim::holder(port).is_none()) {
         Ok(()) | Err(PolicyError::Start(_)) => {}
         Err(error) => {
-            tracing::warn!(%error, "routing rules of a killed gateway may be left; they lead nowhere");
+            tracing::warn!(%error, "routing rules of a killed gateway may remain; they have no effect");
         }
     }
 }
@@ -229,7 +229,7 @@ pub fn clear_away(claims: &Claims) {
 impl Drop for Rules {
     fn drop(&mut self) {
         if let Err(error) = remove_rules(|port| self.0.has(port)) {
-            tracing::warn!(%error, "routing rules are left; they lead nowhere");
+            tracing::warn!(%error, "routing rules remain; they have no effect");
         }
     }
 }

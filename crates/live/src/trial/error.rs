@@ -13,7 +13,7 @@ use crate::namespace::IpError;
 #[derive(Debug, Error)]
 pub enum TrialError {
     /// A program in place of the gateway did not start.
-    #[error("{}, in place of the gateway: {error}", path.display())]
+    #[error("{}, instead of the gateway: {error}", path.display())]
     Program {
         /// The program.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum TrialError {
     #[error("this scenario cannot be tried between real hosts: {0}")]
     Unsuitable(String),
     /// There is no namespace to be had.
-    #[error("cannot make a host (it takes root, and a kernel with network namespaces): {0}")]
+    #[error("cannot create a host (this requires root and a kernel with network namespaces): {0}")]
     Namespace(#[source] io::Error),
     /// `ip` would not.
     #[error(transparent)]
@@ -42,11 +42,11 @@ pub enum TrialError {
     },
     /// The kernel does not have a congestion control.
     #[error(
-        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may bring it, or leave it out of try.congestion"
+        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may add it; otherwise leave it out of try.congestion"
     )]
     Congestion(String),
     /// The simulator does not have a congestion control; what it has.
-    #[error("the simulator has no congestion control {0:?}; expected some of: {1}")]
+    #[error("the simulator has no congestion control {0:?}; expected one or more of: {1}")]
     NoPrediction(String, String),
     /// The gateway cannot run the scheme.
     #[error("the gateway: {0}")]

@@ -68,9 +68,10 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
 fn refusal(error: &RuleError) -> String {
     let (why, settings) = match &error.problem {
         RuleProblem::NothingHere => ("", 0),
-        RuleProblem::Blind { missing, settings } if (*missing - LinkTeller::SENSES).is_empty() => {
-            (", which its link layer does not tell (it takes one that confirms delivery)", settings.len())
-        }
+        RuleProblem::Blind { missing, settings } if (*missing - LinkTeller::SENSES).is_empty() => (
+            ", which its link layer does not report (this requires one that confirms delivery)",
+            settings.len(),
+        ),
         RuleProblem::Blind { settings, .. } => {
             (", which only simulated nodes have (`lasthop compare`)", settings.len())
         }

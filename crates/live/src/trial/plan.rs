@@ -192,7 +192,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     for node in &scenario.nodes {
         if node.buffer.is_some() || !node.processing_delay.is_zero() {
             return Err(TrialError::Unsuitable(format!(
-                "node {:?} has a buffer or a processing delay; a real host has its own, so leave them to the links",
+                "node {:?} has a buffer or a processing delay, but a real host has its own; model them in the links",
                 node.name
             )));
         }
@@ -225,7 +225,7 @@ fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
     let real = scenario.sessions.iter().filter(|session| !scenario.is_background_session(session)).count();
     if real > MOST_SESSIONS {
         return Err(TrialError::Unsuitable(format!(
-            "{real} sessions run between real hosts, and at most {MOST_SESSIONS} can; leave some out, or have both of their ends in try.simulated"
+            "{real} sessions run between real hosts; expected at most {MOST_SESSIONS}: leave some out, or list both of their ends in try.simulated"
         )));
     }
     Ok(())
@@ -235,8 +235,7 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     for flow in &scenario.flows {
         if flow.tcp().is_none() || !matches!(flow.application, Application::Bulk(_)) {
             return Err(TrialError::Unsuitable(format!(
-                "flow {:?} is no bulk transfer over TCP, and no other flow runs between real hosts; leave it out, choose others \
-                 with --flows, or write a session",
+                "flow {:?} is not a bulk transfer over TCP, and no other kind of flow runs between real hosts; leave it out, choose others with --flows, or use a session",
                 flow.name
             )));
         }
@@ -247,13 +246,12 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     let (flows, controls) = (real_flows(scenario).count(), scenario.trial.congestion.len());
     if flows > MOST_FLOWS_TOGETHER {
         return Err(TrialError::Unsuitable(format!(
-            "{flows} flows run together, and at most {MOST_FLOWS_TOGETHER} can; choose some with --flows"
+            "{flows} flows run together; expected at most {MOST_FLOWS_TOGETHER}: choose some with --flows"
         )));
     }
     if controls > 1 && controls != flows {
         return Err(TrialError::Unsuitable(format!(
-            "{controls} congestion controls for {flows} flows that run together; expected one for all, one for each in the order of the \
-             flows, or none: then each has that of its own table tcp"
+            "{controls} congestion controls for {flows} flows that run together; expected one for all, one per flow in the order of the flows, or none; with none, each flow uses that of its own table tcp"
         )));
     }
     Ok(())

@@ -42,7 +42,7 @@ impl Program {
         let read = out.map_or(Ok(0), |out| BufReader::new(out).read_line(&mut line))?;
         if read == 0 {
             return Err(io::Error::other(
-                "it ended without a line on standard output, which says that it is ready",
+                "it exited without printing the line on standard output that says it is ready",
             ));
         }
         Ok(running)

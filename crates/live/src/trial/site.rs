@@ -70,7 +70,7 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     match counts.into_iter().find(|(_, count, most)| count > most) {
         None => Ok(()),
         Some((what, count, most)) => Err(TrialError::Unsuitable(format!(
-            "it has {count} {what}, and at most {most} have room on this machine"
+            "it has {count} {what}; expected at most {most} on one machine"
         ))),
     }
 }
@@ -80,7 +80,9 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
     let mut edges = (0..scenario.nodes.len())
         .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
     let edge = edges.next().ok_or_else(|| {
-        TrialError::Unsuitable("it has no edge: a router with a wired and a wireless link".to_owned())
+        TrialError::Unsuitable(
+            "it has no edge; expected a router with a wired and a wireless link".to_owned(),
+        )
     })?;
     match edges.next() {
         None => Ok(edge),

@@ -113,7 +113,7 @@ impl Transfer<'_> {
         let why = if self.stop.load(Ordering::Relaxed) {
             (ErrorKind::Interrupted, "interrupted")
         } else {
-            (ErrorKind::TimedOut, "nobody opened the connection in time")
+            (ErrorKind::TimedOut, "the connection was not opened in time")
         };
         Err(io::Error::new(why.0, why.1))
     }

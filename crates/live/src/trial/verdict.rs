@@ -26,14 +26,14 @@ pub(super) fn doubts(emulator: &Summary, gateway: Option<&LoopReport>) -> Vec<St
     let percent = |seconds: f64| format!("{:.1}% of the time", 100.0 * part(seconds));
     if punctuality.longest_absence_s >= LARGEST_ABSENCE.as_secs_f64() {
         doubts.push(format!(
-            "the gateway was away for {:.0} ms: above {} ms frames go past it",
+            "the gateway was away for {:.0} ms: above {} ms, frames bypass it",
             1e3 * punctuality.longest_absence_s,
             LARGEST_ABSENCE.as_millis()
         ));
     }
     if part(punctuality.stalled_s) > LARGEST_PART_AWAY {
         doubts.push(format!(
-            "the gateway stood still {} times, {} in all",
+            "the gateway stalled {} times, {} in total",
             punctuality.stalls,
             percent(punctuality.stalled_s)
         ));
@@ -41,13 +41,13 @@ pub(super) fn doubts(emulator: &Summary, gateway: Option<&LoopReport>) -> Vec<St
     let waited = punctuality.kept_waiting.map_or(0.0, KeptWaiting::mean_s);
     if waited > LARGEST_MEAN_WAIT.as_secs_f64() {
         doubts.push(format!(
-            "the gateway waited {:.0} us for a processor each time, above {} us",
+            "the gateway waited {:.0} us for a processor each time, above the limit of {} us",
             1e6 * waited,
             LARGEST_MEAN_WAIT.as_micros()
         ));
     }
     if let Some(lost) = link.map(|link| link.lost).filter(|lost| *lost > 0) {
-        doubts.push(format!("the gateway did not hear of the fates of {lost} frames"));
+        doubts.push(format!("the gateway did not learn the fate of {lost} frames"));
     }
     doubts
 }
@@ -85,10 +85,7 @@ mod tests {
         let kept_waiting = Some(KeptWaiting { total_s: 0.3, times: 1000 });
         for (late, word) in [
             (PunctualityReport { longest_absence_s: 0.061, ..well }, "away for 61 ms"),
-            (
-                PunctualityReport { stalls: 9, stalled_s: 0.2, ..well },
-                "stood still 9 times, 2.0% of the time",
-            ),
+            (PunctualityReport { stalls: 9, stalled_s: 0.2, ..well }, "stalled 9 times, 2.0% of the time"),
             (PunctualityReport { kept_waiting, ..well }, "waited 300 us for a processor each time"),
         ] {
             let doubts = run_of_ten_seconds(late, 0);

@@ -22,7 +22,7 @@ pub enum ParseError {
     #[error("the IP version is {0}, not 4 or 6")]
     Version(u8),
     /// The octets end within the IP header.
-    #[error("an IPv{version} header takes {need} octets, but there are {have}")]
+    #[error("an IPv{version} header has {need} octets, but only {have} are present")]
     HeaderTruncated {
         /// IP version.
         version: u8,
@@ -51,7 +51,7 @@ pub enum ParseError {
         version: u8,
     },
     /// The octets end before the packet does. Such a packet is damaged, or was captured in part.
-    #[error("the IP header announces {stated} octets, but there are {have}")]
+    #[error("the IP header announces {stated} octets, but only {have} are present")]
     Truncated {
         /// Octets of the packet, from the length field.
         stated: usize,

@@ -34,13 +34,15 @@ pub enum BuildError {
         problem: AodvError,
     },
     /// The ways of real hosts are their kernels'.
-    #[error("the stations of {wlan:?} look for routes on demand, which is for simulated nodes only")]
+    #[error("the stations of {wlan:?} discover routes on demand, which works with simulated nodes only")]
     RealHosts {
         /// The cell.
         wlan: String,
     },
     /// Ways given by hand lead back to where they began.
-    #[error("packets at {node:?} for {destination:?} would go in circles; expected a way that gets there")]
+    #[error(
+        "packets at {node:?} for {destination:?} would loop; expected a route that reaches the destination"
+    )]
     Circle {
         /// A node on the circle, with a way given by hand.
         node: String,
@@ -49,7 +51,7 @@ pub enum BuildError {
     },
     /// Stations were never so far apart as they are to be.
     #[error(
-        "in {draws} draws with seed {seed} the two stations were never so many hops apart; expected other hops, another area or another range"
+        "none of {draws} placements drawn with seed {seed} puts the two stations this many hops apart; change the hops, the area or the range"
     )]
     Placement {
         /// The cell.
@@ -60,7 +62,7 @@ pub enum BuildError {
         draws: u32,
     },
     /// A flow's ends are not connected.
-    #[error("flow {flow:?}: there is no way from {from:?} to {to:?}")]
+    #[error("flow {flow:?}: no route from {from:?} to {to:?}")]
     NoRoute {
         /// The flow.
         flow: String,
@@ -70,7 +72,7 @@ pub enum BuildError {
         to: String,
     },
     /// A session's ends are not connected.
-    #[error("session {session:?}: there is no way from {client:?} to {server:?} and back")]
+    #[error("session {session:?}: no route from {client:?} to {server:?} and back")]
     NoRouteForSession {
         /// The session.
         session: String,

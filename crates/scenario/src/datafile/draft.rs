@@ -104,10 +104,8 @@ impl Draft {
         }
         let entry = Located { value: index, line: id.line };
         if let Some(first) = self.nodes.insert(id.value, entry) {
-            let problem = format!(
-                "{} is the id of another node, in line {}; expected one of its own",
-                id.value, first.line
-            );
+            let problem =
+                format!("node id {} is already used in line {}; expected a unique id", id.value, first.line);
             return Err(block.problem_at(id.line, "node_id", problem));
         }
         self.sorts.push(sort);
@@ -127,11 +125,7 @@ impl Draft {
         let id = block.id(key)?;
         let node = self.nodes.get(&id.value).map(|node| node.value);
         node.ok_or_else(|| {
-            block.problem_at(
-                id.line,
-                key,
-                format!("there is no node {}; expected the id of a node", id.value),
-            )
+            block.problem_at(id.line, key, format!("unknown node {}; expected the id of a node", id.value))
         })
     }
 }

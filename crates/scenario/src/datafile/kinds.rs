@@ -46,7 +46,7 @@ bitflags! {
 
 /// There is no kind of event of that name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no kind of event {name:?}; there are: {}, and all, none, default", EventKinds::all().names().join(", "))]
+#[error("unknown event kind {name:?}; expected one of: {}, all, none, default", EventKinds::all().names().join(", "))]
 pub struct UnknownEvent {
     /// The name asked for.
     pub name: String,

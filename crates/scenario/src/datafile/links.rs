@@ -58,15 +58,14 @@ impl Draft {
         let good = block.number("mean_exp_distrib_good_state", 0.001..=1e7, " seconds")?;
         let bad = block.number("mean_exp_distrib_bad_state", 0.0..=1e7, " seconds")?;
         if bad.value > 0.0 && bad.value < 0.001 {
-            let problem = format!("{}: expected 0, or a number from 0.001 on (seconds)", bad.value);
+            let problem = format!("{}: expected 0, or at least 0.001 (seconds)", bad.value);
             return Err(block.problem_at(bad.line, "mean_exp_distrib_bad_state", problem));
         }
         let (first, second) = (self.sorts[common.ends.0], self.sorts[common.ends.1]);
         if first.is_reliable() != second.is_reliable() {
             let names = [common.ends.0, common.ends.1].map(|end| &self.scenario.nodes[end].name);
             let problem = format!(
-                "only one of nodes {} and {} has the reliable link layer; expected two of base_station, \
-                 wireless_source_node and wireless_sink_node, or two of the others",
+                "only one of nodes {} and {} has the reliable link layer; expected both to be of the kinds base_station, wireless_source_node and wireless_sink_node, or neither",
                 names[0], names[1]
             );
             return Err(block.problem_at(block.line, "node_id1", problem));
@@ -91,7 +90,7 @@ impl Draft {
 
     fn link_attributes(&self, block: &Block<'_>) -> Result<CommonAttributes, Problem> {
         let id = block.id("link_id")?;
-        let bandwidth = block.whole("bandwidth", 1..=1_000_000_000_000, " bits a second")?;
+        let bandwidth = block.whole("bandwidth", 1..=1_000_000_000_000, " bits per second")?;
         let latency = block.millis("latency", 0)?;
         let seed = block.whole("random_seed", 0..=u64::MAX, "")?.value;
         let ends = (self.end(block, "node_id1")?, self.end(block, "node_id2")?);
@@ -99,7 +98,7 @@ impl Draft {
             return Err(block.problem_at(
                 block.line,
                 "node_id2",
-                "the same node as node_id1; expected another",
+                "the same node as node_id1; expected a different node",
             ));
         }
         let rate = Bitrate::from_bps(bandwidth.value)
@@ -118,10 +117,8 @@ impl Draft {
         }
         let id = common.id;
         if let Some(first) = self.links.insert(id.value, Located { value: index, line: id.line }) {
-            let problem = format!(
-                "{} is the id of another link, in line {}; expected one of its own",
-                id.value, first.line
-            );
+            let problem =
+                format!("link id {} is already used in line {}; expected a unique id", id.value, first.line);
             return Err(block.problem_at(id.line, "link_id", problem));
         }
         let (a, b) = common.ends;
@@ -129,7 +126,7 @@ impl Draft {
             self.scenario.links.iter().find(|link| link.ends == (a, b) || link.ends == (b, a))
         {
             let problem = format!(
-                "link {} joins these two nodes already; routes count hops and would never use another",
+                "link {} already joins these two nodes; routes count hops and would never use a second link",
                 other.name()
             );
             return Err(block.problem_at(block.line, "node_id1", problem));
@@ -149,7 +146,7 @@ impl Draft {
             return Err(block.problem_at(
                 block.line,
                 "link_id",
-                "missing; expected the id of a wireless link, once a link",
+                "missing; expected the id of a wireless link, one attribute per link",
             ));
         }
         let name = format!("cell in line {}", block.line);
@@ -157,11 +154,14 @@ impl Draft {
             let id = block.id_of(attribute)?;
             let link = self.links.get(&id.value).map(|link| &mut self.scenario.links[link.value].link);
             let Some(Link::Wireless { cell, .. }) = link else {
-                let problem = format!("there is no wireless_link {} above; expected the id of one", id.value);
+                let problem = format!(
+                    "unknown wireless_link {}; expected the id of a wireless_link defined above",
+                    id.value
+                );
                 return Err(block.problem(attribute, problem));
             };
             if let Some(cell) = cell {
-                return Err(block.problem(attribute, format!("link {} is in the {cell} already", id.value)));
+                return Err(block.problem(attribute, format!("link {} is already in the {cell}", id.value)));
             }
             *cell = Some(name.clone());
         }
@@ -171,8 +171,7 @@ impl Draft {
             None => Ok(Some(Problem::new(
                 block.line,
                 block.component,
-                "shared links have the 802.11 MAC (thesis, section 4.2), which is not modelled yet; with `mac = ideal` \
-                 (an attribute of ours) in this block they take turns without collisions or overhead",
+                "shared links have the 802.11 MAC (thesis, section 4.2), which is not modeled yet; with `mac = ideal` (an extension by lasthop) in this block they take turns without collisions or overhead",
             ))),
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Pro
         .next()
         .ok_or_else(|| Problem::new(last_line, "simulator", format!("missing; {expected}")))?;
     if let Some(second) = simulators.next() {
-        let problem = format!("a second one, after line {}; {expected}", simulator.line);
+        let problem = format!("duplicate of the one in line {}; {expected}", simulator.line);
         return Err(Problem::new(second.line, "simulator", problem));
     }
     let mut draft = Draft::with_simulator(simulator)?;
@@ -41,7 +41,7 @@ pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Pro
         draft.add_flow(block, &parts)?;
     }
     if draft.scenario.flows.is_empty() {
-        let expected = "nobody sends anything; expected a wired_source_node or a wireless_source_node";
+        let expected = "no node sends anything; expected a wired_source_node or a wireless_source_node";
         return Err(Problem::new(last_line, "", expected));
     }
     refused.map_or(Ok(draft), Err)
@@ -90,15 +90,15 @@ impl Draft {
         let problem = |problem: String| block.problem_at(line, "dest_id", problem);
         if !self.sorts[to].is_sink() {
             return Err(problem(format!(
-                "node {name} is no sink; expected a wired_sink_node or a wireless_sink_node"
+                "node {name} is not a sink; expected a wired_sink_node or a wireless_sink_node"
             )));
         }
         if let Some(other) = self.scenario.flows.iter().find(|flow| flow.to == to) {
             let other = &self.scenario.nodes[other.from].name;
-            return Err(problem(format!("node {other} sends to node {name} already; a sink has one source")));
+            return Err(problem(format!("node {other} already sends to node {name}; a sink has one source")));
         }
         if parts[from] != parts[to] {
-            return Err(problem(format!("there is no way to node {name}; expected links that lead there")));
+            return Err(problem(format!("no route to node {name}; expected links that lead there")));
         }
         Ok(to)
     }

@@ -56,14 +56,13 @@ pub(super) fn read(draft: &mut Draft, name: &str, directory: &Path) -> Result<Li
             return problem(bad.line, "wireless_link.mean_exp_distrib_bad_state", found);
         }
         (1, ..) => notes.push(format!(
-            "{name}:{}: read_from_trace = 1 produces no {STATES} in a network with {} wireless links; with --out, there is a \
-             file wless_state-... for each",
+            "{name}:{}: read_from_trace = 1 produces no {STATES} in a network with {} wireless links; with --out, each has its own file wless_state-...",
             mode.line,
             bad_means.len()
         )),
         _ => {
             let found = format!(
-                "{} needs exactly one wireless link, and there are {}; expected 1",
+                "{} requires exactly one wireless link; found {}",
                 mode.value,
                 bad_means.len()
             );
@@ -83,7 +82,7 @@ fn read_states(directory: &Path) -> Result<StateTrace, DataFileError> {
     let (name, octets) = beside(directory, STATES, "read_from_trace = 0 uses a trace of link states")?;
     let text = text_of(&octets, &name)?;
     if text.starts_with(BEGIN) && text.lines().next_back().map(str::trim_end) != Some(END) {
-        let problem = format!("the trace is cut off; expected {END:?} as its last line");
+        let problem = format!("the trace is truncated; expected {END:?} as its last line");
         return Err(Problem::new(text.lines().count(), "", problem).in_file(&name));
     }
     StateTrace::parse(text).map_err(|error| Problem::new(error.line, "", error.problem).in_file(&name))
@@ -107,7 +106,7 @@ fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
         let seq = words.next().and_then(|word| word.parse().ok());
         let passing = words.next().map_or(Some(1), |word| word.parse().ok().filter(|passing| *passing > 0));
         let (Some(seq), Some(passing), None) = (seq, passing, words.next()) else {
-            let expected = "expected a packet's sequence number, from 0, and which passing of it, from 1";
+            let expected = "expected a packet's sequence number (from 0) and which of its passes over the link is meant (from 1)";
             return Err(Problem::new(index + 1, "", format!("{}: {expected}", quoted(row))));
         };
         if drops.len() == MOST_DROPS {
@@ -123,7 +122,7 @@ fn beside(directory: &Path, file: &str, why: &str) -> Result<(String, Vec<u8>), 
     let path = directory.join(file);
     let name = path.display().to_string();
     let octets = octets_of(&path).map_err(|problem| {
-        DataFileError::unreadable(&name, &format!("{problem}; {why}, beside the data file"))
+        DataFileError::unreadable(&name, &format!("{problem}; {why}, in the directory of the data file"))
     })?;
     Ok((name, octets))
 }

@@ -54,7 +54,7 @@ pub(super) fn blocks(text: &str) -> Result<Vec<Block<'_>>, Problem> {
             line_count(text),
             block.component,
             format!(
-                "the file ends within this component, which begins in line {}; expected its {{ attributes }}",
+                "the file ends inside this component, which begins in line {}; expected its {{ attributes }}",
                 block.line
             ),
         )),
@@ -114,7 +114,7 @@ fn attribute<'a>(row: &'a str, line: usize, block: &Block<'_>) -> Result<Attribu
     }
     if value.is_empty() {
         let key: String = key.chars().take(40).collect();
-        return Err(Problem::new(line, format!("{}.{key}", block.component), "expected a value behind ="));
+        return Err(Problem::new(line, format!("{}.{key}", block.component), "expected a value after ="));
     }
     Ok(Attribute { key, value, line })
 }

@@ -21,6 +21,6 @@ pub(super) fn octets_of(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn text_of<'a>(octets: &'a [u8], name: &str) -> Result<&'a str, DataFileError> {
     str::from_utf8(octets).map_err(|error| {
         let line = octets[..error.valid_up_to()].split(|octet| *octet == b'\n').count();
-        Problem::new(line, "", "not text; expected a file in UTF-8").in_file(name)
+        Problem::new(line, "", "not valid UTF-8; expected a text file").in_file(name)
     })
 }

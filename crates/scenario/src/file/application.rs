@@ -120,7 +120,7 @@ impl Reading<'_> {
         let table = self.table;
         let is_bulk = table.kind == ApplicationKind::Bulk;
         if size.is_some() && !is_bulk {
-            let problem = "expected it only with application = \"bulk\"; others end at `stop`";
+            let problem = "allowed only with application = \"bulk\"; other applications end at `stop`";
             return Err(self.reader.fail(&["flows", self.flow, "size"], problem));
         }
         self.refuse_unless(
@@ -186,7 +186,7 @@ impl Reading<'_> {
         };
         if interval < microsecond || interval > hour {
             let problem = format!(
-                "messages of {message} octets would be {} apart; expected a rate that makes it 1 us to 1 h",
+                "messages of {message} octets would be {} apart; expected a rate that spaces them 1 us to 1 h apart",
                 lasthop_packet::units::format_duration(interval)
             );
             return Err(self.fail(&["rate"], problem));
@@ -200,14 +200,14 @@ impl Reading<'_> {
     fn span(&self, key: &str, table: Option<SpanTable>, least: Duration) -> Result<Span, ScenarioError> {
         let Some(SpanTable { mean, distribution, shape }) = table else {
             return Err(
-                self.fail(&[], format!("\"on-off\" needs `{key}`, such as {key} = {{ mean = \"1 s\" }}"))
+                self.fail(&[], format!("\"on-off\" requires `{key}`, such as {key} = {{ mean = \"1 s\" }}"))
             );
         };
         let day = Duration::from_secs(24 * 3600);
         let at = self.key(&[key, "mean"]);
         let mean = self.reader.duration_in(&at, Some(mean), Duration::ZERO, least, day)?;
         if shape.is_some() && distribution != Distribution::Pareto {
-            return Err(self.fail(&[key, "shape"], "expected it only with distribution = \"pareto\""));
+            return Err(self.fail(&[key, "shape"], "allowed only with distribution = \"pareto\""));
         }
         Ok(match distribution {
             Distribution::Exponential => Span::Exponential(mean),
@@ -215,7 +215,7 @@ impl Reading<'_> {
             Distribution::Pareto => {
                 let shape =
                     Shape::new(shape.unwrap_or(1.5)).filter(|_| shape.is_none_or(|shape| shape <= 100.0));
-                let problem = "expected a number above 1, or there is no mean, and at most 100";
+                let problem = "expected a number above 1 (below that there is no mean) and at most 100";
                 Span::Pareto(mean, shape.ok_or_else(|| self.fail(&[key, "shape"], problem))?)
             }
         })
@@ -229,9 +229,7 @@ impl Reading<'_> {
         keys: &[(&str, bool)],
     ) -> Result<(), ScenarioError> {
         match keys.iter().find(|(_, is_given)| *is_given && !means_something) {
-            Some((key, _)) => {
-                Err(self.fail(&[key], format!("expected it only with {expected}; leave it out")))
-            }
+            Some((key, _)) => Err(self.fail(&[key], format!("allowed only with {expected}; leave it out"))),
             None => Ok(()),
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn read(
     links: &[LinkModel],
 ) -> Result<Vec<LinkChange>, ScenarioError> {
     if tables.len() > MOST_CHANGES {
-        let problem = format!("{} of them; expected at most {MOST_CHANGES}", tables.len());
+        let problem = format!("{} changes; expected at most {MOST_CHANGES}", tables.len());
         return Err(reader.fail(&["changes"], problem));
     }
     let indices: BTreeMap<&str, usize> =
@@ -100,7 +100,7 @@ impl Timeline<'_, '_> {
             }
             if !can_change(rest) {
                 let problem = format!(
-                    "it cannot be changed while the link is in use; expected links.{name}.KEY, where KEY is one of: {}",
+                    "cannot be changed while the link is in use; expected links.{name}.KEY, where KEY is one of: {}",
                     OF_A_LINK.join(", ")
                 );
                 return Err(self.reader.fail(&place, problem));

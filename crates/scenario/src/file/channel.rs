@@ -57,12 +57,14 @@ pub(super) fn read(
         let loss = stay.loss.map_or(default, |Text(loss)| loss);
         let mean = match (stay.mean, &table.states) {
             (Some(_), Some(_)) => {
-                return Err(reader.fail(key, "the states are recorded; expected no mean beside `states`"));
+                return Err(
+                    reader.fail(key, "the states are recorded; a mean is not allowed together with `states`")
+                );
             }
             (None, Some(_)) => Duration::ZERO,
             (None, None) => {
                 let problem =
-                    "a mean is missing; expected how long a stay lasts in the mean, such as mean = \"5 s\"";
+                    "missing mean; expected the mean length of a stay in this state, such as mean = \"5 s\"";
                 return Err(reader.fail(key, problem));
             }
             (Some(Text(mean)), None) if mean >= SHORTEST_STAY || (mean.is_zero() && state == "bad") => mean,

@@ -68,8 +68,7 @@ fn refuse_large_datagrams(
             ];
             let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
             let problem = format!(
-                "flow {:?} makes datagrams of {datagram} octets with their headers, over the {} that an 802.11 cell on their way \
-                 carries; expected at most \"{} B\" without headers",
+                "flow {:?} sends datagrams of {datagram} octets including headers, above the limit of {} of an 802.11 cell on their path; expected at most \"{} B\" without headers",
                 flow.name,
                 MTU,
                 MTU - if flow.tcp().is_some() { HEADERS } else { UDP_HEADERS }
@@ -106,8 +105,7 @@ fn refuse_large_datagrams_of_sessions(
             ];
             let written = keys.into_iter().find(|key| reader.document.get(key).is_some());
             let problem = format!(
-                "session {:?} makes datagrams of {datagram} octets with their headers, over the {MTU} that an 802.11 cell on \
-                 their way carries; expected at most \"{} B\" without headers",
+                "session {:?} sends datagrams of {datagram} octets including headers, above the limit of {MTU} of an 802.11 cell on their path; expected at most \"{} B\" without headers",
                 session.name,
                 MTU - HEADERS
             );

@@ -47,7 +47,7 @@ fn column(header: &StringRecord, name: &str, is_it: impl Fn(&str) -> bool) -> Re
         (Some((column, _)), None) => Ok(column),
         (None, _) => Err(format!("line 1: no column {name}; {COLUMNS}")),
         (Some((_, one)), Some((_, other))) => {
-            Err(format!("line 1: {one} and {other} could both be {name}; {COLUMNS}"))
+            Err(format!("line 1: both {one} and {other} match {name}; {COLUMNS}"))
         }
     }
 }
@@ -97,7 +97,7 @@ mod tests {
         for (text, says) in [
             ("", "line 1: no column share_percent"),
             ("share_percent,delay_ms_low\n", "line 1: no column delay_ms_high"),
-            ("share_percent,a_delay_ms_low,b_delay_ms_low,delay_ms_high\n", "could both be delay_ms_low"),
+            ("share_percent,a_delay_ms_low,b_delay_ms_low,delay_ms_high\n", "match delay_ms_low"),
             (head, "sum to 0.00%"),
             (&format!("{head}90,1,2\n"), "sum to 90.00%; expected 100%"),
             (
@@ -110,7 +110,7 @@ mod tests {
             (&format!("{head}50,1\n"), "line: 2"),
             (&format!("{head}NaN,1,2\n"), "line 2: share_percent"),
         ] {
-            let error = parse(text).expect_err("no table");
+            let error = parse(text).expect_err("is not a table");
             assert!(error.contains(says), "{error}");
         }
     }

@@ -93,8 +93,7 @@ impl<'t> Document<'t> {
             let missing =
                 error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
             path.extend(missing);
-            let problem =
-                if missing.is_some() { "it is missing".to_owned() } else { for_writers(error.message()) };
+            let problem = if missing.is_some() { "missing".to_owned() } else { for_writers(error.message()) };
             self.error(&path, problem)
         })
     }
@@ -133,7 +132,7 @@ impl<'t> Document<'t> {
             {
                 let known: Vec<&str> = self.keys(&[kind]).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                Some(format!("the scenario has no {name:?} among its {kind}; there are: {known}"))
+                Some(format!("unknown name {name:?} in {kind}; expected one of: {known}"))
             }
             _ => None,
         }

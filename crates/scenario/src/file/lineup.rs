@@ -24,7 +24,7 @@ pub(super) fn schemes(
 ) -> Result<Vec<SchemeChoice>, ScenarioError> {
     let entries = entries.unwrap_or_else(|| vec![SchemeEntry::named("none")]);
     if !(1..=MOST_SCHEMES).contains(&entries.len()) {
-        let problem = format!("{} of them; expected 1 to {MOST_SCHEMES} schemes", entries.len());
+        let problem = format!("{} schemes; expected 1 to {MOST_SCHEMES}", entries.len());
         return Err(reader.fail(&["schemes"], problem));
     }
     let mut schemes: Vec<SchemeChoice> = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn schemes(
         let choice = choice(reader, &index, entry, traffic)?;
         if schemes.iter().any(|other| other.label == choice.label) {
             let problem = format!(
-                "a second row {:?}; expected another label: {{ scheme = ..., label = ... }}",
+                "duplicate label {:?}; expected another label: {{ scheme = ..., label = ... }}",
                 choice.label
             );
             return Err(reader.fail(&["schemes", &index], problem));
@@ -60,7 +60,7 @@ fn choice(
     let choice = match &layers[..] {
         [LayerEntry { scheme, settings }] if !is_stack && scheme == SchemeChoice::NO_LOSS => {
             if let Some(setting) = settings.keys().next() {
-                let problem = "no-loss has no settings; expected a label at most";
+                let problem = "no-loss has no settings; only a label is allowed";
                 return Err(reader.fail(&key(index, setting), problem));
             }
             SchemeChoice::no_loss()
@@ -130,7 +130,7 @@ pub(super) fn baseline(
         let labels: Vec<&str> = schemes.iter().map(|scheme| scheme.label.as_str()).collect();
         reader.fail(
             &["baseline"],
-            format!("{label:?} is not among the schemes; expected one of: {}", labels.join(", ")),
+            format!("{label:?} is not one of the schemes; expected one of: {}", labels.join(", ")),
         )
     })
 }

@@ -41,7 +41,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
             if let (Some(Text(Mac::Ideal)), None) = (table.mac, &table.cell) {
                 return Err(reader.fail(
                     &["links", name, "mac"],
-                    "a link of its own shares no medium; expected cell = \"NAME\" with it",
+                    "a link outside a cell does not share its medium; requires cell = \"NAME\"",
                 ));
             }
             let link_layer = match table.link_layer {
@@ -94,7 +94,7 @@ fn refuse_on_a_wired_link(reader: &Reader<'_>, name: &str, table: &LinkTable) ->
             ("rate", matches!(direction.rate, Some(Text(LinkRate::Trace)))),
         ]
     };
-    let problem = "the link is wired; expected this only with kind = \"wireless\"";
+    let problem = "the link is wired; allowed only with kind = \"wireless\"";
     if let Some((key, _)) = wireless_only.into_iter().find(|(_, given)| *given) {
         return Err(reader.fail(&["links", name, key], problem));
     }
@@ -119,7 +119,7 @@ fn clock(
     if !clock.is_zero() && !directions.iter().all(has_delay) {
         // Cut down to nothing and without delay, packets could circle for ever while no time
         // passes.
-        return Err(reader.fail(&key, "a link with a clock needs a delay above zero"));
+        return Err(reader.fail(&key, "a link with a clock requires a delay above zero"));
     }
     Ok(clock)
 }
@@ -135,7 +135,7 @@ pub(super) fn refuse_parallel(
         let (first, second) = link.ends;
         if let Some(other) = joined.insert((first.min(second), first.max(second)), link.name()) {
             let problem = format!(
-                "link {other:?} joins these two nodes already; routes count hops and would never use another"
+                "link {other:?} already joins these two nodes; routes count hops and would never use a second link"
             );
             return Err(match link.link {
                 Link::Radio { wlan, .. } => reader.fail(&["wlans", &wlans[wlan].name, "stations"], problem),

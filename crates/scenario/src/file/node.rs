@@ -65,7 +65,7 @@ pub(super) fn read(
 ) -> Result<Vec<NodeModel>, ScenarioError> {
     let tables = reader.in_order("nodes", tables, MOST_NODES)?;
     if tables.len() < 2 {
-        return Err(reader.fail(&["nodes"], format!("{} of them; expected at least 2", tables.len())));
+        return Err(reader.fail(&["nodes"], format!("{} nodes; expected at least 2", tables.len())));
     }
     let mut nodes = Vec::new();
     for (name, table) in tables {

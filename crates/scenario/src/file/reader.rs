@@ -150,7 +150,7 @@ impl Reader<'_> {
             known.dedup();
             let more = if known.len() > 20 { ", ..." } else { "" };
             known.truncate(20);
-            self.fail(key, format!("there is no node {name:?}; there are: {}{more}", known.join(", ")))
+            self.fail(key, format!("unknown node {name:?}; expected one of: {}{more}", known.join(", ")))
         })
     }
 
@@ -169,7 +169,7 @@ impl Reader<'_> {
     ) -> Result<usize, ScenarioError> {
         let (node, _) = self.node(key, name)?;
         let found = stations.iter().position(|station| station.node == node);
-        found.ok_or_else(|| self.fail(key, "it is no station of this cell; expected one"))
+        found.ok_or_else(|| self.fail(key, "not a station of this cell; expected one of its stations"))
     }
 
     /// The members of a table in the order of the file, with their names checked: they become file
@@ -181,14 +181,14 @@ impl Reader<'_> {
         most: usize,
     ) -> Result<Vec<(String, T)>, ScenarioError> {
         if members.len() > most {
-            let problem = format!("{} of them; expected at most {most}", members.len());
+            let problem = format!("{} entries; expected at most {most}", members.len());
             return Err(self.fail(&[table], problem));
         }
         for name in members.keys() {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
                 let problem = format!(
-                    "{:?} is no name; expected 1 to {LONGEST_NAME} letters, digits, - and _",
+                    "{:?} is not a valid name; expected 1 to {LONGEST_NAME} letters, digits, - and _",
                     name.chars().take(LONGEST_NAME).collect::<String>()
                 );
                 return Err(self.fail(&[table, name], problem));

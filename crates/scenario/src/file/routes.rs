@@ -30,11 +30,11 @@ pub(super) fn read(
         let (destination, _) = reader.node(&key, &to)?;
         let (neighbour, _) = reader.node(&key, &next)?;
         if destination == node {
-            return Err(reader.fail(&key, "a way from a node to itself; expected another destination"));
+            return Err(reader.fail(&key, "a route from a node to itself; expected another destination"));
         }
         if let Some(cell) = on_demand(wlans, node) {
             let problem = format!(
-                "the ways of stations of {:?} are found on demand; expected none by hand, or a cell without `routing`",
+                "stations of {:?} discover routes on demand; expected no static route, or a cell without `routing`",
                 cell.name
             );
             return Err(reader.fail(&key, problem));
@@ -42,7 +42,7 @@ pub(super) fn read(
         let joins = |link: &LinkModel| link.ends == (node, neighbour) || link.ends == (neighbour, node);
         let Some(link) = links.iter().position(joins) else {
             let problem = format!(
-                "{next:?} is no neighbour of {at:?}; expected a node at the other end of one of its links"
+                "{next:?} is not a neighbor of {at:?}; expected a node at the other end of one of its links"
             );
             return Err(reader.fail(&key, problem));
         };
@@ -66,7 +66,7 @@ pub(super) fn refuse_gateways(
                 continue;
             };
             let problem = format!(
-                "station {:?} has the link {:?} besides, and AODV does not lead out of its cell here; expected stations without other \
+                "station {:?} also has the link {:?}, and AODV does not lead out of its cell here; expected stations without other \
                  links",
                 nodes[node].name,
                 link.name()

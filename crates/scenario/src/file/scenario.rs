@@ -97,7 +97,7 @@ pub(super) fn read(
     let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default(), end: None };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
     if duration.is_zero() {
-        return Err(reader.fail(&["duration"], "a run that ends at once; expected a duration above zero"));
+        return Err(reader.fail(&["duration"], "the run would end at once; expected a duration above zero"));
     }
     link::check_trace_given(&reader, &file.links)?;
     let given_routes: Vec<_> = routes::written(&file.nodes);
@@ -116,7 +116,7 @@ pub(super) fn read(
         wlans.push(wlan);
         links.extend(links_of_it);
         if links.len() > MOST_LINKS {
-            let problem = format!("more than {MOST_LINKS} links in all; expected fewer stations");
+            let problem = format!("more than {MOST_LINKS} links in total; expected fewer stations");
             return Err(reader.fail(&["wlans", &name, "stations"], problem));
         }
     }

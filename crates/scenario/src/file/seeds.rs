@@ -73,7 +73,7 @@ pub(super) fn read(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>
     }
     let mut seen = BTreeSet::new();
     if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
-        return Err(reader.fail(&["seeds"], format!("{twice} twice; expected each seed once")));
+        return Err(reader.fail(&["seeds"], format!("seed {twice} is listed twice; expected each seed once")));
     }
     Ok(seeds)
 }

@@ -52,8 +52,9 @@ pub(super) fn read(
         !kinds.contains(&table.kind) && reader.document.get(&["sessions", name, key]).is_some()
     }) {
         let kinds: Vec<String> = kinds.iter().map(|kind| format!("{:?}", kind.name())).collect();
-        return Err(reading
-            .fail(&[key], format!("expected it only with kind = {}; leave it out", kinds.join(" or "))));
+        return Err(
+            reading.fail(&[key], format!("allowed only with kind = {}; leave it out", kinds.join(" or ")))
+        );
     }
     let [client, server] = ends(&reading, table)?;
     let start = reader.start(&reading.key(&["start"]), table.start)?;
@@ -104,7 +105,7 @@ fn ends(reading: &Reading<'_>, table: &SessionTable) -> Result<[usize; 2], Scena
     let host = |which: usize| reading.reader.host(&["sessions", reading.name, keys[which]], written[which]);
     let ends = [host(0)?, host(1)?];
     if ends[0] == ends[1] {
-        let problem = format!("a session of {:?} with itself; expected another host", written[0]);
+        let problem = format!("a session between {:?} and itself; expected another host", written[0]);
         return Err(reading.fail(&[keys[1]], problem));
     }
     Ok(ends)

@@ -74,11 +74,11 @@ impl Settings {
         };
         if !self.scenario.links.iter().any(|model| model.name() == *link) {
             let known: Vec<&str> = self.scenario.links.iter().map(crate::model::LinkModel::name).collect();
-            return Err(fail(format!("there is no link {link:?}; there are: {}", known.join(", "))));
+            return Err(fail(format!("unknown link {link:?}; expected one of: {}", known.join(", "))));
         }
         if !can_change(rest) {
             return Err(fail(format!(
-                "it cannot be changed while the link is in use; expected LINK.KEY, where KEY is one of: {}",
+                "cannot be changed while the link is in use; expected LINK.KEY, where KEY is one of: {}",
                 OF_A_LINK.join(", ")
             )));
         }

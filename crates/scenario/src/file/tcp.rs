@@ -135,7 +135,7 @@ impl Layers<'_> {
         let part = |key, field: fn(&TcpTable) -> Option<bool>, is_there: bool| {
             let value = self.get(field);
             if value.is_some() && !matches!(recovery, Recovery::Rack(_)) {
-                return Err(self.fail(key, "expected it only with recovery = \"rack\""));
+                return Err(self.fail(key, "allowed only with recovery = \"rack\""));
             }
             Ok(value.unwrap_or(is_there))
         };
@@ -166,7 +166,7 @@ impl Layers<'_> {
         if !congestion.counts_octets() {
             return Err(self.fail(
                 key,
-                "expected it only with a congestion control that counts octets: \"reno-abc\", or \"cubic\" without \
+                "allowed only with a congestion control that counts octets: \"reno-abc\", or \"cubic\" without \
                  preset = \"linux\"",
             ));
         }
@@ -186,7 +186,7 @@ impl Layers<'_> {
             Some(Acks::Delayed) => delay(200).map(AckPolicy::Delayed),
             Some(Acks::DynDelAck) => delay(100).map(AckPolicy::DynDelAck),
             _ if self.own.ack_delay.is_some() || self.all.ack_delay.is_some() => {
-                Err(self.fail("ack-delay", "expected it only with acks = \"delayed\" or \"dyndelack\""))
+                Err(self.fail("ack-delay", "allowed only with acks = \"delayed\" or \"dyndelack\""))
             }
             Some(Acks::Linux) => Ok(AckPolicy::Linux),
             Some(Acks::EverySegment) => Ok(AckPolicy::EverySegment),
@@ -253,7 +253,7 @@ impl Layers<'_> {
             (None, Some(Text(most))) if default.window_max.is_some() => {
                 Ok((least, Some(self.octets_from(least, "window-max", mss, most)?)))
             }
-            (_, Some(_)) => Err(self.fail("window-max", "expected it only with window = \"auto\"")),
+            (_, Some(_)) => Err(self.fail("window-max", "allowed only with window = \"auto\"")),
             (None, None) => Ok((default.window, default.window_max)),
             (Some(Text(ReceiveWindow::Fixed(window))), None) => {
                 Ok((self.octets("window", mss, window)?, None))
@@ -278,7 +278,7 @@ impl Layers<'_> {
     ) -> Result<bool, ScenarioError> {
         match self.get(field) {
             None => Ok(default && sack),
-            Some(true) if !sack => Err(self.fail(key, "expected sack = true beside it")),
+            Some(true) if !sack => Err(self.fail(key, "requires sack = true")),
             Some(is_on) => Ok(is_on),
         }
     }

@@ -17,7 +17,7 @@ pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
 /// Reads a text file of bounded length.
 pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
     let error = |problem: String| ScenarioError::of_file(path.display().to_string(), problem);
-    let cannot = |problem: io::Error| error(format!("it cannot be read: {problem}"));
+    let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
     let mut octets = Vec::new();
     let source: Box<dyn Read> = match path.to_str() {
         Some(STANDARD_INPUT) => Box::new(io::stdin().lock()),
@@ -26,14 +26,14 @@ pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioErr
     // One octet more than is allowed tells a file that is too long from one that just fits.
     source.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
     if octets.len() as u64 > largest {
-        return Err(error(format!("it is longer than {} MiB", largest >> 20)));
+        return Err(error(format!("the file is longer than {} MiB", largest >> 20)));
     }
     String::from_utf8(octets).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = line_at(error.as_bytes(), good);
         ScenarioError {
             line: Some(line),
-            ..ScenarioError::of_file(path.display().to_string(), "it is not a text in UTF-8")
+            ..ScenarioError::of_file(path.display().to_string(), "not valid UTF-8; expected a text file")
         }
     })
 }

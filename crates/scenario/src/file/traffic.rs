@@ -89,7 +89,7 @@ pub(super) fn read(
         TransportName::Udp => {
             let keys = [("opening", table.opening.is_some()), ("tcp", table.tcp.is_some())];
             if let Some((key, _)) = keys.iter().find(|(_, is_given)| *is_given) {
-                let problem = "expected it only with transport = \"tcp\"; leave it out";
+                let problem = "allowed only with transport = \"tcp\"; leave it out";
                 return Err(reader.fail(&["flows", name, key], problem));
             }
             TransportModel::Udp

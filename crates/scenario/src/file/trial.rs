@@ -66,7 +66,8 @@ pub(super) fn read(
     let together = table.flows.unwrap_or_default() == Gathering::Together;
     let congestion = match table.congestion {
         Some(names) if names.is_empty() || names.len() > MOST_CONGESTION_CONTROLS => {
-            let problem = format!("{} of them; expected 1 to {MOST_CONGESTION_CONTROLS}", names.len());
+            let problem =
+                format!("{} congestion controls; expected 1 to {MOST_CONGESTION_CONTROLS}", names.len());
             return Err(reader.fail(&["try", "congestion"], problem));
         }
         Some(names) => names,
@@ -86,7 +87,7 @@ pub(super) fn read(
     let settle = reader.duration(&["try", "settle"], table.settle, default.settle)?;
     if settle >= duration {
         return Err(
-            reader.fail(&["try", "settle"], "nothing is left of the flow; expected less than try.duration")
+            reader.fail(&["try", "settle"], "leaves nothing of the flow; expected less than try.duration")
         );
     }
     let sysctl =
@@ -102,7 +103,7 @@ pub(super) fn read(
     });
     let simulated: BTreeSet<usize> = simulated.collect::<Result<_, _>>()?;
     let is_split = |one: usize, other: usize| simulated.contains(&one) != simulated.contains(&other);
-    let problem = "one of its ends is a real host and the other is simulated (try.simulated); expected both to be the same";
+    let problem = "one end is a real host and the other is simulated (try.simulated); expected both ends to be of the same kind";
     if let Some(flow) = flows.iter().find(|flow| is_split(flow.from, flow.to)) {
         return Err(reader.fail(&["flows", &flow.name, "to"], problem));
     }

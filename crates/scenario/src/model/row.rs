@@ -25,7 +25,7 @@ impl SchemeChoice {
     pub const NO_LOSS: &'static str = "no-loss";
     /// What the reference is, in a sentence.
     pub const ABOUT_NO_LOSS: &'static str =
-        "\"no-loss\" is no scheme but a reference to compare with: TCP as it is, and no loss on any link";
+        "\"no-loss\" is not a scheme but a reference for comparison: unchanged TCP and no loss on any link";
 
     /// The reference: the same network and traffic without any scheme and without any loss on its
     /// links.

@@ -35,7 +35,7 @@ pub(super) fn unwrap(state: &FlowState) -> Result<(Layer, FlowState), ImportErro
     let (layer, scheme) = match layer {
         0 => (Layer::Split, NAME),
         1 => (Layer::Acks, crate::lle::SCHEME.name),
-        _ => return Err(ImportError::Malformed("there is no such layer")),
+        _ => return Err(ImportError::Malformed("unknown layer")),
     };
     Ok((layer, FlowState { layer: 0, scheme: scheme.into(), connection: state.connection, octets }))
 }

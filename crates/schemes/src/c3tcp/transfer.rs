@@ -77,7 +77,7 @@ impl C3tcp {
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
         if !saved.echo.is_possible() {
-            return Err(ImportError::Malformed("no hop has a bandwidth of nothing"));
+            return Err(ImportError::Malformed("a hop has a bandwidth of zero"));
         }
         if self.flows.peek(state.connection).is_some() {
             return Err(ImportError::Known);

@@ -47,7 +47,7 @@ impl Dda {
         let flow = Flow { said, duplicates, held, is_told, ..Flow::new(highest) };
         let is_wrong = |said: PlainAck| flow.is_another(said.ack) || said.ack.after(highest);
         if said.is_some_and(is_wrong) || held > duplicates.min(MOST_HELD) || (held > 0 && said.is_none()) {
-            return Err(ImportError::Malformed("its numbers do not fit each other"));
+            return Err(ImportError::Malformed("its numbers are inconsistent"));
         }
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);

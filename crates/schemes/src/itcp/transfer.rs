@@ -67,9 +67,9 @@ fn restore(state: &FlowState, config: Config, now: Instant) -> Result<Opening, I
     let is_syn = syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN));
     let is_onward = saved.onward.local() == flow.source && saved.onward.remote() == flow.destination;
     if !is_syn || !is_onward {
-        return Err(ImportError::Malformed("it is no connection that opens"));
+        return Err(ImportError::Malformed("the connection is not being opened"));
     }
     let onward = Connection::restore(config, saved.onward, now)
-        .map_err(|_| ImportError::Malformed("no connection can have been in that state"))?;
+        .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
     Ok(Opening { opener, onward, syn })
 }

@@ -36,7 +36,7 @@ impl Splits {
         let hop = saved.hop;
         let pair = saved
             .wake(key, self.legs(), cx.now())
-            .map_err(|_| ImportError::Malformed("no connection can have been in that state"))?;
+            .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
         }

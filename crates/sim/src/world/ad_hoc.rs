@@ -28,10 +28,10 @@ use crate::technology::{At, Egress};
 pub enum AodvError {
     /// It has links outside the cell. Gateways to other networks (RFC 3561, section 8) are not
     /// modelled.
-    #[error("a node with AODV has no links but those of its cell")]
+    #[error("a node with AODV cannot have links outside its cell")]
     OtherLinks,
     /// The messages carry IPv4 addresses.
-    #[error("a node with AODV has an IPv4 address")]
+    #[error("a node with AODV requires an IPv4 address")]
     NoIpv4Address,
 }
 

@@ -27,7 +27,7 @@ pub enum AttachError {
     #[error("{1}")]
     Missing(LinkId, &'static str),
     /// There is an agent already; stack them.
-    #[error("there is an agent at that interface already")]
+    #[error("that interface already has an agent")]
     Occupied(LinkId),
 }
 

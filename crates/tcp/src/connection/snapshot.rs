@@ -48,7 +48,7 @@ pub struct Snapshot {
 
 /// A snapshot that no connection can have made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("no connection can have been in that state")]
+#[error("no connection can be in this state")]
 pub struct Unusable;
 
 impl Connection {

@@ -14,19 +14,18 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 
 #[derive(Subcommand)]
 pub enum SetCommand {
-    /// Change links of a running emulation, all keys between the same two events
+    /// Change links of a running emulation, all keys at the same time between two events
     Set(Arguments),
 }
 
 /// What `emulate set` can be told.
 #[derive(Args)]
 pub struct Arguments {
-    /// A key of a link and its value, as the file would have it: air.rate="5 Mbit/s",
-    /// air.forward.loss=2%; keys: rate, delay, jitter, jitter-distribution, loss, queue, channel,
-    /// trace
+    /// A key of a link and its value, as in the file: air.rate="5 Mbit/s", air.forward.loss=2%; keys:
+    /// rate, delay, jitter, jitter-distribution, loss, queue, channel, trace
     #[arg(required = true, value_name = "LINK.KEY=VALUE")]
     assignments: Vec<String>,
-    /// The process number of the emulation; needed if there are several
+    /// The process ID of the emulation; required if there are several
     #[arg(long, conflicts_with = "socket")]
     pid: Option<u32>,
     /// The socket of the emulation
@@ -57,11 +56,11 @@ fn only_one() -> Result<PathBuf, Failure> {
     sockets.sort();
     match sockets.as_slice() {
         [socket] => Ok(socket.clone()),
-        [] => Err(Failure::Run(anyhow!("there is no emulation on this machine"))),
+        [] => Err(Failure::Run(anyhow!("no emulation is running on this machine"))),
         several => {
             let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
             Err(Failure::usage(anyhow!(
-                "there are several emulations; choose one with --socket: {}",
+                "several emulations are running; choose one with --socket: {}",
                 names.join(", ")
             )))
         }

@@ -16,11 +16,11 @@ pub fn status(status: &Status) -> String {
     let counts = &engine.counters.counts;
     let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
     let mode = if engine.drained && engine.owed_connections > 0 {
-        "draining: everything passes untouched, but for what is owed"
+        "draining: everything passes untouched, except what is still owed"
     } else if engine.drained {
         "drained: everything passes untouched"
     } else if report.punctuality.is_out {
-        "out, for want of processor time: everything passes untouched"
+        "out, for lack of processor time: everything passes untouched"
     } else {
         "running"
     };
@@ -86,7 +86,9 @@ pub fn drained(Drained { owed_connections, octets_at_risk, .. }: Drained) -> Str
         return format!("drained: {passes}");
     }
     let owed = owed(owed_connections, octets_at_risk);
-    format!("draining: {passes}, but for {owed}; `lasthop gateway status` says when nothing is owed any more")
+    format!(
+        "draining: {passes}, except for {owed}; `lasthop gateway status` shows when nothing is owed any more"
+    )
 }
 
 fn owed(connections: u64, octets_at_risk: u64) -> String {
@@ -124,7 +126,7 @@ fn rules(rules: &[RuleReport]) -> Table {
     for RuleReport { name, given_up, retiring, held, counters, .. } in rules {
         let state = match (given_up, retiring) {
             (true, _) => "given up: traffic passes",
-            (false, true) => "retiring: serves what it owes",
+            (false, true) => "retiring: serves what it still owes",
             (false, false) => "",
         };
         table.add_row([

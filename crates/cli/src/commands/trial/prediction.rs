@@ -233,7 +233,7 @@ impl Report {
             if seeds == 1 { "seed" } else { "seeds" }
         )];
         lines.extend(self.with_endpoints.iter().map(|scheme| {
-            format!("{scheme:?} has a part in TCP endpoints, which is simulated here and which no kernel has: a real run is the gateway alone")
+            format!("part of {scheme:?} runs in TCP endpoints, which is simulated here but not available in any kernel: a real run includes only the gateway")
         }));
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.join("\n")

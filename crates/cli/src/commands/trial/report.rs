@@ -167,7 +167,7 @@ impl Report {
             vec![format!("{runs}; predicted: the simulator with its own TCP, same seeds and time")];
         if !self.rows.is_empty() {
             lines.push(format!(
-                "improvement over {:?}; latency of a small packet beside {}, both ways",
+                "improvement over {:?}; latency of a small packet sent alongside {}, both ways",
                 self.baseline,
                 if self.fairness.is_empty() { "the flow" } else { "the flows, on the path of the first" }
             ));
@@ -175,7 +175,7 @@ impl Report {
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.push(self.trust());
         lines.extend(self.gateway_alone.iter().map(|scheme| {
-            format!("{scheme:?} has a part in TCP endpoints, too, which the hosts' kernel does not have: this is the gateway alone")
+            format!("part of {scheme:?} runs in TCP endpoints, which the hosts' kernel does not support: this result includes only the gateway")
         }));
         lines.extend(self.refusals());
         lines.join("\n")
@@ -198,7 +198,7 @@ impl Report {
         }
         let doubtful = runs.iter().filter(|(_, because)| !because.is_empty());
         match doubtful.clone().next() {
-            None => "emulator and gateway kept their time in every run".to_owned(),
+            None => "emulator and gateway were on time in every run".to_owned(),
             Some((first, because)) => format!(
                 "not to be trusted, because the machine was too busy: {} of {} runs, marked !; the first, {first}: {}",
                 doubtful.count(),

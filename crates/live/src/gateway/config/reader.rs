@@ -28,7 +28,9 @@ impl Reader<'_> {
         for (side, names) in lists {
             let Some(names) = names else { continue };
             if names.is_empty() {
-                return Err(self.fail(&["ports", side], "no interface; leave the key out to have them found"));
+                return Err(
+                    self.fail(&["ports", side], "an empty list; leave the key out to detect the interfaces")
+                );
             }
             for (index, name) in names.iter().enumerate() {
                 let key = ["ports", side, &index.to_string()];
@@ -39,7 +41,7 @@ impl Reader<'_> {
                 }
                 if seen.contains(&name.as_str()) {
                     return Err(
-                        self.fail(&key, format!("{name} is named twice; expected each interface once"))
+                        self.fail(&key, format!("{name} is listed twice; expected each interface once"))
                     );
                 }
                 seen.push(name);
@@ -69,15 +71,15 @@ impl Reader<'_> {
             return Ok(None);
         }
         let address: SocketAddr = text.parse().map_err(|_| {
-            let problem = format!("{text:?} is no address and port; expected \"127.0.0.1:9477\" or \"off\"");
+            let problem =
+                format!("{text:?} is not an address and a port; expected \"127.0.0.1:9477\" or \"off\"");
             self.fail(&key, problem)
         })?;
         if !address.ip().is_loopback() {
             return Err(self.fail(
                 &key,
                 format!(
-                    "{} is not a loopback address; the figures name every peer's load, so they are served on this machine only: \
-                     expected 127.0.0.1 or [::1], with a proxy in front where others are to read them",
+                    "{} is not a loopback address; the metrics show the load of every peer, so they are served on this machine only: expected 127.0.0.1 or [::1]; to serve other machines, put a proxy in front",
                     address.ip()
                 ),
             ));

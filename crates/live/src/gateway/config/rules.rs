@@ -39,11 +39,11 @@ fn refusal(error: &RuleError) -> String {
     let why = if missing.contains(LinkSenses::LINK_OPTIONS) {
         "which have no encoding on a real wire"
     } else {
-        "which no driver of a real link tells a gateway"
+        "which no driver of a real link reports to a gateway"
     };
     let others: Vec<&str> =
         CATALOGUE.iter().filter(|scheme| works_blind(scheme)).map(|scheme| scheme.name).collect();
-    format!("{error}, {why}; expected one that needs nothing of the link layer: {}", others.join(", "))
+    format!("{error}, {why}; expected one that requires nothing from the link layer: {}", others.join(", "))
 }
 
 /// Whether a scheme has an agent at the edge that needs no information from the link layer.
@@ -68,7 +68,7 @@ fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeSt
             stack.iter().map(|layer| (layer.scheme.as_str(), layer.settings.clone())).collect()
         }
         _ => {
-            let problem = "expected a scheme, such as scheme = \"snoop\", or a stack of one or more with their own settings";
+            let problem = "expected a scheme, such as scheme = \"snoop\", or a stack of one or more schemes, each with its own settings";
             return Err(reader.fail(&["rule", index], problem));
         }
     };

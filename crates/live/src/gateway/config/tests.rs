@@ -51,7 +51,10 @@ fn what_is_hardly_meant_is_noted() {
 fn a_scheme_that_no_real_link_shows_enough_is_refused_with_those_that_could_be_used() {
     let refusal = |scheme| refused(&format!("[[rule]]\nscheme = \"{scheme}\""));
     let fates = refusal("as-tcp");
-    assert!(fates.contains("needs the fate of each frame, which no driver of a real link tells"), "{fates}");
+    assert!(
+        fates.contains("needs the fate of each frame, which no driver of a real link reports"),
+        "{fates}"
+    );
     let others = fates.rsplit_once(": ").map(|(_, others)| others).expect("they are told");
     assert!(others.contains("i-tcp") && !others.contains("lle-tcp"), "{others}");
     for scheme in others.split(", ") {
@@ -86,16 +89,16 @@ fn errors_name_line_key_and_what_was_expected() {
             "a prefix such as",
         ),
         ("[[rule]]\nports = [80]", "gateway.toml:1: rule[0]: ", "expected a scheme"),
-        ("[[rule]]\nscheme = \"snop\"", "gateway.toml:2: rule[0].scheme: ", "there is no scheme \"snop\""),
+        ("[[rule]]\nscheme = \"snop\"", "gateway.toml:2: rule[0].scheme: ", "unknown scheme \"snop\""),
         (
             "[[rule]]\nscheme = \"snoop\"\n[rule.settings]\nreordering = 3\nminimum-timeout = 5",
             "gateway.toml:5: rule[0].settings.minimum-timeout: ",
-            "expected a text in quotes",
+            "expected a string in quotes",
         ),
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"refined-icmp\"",
             "gateway.toml:4: rule[1].scheme: ",
-            "needs the fate of each frame, which no driver of a real link tells a gateway",
+            "needs the fate of each frame, which no driver of a real link reports to a gateway",
         ),
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"c3tcp\"",
@@ -106,7 +109,7 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[[rule]]\nstack = [{ scheme = \"snoop\" }, { scheme = \"x\" }]",
             "gateway.toml:2: rule[0].stack[1].scheme: ",
-            "no scheme",
+            "unknown scheme",
         ),
         (
             "[[rule]]\nstack = [\"snoop\", { scheme = \"snoop\", minimum-timeout = \"9 days\" }]",

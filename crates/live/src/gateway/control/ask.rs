@@ -16,7 +16,9 @@ use crate::gateway::client::PATIENCE;
 #[derive(Debug, Error)]
 pub enum AskError {
     /// Nobody is there.
-    #[error("no gateway answers at {path}: {error}; is one running, and is this user allowed to ask?")]
+    #[error(
+        "no gateway answers at {path}: {error}; check that a gateway is running and that this user may access the socket"
+    )]
     Connect {
         /// The socket.
         path: String,
@@ -24,7 +26,7 @@ pub enum AskError {
         error: io::Error,
     },
     /// It takes too long.
-    #[error("the gateway does not answer within {} s; is it stopped?", ANSWERED.as_secs())]
+    #[error("the gateway did not answer within {} s; it may be stopped", ANSWERED.as_secs())]
     Late,
     /// It did not answer, or not to the end.
     #[error("the gateway did not answer: {0}")]

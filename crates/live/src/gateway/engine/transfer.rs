@@ -100,15 +100,15 @@ impl Engine {
         let rule = rule.filter(|rule| self.rules[usize::from(*rule)].schemes == saved.schemes);
         let rule = rule.ok_or_else(|| ImportError::OtherScheme(saved.schemes.clone()))?;
         let state = State::ALL.get(usize::from(saved.state)).copied();
-        let state = state.ok_or(ImportError::Malformed("there is no such state of a connection"))?;
+        let state = state.ok_or(ImportError::Malformed("unknown state of a connection"))?;
         if (state == State::Datagrams) != (key.protocol == Protocol::Udp) {
-            return Err(ImportError::Malformed("the state is one of another protocol"));
+            return Err(ImportError::Malformed("the state belongs to another protocol"));
         }
         let [core, radio] = &saved.arrivals;
         let core = core.as_ref().map(|core| self.arrival(core, Side::Core)).transpose()?;
         let radio = radio.as_ref().map(|radio| self.arrival(radio, Side::Radio)).transpose()?;
         if saved.states.iter().any(|state| state.connection != key) {
-            return Err(ImportError::Malformed("a state is of another connection"));
+            return Err(ImportError::Malformed("a state belongs to another connection"));
         }
         if self.connections.find(key).is_some() {
             return Err(ImportError::Known);
@@ -162,7 +162,7 @@ impl Engine {
 
     /// Where packets came in, if there is such a port.
     fn arrival(&self, saved: &SavedArrival, side: Side) -> Result<Arrival, ImportError> {
-        let wrong = ImportError::Malformed("there is no such port");
+        let wrong = ImportError::Malformed("unknown port");
         let port = self.ports.get(usize::from(saved.port)).filter(|port| port.side == side);
         let link = if port.ok_or_else(|| wrong.clone())?.ethernet {
             LinkHeader::ethernet(&saved.link).filter(|link| link.len() == saved.link.len())

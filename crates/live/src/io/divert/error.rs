@@ -16,7 +16,7 @@ pub enum DivertError {
     #[error(transparent)]
     Claim(#[from] ClaimError),
     /// An interface that does not tell what it is.
-    #[error("cannot look at the interface {name}: {error}")]
+    #[error("cannot query the interface {name}: {error}")]
     Interface {
         /// Its name.
         name: String,
@@ -25,7 +25,7 @@ pub enum DivertError {
         error: io::Error,
     },
     /// An interface without Ethernet, such as a tunnel or a modem in raw IP mode.
-    #[error("the interface {name} has no Ethernet header; use the backend with policy routing for it")]
+    #[error("the interface {name} has no Ethernet header; use the backend tun (policy routing) for it")]
     NotEthernet {
         /// Its name.
         name: String,
@@ -37,10 +37,10 @@ pub enum DivertError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A frame of our own did not go the whole way ([`super::Divert::try_out`]).
-    #[error("the kernel takes the BPF programs and attaches them, but {0}")]
+    #[error("the kernel accepts and attaches the BPF programs, but {0}")]
     Lost(&'static str),
     /// What we wait with.
-    #[error("cannot make an eventfd: {0}")]
+    #[error("cannot create an eventfd: {0}")]
     Wait(#[source] io::Error),
 }
 
@@ -48,15 +48,15 @@ pub enum DivertError {
 #[derive(Debug, Error)]
 pub enum ProgramError {
     /// The object that is compiled in and this program do not agree on what they share.
-    #[error("the BPF object does not fit this program: {0}; build both anew (crates/live/bpf/build.sh)")]
+    #[error("the BPF object does not match this program: {0}; rebuild both (crates/live/bpf/build.sh)")]
     Misfit(String),
     /// The kernel does not take them.
     #[error(
-        "the kernel does not take the BPF programs: {0}; it needs CONFIG_BPF_SYSCALL, and we CAP_BPF and CAP_NET_ADMIN"
+        "the kernel rejects the BPF programs: {0}; they require CONFIG_BPF_SYSCALL, and the gateway requires CAP_BPF and CAP_NET_ADMIN"
     )]
     Load(#[source] Box<EbpfError>),
     /// A map or program is not as the source has it.
-    #[error("the BPF object has no {0} of the kind that is expected")]
+    #[error("the BPF object has no {0} of the expected kind")]
     Missing(&'static str),
     /// A map takes no more, or not this.
     #[error("the BPF map {map}: {error}")]
@@ -68,7 +68,7 @@ pub enum ProgramError {
         error: Box<MapError>,
     },
     /// An array cannot be shared.
-    #[error("cannot map the BPF array {map}: {error}; it takes Linux 5.5 or newer")]
+    #[error("cannot map the BPF array {map}: {error}; this requires Linux 5.5 or newer")]
     Share {
         /// Which.
         map: &'static str,
@@ -78,7 +78,7 @@ pub enum ProgramError {
     },
     /// A program cannot be attached.
     #[error(
-        "cannot attach to {interface}: {error}; it takes Linux 6.6, or CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
+        "cannot attach to {interface}: {error}; this requires Linux 6.6, or CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
          (OpenWrt: kmod-sched-bpf)"
     )]
     Attach {
@@ -88,7 +88,7 @@ pub enum ProgramError {
         error: String,
     },
     /// A program of ours is there, although nobody has claimed the interface.
-    #[error("a program of another gateway stays attached to {interface}; find and stop it first")]
+    #[error("a program of another gateway is still attached to {interface}; stop that gateway first")]
     Linked {
         /// Where.
         interface: String,

@@ -233,7 +233,7 @@ pub(super) fn check(object: &[u8]) -> Result<(), ProgramError> {
         if here != there {
             let value = |word: Option<&u32>| word.map_or_else(|| "missing".to_owned(), u32::to_string);
             return Err(ProgramError::Misfit(format!(
-                "{name} is {} there, {} here",
+                "{name} is {} in the object and {} in this program",
                 value(there),
                 value(here)
             )));
@@ -246,7 +246,7 @@ pub(super) fn check(object: &[u8]) -> Result<(), ProgramError> {
 fn words_of(object: &[u8]) -> Result<BTreeMap<String, u32>, ProgramError> {
     let wrong = |error: object::Error| ProgramError::Misfit(error.to_string());
     let file = object::File::parse(object).map_err(wrong)?;
-    let missing = || ProgramError::Misfit("it has no section \"layout\"".to_owned());
+    let missing = || ProgramError::Misfit("no section \"layout\"".to_owned());
     let section = file.section_by_name("layout").ok_or_else(missing)?;
     let (words, _) = section.data().map_err(wrong)?.as_chunks::<WORD>();
     let word = |octets: &[u8; WORD]| {
@@ -281,7 +281,7 @@ mod tests {
                 let mut padded = [0; NAME];
                 padded[..name.len()].copy_from_slice(name.as_bytes());
                 let at = object.windows(NAME).position(|octets| octets == padded).unwrap();
-                for (changed, what) in [(at, "missing"), (at + NAME + 1, "there")] {
+                for (changed, what) in [(at, "missing"), (at + NAME + 1, "in the object")] {
                     let mut object = object.to_vec();
                     object[changed] ^= 0x10;
                     let said = check(&object).unwrap_err().to_string();

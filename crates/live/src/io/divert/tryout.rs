@@ -45,7 +45,7 @@ fn carry(divert: &mut Divert, radio: &Device) -> io::Result<Result<(), Lost>> {
     divert.heartbeat(clock::now());
     let _ = radio.write(&frame)?;
     if !comes_by(divert, UP, &frame)? {
-        return Ok(Err("what came in by the interface did not come to us"));
+        return Ok(Err("frames received by the interface did not reach the gateway"));
     }
     let _ = divert.send(UP, &frame)?;
     let _ = divert.send(DOWN, &frame)?;
@@ -60,8 +60,8 @@ fn carry(divert: &mut Divert, radio: &Device) -> io::Result<Result<(), Lost>> {
     })?;
     Ok(match (both_went_on, came_out) {
         (true, _) => Ok(()),
-        (false, true) => Err("what we sent on did not reach the stack by the interface"),
-        (false, false) => Err("what we sent on did not go out by the interface"),
+        (false, true) => Err("frames forwarded by the gateway did not reach the stack through the interface"),
+        (false, false) => Err("frames forwarded by the gateway did not leave through the interface"),
     })
 }
 

@@ -69,7 +69,7 @@ impl<'t> Document<'t> {
             let count = count.ok_or_else(|| self.error(&key, problem))?;
             members += count;
             if members > MOST_TABLES {
-                return Err(self.error(&key, "too many nodes in all; expected fewer"));
+                return Err(self.error(&key, "too many nodes in total; expected fewer"));
             }
             groups.insert(name.to_owned(), count);
         }
@@ -82,7 +82,7 @@ impl<'t> Document<'t> {
                 .map(|number| member(group, number))
                 .find(|name| self.get(&["nodes", name]).is_some())
             {
-                let problem = format!("{member:?} is one of the group {group:?}; expected another name");
+                let problem = format!("{member:?} is a member of the group {group:?}; expected another name");
                 return Err(self.error(&["nodes", &member], problem));
             }
             let copies = vec![|value: &mut DeValue<'t>, _number: usize| {
@@ -107,19 +107,18 @@ impl<'t> Document<'t> {
             let counts: Vec<usize> = counts.filter_map(|name| groups.get(name).copied()).collect();
             let Some(count) = counts.first().copied() else { continue };
             if counts.iter().any(|other| *other != count) {
-                let problem = "between groups of different sizes; expected as many nodes in each";
+                let problem = "joins groups of different sizes; expected the same number of nodes in each";
                 let given = keys.iter().rev().find(|key| child(table.get_ref(), key).is_some());
                 return Err(self.error(&[kind, name, given.unwrap_or(&keys[0])], problem));
             }
             copies += count;
             if copies > MOST_TABLES {
-                return Err(self.error(&[kind, name], format!("too many {kind} in all; expected fewer")));
+                return Err(self.error(&[kind, name], format!("too many {kind} in total; expected fewer")));
             }
             if let Some(member) =
                 (1..=count).map(|number| member(name, number)).find(|name| self.get(&[kind, name]).is_some())
             {
-                let problem =
-                    format!("{member:?} is one of those that {name:?} stands for; expected another name");
+                let problem = format!("{member:?} is a member of {name:?}; expected another name");
                 return Err(self.error(&[kind, &member], problem));
             }
             wanted.push((name.to_owned(), count));

@@ -29,7 +29,7 @@ impl<'t> Document<'t> {
         value: &Spanned<DeValue<'t>>,
         from: (&str, usize),
     ) -> Result<(), String> {
-        let Some((last, tables)) = path.split_last() else { return Err("it names no key".to_owned()) };
+        let Some((last, tables)) = path.split_last() else { return Err("expected a key".to_owned()) };
         // The value keeps the distances between its keys, and each table that is made for it encloses
         // what is in it: an error's place leads to the innermost key.
         let ends = self.replaced.iter().map(|earlier| earlier.places.end);
@@ -56,9 +56,7 @@ impl<'t> Document<'t> {
                 let count = elements.iter().count();
                 let element = index.and_then(|index| Some((index, elements.get_mut(index)?)));
                 let (index, element) = element.ok_or_else(|| {
-                    format!(
-                        "{step:?} is a list of {count}; expected the number of one of its elements, from 0"
-                    )
+                    format!("{step:?} is a list of length {count}; expected the index of an element, from 0")
                 })?;
                 if inner.is_none() {
                     *element = value;
@@ -68,7 +66,7 @@ impl<'t> Document<'t> {
                 named = format!("{step}[{index}]");
                 next = element.get_mut();
             }
-            let DeValue::Table(inner) = next else { return Err(format!("{named:?} is no table")) };
+            let DeValue::Table(inner) = next else { return Err(format!("{named:?} is not a table")) };
             table = inner;
         }
         table.insert(Spanned::new(value.span(), (*last).to_owned().into()), value);

@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for SchemeEntry {
                     (None, None, None) => return Err(A::Error::missing_field("scheme")),
                     _ => {
                         return Err(A::Error::custom(
-                            "expected either a scheme with its settings or a stack of one or more with their own",
+                            "expected either a scheme with its settings or a stack of one or more schemes, each with its own settings",
                         ));
                     }
                 };
@@ -109,7 +109,7 @@ fn row_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     rows.push(json!({
         "title": "no-loss",
         "type": "object",
-        "description": "No scheme, and no loss on any link.",
+        "description": "No scheme and no loss on any link.",
         "additionalProperties": false,
         "required": ["scheme"],
         "properties": { "scheme": { "const": "no-loss" } },

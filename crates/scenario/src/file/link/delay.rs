@@ -63,7 +63,7 @@ impl Jitter<'_> {
         let none = Duration::ZERO;
         let spread = reader.duration_in(self.spread_key, self.spread, none, none, mean)?;
         if self.spread.is_none() && self.distribution.is_some() {
-            let problem = "there is no jitter; expected jitter = \"2 ms\" or so with it";
+            let problem = "requires jitter, such as jitter = \"2 ms\"";
             return Err(reader.fail(self.distribution_key, problem));
         }
         Ok(match self.distribution {
@@ -78,11 +78,11 @@ impl Jitter<'_> {
     /// A delay with a distribution has none.
     fn refuse(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         if self.spread.is_some_and(|Text(spread)| !spread.is_zero()) {
-            let problem = "the delay has a distribution of its own; expected no jitter with it";
+            let problem = "the delay has its own distribution; jitter is not allowed with it";
             return Err(reader.fail(self.spread_key, problem));
         }
         if self.distribution.is_some() {
-            let problem = "the delay has a distribution of its own; expected it alone";
+            let problem = "the delay has its own distribution; a jitter distribution is not allowed with it";
             return Err(reader.fail(self.distribution_key, problem));
         }
         Ok(())

@@ -53,7 +53,7 @@ fn capacity(
             format!("no rate in its {side} direction; expected a rate, such as rate = \"11 Mbit/s\""),
         )),
         (Some(LinkRate::Fixed(_)), Some(_)) => {
-            let problem = "a fixed rate and a trace; expected one of them, or rate = \"trace\"";
+            let problem = "both a fixed rate and a trace; expected one of them, or rate = \"trace\"";
             Err(reader.fail(&key_of("trace"), problem))
         }
         (Some(LinkRate::Fixed(rate)), None) => Ok(Capacity::Fixed(rate)),

@@ -101,7 +101,7 @@ impl Place<'_> {
     ) -> Result<Duration, ScenarioError> {
         let key = [self.key, key].concat();
         let time = self.reader.duration_if_given(&key, value, least, LONGEST_DELAY)?;
-        time.ok_or_else(|| self.reader.fail(&key, "it is missing; expected a duration, such as \"50 ms\""))
+        time.ok_or_else(|| self.reader.fail(&key, "missing; expected a duration, such as \"50 ms\""))
     }
 
     /// What a table has.
@@ -129,7 +129,7 @@ impl Place<'_> {
 
     fn bands(self, tables: &[BandTable]) -> Result<Distribution, ScenarioError> {
         if !(1..=MOST_BANDS).contains(&tables.len()) {
-            let problem = format!("{} of them; expected 1 to {MOST_BANDS} bands", tables.len());
+            let problem = format!("{} bands; expected 1 to {MOST_BANDS}", tables.len());
             return Err(self.fail(&["bands"], problem));
         }
         let mut bands = Vec::with_capacity(tables.len());
@@ -150,7 +150,7 @@ impl Place<'_> {
 
     fn table(self, file: Option<&str>) -> Result<Distribution, ScenarioError> {
         let Some(file) = file else {
-            let problem = "what is it drawn from? expected a `distribution` (\"uniform\", \"normal\", \
+            let problem = "missing distribution; expected a `distribution` (\"uniform\", \"normal\", \
                            \"exponential\", \"bands\") or table = \"FILE\"";
             return Err(self.fail(&[], problem));
         };
@@ -176,7 +176,7 @@ impl Place<'_> {
         match keys.into_iter().find(|(key, given, of)| *given && !means(of, key)) {
             Some((key, ..)) => {
                 let beside = if table.distribution.is_some() { "distribution" } else { "table" };
-                let problem = format!("it means nothing beside this `{beside}`; leave it out");
+                let problem = format!("has no effect with this `{beside}`; leave it out");
                 Err(self.fail(&[key], problem))
             }
             None => Ok(()),

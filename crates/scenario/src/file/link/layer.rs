@@ -83,7 +83,7 @@ pub(super) fn read(
         ("window", table.window.is_some(), table.kind != LinkLayerKind::SelectiveRepeat),
     ];
     if let Some((wrong, ..)) = meaningless.into_iter().find(|(_, given, senseless)| *given && *senseless) {
-        return Err(reader.fail(&key(wrong), "it means nothing to this kind of link layer; leave it out"));
+        return Err(reader.fail(&key(wrong), "has no effect with this kind of link layer; leave it out"));
     }
     let retransmission_attempts = table.retransmission_attempts.unwrap_or(8);
     if retransmission_attempts > 1000 {
@@ -131,11 +131,11 @@ fn constant_delay(
 ) -> Result<Duration, ScenarioError> {
     let problem = match forward.delay.constant() {
         _ if forward.delay.order == Order::Overtake || backward.delay.order == Order::Overtake => {
-            "lets no frame overtake another on its way; expected no order = \"overtake\" with it"
+            "requires that frames stay in order; order = \"overtake\" is not allowed with it"
         }
         Some(delay) if backward.delay.constant() == Some(delay) => return Ok(delay),
         _ => {
-            "knows how long an acknowledgment takes; expected no jitter with it, and one delay in both directions"
+            "requires a constant acknowledgment time; expected no jitter, and the same delay in both directions"
         }
     };
     let keys: [&Key<'_>; 5] = [

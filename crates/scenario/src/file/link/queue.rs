@@ -186,7 +186,7 @@ impl Place<'_> {
             ("mean-packet", table.mean_packet.is_some(), &[Red]),
         ];
         match keys.into_iter().find(|(_, given, of)| *given && !of.contains(&table.discipline)) {
-            Some((key, ..)) => Err(self.fail(key, "it means nothing to this discipline; leave it out")),
+            Some((key, ..)) => Err(self.fail(key, "has no effect with this discipline; leave it out")),
             None => Ok(()),
         }
     }

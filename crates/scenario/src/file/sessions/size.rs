@@ -101,7 +101,7 @@ pub(super) fn read(
     ];
     for (of, is_given, distribution, name) in given {
         if is_given != (distribution == table.distribution) {
-            let problem = if is_given { "expected it only with" } else { "expected a value with" };
+            let problem = if is_given { "allowed only with" } else { "a value is required with" };
             let place: &[&str] = if is_given { &[of] } else { &[] };
             return Err(fail(place, &format!("{problem} distribution = {name:?}: `{of}`")));
         }
@@ -124,7 +124,7 @@ pub(super) fn read(
         if table.max.is_some() {
             return Err(fail(
                 &["max"],
-                "expected it only with another distribution: the last band's is the most",
+                "allowed only with another distribution: here the last band sets the maximum",
             ));
         }
         return measured(min, table.bands.as_deref().unwrap_or_default(), fail);
@@ -141,7 +141,7 @@ pub(super) fn read(
     if lognormal.share() < 0.01 {
         return Err(fail(
             &[],
-            "nearly nothing lies between `min` and `max`; expected 1% of the distribution at least",
+            "almost none of the distribution lies between `min` and `max`; expected at least 1% of it",
         ));
     }
     Ok(Size::Lognormal(lognormal))
@@ -162,7 +162,7 @@ fn measured(
         steps.push((part, *max as f64));
     }
     if (part - 1.0).abs() > 1e-6 {
-        return Err(fail(&["bands"], &format!("{:.4}% in all; expected shares of 100%", part * 100.0)));
+        return Err(fail(&["bands"], &format!("the shares add up to {:.4}%; expected 100%", part * 100.0)));
     }
     if let Some(last) = steps.last_mut() {
         last.0 = 1.0;
@@ -170,6 +170,6 @@ fn measured(
     let is_small = steps.iter().all(|step| step.1 <= LARGEST as f64);
     let measured = Measured::new(min, steps).filter(|_| is_small);
     measured.map(Size::Measured).ok_or_else(|| {
-        fail(&["bands"], "expected shares above 0%, and sizes that rise from `min` to \"10 GB\" at most")
+        fail(&["bands"], "expected shares above 0%, and sizes that increase from `min` to at most \"10 GB\"")
     })
 }

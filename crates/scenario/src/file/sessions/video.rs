@@ -26,7 +26,7 @@ pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media,
         BitRate::Variable => [("packet", table.packet.is_some(), "constant"), ("", false, "")],
     };
     if let Some((key, _, expected)) = keys.iter().find(|(_, is_given, _)| *is_given) {
-        let problem = format!("expected it only with bit-rate = {expected:?}; leave it out");
+        let problem = format!("allowed only with bit-rate = {expected:?}; leave it out");
         return Err(reading.fail(&[key], problem));
     }
     Ok(Media::Video(match bit_rate {
@@ -41,7 +41,7 @@ fn constant(
     rate: Option<Bitrate>,
 ) -> Result<Video, ScenarioError> {
     let Some(rate) = rate else {
-        return Err(reading.fail(&[], "bit-rate = \"constant\" needs a rate, such as rate = \"1 Mbit/s\""));
+        return Err(reading.fail(&[], "bit-rate = \"constant\" requires a rate, such as rate = \"1 Mbit/s\""));
     };
     let packet = match table.packet {
         None => 1200,
@@ -54,7 +54,7 @@ fn constant(
     let (least, most) = (Duration::from_micros(1), Duration::from_secs(3600));
     if interval < least || interval > most {
         let problem = format!(
-            "packets of {packet} octets would be {} apart; expected a rate that makes it 1 us to 1 h",
+            "packets of {packet} octets would be {} apart; expected a rate that spaces them 1 us to 1 h apart",
             lasthop_packet::units::format_duration(interval)
         );
         return Err(reading.fail(&["rate"], problem));
@@ -81,8 +81,7 @@ fn frames(
     let size = scaled(frames.size, rate.as_bps() as f64 / frames.mean_bps());
     if size.max > LARGEST_PACKET as f64 || size.min < 1.0 {
         let problem = format!(
-            "packets of {:.0} to {:.0} octets; expected a rate that makes it 1 to {LARGEST_PACKET}, or another \
-             number of packets-per-frame",
+            "packets of {:.0} to {:.0} octets; expected a rate that makes them 1 to {LARGEST_PACKET} octets long, or another number of packets-per-frame",
             size.min, size.max
         );
         return Err(reading.fail(&["rate"], problem));

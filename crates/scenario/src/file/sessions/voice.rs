@@ -17,7 +17,7 @@ pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media,
     let codec = match table.codec.unwrap_or(CodecName::G711) {
         CodecName::G711 => Codec::G711 { concealment: table.concealment.unwrap_or(true) },
         CodecName::G729 if table.concealment.is_some() => {
-            let problem = "expected it only with codec = \"g711\": \"g729\" conceals losses always";
+            let problem = "allowed only with codec = \"g711\": \"g729\" always conceals losses";
             return Err(reading.fail(&["concealment"], problem));
         }
         CodecName::G729 => Codec::G729,

@@ -74,7 +74,7 @@ fn collect_axes(
 fn path_in_scenario(key: &str) -> Result<Vec<String>, String> {
     let path: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
     if path.len() > 10 || path.iter().any(String::is_empty) {
-        return Err(format!("{key:?} is no key of a scenario; expected one such as \"links.air.loss\""));
+        return Err(format!("{key:?} is not a key of a scenario; expected one such as \"links.air.loss\""));
     }
     Ok(path)
 }

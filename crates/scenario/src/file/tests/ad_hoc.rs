@@ -152,14 +152,14 @@ fn what_cannot_be_is_refused_where_it_stands() {
                 "20: wlans.field.mobility.area",
                 "above zero",
             ),
-            ("fixed = [\"a\"]", "fixed = [\"c\"]", "23: wlans.field.mobility.fixed[0]", "no node \"c\""),
-            ("hops = 2", "hops = 40", "17: wlans.field.placement.apart", "never so many hops apart"),
+            ("fixed = [\"a\"]", "fixed = [\"c\"]", "23: wlans.field.mobility.fixed[0]", "unknown node \"c\""),
+            ("hops = 2", "hops = 40", "17: wlans.field.placement.apart", "this many hops apart"),
             ("to = \"b\", hops", "to = \"a\", hops", "17: wlans.field.placement.apart.to", "another station"),
             (
                 "[nodes.b]\nkind = \"host\"",
                 "[nodes.b]\nkind = \"host\"\nposition = [\"1 m\", \"1 m\"]",
                 "7: nodes.b.position",
-                "by the seed",
+                "by seed",
             ),
             (
                 "[nodes.b]\nkind = \"host\"",
@@ -225,15 +225,15 @@ fn a_way_by_hand_leads_to_a_neighbour_and_in_the_end_to_its_destination() {
     check(
         SQUARE,
         &[
-            (right, "routes = { d = \"d\" }", "4: nodes.a.routes.d", "no neighbour"),
+            (right, "routes = { d = \"d\" }", "4: nodes.a.routes.d", "not a neighbor"),
             (right, "routes = { a = \"c\" }", "4: nodes.a.routes.a", "to itself"),
-            (right, "routes = { e = \"c\" }", "4: nodes.a.routes.e", "no node \"e\""),
-            (right, "routes = { d = \"e\" }", "4: nodes.a.routes.d", "no node \"e\""),
+            (right, "routes = { e = \"c\" }", "4: nodes.a.routes.e", "unknown node \"e\""),
+            (right, "routes = { d = \"e\" }", "4: nodes.a.routes.d", "unknown node \"e\""),
             (
                 "[nodes.c]\nkind = \"router\"",
                 "[nodes.c]\nkind = \"router\"\nroutes = { d = \"a\" }",
                 "4: nodes.a.routes.d",
-                "go in circles",
+                "would loop",
             ),
         ],
     );
@@ -245,7 +245,7 @@ fn a_way_by_hand_to_a_neighbour_that_has_none_is_no_route() {
     let cut =
         island.find("[links.cd]").expect("it is there")..island.find("[flows.bulk]").expect("it is there");
     let error = error(&[&island[..cut.start], &island[cut.end..]].concat());
-    assert!(error.contains("flows.bulk.to: flow \"bulk\": there is no way from \"a\" to \"d\""), "{error}");
+    assert!(error.contains("flows.bulk.to: flow \"bulk\": no route from \"a\" to \"d\""), "{error}");
 }
 
 #[test]
@@ -256,7 +256,10 @@ fn a_way_by_hand_through_a_cell_carries_no_larger_datagrams_than_any_other() {
     assert!(SQUARE.contains(wire));
     let through_cell = format!("{}{cell}", SQUARE.replacen(wire, "", 1));
     let error = error(&through_cell);
-    assert!(error.contains("tcp.segment: flow \"bulk\" makes datagrams of 4040 octets"), "{error}");
+    assert!(
+        error.contains("tcp.segment: flow \"bulk\" sends datagrams of 4040 octets including headers"),
+        "{error}"
+    );
     let beside_it = through_cell.replacen("routes = { d = \"c\" }", "routes = { d = \"b\" }", 1);
     read(&beside_it).unwrap_or_else(|error| panic!("{error}"));
 }

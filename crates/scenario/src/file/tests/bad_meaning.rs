@@ -13,14 +13,14 @@ fn a_link_joins_two_nodes_that_exist() {
             "[\"ap\", \"phone\"]",
             "[\"ap\", \"moon\"]",
             "14: links.air.between",
-            "there are: ap, phone, server",
+            "expected one of: ap, phone, server",
         ),
         ("[\"ap\", \"phone\"]", "[\"ap\", \"ap\"]", "14: links.air.between", "to itself"),
         (
             "[\"ap\", \"phone\"]",
             "[\"ap\", \"server\"]",
             "14: links.air.between",
-            "link \"wire\" joins these two",
+            "link \"wire\" already joins these two",
         ),
     ]);
 }
@@ -34,13 +34,13 @@ fn a_flow_joins_two_hosts_that_are_connected() {
             "21: flows.download.from",
             "\"ap\" is a router; expected a host",
         ),
-        ("to = \"phone\"", "to = \"nobody\"", "22: flows.download.to", "there is no node \"nobody\""),
+        ("to = \"phone\"", "to = \"nobody\"", "22: flows.download.to", "unknown node \"nobody\""),
         ("to = \"phone\"", "to = \"server\"", "22: flows.download.to", "to itself"),
         (
             "[links.air]\nkind = \"wireless\"\nbetween = [\"ap\", \"phone\"]",
             "[nodes.far]\nkind = \"host\"\n[links.air]\nkind = \"wireless\"\nbetween = [\"ap\", \"far\"]",
             "24: flows.download.to",
-            "no way",
+            "no route",
         ),
         ("to = \"phone\"", "to = \"phone\"\nsize = \"0 B\"", "23: flows.download.size", "above zero"),
         (
@@ -56,7 +56,7 @@ fn a_flow_joins_two_hosts_that_are_connected() {
 #[test]
 fn schemes_exist_once_and_can_work_where_they_would_sit() {
     check(&[
-        ("\"none\"", "\"nonesuch\"", "1: schemes[0]", "there are: none, snoop"),
+        ("\"none\"", "\"nonesuch\"", "1: schemes[0]", "expected one of: none, snoop"),
         ("label = \"s\"", "cached-packets = -1", "1: schemes[1].cached-packets", "-1"),
         ("label = \"s\"", "cache = 1", "1: schemes[1].cache", "unknown key"),
         ("label = \"s\"", "minimum-timeout = \"5\"", "1: schemes[1].minimum-timeout", "such as \"5 ms\""),
@@ -73,7 +73,7 @@ fn schemes_exist_once_and_can_work_where_they_would_sit() {
         ("seeds = 2", "seeds = 0", "2: seeds", "1 to 10000"),
         ("seeds = 2", "seeds = []", "2: seeds", "1 to 10000"),
         ("seeds = 2", "seeds = 9223372036854775807", "2: seeds", "1 to 10000"),
-        ("seeds = 2", "seeds = [1, 2, 1]", "2: seeds", "1 twice"),
+        ("seeds = 2", "seeds = [1, 2, 1]", "2: seeds", "1 is listed twice"),
         ("seeds = 2", "duration = \"0 s\"", "2: duration", "above zero"),
     ]);
     let blind =
@@ -207,7 +207,10 @@ fn a_rate_that_follows_a_trace_needs_one_that_can_be_read() {
     assert!(without.starts_with("x.toml:15: links.air.rate: "), "{without}");
     assert!(without.contains("give one with --trace FILE"), "{without}");
     let absent = error(&traced.replace("rate = \"trace\"", "trace = \"absent\""), None);
-    assert!(absent.starts_with("x.toml:15: links.air.trace: /nowhere/absent: it cannot be read"), "{absent}");
+    assert!(
+        absent.starts_with("x.toml:15: links.air.trace: /nowhere/absent: cannot read the file"),
+        "{absent}"
+    );
     let garbage = trace_file("garbage", "1\n2\nthree\n");
     let bad = error(&traced, Some(garbage.clone()));
     assert!(bad.starts_with("--trace: ") && bad.contains("line 3: \"three\""), "{bad}");

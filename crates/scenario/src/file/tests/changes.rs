@@ -108,7 +108,7 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
         (
             "\"links.moon.delay\" = \"6 s\"",
             "27: changes[0].set.links.moon.delay",
-            "no \"moon\" among its links",
+            "unknown name \"moon\" in links",
         ),
         ("\"air.delay\" = \"6 s\"", "27: changes[0].set.air.delay", "expected links.NAME.KEY"),
         ("\"links.air\" = \"6 s\"", "27: changes[0].set.links.air", "cannot be changed"),
@@ -130,7 +130,7 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
         (
             "\"links.wire.queue\" = \"codel\"",
             "27: changes[0].set",
-            "link \"wire\": a queue keeps its discipline",
+            "link \"wire\": the discipline of a queue",
         ),
         ("\"links.wire.channel.good.mean\" = \"1 s\"", "27: links.wire.channel", "wired"),
     ] {
@@ -186,5 +186,5 @@ fn a_link_of_a_cell_does_not_change() {
     );
     assert!(read(&cell).is_ok());
     let change = "[[changes]]\nat = \"1 s\"\nset = { \"links.air.phone.rate\" = \"1 Mbit/s\" }\n";
-    assert!(error(&format!("{cell}{change}")).contains("no \"air\" among its links"));
+    assert!(error(&format!("{cell}{change}")).contains("unknown name \"air\" in links"));
 }

@@ -82,8 +82,8 @@ fn a_wrong_delay_says_what_was_expected() {
     for (lines, place, says) in [
         (table("distribution = \"warp\""), "12: links.wire.delay.distribution", "`exponential`"),
         (table("min = \"5 ms\""), "12: links.wire.delay", "expected a `distribution`"),
-        (table("table = \"x.csv\", min = \"5 ms\""), "12: links.wire.delay.min", "beside this `table`"),
-        (table("distribution = \"uniform\", min = \"5 ms\""), "12: links.wire.delay.max", "it is missing"),
+        (table("table = \"x.csv\", min = \"5 ms\""), "12: links.wire.delay.min", "with this `table`"),
+        (table("distribution = \"uniform\", min = \"5 ms\""), "12: links.wire.delay.max", "missing"),
         (
             table("distribution = \"uniform\", min = \"5 ms\", max = \"4 ms\""),
             "12: links.wire.delay.max",
@@ -92,7 +92,7 @@ fn a_wrong_delay_says_what_was_expected() {
         (
             table("distribution = \"uniform\", min = \"5 ms\", max = \"9 ms\", mean = \"7 ms\""),
             "12: links.wire.delay.mean",
-            "it means nothing beside this `distribution`",
+            "has no effect with this `distribution`",
         ),
         (
             table("distribution = \"exponential\", min = \"5 ms\", mean = \"4 ms\""),
@@ -105,9 +105,9 @@ fn a_wrong_delay_says_what_was_expected() {
                 table("distribution = \"uniform\", min = \"1 ms\", max = \"2 ms\"")
             ),
             "13: links.wire.jitter-distribution",
-            "a distribution of its own",
+            "its own distribution",
         ),
-        (table("distribution = \"bands\""), "12: links.wire.delay.bands", "1 to 1000 bands"),
+        (table("distribution = \"bands\""), "12: links.wire.delay.bands", "0 bands; expected 1 to 1000"),
         (
             table("distribution = \"bands\", bands = [{ share = \"90%\", min = \"1 ms\", max = \"2 ms\" }]"),
             "12: links.wire.delay.bands",
@@ -129,9 +129,13 @@ fn a_wrong_delay_says_what_was_expected() {
                 table("distribution = \"uniform\", min = \"5 ms\", max = \"9 ms\"")
             ),
             "13: links.wire.jitter",
-            "has a distribution of its own",
+            "has its own distribution",
         ),
-        (table("table = \"nonesuch.csv\""), "12: links.wire.delay.table", "nonesuch.csv: it cannot be read"),
+        (
+            table("table = \"nonesuch.csv\""),
+            "12: links.wire.delay.table",
+            "nonesuch.csv: cannot read the file",
+        ),
         (format!("{wire}\norder = \"lost\""), "12: links.wire.order", "`overtake`"),
         (
             format!("{wire}\nclock = \"1 ms\"\nforward = {{ delay = \"1 ms\" }}"),

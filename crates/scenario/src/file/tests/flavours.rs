@@ -50,8 +50,8 @@ fn schemes_on_top_of_each_other_are_a_row() {
 fn what_is_wrong_in_a_stack_is_told_where_it_stands() {
     let right = "scheme = \"snoop\", label = \"s\"";
     check(&[
-        (right, "stack = [\"snoop\", \"nonesuch\"]", "1: schemes[1].stack[1]", "there is no scheme"),
-        (right, "stack = [\"no-loss\"]", "1: schemes[1].stack[0]", "there is no scheme \"no-loss\""),
+        (right, "stack = [\"snoop\", \"nonesuch\"]", "1: schemes[1].stack[1]", "unknown scheme"),
+        (right, "stack = [\"no-loss\"]", "1: schemes[1].stack[0]", "unknown scheme \"no-loss\""),
         (
             right,
             "stack = [\"none\", { scheme = \"snoop\", reordering = 65 }]",
@@ -59,7 +59,7 @@ fn what_is_wrong_in_a_stack_is_told_where_it_stands() {
             "0 to 64",
         ),
         (right, "stack = []", "1: schemes[1]", "one or more"),
-        (right, "stack = [\"snoop\"], reordering = 2", "1: schemes[1]", "with their own"),
+        (right, "stack = [\"snoop\"], reordering = 2", "1: schemes[1]", "with its own settings"),
         (right, "stack = [\"snoop\"], scheme = \"snoop\"", "1: schemes[1]", "either a scheme"),
         (right, "stack = [\"simple-icmp\", \"refined-icmp\"]", "1: schemes[1].stack[1]", "one such scheme"),
     ]);

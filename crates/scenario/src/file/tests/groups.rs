@@ -100,5 +100,5 @@ fn where_a_single_node_is_expected_a_group_is_named_as_one_with_its_members() {
         "x.toml:8: wlans.cell.access-point: \"phone\" is a group of nodes; expected a single one: phone-1 to phone-11"
     );
     let wrong = error(&GROUP.replace("access-point = \"ap\"", "access-point = \"pa\""));
-    assert!(wrong.ends_with("there is no node \"pa\"; there are: ap, phone-1 to phone-11"), "{wrong}");
+    assert!(wrong.ends_with("unknown node \"pa\"; expected one of: ap, phone-1 to phone-11"), "{wrong}");
 }

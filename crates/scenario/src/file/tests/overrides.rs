@@ -26,7 +26,7 @@ fn a_wrong_setting_says_which() {
     for (setting, problem) in [
         ("duration", "has no ="),
         ("duration=soon", "--set"),
-        ("links.nonesuch.loss=3%", "no \"nonesuch\" among its links"),
+        ("links.nonesuch.loss=3%", "unknown name \"nonesuch\" in links"),
         ("=3", "--set"),
         ("try.settle=1 h", "less than try.duration"),
         ("try.duration=0 s", "out of range"),
@@ -81,15 +81,15 @@ to = "ap"
         ("wlans.cell.except.phone.rate=5", "wlans.cell.except.phone.rate", "expected a rate"),
         ("wlans.cell.except.phone.queue=\"0 packets\"", "wlans.cell.except.phone.queue", "room for a packet"),
         ("wlans.cell.queue=\"0 B\"", "wlans.cell.queue", "room for a packet"),
-        ("wlans.cell.stations.1=phone", "wlans.cell.stations.1", "is a list of 1; expected the number"),
+        ("wlans.cell.stations.1=phone", "wlans.cell.stations.1", "is a list of length 1; expected the index"),
         ("wlans.cell.stations.0=nonesuch", "wlans.cell.stations[0]", "nonesuch"),
         ("flows.up.tcp.window=5", "flows.up.tcp.window", "expected a window"),
-        ("try.sysctl.x=5", "try.sysctl.x", "expected a text"),
+        ("try.sysctl.x=5", "try.sysctl.x", "expected a string"),
         // The table is there.
         ("wlans.cell.standard=802.11x", "wlans.cell.standard", "expected one of"),
-        ("links.web.rate=5", "links.web.rate", "no \"web\" among its links; there are: none"),
-        ("flows.down.to=ap", "flows.down.to", "no \"down\" among its flows; there are: up"),
-        ("wlans.cell.standard.x=1", "wlans.cell.standard.x", "\"standard\" is no table"),
+        ("links.web.rate=5", "links.web.rate", "unknown name \"web\" in links; expected one of: none"),
+        ("flows.down.to=ap", "flows.down.to", "unknown name \"down\" in flows; expected one of: up"),
+        ("wlans.cell.standard.x=1", "wlans.cell.standard.x", "\"standard\" is not a table"),
     ] {
         let overrides = Overrides { settings: vec![setting.to_owned()], ..Overrides::default() };
         let error = parse(CELL, "x.toml", Path::new("."), &overrides).expect_err(setting);

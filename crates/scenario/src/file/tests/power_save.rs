@@ -76,7 +76,7 @@ fn errors_name_the_key_and_what_was_expected() {
         ("listen-interval = 70000", "listen-interval", "1 to 65535"),
         ("buffer = \"0 packets\"", "buffer", "room for a packet"),
         ("ageing = \"2 h\"", "ageing", "1 h"),
-        ("stations = [\"server\"]", "stations[0]", "no station of this cell"),
+        ("stations = [\"server\"]", "stations[0]", "not a station of this cell"),
         ("stations = [\"laptop\", \"ap\"]", "stations[1]", "never dozes"),
         ("stations = [\"laptop\", \"laptop\"]", "stations[1]", "twice"),
     ] {
@@ -93,7 +93,7 @@ fn there_is_none_without_an_access_point() {
     let ad_hoc = with("").replace("access-point = \"ap\"\nstations = [", "stations = [\"ap\", ");
     let error = error(&ad_hoc);
     assert!(
-        error.contains("wlans.cell.power-save: ") && error.contains("expected an `access-point`"),
+        error.contains("wlans.cell.power-save: ") && error.contains("requires an `access-point`"),
         "{error}"
     );
 }

@@ -89,9 +89,9 @@ fn what_is_wrong_is_told_with_its_place_and_what_was_expected() {
         ("{ discipline = \"pie\" }", "queue.discipline", "`drop-tail`, `red`, `codel`, `fq-codel`"),
         ("{ limit = \"5 packets\" }", "queue.discipline", "missing"),
         ("{ discipline = \"codel\", limit = \"5\" }", "queue.limit", "50 packets"),
-        ("{ discipline = \"codel\", flows = 5 }", "queue.flows", "means nothing"),
-        ("{ discipline = \"fq-codel\", min = \"5 packets\" }", "queue.min", "means nothing"),
-        ("{ discipline = \"drop-tail\", ecn = true }", "queue.ecn", "means nothing"),
+        ("{ discipline = \"codel\", flows = 5 }", "queue.flows", "has no effect"),
+        ("{ discipline = \"fq-codel\", min = \"5 packets\" }", "queue.min", "has no effect"),
+        ("{ discipline = \"drop-tail\", ecn = true }", "queue.ecn", "has no effect"),
         ("{ discipline = \"codel\", target = \"0 s\" }", "queue.target", "1 us to 10 s"),
         ("{ discipline = \"codel\", interval = \"1 ms\" }", "queue.interval", "5 ms to 100 s"),
         ("{ discipline = \"fq-codel\", flows = 0 }", "queue.flows", "1 to 65536"),
@@ -125,5 +125,5 @@ fn settings_of_a_discipline_change_while_the_link_is_in_use() {
     assert_eq!(queue.discipline, Discipline::CoDel(codel));
     settings.set(&[("wire.forward.queue.target", "20 ms")]).expect("a key of its table");
     let wrong = settings.set(&[("wire.queue", "{ discipline = \"codel\", flows = 3 }")]);
-    assert!(wrong.map(drop).expect_err("no flows").to_string().contains("means nothing"));
+    assert!(wrong.map(drop).expect_err("no flows").to_string().contains("has no effect"));
 }

@@ -133,7 +133,7 @@ fn a_session_needs_a_way_there_and_back() {
                 between = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\n[sessions.call]\nkind = \"voice\"\nbetween = [\"a\", \"c\"]\n";
     let error = error(text);
     assert!(error.starts_with("x.toml:10: sessions.call: "), "{error}");
-    assert!(error.contains("there is no way from \"a\" to \"c\" and back"), "{error}");
+    assert!(error.contains("no route from \"a\" to \"c\" and back"), "{error}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_video_comes_from_the_server_at_a_constant_or_a_variable_rate() {
     assert_eq!(media("bit-rate = \"constant\"\nrate = \"2 Mbit/s\""), Video::Constant { rate, packet: 1200 });
     let video = |keys: &str| format!("{VIDEO}\n{keys}");
     let cases = [
-        (video("bit-rate = \"constant\""), 0, "", "needs a rate"),
+        (video("bit-rate = \"constant\""), 0, "", "requires a rate"),
         (video("rate = \"trace\""), 4, "rate", "Gbit/s, such as \"11 Mbit/s\""),
         (video("rate = \"10 Mbit/s\""), 4, "rate", "packets-per-frame"),
         (video("packet = \"100 B\""), 4, "packet", "constant"),
@@ -306,7 +306,7 @@ fn hostile_settings_of_dialogues_are_refused() {
             ),
             4,
             "object.bands",
-            "rise",
+            "increase",
         ),
         (mail("sent = \"110%\""), 4, "sent", "100%"),
         (mail("connections = 2"), 4, "connections", "only with kind = \"web\""),

@@ -49,7 +49,7 @@ fn what_is_set_becomes_changes_of_links() {
 fn a_wrong_setting_changes_nothing_and_says_why() {
     let mut settings = settings();
     for (key, value, says) in [
-        ("moon.rate", "1 Mbit/s", "there are: wire, air"),
+        ("moon.rate", "1 Mbit/s", "expected one of: wire, air"),
         ("air", "1 Mbit/s", "expected LINK.KEY"),
         ("air.link-layer", "none", "cannot be changed"),
         ("air.between", "[]", "cannot be changed"),
@@ -109,7 +109,7 @@ fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
             "rate = \"2 Mbit/s\"",
             "rate = \"2 Mbit/s\"\njitter-distribution = \"normal\"",
             "16: links.air.jitter-distribution",
-            "there is no jitter",
+            "requires jitter",
         ),
     ]);
 }

@@ -122,7 +122,7 @@ fn what_means_nothing_to_an_application_is_refused() {
         (
             "application = { kind = \"on-off\", interval = \"1 ms\", on = { mean = \"1 s\" } }",
             "23: flows.download.application",
-            "needs `off`",
+            "requires `off`",
         ),
         (
             "application = { kind = \"on-off\", interval = \"1 ms\", on = { mean = \"0 s\" }, off = { mean = \"1 s\" } }",

@@ -139,7 +139,7 @@ fn a_physical_layer_has_its_rates_and_no_others() {
             standard,
             "standard = \"802.11b\"\nrate = \"54 Mbit/s\"",
             "16: wlans.cell.rate",
-            "54 Mbit/s is no rate of 802.11b; expected one of 1, 2, 5.5, 11 Mbit/s",
+            "54 Mbit/s is not a rate of 802.11b; expected one of 1, 2, 5.5, 11 Mbit/s",
         ),
         (standard, "standard = \"802.11a\"\nrate = \"11 Mbit/s\"", "16: wlans.cell.rate", "one of 6, 9, 12"),
         (
@@ -166,13 +166,13 @@ fn a_physical_layer_has_its_rates_and_no_others() {
             standard,
             "standard = \"802.11b\"\ncts-to-self = true",
             "16: wlans.cell.cts-to-self",
-            "802.11g only",
+            "only with 802.11g",
         ),
         (
             standard,
             "standard = \"802.11b\"\nexcept.phone.rate = \"54 Mbit/s\"",
             "16: wlans.cell.except.phone.rate",
-            "no rate of 802.11b",
+            "not a rate of 802.11b",
         ),
         (
             standard,
@@ -200,10 +200,10 @@ fn a_number_out_of_range_is_refused() {
         ("queue = \"0 packets\"", "queue", "a packet or more"),
         ("queue = \"codel\"", "queue", "plain, without a discipline"),
         ("queue = { discipline = \"codel\" }", "queue", "plain, without a discipline"),
-        ("capture = {}", "capture", "distances"),
+        ("capture = {}", "capture", "distance"),
         ("errors.packet-error-rate = \"2\"", "errors.packet-error-rate", "0%"),
-        ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "mean is missing"),
-        ("errors.channel.states = \"absent\"", "errors.channel.states", "it cannot be read"),
+        ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "missing mean"),
+        ("errors.channel.states = \"absent\"", "errors.channel.states", "cannot read the file"),
         ("propagation = { kind = \"ranges\" }", "propagation.reception", "missing"),
         ("propagation = { kind = \"ranges\", reception = \"0 m\" }", "propagation.reception", "above zero"),
         (
@@ -244,12 +244,7 @@ fn a_number_out_of_range_is_refused() {
 fn a_station_exists_once_and_in_range() {
     let stations = "stations = [\"phone\", \"laptop\"]";
     check(&[
-        (
-            stations,
-            "stations = [\"phone\", \"moon\"]",
-            "17: wlans.cell.stations[1]",
-            "there is no node \"moon\"",
-        ),
+        (stations, "stations = [\"phone\", \"moon\"]", "17: wlans.cell.stations[1]", "unknown node \"moon\""),
         (stations, "stations = [\"phone\", \"phone\"]", "17: wlans.cell.stations[1]", "twice"),
         (stations, "stations = [\"phone\", \"ap\"]", "17: wlans.cell.stations[1]", "twice"),
         (stations, "stations = []", "17: wlans.cell.stations", "1 to 2000"),
@@ -257,7 +252,7 @@ fn a_station_exists_once_and_in_range() {
             "access-point = \"ap\"",
             "access-point = \"pa\"",
             "16: wlans.cell.access-point",
-            "there is no node \"pa\"",
+            "unknown node \"pa\"",
         ),
         (
             "access-point = \"ap\"\nstations = [\"phone\", \"laptop\"]",
@@ -275,9 +270,14 @@ fn a_station_exists_once_and_in_range() {
             "access-point = \"ap\"\nstations = [\"phone\", \"laptop\"]",
             "stations = [\"ap\", \"phone\", \"laptop\"]\npropagation = { kind = \"ranges\", reception = \"9 m\" }",
             "16: wlans.cell.stations[1]",
-            "\"phone\" is out of everybody's range",
+            "\"phone\" is out of range of all other stations",
         ),
-        (stations, "stations = [\"phone\"]\nexcept.laptop = {}", "18: wlans.cell.except.laptop", "not among"),
+        (
+            stations,
+            "stations = [\"phone\"]\nexcept.laptop = {}",
+            "18: wlans.cell.except.laptop",
+            "not a station",
+        ),
         (
             stations,
             "stations = [\"phone\", \"laptop\"]\nlink-errors.x = { from = \"phone\", to = \"laptop\", errors = {} }",
@@ -288,7 +288,7 @@ fn a_station_exists_once_and_in_range() {
             stations,
             "stations = [\"phone\", \"laptop\"]\nlink-errors.x = { from = \"phone\", to = \"server\", errors = {} }",
             "18: wlans.cell.link-errors.x.to",
-            "no station of this cell",
+            "not a station of this cell",
         ),
         (
             "[wlans.cell]",

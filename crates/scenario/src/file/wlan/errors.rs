@@ -89,7 +89,9 @@ pub(super) fn of_links(
             return Err(reader.fail(&key("to"), problem));
         }
         if directions.iter().any(|other| (other.0, other.1) == (from, to)) {
-            return Err(reader.fail(&key("to"), "errors for this direction twice; expected each once"));
+            return Err(
+                reader.fail(&key("to"), "errors for this direction are given twice; expected them once")
+            );
         }
         directions.push((from, to, read(reader, &key("errors"), &own.errors)?));
     }

@@ -30,7 +30,7 @@ pub(super) fn audible(
         for (index, station) in others.iter().enumerate() {
             if !hear(place(access_point), place(station)) {
                 let problem = format!(
-                    "station {:?} is {:.0} m from the access point, out of its range; expected it nearer, or a longer range",
+                    "station {:?} is {:.0} m from the access point, out of its range; expected a nearer station or a longer range",
                     name_of(station),
                     place(access_point).distance(place(station))
                 );
@@ -52,12 +52,12 @@ pub(super) fn audible(
             }
         }
         if !is_heard {
-            let problem = format!("station {:?} is out of everybody's range", name_of(station));
+            let problem = format!("station {:?} is out of range of all other stations", name_of(station));
             return Err(reader.fail(&["wlans", name, "stations", &index.to_string()], problem));
         }
         if links.len() > MOST_LINKS {
             let problem = format!(
-                "more than {MOST_LINKS} pairs hear each other; expected fewer stations, or an access point"
+                "more than {MOST_LINKS} pairs of stations hear each other; expected fewer stations, or an access point"
             );
             return Err(reader.fail(&["wlans", name, "stations"], problem));
         }
@@ -74,8 +74,9 @@ pub(super) fn pairs(
     nodes: &[NodeModel],
 ) -> Result<Vec<LinkModel>, ScenarioError> {
     if stations.len() * (stations.len() - 1) / 2 > MOST_LINKS {
-        let problem =
-            format!("more than {MOST_LINKS} pairs of stations that might meet; expected fewer stations");
+        let problem = format!(
+            "more than {MOST_LINKS} pairs of stations that might come into range; expected fewer stations"
+        );
         return Err(reader.fail(&["wlans", name, "stations"], problem));
     }
     let mut links = Vec::new();

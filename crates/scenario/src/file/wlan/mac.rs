@@ -14,7 +14,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     let limit = |key: &str, value, default| reader.count_in(&["wlans", name, key], value, default, (1, 255));
     let cts_to_self = table.cts_to_self.unwrap_or(false);
     if cts_to_self && table.standard.standard() != Standard::Erp {
-        let problem = "there is nobody to protect; expected it with 802.11g only";
+        let problem = "there are no older stations to protect; allowed only with 802.11g";
         return Err(reader.fail(&["wlans", name, "cts-to-self"], problem));
     }
     let (least, most) = (Duration::from_micros(1), Duration::from_millis(10));

@@ -77,13 +77,15 @@ pub(super) fn placement(
     is_on_demand: bool,
 ) -> Result<Placement, ScenarioError> {
     if !is_on_demand {
-        let problem = "who hears whom differs from seed to seed; expected `routing = \"aodv\"` beside it";
+        let problem = "connectivity differs from seed to seed; requires `routing = \"aodv\"`";
         return Err(reader.fail(&["wlans", name, "placement"], problem));
     }
     for station in stations {
         let key = ["nodes", &nodes[station.node].name, "position"];
         if reader.document.get(&key).is_some() {
-            let problem = format!("its cell {name:?} places its stations by the seed; leave one of them out");
+            let problem = format!(
+                "its cell {name:?} draws the places of its stations by seed; leave out either `position` or `placement`"
+            );
             return Err(reader.fail(&key, problem));
         }
     }
@@ -95,7 +97,7 @@ pub(super) fn placement(
             reader.station(&key("to"), &apart.to, stations)?,
         );
         if from == to {
-            return Err(reader.fail(&key("to"), "no hops from itself; expected another station"));
+            return Err(reader.fail(&key("to"), "the same station as `from`; expected another station"));
         }
         let hops = reader.count_in(&key("hops"), Some(apart.hops), 1, (1, 100))?;
         Ok((from, to, hops as usize))
@@ -111,7 +113,7 @@ pub(super) fn read(
     keeps_links: bool,
 ) -> Result<Mobility, ScenarioError> {
     if !keeps_links {
-        let problem = "shortest paths do not follow stations that move; expected `routing = \"aodv\"` beside it, or an access point";
+        let problem = "shortest paths do not follow stations that move; requires `routing = \"aodv\"` or an access point";
         return Err(reader.fail(&["wlans", name, "mobility"], problem));
     }
     let key = |key| ["wlans", name, "mobility", key];

@@ -18,7 +18,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
         if preamble == Preamble::Short {
             if !has_short {
                 let problem = format!(
-                    "{} has no short preamble; expected it with 802.11b or 802.11g",
+                    "{} has no short preamble; allowed only with 802.11b or 802.11g",
                     table.standard.as_written()
                 );
                 return Err(reader.fail(&["wlans", name, "preamble"], problem));
@@ -31,7 +31,9 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     }
     if let Some(written) = &table.basic_rates {
         if written.is_empty() {
-            return Err(reader.fail(&["wlans", name, "basic-rates"], "no rate; expected one or more"));
+            return Err(
+                reader.fail(&["wlans", name, "basic-rates"], "an empty list; expected one or more rates")
+            );
         }
         let key = |index: usize| index.to_string();
         let rates = written.iter().enumerate();
@@ -69,7 +71,7 @@ pub(super) fn rate(
     known.sort_by_key(|rate| rate.kbps());
     let known: Vec<String> = known.into_iter().map(megabits).collect();
     let problem = format!(
-        "{} Mbit/s is no rate of {}; expected one of {} Mbit/s",
+        "{} Mbit/s is not a rate of {}; expected one of {} Mbit/s",
         megabits(rate),
         table.standard.as_written(),
         known.join(", ")

@@ -51,8 +51,7 @@ pub(super) fn read(
 ) -> Result<PowerSave, ScenarioError> {
     let key = |key| ["wlans", name, "power-save", key];
     if !has_access_point {
-        let problem =
-            "only an access point sends beacons and keeps frames; expected an `access-point` beside it";
+        let problem = "only an access point sends beacons and buffers frames; requires an `access-point`";
         return Err(reader.fail(&["wlans", name, "power-save"], problem));
     }
     let default = PowerSaveConfig::default();
@@ -102,7 +101,7 @@ pub(super) fn read(
         match reader.station(&key, node, stations)? {
             0 => return Err(reader.fail(&key, "an access point never dozes; expected one of its stations")),
             twice if dozing.contains(&twice) => {
-                return Err(reader.fail(&key, format!("{node:?} twice; expected each node once")));
+                return Err(reader.fail(&key, format!("{node:?} is listed twice; expected each node once")));
             }
             station => dozing.push(station),
         }

@@ -86,17 +86,14 @@ pub(super) fn read(
         [(PropagationKind::Ranges, &of_ranges[..]), (PropagationKind::TwoRayGround, &of_two_rays[..])]
     {
         if let Some((key, _)) = keys.iter().find(|(_, given)| *given && table.kind != kind) {
-            return Err(fail(key, "it means nothing to this kind of propagation; leave it out"));
+            return Err(fail(key, "has no effect with this kind of propagation; leave it out"));
         }
     }
     match table.kind {
         PropagationKind::Everywhere => Ok(Propagation::Everywhere),
         PropagationKind::Ranges => {
             let Some(Text(Metres(reception))) = table.reception else {
-                return Err(fail(
-                    "reception",
-                    "it is missing; expected a range, such as reception = \"100 m\"",
-                ));
+                return Err(fail("reception", "missing; expected a range, such as reception = \"100 m\""));
             };
             if reception <= 0.0 {
                 return Err(fail("reception", "expected a range above zero"));
@@ -105,7 +102,7 @@ pub(super) fn read(
             if carrier_sense < reception {
                 return Err(fail(
                     "carrier-sense",
-                    "what is decoded is sensed; expected at least `reception`",
+                    "every frame that is decoded is also sensed; expected at least `reception`",
                 ));
             }
             Ok(Propagation::Ranges { reception, carrier_sense })
@@ -134,7 +131,8 @@ pub(super) fn read(
                 return Err(fail("system-loss", "expected \"0 dB\" or more"));
             }
             if model.carrier_sense_threshold > model.reception_threshold {
-                let problem = "what is decoded is sensed; expected at most `reception-threshold`";
+                let problem =
+                    "every frame that is decoded is also sensed; expected at most `reception-threshold`";
                 return Err(fail("carrier-sense-threshold", problem));
             }
             Ok(Propagation::TwoRayGround(model))
@@ -149,7 +147,8 @@ pub(super) fn capture(
     propagation: &Propagation,
 ) -> Result<Capture, ScenarioError> {
     if *propagation == Propagation::Everywhere {
-        let problem = "everybody is as strong as everybody; expected a propagation with distances";
+        let problem =
+            "all signals are equally strong; expected a kind of propagation that depends on distance";
         return Err(reader.fail(&["wlans", name, "capture"], problem));
     }
     let threshold = table.threshold.map_or(10.0, |Text(Decibels(threshold))| threshold);

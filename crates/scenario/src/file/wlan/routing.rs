@@ -115,7 +115,7 @@ pub(super) fn read(
         let written = reader.document.get(&["wlans", name, "routing"]).and_then(|it| it.get_ref().as_table());
         let parameter = written.and_then(|table| table.keys().find(|key| *key.get_ref() != "protocol"));
         if let Some(key) = parameter {
-            let problem = "it means nothing to shortest paths; leave it out, or expected protocol = \"aodv\"";
+            let problem = "has no effect with shortest paths; leave it out, or set protocol = \"aodv\"";
             return Err(reader.fail(&["wlans", name, "routing", key.get_ref()], problem));
         }
         return Ok(None);
@@ -185,7 +185,7 @@ pub(super) fn read(
         buffer: number("buffer", table.buffer, default.buffer as u32, (1, 100_000))? as usize,
     };
     if !config.link_layer_feedback && config.hello_interval.is_none() {
-        let problem = "nobody would ever notice that a link is broken; expected `hello-interval` beside it";
+        let problem = "a broken link would never be detected; requires `hello-interval`";
         return Err(reader.fail(&["wlans", name, "routing", "link-layer-feedback"], problem));
     }
     Ok(Some(config))

@@ -22,7 +22,7 @@ pub(super) fn read(
     let least = if table.access_point.is_some() { 1 } else { 2 };
     if !(least..=MOST_STATIONS).contains(&table.stations.len()) {
         let problem = format!(
-            "{} of them; expected {least} to {MOST_STATIONS}{}",
+            "{} stations; expected {least} to {MOST_STATIONS}{}",
             table.stations.len(),
             if least == 2 { " without an access point" } else { "" }
         );
@@ -33,7 +33,7 @@ pub(super) fn read(
         .keys()
         .find(|station| !table.stations.contains(station) && table.access_point.as_ref() != Some(station))
     {
-        let problem = "it is not among the cell's stations; expected the name of one";
+        let problem = "not a station of this cell; expected the name of one of its stations";
         return Err(reader.fail(&["wlans", name, "except", unknown], problem));
     }
     let places = table.stations.iter().enumerate().map(|(index, station)| (index.to_string(), station));
@@ -46,7 +46,7 @@ pub(super) fn read(
         };
         let (found, _) = reader.node(&key, node)?;
         if stations.iter().any(|other| other.node == found) {
-            return Err(reader.fail(&key, format!("{node:?} twice; expected each node once")));
+            return Err(reader.fail(&key, format!("{node:?} is listed twice; expected each node once")));
         }
         let own = table.except.get(node);
         let default = StationConfig::default();

@@ -48,7 +48,7 @@ impl SavedReceiving {
         let owed = owed.map_err(|_| ImportError::Malformed("a packet does not parse"))?;
         let is_ack = |packet: &Packet| packet.flow_key() == Some(connection) && packet.payload().is_empty();
         if owed.as_ref().is_some_and(|owed| !is_ack(owed)) {
-            return Err(ImportError::Malformed("what is owed is no ACK of the connection"));
+            return Err(ImportError::Malformed("a packet that is owed is not an ACK of the connection"));
         }
         Ok(Receiving {
             is_offered: self.is_offered,

@@ -357,7 +357,7 @@ fn a_connection_that_is_taken_over_is_as_far_as_it_was_and_its_states_are_its_ow
     let mut value = serde_json::to_value(one).expect("it can be written");
     value["state"] = State::Datagrams.index().into();
     let forged = serde_json::from_value(value).expect("it can be read");
-    let wrong = ImportError::Malformed("the state is one of another protocol");
+    let wrong = ImportError::Malformed("the state belongs to another protocol");
     assert_eq!(other.engine.import(&forged, other.now, &mut other.out), Err(wrong));
     assert_eq!(other.engine.owed(), Owed::default());
     assert_eq!(other.engine.import(one, other.now, &mut other.out), Ok(()));
