@@ -8,6 +8,7 @@ use crate::output;
 
 /// What is asked of the program itself.
 #[derive(Args)]
+#[group(skip)]
 pub struct Arguments {
     /// Print the version
     #[arg(short = 'V', long)]
