@@ -134,7 +134,7 @@ fn an_error_names_line_and_key_and_says_what_was_expected() {
         ),
         (
             with("bad_state = 0.1", "bad_state = 0.0001"),
-            "45: wireless_link.mean_exp_distrib_bad_state: 0.0001: expected 0, or a number",
+            "45: wireless_link.mean_exp_distrib_bad_state: 0.0001: expected 0, or at least 0.001",
         ),
         (
             with("base_station", "normal_router_node"),
