@@ -30,7 +30,7 @@ pub fn gateway_question(data: &[u8]) {
 fn connection(text: &str) {
     match parse_flow(text) {
         Err(why) => {
-            assert!(why.contains("is not a connection; expected two endpoints") && why.len() < 1500, "{why}")
+            assert!(why.contains("is not a connection; expected two endpoints") && why.len() < 1500, "{why}");
         }
         Ok(flow) => {
             let [one, other] = [flow.source, flow.destination].map(SocketAddr::from);
