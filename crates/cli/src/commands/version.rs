@@ -1,5 +1,7 @@
 //! `lasthop --version`.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use lasthop_schemes::catalogue::CATALOGUE;
 
@@ -24,13 +26,15 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.verbose {
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
         let schemes: Vec<&str> = CATALOGUE.iter().map(|scheme| scheme.name).collect();
-        text.push_str(&format!(
+        // Writing into a string cannot fail.
+        let _ = write!(
+            text,
             "\nplatform    {} {}, {profile} build\nschemes     {}\nbackends    tc-bpf (Linux 6.6 or newer), tun\n\
              results     tables, JSON, CSV, Parquet, pcapng",
             std::env::consts::ARCH,
             std::env::consts::OS,
             schemes.join(", ")
-        ));
+        );
     }
     output::print(&text)
 }
