@@ -19,7 +19,7 @@
 //! | `quantity` | values that are written as text |
 //! | `overrides` | what the command line says instead of the file |
 //! | [`document`] | where each key stands in its file; other configuration files use it, too |
-//! | [`Kind`] | which kind of file a file is, for one that is given to the wrong command |
+//! | [`Kind`] | recognizes a file that is given to the wrong command |
 //! | `changes` | changes of links at given times |
 //! | `named_files`, `delay_table` | files that a scenario names |
 //! | `text` | files before they are parsed, their lines |

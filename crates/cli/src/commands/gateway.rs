@@ -141,8 +141,8 @@ fn start_log(config: &Config) {
         LogLevel::Info => tracing::Level::INFO,
         LogLevel::Debug => tracing::Level::DEBUG,
     };
-    // Where the log cannot be written (a full disk, a pipe that nobody reads any more) there is no place to
-    // say so either; by default the attempt would panic.
+    // A log that cannot be written (full disk, closed pipe) must not end the gateway: by default the attempt
+    // would panic.
     let log = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .log_internal_errors(false)

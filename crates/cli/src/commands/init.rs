@@ -1,13 +1,13 @@
 //! `lasthop init`.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use lasthop_lab::table::Table;
 use lasthop_live::gateway::config::DEFAULT_FILE;
+use lasthop_scenario::results::ResultFile;
 
 use crate::failure::Failure;
 use crate::output;
@@ -82,17 +82,12 @@ fn list() -> Result<(), Failure> {
     output::print(&table.to_string())
 }
 
-/// A file that is there is not replaced.
+/// Writes a file that does not exist yet.
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(file)
-        .and_then(|mut opened| opened.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Failure::usage(anyhow!("{}: this file exists; choose another name", file.display()))
-        }
-        _ => Failure::usage(anyhow!("cannot write {}: {error}", file.display())),
-    })
+    if file.exists() {
+        return Err(Failure::usage(anyhow!("{}: this file exists; choose another name", file.display())));
+    }
+    let mut new = ResultFile::create(file, &[]).map_err(Failure::usage)?;
+    new.write_all(text.as_bytes())?;
+    Ok(new.finish()?)
 }

@@ -142,7 +142,7 @@ fn recruit(
     (Requests::new(mailboxes), workers)
 }
 
-/// The connections that the gateway before this one has left, for each of so many workers.
+/// The connections left by the previous gateway, divided among the workers.
 fn predecessors(state: Option<&Path>, ports: &[Port], workers: usize) -> Vec<Vec<SavedConnection>> {
     let take = |state: &Path| {
         handover::take(state, ports, clock::now()).unwrap_or_else(|why| {

@@ -29,14 +29,20 @@ fn what_the_receiver_does_not_confirm_is_sent_again() {
     assert_eq!(bench.lle.unproven(), 0);
 }
 
-#[test]
-fn late_acks_have_nothing_sent_again_that_has_arrived() {
+/// The receiver has said nothing of five segments for as long as it may.
+fn five_delivered_and_the_first_sent_again() -> (Bench, Vec<Packet>) {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
     for packet in &sent {
         bench.delivered(packet);
     }
     assert_eq!(bench.wait(400).timer().radio, [asking(&sent[0])]);
+    (bench, sent)
+}
+
+#[test]
+fn late_acks_have_nothing_sent_again_that_has_arrived() {
+    let (mut bench, _) = five_delivered_and_the_first_sent_again();
     for acknowledged in [100, 200, 300, 400] {
         assert!(bench.radio(&accepting(ack(FIRST + acknowledged))).radio.is_empty(), "{acknowledged}");
     }
@@ -44,12 +50,7 @@ fn late_acks_have_nothing_sent_again_that_has_arrived() {
 
 #[test]
 fn once_two_copies_were_needed_the_rest_of_a_run_follows_at_once() {
-    let mut bench = Bench::at_access_point(Settings::default());
-    let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
-    for packet in &sent {
-        bench.delivered(packet);
-    }
-    assert_eq!(bench.wait(400).timer().radio, [asking(&sent[0])]);
+    let (mut bench, sent) = five_delivered_and_the_first_sent_again();
     assert!(bench.radio(&accepting(ack(FIRST + 100))).radio.is_empty(), "it may have been under way");
     assert_eq!(bench.wait(400).timer().radio, [asking(&sent[1])]);
     assert_eq!(bench.radio(&accepting(ack(FIRST + 200))).radio, [asking(&sent[2])]);
