@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use lasthop_lab::run::RunError;
+
 /// A failure, for people and for scripts.
 #[derive(Debug)]
 pub enum Failure {
@@ -39,6 +41,16 @@ impl Failure {
     /// A wrong file or argument.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())
+    }
+}
+
+/// A scenario that cannot run is a wrong file; what goes wrong later is a failed run.
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Build(_) => Self::Usage(error.into()),
+            RunError::Memory(_) | RunError::NothingMeasured { .. } => Self::Run(error.into()),
+        }
     }
 }
 

@@ -1,9 +1,11 @@
-//! The progress bar.
+//! Progress bars.
+
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lasthop_lab::Progress;
 
-/// A bar on standard error; nothing where that is no terminal.
+/// How many of several runs are done; nothing where standard error is no terminal.
 pub struct Bar(ProgressBar);
 
 impl Bar {
@@ -19,6 +21,34 @@ impl Bar {
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }
+}
+
+/// How much of one run's simulated time has passed; nothing where standard error is no terminal.
+pub struct TimeBar(ProgressBar);
+
+impl TimeBar {
+    /// The bar of a run that takes at most this much simulated time.
+    pub fn new(duration: Duration) -> Self {
+        let bar = ProgressBar::new(millis(duration));
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% simulated, at most {eta} left") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// Simulated time has come so far.
+    pub fn reach(&self, simulated: Duration) {
+        self.0.set_position(millis(simulated));
+    }
+
+    /// Removes the bar from the screen.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Progress for Bar {

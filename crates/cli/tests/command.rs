@@ -543,3 +543,35 @@ links.up = { between = ["n0", "edge"], rate = "1 Mbit/s", delay = "1 ms" }
     let complaint = Folder::new().with("many.toml", lines.join("\n")).refuse(&["try", "many.toml"]);
     assert!(complaint.contains("it has 278 links; expected at most 256"), "{complaint}");
 }
+
+#[test]
+fn a_queue_that_grows_beyond_the_memory_limit_is_named_and_the_run_fails() {
+    let growing = r#"
+duration = "600 s"
+[nodes.a]
+kind = "host"
+[nodes.b]
+kind = "host"
+[links.hop]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = "unlimited"
+[flows.f]
+from = "a"
+to = "b"
+transport = "udp"
+application = { kind = "cbr", rate = "100 Mbit/s" }
+"#;
+    let folder = Folder::new().with("growing.toml", growing);
+    for command in ["run", "compare"] {
+        let output = folder.run(&[command, "growing.toml", "--memory-limit", "100 MB"]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(output.stdout.is_empty(), "{command} printed a result");
+        for part in ["memory limit of 100 MB", "link \"hop\" at \"a\" holds", "links.hop.queue", "--memory-limit"] {
+            assert!(message.contains(part), "{part:?} in {message}");
+        }
+    }
+    assert!(folder.refuse(&["run", "growing.toml", "--memory-limit", "much"]).contains("amount of data"));
+}

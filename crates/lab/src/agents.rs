@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::{Built, Scenario};
+use lasthop_scenario::Built;
 use serde::Serialize;
 
+use crate::memory::MemoryExceeded;
+use crate::pieces::Pieces;
 use crate::stats::Estimate;
 
 /// A run is looked at this many times, or at intervals of [`LONGEST_INTERVAL`] if that is more often.
@@ -41,23 +43,25 @@ pub struct AgentLoads {
 }
 
 impl AgentLoad {
-    /// Runs a world to its end, and looks at its agents meanwhile.
-    pub(crate) fn of_run(scenario: &Scenario, built: &mut Built) -> Self {
+    /// Runs a world from where it is to its end, and looks at its agents meanwhile. An error means that the process
+    /// exceeded its memory limit meanwhile.
+    pub(crate) fn of_run(run: &mut Pieces<'_>, built: &mut Built) -> Result<Self, MemoryExceeded> {
+        let scenario = run.scenario;
         let mut load = Self::default();
         let (mut at_risk, mut looks) = (0.0, 0.0);
         let end = Instant::ZERO + scenario.duration;
         let interval = (scenario.duration / LOOKS).clamp(Duration::from_nanos(1), LONGEST_INTERVAL);
-        let mut until = Instant::ZERO;
+        let mut until = built.world.now();
         while until < end && built.world.now() == until {
             until = end.min(until + interval);
-            built.world.run(until, scenario.stop_when_done);
+            run.advance(built, until)?;
             let owed = built.world.owed_by_agents();
             load.owed_connections = load.owed_connections.max(owed.connections);
             load.octets_at_risk = load.octets_at_risk.max(owed.octets);
             load.memory_octets = load.memory_octets.max(built.world.octets_of_agents());
             (at_risk, looks) = (at_risk + owed.octets as f64, looks + 1.0);
         }
-        Self { octets_at_risk_mean: at_risk / f64::max(looks, 1.0), ..load }
+        Ok(Self { octets_at_risk_mean: at_risk / f64::max(looks, 1.0), ..load })
     }
 }
 

@@ -4,14 +4,13 @@
 //! claims are those of the text (sections IV.A to IV.E). What the paper does not say is chosen in
 //! `scenarios/uploads.toml`.
 
-use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 use serde_json::{Map, json};
 
 use crate::claim::{Claim, Effort, Runs, Setting};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
-use crate::run::RunSummary;
+use crate::run::{RunError, RunSummary};
 use crate::stats::Estimate;
 
 const SCENARIO: &str = include_str!("../../../scenarios/uploads.toml");
@@ -28,12 +27,12 @@ const HOSTS: [u32; 4] = [5, 20, 40, 80];
 const QUEUES: [u32; 3] = [1000, 500, 100];
 
 /// Runs the experiments of some figures.
-type Part = fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
+type Part = fn(Effort, &dyn Progress) -> Result<Vec<Row>, RunError>;
 
 const PARTS: [Part; 3] = [queues, errors, power_save];
 
 /// Runs everything, with `seeds` runs behind each number; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
     let rows: Vec<Vec<Row>> =
         PARTS.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
@@ -41,7 +40,7 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildE
 }
 
 /// Figures 3 and 4: throughput and fairness over the number of hosts and the queue.
-fn queues(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn queues(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     const ABOVE: &str = "figure 3: more throughput where there are few or a moderate number of hosts";
     let mut rows = Vec::new();
     for queue in QUEUES {
@@ -76,7 +75,7 @@ fn queues(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildErro
 }
 
 /// Figure 5: frames that errors take.
-fn errors(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn errors(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     const ABOVE: &str = "figure 5: more throughput at each error rate";
     let mut rows = Vec::new();
     let rates = [("10%", 5), ("20%", 5), ("40%", 5), ("10%", 20), ("20%", 20), ("40%", 20)];
@@ -89,7 +88,7 @@ fn errors(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildErro
 }
 
 /// Figure 6: files that stations in power save upload.
-fn power_save(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn power_save(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = Vec::new();
     for size in ["10 kB", "50 kB", "100 kB"] {
         let of = |power_save: &str| {
@@ -121,7 +120,7 @@ fn runs(
     settings: &[String],
     effort: Effort,
     progress: &dyn Progress,
-) -> Result<Runs, BuildError> {
+) -> Result<Runs, RunError> {
     let common = [format!("nodes.station.count={hosts}"), format!("wlans.cell.queue=\"{queue} packets\"")];
     let mut parameters =
         Map::from_iter([("hosts".to_owned(), json!(hosts)), ("queue".to_owned(), json!(queue))]);

@@ -14,15 +14,15 @@ pub mod claims;
 pub mod network;
 pub mod published;
 
-use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 
 use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 /// Runs everything, with `seeds` runs behind each number; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     rows(&published::settings(), Effort { seeds: seeds.max(2), duration: None }, progress)
 }
 
@@ -30,12 +30,12 @@ fn rows(
     settings: &[published::Setting],
     effort: Effort,
     progress: &dyn Progress,
-) -> Result<Vec<Row>, BuildError> {
+) -> Result<Vec<Row>, RunError> {
     let rows = settings.par_iter().map(|setting| {
         let runs = network::run(setting.calls, setting.load_kbps, effort, progress)?;
         Ok(claims::rows(setting, &runs))
     });
-    let rows: Vec<Vec<Row>> = rows.collect::<Result<_, BuildError>>()?;
+    let rows: Vec<Vec<Row>> = rows.collect::<Result<_, RunError>>()?;
     // The numbers first, as the tables have them; then what is claimed.
     let (numbers, claims): (Vec<Row>, Vec<Row>) = rows.into_iter().flatten().partition(claims::is_number);
     Ok(numbers.into_iter().chain(claims).collect())

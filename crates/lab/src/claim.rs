@@ -4,13 +4,13 @@ mod setting;
 
 use std::path::Path;
 
-use lasthop_scenario::{BuildError, Overrides, file};
+use lasthop_scenario::{Overrides, file};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
-use crate::run::{RunSummary, run};
+use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
 pub use setting::Setting;
@@ -126,7 +126,7 @@ impl Runs {
         setting: &'static str,
         effort: Effort,
         progress: &dyn Progress,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, RunError> {
         Self::under(paper, text, Setting::key(setting), effort, progress)
     }
 
@@ -137,7 +137,7 @@ impl Runs {
         setting: Setting,
         effort: Effort,
         progress: &dyn Progress,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, RunError> {
         let Setting { settings, parameters, schemes } = setting;
         let duration = effort.duration.map(|seconds| format!("duration={seconds} s"));
         let overrides =
@@ -154,12 +154,12 @@ impl Runs {
                 progress.advance();
                 summary
             });
-            Ok((choice.label.clone(), runs.collect::<Result<_, BuildError>>()?))
+            Ok((choice.label.clone(), runs.collect::<Result<_, RunError>>()?))
         };
         Ok(Self {
             paper,
             parameters,
-            schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, BuildError>>()?,
+            schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, RunError>>()?,
         })
     }
 

@@ -2,13 +2,13 @@
 
 use lasthop_agent::Counter;
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
-use lasthop_scenario::{BuildError, Scenario};
+use lasthop_scenario::Scenario;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::agents::AgentLoads;
 use crate::progress::Progress;
-use crate::run::{Datagrams, RunSummary, run};
+use crate::run::{Datagrams, RunError, RunSummary, run};
 use crate::sessions::{SessionEstimates, SessionTotals};
 use crate::stats::Estimate;
 
@@ -117,7 +117,7 @@ pub struct FlowRow {
 }
 
 /// Runs every scheme of a scenario under each of its seeds, in parallel.
-pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Comparison, BuildError> {
+pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Comparison, RunError> {
     let grid: Vec<(usize, u64)> = (0..scenario.schemes.len())
         .flat_map(|scheme| scenario.seeds.iter().map(move |seed| (scheme, *seed)))
         .collect();

@@ -14,13 +14,12 @@ mod row;
 pub mod tables;
 pub mod timelines;
 
-use lasthop_scenario::BuildError;
-
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 /// All of it, with `seeds` runs behind each number; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let seeds: Vec<u64> = (1..=seeds.max(2)).collect();
     let cells = tables::measure(&tables::settings(), &seeds, progress)?;
     let mut rows = tables::rows(&cells);

@@ -25,16 +25,16 @@ pub mod multi_hop;
 mod row;
 pub mod single_hop;
 
-use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 pub use experiment::Effort;
 
 /// Runs everything, with `seeds` runs behind each number; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
     let parts = [single_hop::rows, errors::rows, multi_hop::rows, mobile::rows, infrastructure::rows];
     let rows: Vec<Vec<Row>> =

@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`mod@run`] | one run and its [`RunSummary`] |
+//! | [`memory`] | the memory limit of simulations |
 //! | [`agents`] | what agents held and owed in a run |
 //! | [`sessions`] | what came of a run's sessions |
 //! | [`mod@compare`] | every scheme of a scenario over all seeds, in parallel: one table |
@@ -32,7 +33,9 @@ pub mod claim;
 pub mod compare;
 pub mod goel;
 pub mod kliazovich;
+pub mod memory;
 pub mod packet_control;
+mod pieces;
 pub mod progress;
 pub mod relatives;
 pub mod reproduce;

@@ -4,13 +4,12 @@
 //! Its figures are lost: what is looked at is what the text says of them. It names no rates, queues
 //! or windows; `scenarios/packet-control` has ours, and why.
 
-use lasthop_scenario::BuildError;
 use lasthop_schemes::packet_control::REPEATED_DATA;
 
 use crate::claim::{Claim, Effort, Runs, window_reductions};
 use crate::progress::Progress;
 use crate::reproduce::Row;
-use crate::run::RunSummary;
+use crate::run::{RunError, RunSummary};
 
 const DELAY_VARIATION: &str = include_str!("../../../scenarios/packet-control/delay-variation.toml");
 const DELAY_SPIKE: &str = include_str!("../../../scenarios/packet-control/delay-spike.toml");
@@ -55,11 +54,11 @@ const OF_SCENARIO_3: [Claim; 2] = [
 const RUNS_PER_SEED: u64 = 20;
 
 /// Runs everything, with 20 runs for each of `seeds` behind a number.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     rows(Effort { seeds: seeds.saturating_mul(RUNS_PER_SEED).max(2), duration: None }, progress)
 }
 
-fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = |text, setting| Runs::of("packet-control", text, setting, effort, progress);
     // Nothing is random there.
     let one = Effort { seeds: 2, ..effort };

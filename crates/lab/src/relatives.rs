@@ -20,20 +20,20 @@ pub mod eln;
 pub mod uplink;
 pub mod wtcp;
 
-use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 
 use crate::claim::Effort;
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 /// Runs the experiments of a scheme, with that effort.
-type Relative = fn(Effort, &dyn Progress) -> Result<Vec<Row>, BuildError>;
+type Relative = fn(Effort, &dyn Progress) -> Result<Vec<Row>, RunError>;
 
 const RELATIVES: [Relative; 5] = [ebsn::rows, wtcp::rows, dda::rows, eln::rows, uplink::rows];
 
 /// Runs everything, with `seeds` runs behind each number; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
     let rows: Vec<Vec<Row>> =
         RELATIVES.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;

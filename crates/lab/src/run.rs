@@ -1,14 +1,19 @@
 //! One run and its summary.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lasthop_agent::Counter;
+use lasthop_packet::Instant;
 use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
 use lasthop_sim::aodv::AodvCounters;
 use lasthop_sim::{DropCause, Observer, UdpOutcome};
 use serde::Serialize;
+use thiserror::Error;
 
 use crate::agents::AgentLoad;
+use crate::memory::MemoryExceeded;
+use crate::pieces::Pieces;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::jain_fairness;
 
@@ -23,6 +28,8 @@ pub struct RunSummary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
+    /// The part of it, at the start, that all figures but completion times leave out; in seconds.
+    pub warm_up_s: f64,
     /// Each flow.
     pub flows: Vec<FlowSummary>,
     /// Each session.
@@ -198,27 +205,74 @@ pub struct Aggregate {
     pub air_time_share: Option<f64>,
 }
 
+/// Why there is no result of a run.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum RunError {
+    /// The scenario cannot run under the scheme.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// It took too much memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryExceeded),
+    /// It was over before its warm-up was.
+    #[error(
+        "nothing was measured: all traffic was done after {at_s:.3} s, before `warm-up` was over; \
+         expected a shorter one, or flows without `size`"
+    )]
+    NothingMeasured {
+        /// Simulated time, in seconds.
+        at_s: f64,
+    },
+}
+
 /// Runs a scenario under a scheme.
-pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, BuildError> {
-    let (summary, _) = run_observed(scenario, scheme, seed, |_| Vec::new())?;
+pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, RunError> {
+    let (summary, _) = run_observed(scenario, scheme, seed, |_| Vec::new(), &|_| ())?;
     Ok(summary)
 }
 
-/// Runs a scenario under a scheme with observers, and gives them back.
+/// Runs a scenario under a scheme with observers, and gives them back. `progress` is called again and
+/// again with the simulated time.
 pub fn run_observed(
     scenario: &Scenario,
     scheme: &SchemeChoice,
     seed: u64,
     observers: impl FnOnce(&Built) -> Vec<Box<dyn Observer>>,
-) -> Result<(RunSummary, Vec<Box<dyn Observer>>), BuildError> {
+    progress: &dyn Fn(Duration),
+) -> Result<(RunSummary, Vec<Box<dyn Observer>>), RunError> {
     let mut built = scenario.build(scheme, seed)?;
     for observer in observers(&built) {
         built.world.observe(observer);
     }
-    let agents = AgentLoad::of_run(scenario, &mut built);
+    let mut run = Pieces::new(scenario, scheme, seed, progress);
+    let uncounted = warm_up(&mut run, &mut built)?;
+    let agents = AgentLoad::of_run(&mut run, &mut built)?;
     let observers = built.world.take_observers();
     debug_assert!(built.world.accounts().balance(), "every packet is accounted for");
-    Ok((summarize(scenario, scheme, seed, &built, agents), observers))
+    let mut summary = summarize(scenario, scheme, seed, &built, agents);
+    for (name, count) in uncounted {
+        if let Some(counted) = summary.counters.get_mut(&name) {
+            *counted -= count;
+        }
+    }
+    Ok((summary, observers))
+}
+
+/// Runs a world for the scenario's warm-up, after which it starts to measure. Returns what counters
+/// that only rise counted meanwhile.
+fn warm_up(run: &mut Pieces<'_>, built: &mut Built) -> Result<BTreeMap<String, u64>, RunError> {
+    if run.scenario.warm_up.is_zero() {
+        return Ok(BTreeMap::new());
+    }
+    let end = Instant::ZERO + run.scenario.warm_up;
+    run.advance(built, end)?;
+    if built.world.now() < end {
+        return Err(RunError::NothingMeasured { at_s: built.world.now().as_secs_f64() });
+    }
+    built.world.start_measuring();
+    let mut counted = counters(built);
+    counted.retain(|name, _| !LEVELS.contains(&name.as_str()));
+    Ok(counted)
 }
 
 fn summarize(
@@ -268,6 +322,7 @@ fn summarize(
         scheme: scheme.label.clone(),
         seed,
         duration_s: world.now().as_secs_f64(),
+        warm_up_s: scenario.warm_up.as_secs_f64(),
         flows,
         sessions,
         stations,
@@ -279,7 +334,7 @@ fn summarize(
 
 fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
     let world = &built.world;
-    let seconds = world.now().as_secs_f64();
+    let seconds = world.now().as_secs_f64() - scenario.warm_up.as_secs_f64();
     let cells = scenario.wlans.iter().zip(&built.wlans);
     let stations = cells.flat_map(|(model, cell)| {
         let stations = model.stations.iter().zip(&cell.stations);
@@ -356,6 +411,11 @@ fn aggregate(
     }
 }
 
+const IN_TRANSIT: &str = "packets_in_transit";
+const HELD_BY_AGENTS: &str = "packets_held_by_agents";
+/// What is not counted from the start, but is so at the moment.
+const LEVELS: [&str; 2] = [IN_TRANSIT, HELD_BY_AGENTS];
+
 fn counters(built: &Built) -> BTreeMap<String, u64> {
     let world = &built.world;
     let accounts = world.accounts();
@@ -363,8 +423,8 @@ fn counters(built: &Built) -> BTreeMap<String, u64> {
         ("packets_originated", accounts.originated),
         ("packets_consumed", accounts.consumed),
         ("packets_absorbed", accounts.absorbed),
-        ("packets_in_transit", accounts.in_transit),
-        ("packets_held_by_agents", world.held_by_agents()),
+        (IN_TRANSIT, accounts.in_transit),
+        (HELD_BY_AGENTS, world.held_by_agents()),
     ];
     let aodv = world.aodv_counters();
     let marked = world.packets_marked().map(|marked| ("packets_marked_ce", marked));

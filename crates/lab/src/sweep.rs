@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
-use lasthop_scenario::{BuildError, Point};
+use lasthop_scenario::Point;
 use lasthop_sim::counters::{FRAMES_GIVEN_UP, FRAMES_SENT};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use rayon::prelude::*;
 
 use crate::progress::Progress;
-use crate::run::{Datagrams, RunSummary, run};
+use crate::run::{Datagrams, RunError, RunSummary, run};
 
 /// What one run of the grid gave.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct SweepRow {
 
 /// Runs every point under every scheme and seed, in parallel. Rows come in the order of points,
 /// schemes, seeds.
-pub fn sweep(points: &[Point], progress: &dyn Progress) -> Result<Vec<SweepRow>, BuildError> {
+pub fn sweep(points: &[Point], progress: &dyn Progress) -> Result<Vec<SweepRow>, RunError> {
     let mut grid = Vec::new();
     for (index, point) in points.iter().enumerate() {
         // What cannot run is found before anything does.

@@ -36,6 +36,8 @@ pub struct Scenario {
     pub files: Vec<PathBuf>,
     /// When a run ends at the latest.
     pub duration: Duration,
+    /// The time at the start of a run that is left out of what is measured; shorter than `duration`.
+    pub warm_up: Duration,
     /// Whether a run ends as soon as every flow with an end is done.
     pub stop_when_done: bool,
     /// Nodes.

@@ -120,6 +120,15 @@ impl Cells {
         RadioUse::new(wlan.used(station), awake)
     }
 
+    /// What each station of each cell has had of the air so far.
+    pub(crate) fn radio_uses(&self, now: Instant) -> Vec<Vec<RadioUse>> {
+        let of_cell = |(cell, stations): (usize, usize)| {
+            let stations = (0..stations).map(StationId::of);
+            stations.map(|station| self.radio_use(WlanId::of(cell), station, now)).collect()
+        };
+        self.all.iter().map(|cell| cell.stations.len()).enumerate().map(of_cell).collect()
+    }
+
     /// Gives a cell power save, after its last station.
     pub(crate) fn save_power(
         &mut self,

@@ -10,7 +10,7 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
 pub use delay::DelayOutcome;
 pub use outcome::UdpOutcome;
 
-pub(crate) use reception::Reception;
+pub(crate) use reception::{Received, Reception};
 pub(crate) use sending::SendingTimes;
 
 /// Both ends of a flow over UDP. Datagram `n`, from 0, carries octets `n * size` to `(n + 1) *
@@ -117,7 +117,13 @@ impl Datagrams {
         self.reception.received * self.size as u64
     }
 
-    pub(crate) fn outcome(&self) -> UdpOutcome {
-        self.reception.outcome(self.sent, self.in_network())
+    /// What became of them since `earlier`.
+    pub(crate) fn outcome(&self, earlier: &Received) -> UdpOutcome {
+        self.reception.outcome(self.sent, self.in_network(), earlier)
+    }
+
+    /// What became of them so far.
+    pub(crate) fn so_far(&self) -> Received {
+        self.reception.so_far(self.sent, self.in_network())
     }
 }

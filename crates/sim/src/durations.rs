@@ -88,6 +88,34 @@ impl Durations {
         Some(middle.clamp(self.least as f64, self.most as f64) / 1e9)
     }
 
+    /// Those taken since it was as `earlier`. The shortest and the longest are within 0.4%, as
+    /// quantiles are.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        if earlier.count == 0 {
+            return self.clone();
+        }
+        let count = self.count - earlier.count;
+        if count == 0 {
+            return Self::default();
+        }
+        let mut histogram = self.histogram.clone();
+        for (ours, theirs) in histogram.iter_mut().zip(&earlier.histogram) {
+            *ours -= theirs;
+        }
+        let within = |bucket: Option<usize>| {
+            let nanos = bucket.map_or(self.most as f64, middle);
+            nanos.clamp(self.least as f64, self.most as f64) as u64
+        };
+        let least = within(histogram.iter().position(|count| *count > 0));
+        let most = within(histogram.iter().rposition(|count| *count > 0));
+        let (ours, theirs, all) = (count as f64, earlier.count as f64, self.count as f64);
+        let mean = (self.mean * all - earlier.mean * theirs) / ours;
+        let apart = mean - earlier.mean;
+        let squares = self.squares - earlier.squares - apart * apart * ours * theirs / all;
+        Self { count, sum: self.sum - earlier.sum, least, most, mean, squares, histogram }
+    }
+
     /// Takes in all that another took.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
@@ -178,6 +206,24 @@ mod tests {
         assert_eq!(merged.quantile_s(0.5), all.quantile_s(0.5));
         let (one, other) = (merged.variance_s2().expect("some"), all.variance_s2().expect("some"));
         assert!((one / other - 1.0).abs() < 1e-12, "{one} {other}");
+    }
+
+    #[test]
+    fn what_was_taken_since_is_as_if_it_alone_had_been() {
+        let square = |n: u64| 1_000_000 + n * n % 7919 * 1000;
+        let earlier = durations((0..500).map(square));
+        let since = durations((0..1700).map(square)).since(&earlier);
+        let alone = durations((500..1700).map(square));
+        assert_eq!((since.count(), since.mean_s()), (alone.count(), alone.mean_s()));
+        assert_eq!(since.quantile_s(0.5), alone.quantile_s(0.5));
+        let close = |one: Option<f64>, other: Option<f64>, within: f64| {
+            (one.expect("some") / other.expect("some") - 1.0).abs() < within
+        };
+        assert!(close(since.variance_s2(), alone.variance_s2(), 1e-9));
+        assert!(close(since.least_s(), alone.least_s(), 0.004));
+        assert!(close(since.most_s(), alone.most_s(), 0.004));
+        assert_eq!(earlier.since(&earlier), Durations::default());
+        assert_eq!(earlier.since(&Durations::default()), earlier);
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use lasthop_packet::{Instant, Payload};
 use lasthop_tcp::Stats;
+use lasthop_tcp::rtt::RttSamples;
 
 use crate::config::Opening;
-use crate::datagrams::{Datagrams, UdpOutcome};
+use crate::datagrams::{Datagrams, Received, UdpOutcome};
 use crate::id::{ConnectionId, NodeId};
 use crate::traffic::Source;
 
@@ -143,6 +144,15 @@ pub struct FlowOutcome {
     pub intact: bool,
     /// What its transport did.
     pub transport: TransportOutcome,
+}
+
+/// What became of a flow up to some time; over TCP or UDP.
+#[derive(Debug, Default)]
+pub(crate) struct FlowSoFar {
+    pub(crate) octets: u64,
+    pub(crate) sender: Stats,
+    pub(crate) rtts: RttSamples,
+    pub(crate) datagrams: Received,
 }
 
 /// What a flow's transport did.

@@ -6,8 +6,9 @@ use lasthop_packet::{Instant, Packet, Transport, Udp};
 use lasthop_tcp::Connection;
 use lasthop_tcp::connection::Endpoint;
 
+use crate::datagrams::Received;
 use crate::endpoints::Endpoints;
-use crate::flow::{Carrier, Flow, FlowOutcome, TcpOutcome, TransportOutcome};
+use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, TcpOutcome, TransportOutcome};
 use crate::id::{ConnectionId, FlowId, NodeId};
 use crate::observe::{End, TraceEvent};
 use crate::parcel::ParcelKey;
@@ -176,11 +177,17 @@ impl Hosts {
         }
     }
 
-    /// What became of a flow by `now`.
-    pub(crate) fn outcome(&self, id: FlowId, now: Instant) -> FlowOutcome {
+    /// What became of a flow from `since` to `now`, where at `since` it was as `earlier`.
+    pub(crate) fn outcome(
+        &self,
+        id: FlowId,
+        now: Instant,
+        (since, earlier): (Instant, &FlowSoFar),
+    ) -> FlowOutcome {
         let flow = &self.flows[id.index()];
-        let (is_udp, seconds) = (flow.sender().is_none(), flow.end(now).since(flow.start).as_secs_f64());
-        let octets = flow.octets();
+        let seconds = flow.end(now).since(flow.start.max(since)).as_secs_f64();
+        let is_udp = flow.sender().is_none();
+        let octets = flow.octets() - earlier.octets;
         FlowOutcome {
             name: flow.name.clone(),
             octets,
@@ -190,12 +197,32 @@ impl Hosts {
             transport: match &flow.carrier {
                 Carrier::Tcp(transfer) => {
                     let sender = &self.connections[transfer.sender.index()].tcp;
-                    let rtt_mean_s = sender.rtt().mean().map(|mean| mean.as_secs_f64());
-                    TransportOutcome::Tcp(TcpOutcome { sender: *sender.stats(), rtt_mean_s })
+                    let rtts = sender.rtt().samples().since(earlier.rtts);
+                    let rtt_mean_s = rtts.mean().map(|mean| mean.as_secs_f64());
+                    let sender = sender.stats().since(&earlier.sender);
+                    TransportOutcome::Tcp(TcpOutcome { sender, rtt_mean_s })
                 }
-                Carrier::Udp(datagrams) => TransportOutcome::Udp(datagrams.outcome()),
+                Carrier::Udp(datagrams) => TransportOutcome::Udp(datagrams.outcome(&earlier.datagrams)),
             },
         }
+    }
+
+    /// What became of each flow so far.
+    pub(crate) fn so_far(&self) -> Vec<FlowSoFar> {
+        let of = |flow: &Flow| {
+            let octets = flow.octets();
+            match &flow.carrier {
+                Carrier::Tcp(transfer) => {
+                    let sender = &self.connections[transfer.sender.index()].tcp;
+                    let (rtts, sender) = (sender.rtt().samples(), *sender.stats());
+                    FlowSoFar { octets, sender, rtts, datagrams: Received::default() }
+                }
+                Carrier::Udp(datagrams) => {
+                    FlowSoFar { octets, datagrams: datagrams.so_far(), ..FlowSoFar::default() }
+                }
+            }
+        };
+        self.flows.iter().map(of).collect()
     }
 }
 

@@ -19,6 +19,7 @@ mod playout;
 mod quality;
 mod stream;
 
+pub(crate) use call::CallSoFar;
 pub use call::{Call, CallOutcome};
 pub(crate) use calls::Calls;
 pub use playout::Playout;

@@ -32,6 +32,7 @@ pub use dialogue::{Dialogue, Happening};
 pub use draws::Draws;
 pub use ftp::Ftp;
 pub use mail::Mail;
+pub(crate) use outcome::SessionSoFar;
 pub use outcome::{DialogueOutcome, SessionOutcome, SessionResult};
 pub use pace::Pace;
 pub use script::{Lane, Party, Step};

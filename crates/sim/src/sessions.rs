@@ -7,7 +7,7 @@ use crate::id::{NodeId, SessionId};
 use crate::media::Calls;
 use crate::session::dialogue::Dialogue;
 use crate::session::script::Step;
-use crate::session::{SessionOutcome, SessionResult, SessionTcp};
+use crate::session::{DialogueOutcome, SessionOutcome, SessionResult, SessionSoFar, SessionTcp};
 
 #[derive(Default)]
 pub(crate) struct Sessions {
@@ -84,27 +84,25 @@ impl Sessions {
         }
     }
 
-    /// What became of a session by `now`.
-    pub(crate) fn outcome(&self, id: SessionId, now: Instant) -> SessionOutcome {
+    /// What became of a session from `since` to `now`, where at `since` it was as `earlier`.
+    pub(crate) fn outcome(
+        &self,
+        id: SessionId,
+        now: Instant,
+        (since, earlier): (Instant, &SessionSoFar),
+    ) -> SessionOutcome {
         let session = &self.list[id.index()];
         let result = match &session.work {
-            Work::Call(call) => SessionResult::Call(self.calls.call(*call).call.outcome()),
-            Work::Dialogue(talk) => {
-                let mut outcome = talk.dialogue.outcome();
-                for stats in self.channels.stats_of(id) {
-                    outcome.retransmits += stats.retransmits;
-                    outcome.timeouts += stats.timeouts;
-                    outcome.fast_retransmits += stats.fast_retransmits;
-                }
-                SessionResult::Dialogue(outcome)
-            }
+            Work::Call(call) => SessionResult::Call(self.calls.call(*call).call.outcome_since(&earlier.call)),
+            Work::Dialogue(talk) => SessionResult::Dialogue(self.dialogue(id, talk).since(&earlier.dialogue)),
         };
         let octets = match (&result, &session.work) {
-            (_, Work::Dialogue(talk)) => talk.dialogue.received(),
+            (_, Work::Dialogue(talk)) => talk.dialogue.received() - earlier.received,
             (SessionResult::Call(call), _) => call.streams.iter().map(|(_, stream)| stream.octets).sum(),
             (SessionResult::Dialogue(_), Work::Call(_)) => 0,
         };
-        let seconds = session.done_at.unwrap_or(now).since(session.start).as_secs_f64();
+        let start = session.start.max(since);
+        let seconds = session.done_at.unwrap_or(now).since(start).as_secs_f64();
         SessionOutcome {
             name: session.name.clone(),
             octets,
@@ -112,5 +110,31 @@ impl Sessions {
             intact: !session.corrupted,
             result,
         }
+    }
+
+    /// What became of each session so far.
+    pub(crate) fn so_far(&self) -> Vec<SessionSoFar> {
+        let of = |(index, session): (usize, &Session)| match &session.work {
+            Work::Call(call) => {
+                SessionSoFar { call: self.calls.call(*call).call.so_far(), ..SessionSoFar::default() }
+            }
+            Work::Dialogue(talk) => SessionSoFar {
+                dialogue: self.dialogue(SessionId::of(index), talk),
+                received: talk.dialogue.received(),
+                ..SessionSoFar::default()
+            },
+        };
+        self.list.iter().enumerate().map(of).collect()
+    }
+
+    /// What became of a dialogue so far, with the connections that it has.
+    fn dialogue(&self, id: SessionId, talk: &Talk) -> DialogueOutcome {
+        let mut outcome = talk.dialogue.outcome();
+        for stats in self.channels.stats_of(id) {
+            outcome.retransmits += stats.retransmits;
+            outcome.timeouts += stats.timeouts;
+            outcome.fast_retransmits += stats.fast_retransmits;
+        }
+        outcome
     }
 }

@@ -24,6 +24,7 @@ mod datagrams;
 mod dialogues;
 mod flows;
 mod forward;
+mod holdings;
 mod hosts;
 mod links;
 mod messages;
@@ -33,6 +34,7 @@ mod reconfigure;
 mod run;
 mod sessions;
 mod timeline;
+mod warm_up;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -43,7 +45,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::{Accounts, DropCause};
 use crate::ad_hoc::AdHocNode;
 use crate::counters::Counters;
-use crate::flow::{Flow, FlowOutcome};
+use crate::flow::{Flow, FlowOutcome, FlowSoFar};
 use crate::hosts::Hosts;
 use crate::id::{FlowId, LinkId, NodeId};
 use crate::links::Links;
@@ -60,7 +62,9 @@ pub use crate::cells::RadioUse;
 pub use crate::change::{Change, ChangeError, PlannedChange, Way};
 pub use ad_hoc::{AodvError, aodv_address};
 pub use build::{AttachError, RouteError};
+pub use holdings::Holding;
 pub use messages::MESSAGE_PORT;
+use warm_up::WarmUp;
 
 /// A simulated network.
 ///
@@ -84,6 +88,8 @@ pub struct World {
     stops_when_done: bool,
     /// By node.
     at_nodes: Vec<AtNode>,
+    /// What had become of all when measuring began.
+    warm_up: WarmUp,
 }
 
 /// Packets at a node.
@@ -106,6 +112,11 @@ impl World {
         let counted = self.links.all().into_iter().map(Technology::counters);
         let events = self.transit.telemetry.events;
         counted.fold(Counters { events, ..Counters::default() }, Counters::plus)
+    }
+
+    /// Events handled so far.
+    pub const fn events(&self) -> u64 {
+        self.transit.telemetry.events
     }
 
     /// Packets that queues marked with CE so far (RFC 3168); `None` without a managed queue.
@@ -173,9 +184,11 @@ impl World {
         (0..self.hosts.flows.len()).map(FlowId::of)
     }
 
-    /// What became of a flow by now.
+    /// What became of a flow by now, from its start or from [`World::start_measuring`] on.
     pub fn outcome(&self, flow: FlowId) -> FlowOutcome {
-        self.hosts.outcome(flow, self.now())
+        let nothing = FlowSoFar::default();
+        let earlier = self.warm_up.flow(flow).unwrap_or(&nothing);
+        self.hosts.outcome(flow, self.now(), (self.warm_up.end(), earlier))
     }
 
     /// The endpoint that sends a flow's data; `None` over UDP.

@@ -20,14 +20,32 @@ pub struct RttEstimator {
     config: RtoConfig,
     estimate: Option<Estimate>,
     latest: Option<Duration>,
-    /// Sum and number of all samples.
-    total: Duration,
-    samples: u32,
+    samples: RttSamples,
     timed: Option<TimedSegment>,
     timeouts_in_a_row: u32,
     /// What follows from `config`, `estimate` and `timeouts_in_a_row`: asked for at every ACK,
     /// changed by few.
     rto: Duration,
+}
+
+/// Samples of the round-trip time, summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RttSamples {
+    total: Duration,
+    number: u32,
+}
+
+impl RttSamples {
+    /// Those taken since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self { total: self.total - earlier.total, number: self.number - earlier.number }
+    }
+
+    /// Their mean; `None` without any.
+    pub fn mean(self) -> Option<Duration> {
+        (self.number > 0).then(|| self.total / self.number)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +61,7 @@ impl RttEstimator {
             config,
             estimate: None,
             latest: None,
-            total: Duration::ZERO,
-            samples: 0,
+            samples: RttSamples::default(),
             timed: None,
             timeouts_in_a_row: 0,
             rto: Duration::ZERO,
@@ -112,8 +129,8 @@ impl RttEstimator {
             Some(estimate) => estimate.update(rtt, &self.config, flight),
         }
         self.latest = Some(rtt);
-        self.total += rtt;
-        self.samples += 1;
+        self.samples.total += rtt;
+        self.samples.number += 1;
         self.timeouts_in_a_row = 0;
         self.update_rto();
         rtt
@@ -162,9 +179,9 @@ impl RttEstimator {
         self.estimate.map(|estimate| estimate.srtt())
     }
 
-    /// The mean of all samples.
-    pub fn mean(&self) -> Option<Duration> {
-        (self.samples > 0).then(|| self.total / self.samples)
+    /// All samples.
+    pub const fn samples(&self) -> RttSamples {
+        self.samples
     }
 
     /// The latest sample.

@@ -8,6 +8,7 @@ use lasthop_lab::{compare, table};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices, Loaded};
+use crate::memory::MemoryLimit;
 use crate::output;
 use crate::progress::Bar;
 
@@ -22,6 +23,8 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    memory: MemoryLimit,
     /// Compare only these schemes (comma-separated labels of the scenario or names of the catalog)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
@@ -34,6 +37,7 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.memory.apply();
     let mut scenario = match load::any(&arguments.scenario, &arguments.choices)? {
         Loaded::Scenario(scenario) => *scenario,
         // Every run would be the same, and an interval of no width would look like certainty.
@@ -51,7 +55,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         load::keep_schemes(&mut scenario, &arguments.schemes)?;
     }
     let bar = Bar::new();
-    let comparison = compare(&scenario, &bar).map_err(Failure::usage);
+    let comparison = compare(&scenario, &bar);
     bar.finish();
     let comparison = comparison?;
     if arguments.json {

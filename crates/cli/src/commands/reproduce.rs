@@ -2,10 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_lab::reproduce::Row;
+use lasthop_lab::run::RunError;
 use lasthop_lab::{as_tcp, bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
-use lasthop_scenario::BuildError;
 
 use crate::failure::Failure;
+use crate::memory::MemoryLimit;
 use crate::output;
 use crate::progress::Bar;
 
@@ -23,6 +24,8 @@ pub struct Arguments {
     /// Print only rows that disagree
     #[arg(long)]
     disagreements: bool,
+    #[command(flatten)]
+    memory: MemoryLimit,
     /// Print a JSON array of rows instead of the table
     #[arg(long)]
     json: bool,
@@ -54,6 +57,7 @@ enum Paper {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.memory.apply();
     let bar = Bar::new();
     let rows = rows(arguments.paper, arguments.seeds, &bar);
     bar.finish();
@@ -68,7 +72,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     output::print(&format!("{}\n\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
 }
 
-fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, BuildError> {
+fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, RunError> {
     match paper {
         Paper::Goel => goel::reproduce(seeds, bar),
         Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),

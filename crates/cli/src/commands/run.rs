@@ -17,7 +17,9 @@ use lasthop_sim::Observer;
 use crate::failure::Failure;
 use crate::leftovers::Files;
 use crate::load::{self, Choices, Loaded};
+use crate::memory::MemoryLimit;
 use crate::output;
+use crate::progress::TimeBar;
 
 /// What `run` can be told.
 #[derive(Args)]
@@ -33,6 +35,8 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    memory: MemoryLimit,
     /// The scheme: a label of the scenario or a name of the catalog [default: the scenario's baseline]
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
@@ -56,6 +60,7 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.memory.apply();
     let loaded = load::any(&arguments.scenario, &arguments.choices)?;
     let (scenario, data) = match &loaded {
         Loaded::Scenario(scenario) => (scenario.as_ref(), None),
@@ -128,6 +133,7 @@ fn run(
     events: EventKinds,
     arguments: &Arguments,
 ) -> Result<(RunSummary, Option<ResultFile>), Failure> {
+    let prints_events = !events.is_empty();
     // The observers are made while the run is; what goes wrong then is told behind it.
     let failed: RefCell<Option<Failure>> = RefCell::new(None);
     let summary_file: RefCell<Option<ResultFile>> = RefCell::new(None);
@@ -141,11 +147,15 @@ fn run(
             Vec::new()
         }
     };
-    let outcome = run_observed(scenario, scheme, seed, observers);
+    // Events and the bar would share the screen.
+    let bar = (!prints_events).then(|| TimeBar::new(scenario.duration));
+    let progress = |simulated| bar.iter().for_each(|bar| bar.reach(simulated));
+    let outcome = run_observed(scenario, scheme, seed, observers, &progress);
+    bar.iter().for_each(TimeBar::finish);
     if let Some(failure) = failed.into_inner() {
         return Err(failure);
     }
-    let (summary, observers) = outcome.map_err(Failure::usage)?;
+    let (summary, observers) = outcome?;
     for mut observer in observers {
         observer.finish()?;
     }

@@ -10,6 +10,7 @@ use lasthop_scenario::{Point, Sweep};
 
 use crate::failure::Failure;
 use crate::load::Choices;
+use crate::memory::MemoryLimit;
 use crate::output;
 use crate::progress::Bar;
 
@@ -23,6 +24,8 @@ pub struct Arguments {
     sweep: PathBuf,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    memory: MemoryLimit,
     /// Write to this file [default: CSV on standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -34,6 +37,7 @@ enum Format {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.memory.apply();
     let format = arguments.out.as_deref().map(format).transpose()?;
     let file = Sweep::read(&arguments.sweep, &arguments.choices.overrides()).map_err(Failure::usage)?;
     let points: Vec<Point> = file.points().collect::<Result<_, _>>().map_err(Failure::usage)?;
@@ -41,7 +45,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let create = |path: &PathBuf| ResultFile::create(path, &file.files());
     let out = arguments.out.as_ref().map(create).transpose().map_err(Failure::usage)?;
     let bar = Bar::new();
-    let rows = sweep(&points, &bar).map_err(Failure::usage);
+    let rows = sweep(&points, &bar);
     bar.finish();
     let rows = rows?;
     let (Some(path), Some(mut out), Some(format)) = (&arguments.out, out, format) else {

@@ -83,6 +83,10 @@ impl Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = chosen(arguments)?;
+    if !scenario.warm_up.is_zero() {
+        let problem = "`warm-up` applies to simulations only; run `try` with --set 'warm-up=0 s'";
+        return Err(Failure::usage(anyhow!("{}: {problem}", arguments.scenario.display())));
+    }
     plan::check(&scenario).map_err(Failure::usage)?;
     if arguments.predict {
         plan::check_simulator(&scenario).map_err(Failure::usage)?;

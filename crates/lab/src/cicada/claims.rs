@@ -171,6 +171,7 @@ mod tests {
                 scheme: scheme.to_owned(),
                 seed: 1,
                 duration_s: 1.0,
+                warm_up_s: 0.0,
                 flows: Vec::new(),
                 sessions: Vec::new(),
                 stations: Vec::new(),

@@ -1,11 +1,11 @@
 //! The network: `scenarios/cicada/one-wlan.toml`, where everything that the paper leaves open is
 //! chosen, with its reason and with what else was tried.
 
-use lasthop_scenario::BuildError;
 use serde_json::{Map, json};
 
 use crate::claim::{Effort, Runs, Setting};
 use crate::progress::Progress;
+use crate::run::RunError;
 
 const ONE_WLAN: &str = include_str!("../../../../scenarios/cicada/one-wlan.toml");
 
@@ -16,12 +16,7 @@ const KINDS: [&str; 3] = ["web", "mail", "ftp"];
 
 /// Runs the network with `calls` calls, a multiple of ten up to 30. Each station offers
 /// `load_kbps` kbit/s.
-pub fn run(
-    calls: usize,
-    load_kbps: u32,
-    effort: Effort,
-    progress: &dyn Progress,
-) -> Result<Runs, BuildError> {
+pub fn run(calls: usize, load_kbps: u32, effort: Effort, progress: &dyn Progress) -> Result<Runs, RunError> {
     let parameters =
         Map::from_iter([("calls".to_owned(), json!(calls)), ("load_kbps".to_owned(), json!(load_kbps))]);
     let setting = Setting { settings: settings(calls, load_kbps), parameters, schemes: &["i-tcp", "cicada"] };

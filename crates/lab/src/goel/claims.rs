@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use lasthop_agent::counter::CONTROL_MESSAGES;
-use lasthop_scenario::BuildError;
 use lasthop_sim::counters::FRAMES_GIVEN_UP;
 
 use super::network::{Parameters, experiment};
@@ -11,11 +10,11 @@ use super::row::number_row;
 use super::tables::{Cell, REFINED_TOLERANCE, Setting, measure, parameters, runs};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
-use crate::run::RunSummary;
+use crate::run::{RunError, RunSummary};
 use crate::stats::Estimate;
 
 /// A claim's row. `cells` are the measured settings of the tables.
-pub fn rows(cells: &[Cell], seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(cells: &[Cell], seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = largest_improvements(cells, seeds, progress)?;
     rows.push(mean_deviation(cells));
     rows.extend(messages(cells));
@@ -33,7 +32,7 @@ fn largest_improvements(
     cells: &[Cell],
     seeds: &[u64],
     progress: &dyn Progress,
-) -> Result<Vec<Row>, BuildError> {
+) -> Result<Vec<Row>, RunError> {
     let settings: Vec<Setting> = [16, 32, 48, 64]
         .map(|window_kb| Setting {
             table: "5.1".to_owned(),
@@ -111,7 +110,7 @@ fn messages(cells: &[Cell]) -> Vec<Row> {
 
 /// Section 5.4.3: one transfer with a window of 4 KB over 170 ms. The thesis counts one run each;
 /// we give the mean of ours, which may lie 5% off in time, and a factor of two in counts.
-fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn one_transfer(seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let setting = Parameters {
         wired_delay: Duration::from_millis(170),
         mean_bad: Duration::from_millis(100),

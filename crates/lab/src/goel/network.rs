@@ -54,6 +54,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         description: String::new(),
         files: Vec::new(),
         duration: Duration::from_secs(20_000),
+        warm_up: Duration::ZERO,
         stop_when_done: true,
         nodes: vec![
             node("source", NodeKind::Host),

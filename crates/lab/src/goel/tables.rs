@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_scenario::{BuildError, Scenario, SchemeChoice};
+use lasthop_scenario::{Scenario, SchemeChoice};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::row::number_row;
 use crate::compare::completions;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
-use crate::run::{RunSummary, run};
+use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
 /// How far the improvement of Refined ICMP may lie from the published one in any cell, in
@@ -78,16 +78,12 @@ pub fn settings() -> Vec<Setting> {
 }
 
 /// Runs every setting under every scheme and seed, in parallel.
-pub fn measure(
-    settings: &[Setting],
-    seeds: &[u64],
-    progress: &dyn Progress,
-) -> Result<Vec<Cell>, BuildError> {
+pub fn measure(settings: &[Setting], seeds: &[u64], progress: &dyn Progress) -> Result<Vec<Cell>, RunError> {
     progress.expect(settings.len() as u64 * (3 * seeds.len() as u64 + 1));
     settings.par_iter().map(|setting| measure_cell(setting, seeds, progress)).collect()
 }
 
-fn measure_cell(setting: &Setting, seeds: &[u64], progress: &dyn Progress) -> Result<Cell, BuildError> {
+fn measure_cell(setting: &Setting, seeds: &[u64], progress: &dyn Progress) -> Result<Cell, RunError> {
     let scenario = experiment(setting.parameters);
     let none: &[u64] = &[1];
     let all = |name, seeds| runs(&scenario, name, seeds, progress);
@@ -111,7 +107,7 @@ pub(super) fn runs(
     scheme: &str,
     seeds: &[u64],
     progress: &dyn Progress,
-) -> Result<Vec<RunSummary>, BuildError> {
+) -> Result<Vec<RunSummary>, RunError> {
     let scheme = SchemeChoice::new(scheme, toml::Table::new()).expect(IN_CATALOGUE);
     seeds
         .par_iter()

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_scenario::{BuildError, Link, Scenario, SchemeChoice};
+use lasthop_scenario::{Link, Scenario, SchemeChoice};
 use lasthop_sim::observe::{End, LossCause};
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
@@ -20,7 +20,7 @@ use super::network::{Parameters, TRANSFER, experiment};
 use super::row::number_row;
 use super::tables::IN_CATALOGUE;
 use crate::reproduce::{Reference, Row};
-use crate::run::run_observed;
+use crate::run::{RunError, run_observed};
 use crate::stats::Estimate;
 
 /// What the sender saw and did, and what went over the wireless link; times in milliseconds.
@@ -77,10 +77,10 @@ pub fn scenario() -> Scenario {
 }
 
 /// Runs it under a scheme and writes down what happens.
-pub fn timeline(scenario: &Scenario, scheme: &SchemeChoice) -> Result<Timeline, BuildError> {
+pub fn timeline(scenario: &Scenario, scheme: &SchemeChoice) -> Result<Timeline, RunError> {
     let log = Arc::new(Mutex::new(Timeline::default()));
     let recorder = Recorder { log: Arc::clone(&log), first: None };
-    run_observed(scenario, scheme, 1, |_| vec![Box::new(recorder)])?;
+    run_observed(scenario, scheme, 1, |_| vec![Box::new(recorder)], &|_| ())?;
     let timeline = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(timeline)
 }
@@ -97,7 +97,7 @@ impl Timeline {
 }
 
 /// Figures 5.3 and 5.4 and appendix B.4 as rows.
-pub(super) fn rows() -> Result<Vec<Row>, BuildError> {
+pub(super) fn rows() -> Result<Vec<Row>, RunError> {
     let scenario = scenario();
     let mut rows = Vec::new();
     let mut unmodified = Timeline::default();

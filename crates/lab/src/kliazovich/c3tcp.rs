@@ -17,10 +17,9 @@ mod periods;
 mod row;
 pub mod string;
 
-use lasthop_scenario::BuildError;
-
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 /// The string once more, with what the text leaves out: whether receivers delay ACKs, and that ns-2 has no
 /// routes but those of a routing protocol.
@@ -34,7 +33,7 @@ const EXPERIMENTS: [(&str, &[&str]); 3] = [
 ];
 
 /// Runs both scenarios, with `seeds` runs behind each number; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let seeds = seeds.max(2);
     let mut rows = string::rows(seeds, progress)?;
     for (what, settings) in EXPERIMENTS {

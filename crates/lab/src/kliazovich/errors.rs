@@ -5,7 +5,6 @@
 //! frames repeated up to seven times nothing stops at 6 or 9%, where the text has no throughput any
 //! more: that is what comes of data frames that are lost for good, the other experiment.
 
-use lasthop_scenario::BuildError;
 use serde_json::json;
 
 use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, run_all};
@@ -13,6 +12,7 @@ use super::row::{Head, LLE, POINTS, TCP};
 use super::{multi_hop, single_hop};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
+use crate::run::RunError;
 use crate::stats::Estimate;
 
 /// Below this part of the throughput without errors a curve lies on the axis of its plot.
@@ -23,7 +23,7 @@ const PER_CENT: f64 = 1.0;
 const ONCE: &str = ", lost frames are not repeated";
 
 /// Both figures' rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = single_hop(&[0, 2, 4, 6, 8, 10], effort, progress)?;
     rows.extend(three_hops(effort, progress)?);
     Ok(rows)
@@ -34,7 +34,7 @@ pub(super) fn single_hop(
     rates: &[u32],
     effort: Effort,
     progress: &dyn Progress,
-) -> Result<Vec<Row>, BuildError> {
+) -> Result<Vec<Row>, RunError> {
     let experiment = |acks, rate: &u32| {
         Experiment::new(single_hop::FILE).datagram(DATAGRAM).acks(acks).errors("adhoc", *rate)
     };
@@ -113,7 +113,7 @@ const LOW: usize = 4;
 const FINE_RATES: [u32; 12] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
 
 /// Figure 3.13.
-fn three_hops(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn three_hops(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let (figure, not_repeated) = ("figure 3.13", format!("figure 3.13{ONCE}"));
     let (mut low, mut zero) = (Vec::new(), Vec::new());
     for (acks, improvement, tcp_zero) in POLICIES {

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use lasthop_scenario::{BuildError, Overrides, Scenario, file};
+use lasthop_scenario::{Overrides, Scenario, file};
 use rayon::prelude::*;
 
 use crate::compare::{ComparisonRow, compare};
 use crate::progress::Progress;
+use crate::run::RunError;
 use crate::stats::Estimate;
 
 /// Octets of the headers of IPv4 and TCP.
@@ -92,7 +93,7 @@ impl Experiment {
         scenario
     }
 
-    pub(super) fn run(&self, effort: Effort, progress: &dyn Progress) -> Result<Measured, BuildError> {
+    pub(super) fn run(&self, effort: Effort, progress: &dyn Progress) -> Result<Measured, RunError> {
         let mut rows = compare(&self.scenario(effort), progress)?.rows.into_iter();
         match (rows.next(), rows.next()) {
             (Some(tcp), Some(lle)) => Ok(Measured { tcp, lle }),
@@ -119,7 +120,7 @@ pub(super) fn run_all(
     experiments: &[Experiment],
     effort: Effort,
     progress: &dyn Progress,
-) -> Result<Vec<Measured>, BuildError> {
+) -> Result<Vec<Measured>, RunError> {
     experiments.par_iter().map(|experiment| experiment.run(effort, progress)).collect()
 }
 

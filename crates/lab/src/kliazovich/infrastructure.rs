@@ -1,6 +1,5 @@
 //! Figures 3.14 to 3.17: a server over 100 Mbit/s and 2 ms, an access point, mobile hosts.
 
-use lasthop_scenario::BuildError;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -10,7 +9,7 @@ use super::single_hop;
 use crate::compare::ComparisonRow;
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
-use crate::run::run;
+use crate::run::{RunError, run};
 use crate::stats::{Estimate, jain_fairness};
 
 const ONE: &str = include_str!("../../../../scenarios/kliazovich/infrastructure.toml");
@@ -18,7 +17,7 @@ const TEN: &str = include_str!("../../../../scenarios/kliazovich/ten-flows.toml"
 const SETS: &str = include_str!("../../../../scenarios/kliazovich/two-sets.toml");
 
 /// The four figures' rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = beside_single_hop(&[100, 300, 500, 1000, 1500], &[0, 2, 4, 6, 8, 10], effort, progress)?;
     rows.extend(ten_flows(effort, progress)?);
     rows.extend(two_sets(effort, progress)?);
@@ -32,7 +31,7 @@ pub(super) fn beside_single_hop(
     rates: &[u32],
     effort: Effort,
     progress: &dyn Progress,
-) -> Result<Vec<Row>, BuildError> {
+) -> Result<Vec<Row>, RunError> {
     let files = [(single_hop::FILE, "adhoc"), (ONE, "cell")];
     let [by_size, by_size_behind] = files.map(|(file, _)| {
         let experiments = sizes.iter().map(|size| Experiment::new(file).datagram(*size).acks(Acks::One));
@@ -66,7 +65,7 @@ fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Meas
 }
 
 /// Figure 3.16.
-fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let experiments = [Experiment::new(TEN), beside_one(), beside_one().set("tcp.rto-min=1 s")];
     let measured = run_all(&experiments, effort, progress)?;
     let [all, one, patient] = &measured[..] else { return Ok(Vec::new()) };
@@ -110,11 +109,11 @@ fn fairness_of_nine(
     experiment: &Experiment,
     effort: Effort,
     progress: &dyn Progress,
-) -> Result<Option<Estimate>, BuildError> {
+) -> Result<Option<Estimate>, RunError> {
     let scenario = experiment.scenario(effort);
     let Some(scheme) = scenario.schemes.last() else { return Ok(None) };
     progress.expect(scenario.seeds.len() as u64);
-    let indices: Result<Vec<f64>, BuildError> = scenario
+    let indices: Result<Vec<f64>, RunError> = scenario
         .seeds
         .par_iter()
         .map(|seed| {
@@ -137,7 +136,7 @@ fn goodput(row: &ComparisonRow, name: &str) -> Option<Estimate> {
 }
 
 /// Figure 3.17: set 1's completion in seconds, and what set 2 received in Mbytes.
-fn two_sets(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn two_sets(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let has_rts = Experiment::new(SETS).set("wlans.cell.rts-threshold=0 B");
     // The figure is about these 100 s.
     let effort = Effort { duration: None, ..effort };

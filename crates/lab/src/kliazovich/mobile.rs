@@ -1,12 +1,12 @@
 //! Figure 3.12: thirty stations that walk, AODV, RTS/CTS, ends three hops apart at first.
 
-use lasthop_scenario::BuildError;
 use serde_json::json;
 
 use super::experiment::{Acks, Effort, Experiment, Measured, run_all};
 use super::row::{Head, LLE};
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 const FILE: &str = include_str!("../../../../scenarios/kliazovich/mobile.toml");
 /// Octets of datagrams. Fewer than in other figures: a run of 1000 s among thirty stations takes
@@ -14,7 +14,7 @@ const FILE: &str = include_str!("../../../../scenarios/kliazovich/mobile.toml");
 const SIZES: [u32; 3] = [500, 1000, 1500];
 
 /// The figure's rows. The text has no number: LLE-TCP is above TCP.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let experiments = SIZES.map(|octets| Experiment::new(FILE).datagram(octets));
     let measured = run_all(&experiments, effort, progress)?;
     let row = |(octets, measured): (&u32, &Measured)| {

@@ -1,13 +1,13 @@
 //! Figures 3.10 and 3.11: a string of stations that reach their neighbours only, RTS/CTS, LLE-TCP
 //! at the last hop.
 
-use lasthop_scenario::BuildError;
 use serde_json::json;
 
 use super::experiment::{Acks, DATAGRAM, Effort, Experiment, Measured, run_all};
 use super::row::{Head, LLE, TCP};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
+use crate::run::RunError;
 
 pub(super) const FILE: &str = include_str!("../../../../scenarios/kliazovich/string.toml");
 /// Up to here the text has an improvement of 10 to 20%, beyond it about none.
@@ -16,14 +16,14 @@ const FEW_HOPS: u32 = 7;
 const SIZES: [u32; 6] = [100, 300, 500, 750, 1000, 1500];
 
 /// Both figures' rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = hops(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], effort, progress)?;
     rows.extend(sizes(effort, progress)?);
     Ok(rows)
 }
 
 /// Figure 3.10, with these numbers of hops.
-pub(super) fn hops(hops: &[u32], effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub(super) fn hops(hops: &[u32], effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let experiment = |hops| Experiment::new(FILE).set(format!("flows.bulk.to=n{hops}"));
     let experiments: Vec<_> = hops.iter().map(experiment).collect();
     let measured = run_all(&experiments, effort, progress)?;
@@ -42,7 +42,7 @@ pub(super) fn hops(hops: &[u32], effort: Effort, progress: &dyn Progress) -> Res
 }
 
 /// Figure 3.11: three hops against the datagram's size. The text has no number.
-fn sizes(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+fn sizes(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let experiments = SIZES.map(|octets| Experiment::new(FILE).datagram(octets));
     let measured = run_all(&experiments, effort, progress)?;
     let runs = measured.iter().map(|measured| measured.tcp.runs).sum();

@@ -4,13 +4,13 @@
 //! every second segment, and so is the improvement at 1500 octets; those for small datagrams are
 //! those of an ACK for every segment.
 
-use lasthop_scenario::BuildError;
 use serde_json::json;
 
 use super::experiment::{Acks, Effort, Experiment, Measured, in_datagrams, run_all};
 use super::row::{Head, LLE, TCP};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
+use crate::run::RunError;
 
 pub(super) const FILE: &str = include_str!("../../../../scenarios/kliazovich/single-hop.toml");
 /// Above a TCP ACK with its MAC header and FCS, below the smallest datagram here that has data.
@@ -22,7 +22,7 @@ const THROUGHPUTS: [(bool, f64, f64); 2] = [(false, 5.08, 6.09), (true, 4.10, 4.
 const SIZES: [u32; 8] = [100, 200, 300, 500, 700, 1000, 1250, 1500];
 
 /// The figure's rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let experiment = |octets, acks| Experiment::new(FILE).datagram(octets).acks(acks);
     let mut experiments = vec![experiment(1500, Acks::Del)];
     experiments.push(experiment(1500, Acks::Del).set(RTS_BEFORE_DATA));

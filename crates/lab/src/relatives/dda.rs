@@ -1,10 +1,9 @@
 //! DDA (`scenarios/dda.toml`), before a sender of its time and before Linux.
 
-use lasthop_scenario::BuildError;
-
 use crate::claim::{Claim, Effort, Runs, retransmits, timeouts};
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/dda.toml");
 
@@ -48,7 +47,7 @@ const BEFORE_LINUX: [Claim; 3] = [
 ];
 
 /// Its rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let parts: [(&'static str, &[Claim]); 4] =
         [("", &CLAIMS), (SLOW, &ON_A_SLOW_HOP), (SHORT_QUEUE, &WITH_A_SHORT_QUEUE), (LINUX, &BEFORE_LINUX)];
     let mut rows = Vec::new();

@@ -1,10 +1,9 @@
 //! EBSN (`scenarios/ebsn.toml`).
 
-use lasthop_scenario::BuildError;
-
 use crate::claim::{Claim, Effort, Runs, retransmits, timeouts};
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/ebsn.toml");
 
@@ -19,7 +18,7 @@ const CLAIMS: [Claim; 5] = [
 ];
 
 /// Its rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     Ok(CLAIMS.iter().map(|claim| runs.row(claim)).collect())
 }

@@ -1,10 +1,9 @@
 //! ELN (`scenarios/upload.toml`), with a sender that has its part, and with Linux as it is.
 
-use lasthop_scenario::BuildError;
-
 use crate::claim::{Claim, Effort, Runs, window_reductions};
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/upload.toml");
 
@@ -35,7 +34,7 @@ const BEFORE_LINUX: [Claim; 2] = [
 ];
 
 /// Its rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
     let mut rows: Vec<Row> = CLAIMS.iter().chain(&BEFORE_LINUX).map(|claim| linux.row(claim)).collect();

@@ -1,11 +1,10 @@
 //! Snoop's uplink half (`scenarios/upload.toml`), before Linux and before a sender of its time, both
 //! with SACK; the negative acknowledgments are an option of their own.
 
-use lasthop_scenario::BuildError;
-
 use crate::claim::{Claim, Effort, Runs, window_reductions};
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/upload.toml");
 
@@ -20,7 +19,7 @@ const CLAIMS: [Claim; 3] = [
 ];
 
 /// Its rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let mut rows = Vec::new();
     for setting in ["", OF_ITS_TIME] {
         let runs = Runs::of("relatives", SCENARIO, setting, effort, progress)?;

@@ -1,11 +1,10 @@
 //! WTCP (`scenarios/wtcp.toml`), before Linux and before a sender of its time, which measures the
 //! round trip by timestamps.
 
-use lasthop_scenario::BuildError;
-
 use crate::claim::{Claim, Effort, Runs, round_trip};
 use crate::progress::Progress;
 use crate::reproduce::Row;
+use crate::run::RunError;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/wtcp.toml");
 
@@ -35,7 +34,7 @@ const ROUND_TRIP: [Claim; 2] = [
 ];
 
 /// Its rows.
-pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let linux = Runs::of("relatives", SCENARIO, "", effort, progress)?;
     let of_its_time = Runs::of("relatives", SCENARIO, OF_ITS_TIME, effort, progress)?;
     let mut rows: Vec<Row> = GOODPUT.iter().map(|claim| linux.row(claim)).collect();

@@ -45,6 +45,7 @@ impl Draft {
             description: String::new(),
             files: Vec::new(),
             duration,
+            warm_up: Duration::ZERO,
             stop_when_done: false,
             nodes: Vec::new(),
             links: Vec::new(),

@@ -41,6 +41,10 @@ pub(super) struct ScenarioFile {
     description: String,
     /// The longest duration of a run, above zero; default "600 s".
     duration: Option<Text<Duration>>,
+    /// The time at the start of a run that is left out of goodputs, means and counts, shorter than
+    /// `duration`; default "0 s". Completion times count from the start of a flow, and time series are
+    /// of the whole run.
+    warm_up: Option<Text<Duration>>,
     /// Whether a run ends as soon as every flow with a size or a stop, and every session with a stop,
     /// is done; default true.
     stop_when_done: Option<bool>,
@@ -99,6 +103,12 @@ pub(super) fn read(
     if duration.is_zero() {
         return Err(reader.fail(&["duration"], "the run would end at once; expected a duration above zero"));
     }
+    let warm_up = reader.duration(&["warm-up"], file.warm_up, Duration::ZERO)?;
+    if warm_up >= duration {
+        return Err(
+            reader.fail(&["warm-up"], "nothing would be measured; expected a time shorter than `duration`")
+        );
+    }
     link::check_trace_given(&reader, &file.links)?;
     let given_routes: Vec<_> = routes::written(&file.nodes);
     let nodes = node::read(&reader, file.nodes)?;
@@ -142,6 +152,7 @@ pub(super) fn read(
         changes: changes::read(&reader, &file.changes, &links)?,
         files: named_files.paths(),
         duration,
+        warm_up,
         stop_when_done: file.stop_when_done.unwrap_or(true),
         nodes,
         links,

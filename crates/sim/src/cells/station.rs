@@ -44,6 +44,18 @@ impl RadioUse {
         let [air_time, access] = [air_time, access].map(Duration::from_nanos);
         Self { frames, transmissions, given_up, air_time, access, awake }
     }
+
+    /// What it has had since it had had `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            frames: self.frames - earlier.frames,
+            transmissions: self.transmissions - earlier.transmissions,
+            given_up: self.given_up - earlier.given_up,
+            air_time: self.air_time - earlier.air_time,
+            access: self.access - earlier.access,
+            awake: self.awake.map(|awake| awake - earlier.awake.unwrap_or_default()),
+        }
+    }
 }
 
 /// What has become of the packet at the head of a station's queue.

@@ -49,8 +49,9 @@ impl Delays {
         self.jitter
     }
 
-    pub(crate) fn outcome(&self) -> Option<DelayOutcome> {
-        let of = &self.durations;
+    /// Of those taken since the durations were as `earlier`.
+    pub(crate) fn outcome(&self, earlier: &Durations) -> Option<DelayOutcome> {
+        let of = self.durations.since(earlier);
         Some(DelayOutcome {
             mean_s: of.mean_s()?,
             variance_s2: of.variance_s2()?,
@@ -78,7 +79,9 @@ mod tests {
     #[test]
     fn jitter_is_that_of_rfc_3550_by_hand() {
         // Transit times of 10, 26, 26 and 10 ms: |D| = 16, 0, 16; J = 1, 0.9375, 1.87890625 ms.
-        let outcome = delays([10_000_000, 26_000_000, 26_000_000, 10_000_000]).outcome().expect("four");
+        let outcome = delays([10_000_000, 26_000_000, 26_000_000, 10_000_000])
+            .outcome(&Durations::default())
+            .expect("four");
         assert!((outcome.jitter_s - 0.001_878_906_25).abs() < 1e-15, "{outcome:?}");
         assert!((outcome.mean_s - 0.018).abs() < 1e-15 && (outcome.max_s - 0.026).abs() < 1e-15);
         assert!((outcome.variance_s2 - 64e-6).abs() < 1e-15, "{outcome:?}");
@@ -86,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_constant_delay_is_its_own_quantile_and_has_no_jitter() {
-        let outcome = delays([12_345_678; 100]).outcome().expect("a hundred");
+        let outcome = delays([12_345_678; 100]).outcome(&Durations::default()).expect("a hundred");
         assert_eq!((outcome.p95_s, outcome.jitter_s, outcome.variance_s2), (0.012_345_678, 0.0, 0.0));
-        assert_eq!(Delays::default().outcome(), None);
+        assert_eq!(Delays::default().outcome(&Durations::default()), None);
     }
 }

@@ -4,6 +4,7 @@ use lasthop_packet::Instant;
 
 use super::delay::Delays;
 use super::outcome::UdpOutcome;
+use crate::durations::Durations;
 
 /// How far behind the highest number a second copy is still known for one: beyond, a datagram
 /// counts as new.
@@ -21,6 +22,19 @@ pub(crate) struct Reception {
     next: u64,
     /// Which of the last [`WINDOW`] numbers below `next` have arrived: bit `number % WINDOW`.
     seen: [u64; WORDS],
+}
+
+/// What became of datagrams up to some time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Received {
+    outcome: UdpOutcome,
+    delays: Durations,
+}
+
+impl Received {
+    pub(crate) const fn delays(&self) -> &Durations {
+        &self.delays
+    }
 }
 
 impl Reception {
@@ -53,8 +67,30 @@ impl Reception {
         self.next
     }
 
-    /// What became of `sent` datagrams, of which there are `in_network` copies in the network.
-    pub(crate) fn outcome(&self, sent: u64, in_network: u64) -> UdpOutcome {
+    /// What became of `sent` datagrams, of which there are `in_network` copies in the network, since
+    /// `earlier`.
+    pub(crate) fn outcome(&self, sent: u64, in_network: u64, earlier: &Received) -> UdpOutcome {
+        let all = self.all(sent, in_network);
+        let before = &earlier.outcome;
+        UdpOutcome {
+            sent: all.sent - before.sent,
+            received: all.received - before.received,
+            // What an agent kept, and sent on later, is lost no longer.
+            lost: all.lost.saturating_sub(before.lost),
+            in_transit: all.in_transit,
+            duplicated: all.duplicated - before.duplicated,
+            out_of_order: all.out_of_order - before.out_of_order,
+            delay: self.delay.outcome(&earlier.delays),
+        }
+    }
+
+    /// What became of them so far, to be the `earlier` of [`Self::outcome`].
+    pub(crate) fn so_far(&self, sent: u64, in_network: u64) -> Received {
+        Received { outcome: self.all(sent, in_network), delays: self.delay.durations().clone() }
+    }
+
+    /// All counts from the start, without delays.
+    fn all(&self, sent: u64, in_network: u64) -> UdpOutcome {
         let Self { received, duplicated, out_of_order, .. } = *self;
         // Copies of what is older than the window count as new ones.
         let missing = sent.saturating_sub(received);
@@ -67,7 +103,7 @@ impl Reception {
             in_transit,
             duplicated,
             out_of_order,
-            delay: self.delay.outcome(),
+            delay: None,
         }
     }
 

@@ -4,7 +4,7 @@
 use lasthop_packet::Instant;
 
 use super::participant::Participant;
-use super::stream::{Arrival, Outgoing, Stream, StreamOutcome};
+use super::stream::{Arrival, Outgoing, Stream, StreamOutcome, StreamSoFar};
 use crate::session::draws::Draws;
 use crate::traffic::Media;
 use crate::traffic::media::Source;
@@ -30,6 +30,19 @@ pub struct CallOutcome {
     pub reports_sent: u64,
     /// RTCP packets that arrived.
     pub reports_received: u64,
+}
+
+/// What became of a call up to some time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallSoFar {
+    streams: [StreamSoFar; 2],
+    reports: Reports,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Reports {
+    sent: u64,
+    received: u64,
 }
 
 impl Call {
@@ -103,14 +116,37 @@ impl Call {
 
     /// What became of it so far.
     pub fn outcome(&self) -> CallOutcome {
-        let streams = self.streams.iter().enumerate();
-        let of = self.participants.iter();
-        let (reports_sent, reports_received) = of
-            .fold((0, 0), |(sent, received), one| (sent + one.reports_sent, received + one.reports_received));
+        self.outcome_since(&CallSoFar::default())
+    }
+
+    /// What became of it since `earlier`.
+    pub(crate) fn outcome_since(&self, earlier: &CallSoFar) -> CallOutcome {
+        let streams = self.streams.iter().zip(&earlier.streams).enumerate();
+        let of_stream = |(side, (stream, earlier)): (usize, (&Option<Stream>, &StreamSoFar))| {
+            Some((side, stream.as_ref()?.outcome(earlier)))
+        };
+        let reports = self.reports();
         CallOutcome {
-            streams: streams.filter_map(|(side, stream)| Some((side, stream.as_ref()?.outcome()))).collect(),
-            reports_sent,
-            reports_received,
+            streams: streams.filter_map(of_stream).collect(),
+            reports_sent: reports.sent - earlier.reports.sent,
+            reports_received: reports.received - earlier.reports.received,
         }
+    }
+
+    /// What became of it so far, to be the `earlier` of [`Self::outcome_since`].
+    pub(crate) fn so_far(&self) -> CallSoFar {
+        let streams = self.streams.each_ref();
+        let streams = streams.map(|stream| stream.as_ref().map(Stream::so_far).unwrap_or_default());
+        CallSoFar { streams, reports: self.reports() }
+    }
+
+    /// RTCP packets of both sides.
+    fn reports(&self) -> Reports {
+        let mut reports = Reports::default();
+        for participant in &self.participants {
+            reports.sent += participant.reports_sent;
+            reports.received += participant.reports_received;
+        }
+        reports
     }
 }

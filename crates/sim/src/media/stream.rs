@@ -7,7 +7,7 @@ use lasthop_packet::{Instant, Rng};
 
 use super::playout::Buffer;
 use super::quality::CallQuality;
-use crate::datagrams::{Reception, SendingTimes, UdpOutcome};
+use crate::datagrams::{Received, Reception, SendingTimes, UdpOutcome};
 use crate::durations::Durations;
 use crate::traffic::media::Source;
 use crate::traffic::sample::Sample;
@@ -25,6 +25,14 @@ pub struct StreamOutcome {
     pub quality: Option<CallQuality>,
     /// All delays, for who puts several streams together.
     pub delays: Durations,
+}
+
+/// What became of a stream up to some time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamSoFar {
+    packets: Received,
+    octets: u64,
+    late: u64,
 }
 
 /// A packet that a side is to send now: this header, and a payload of this length.
@@ -185,9 +193,10 @@ impl Stream {
         (self.reception.delay.jitter() * f64::from(self.source.clock()) / 1e9) as u32
     }
 
-    pub(super) fn outcome(&self) -> StreamOutcome {
-        let packets = self.reception.outcome(self.sent, self.in_network());
-        let late = self.buffer.as_ref().map_or(0, |buffer| buffer.late);
+    /// What became of it since `earlier`.
+    pub(super) fn outcome(&self, earlier: &StreamSoFar) -> StreamOutcome {
+        let packets = self.reception.outcome(self.sent, self.in_network(), &earlier.packets);
+        let late = self.late() - earlier.late;
         let quality = || {
             let (voice, buffer) = (self.source.voice()?, self.buffer.as_ref()?);
             let lost = packets.percent(packets.lost + late);
@@ -197,10 +206,23 @@ impl Stream {
         };
         StreamOutcome {
             quality: quality(),
-            octets: self.received_octets,
+            octets: self.received_octets - earlier.octets,
             late,
-            delays: self.reception.delay.durations().clone(),
+            delays: self.reception.delay.durations().since(earlier.packets.delays()),
             packets,
         }
+    }
+
+    /// What became of it so far.
+    pub(super) fn so_far(&self) -> StreamSoFar {
+        StreamSoFar {
+            packets: self.reception.so_far(self.sent, self.in_network()),
+            octets: self.received_octets,
+            late: self.late(),
+        }
+    }
+
+    fn late(&self) -> u64 {
+        self.buffer.as_ref().map_or(0, |buffer| buffer.late)
     }
 }

@@ -1,7 +1,7 @@
 //! What became of a session.
 
 use crate::durations::Durations;
-use crate::media::CallOutcome;
+use crate::media::{CallOutcome, CallSoFar};
 
 /// What became of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,4 +49,29 @@ pub struct DialogueOutcome {
     pub timeouts: u64,
     /// Their fast retransmits.
     pub fast_retransmits: u64,
+}
+
+impl DialogueOutcome {
+    /// What became of it since it was as `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            times: self.times.since(&earlier.times),
+            failed: self.failed - earlier.failed,
+            under_way: self.under_way,
+            offered: self.offered - earlier.offered,
+            connections: self.connections - earlier.connections,
+            retransmits: self.retransmits - earlier.retransmits,
+            timeouts: self.timeouts - earlier.timeouts,
+            fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
+        }
+    }
+}
+
+/// What became of a session up to some time; of a call or of a dialogue.
+#[derive(Debug, Default)]
+pub(crate) struct SessionSoFar {
+    pub(crate) call: CallSoFar,
+    pub(crate) dialogue: DialogueOutcome,
+    /// Octets of a dialogue that have arrived at both ends.
+    pub(crate) received: u64,
 }

@@ -7,6 +7,7 @@ use lasthop_agent::Agent;
 use lasthop_packet::Rng;
 use thiserror::Error;
 
+use super::warm_up::WarmUp;
 use super::{AtNode, World};
 use crate::config::NodeConfig;
 use crate::hosts::Hosts;
@@ -64,6 +65,7 @@ impl World {
             planned: VecDeque::new(),
             stops_when_done: false,
             at_nodes: Vec::new(),
+            warm_up: WarmUp::default(),
         }
     }
 

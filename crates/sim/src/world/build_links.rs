@@ -133,9 +133,10 @@ impl World {
         self.links.cells.wlan(wlan)
     }
 
-    /// What a station has had of the air so far.
+    /// What a station has had of the air so far, or since [`World::start_measuring`].
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
-        self.links.cells.radio_use(wlan, station, self.transit.now)
+        let used = self.links.cells.radio_use(wlan, station, self.transit.now);
+        self.warm_up.radio(wlan, station).map_or(used, |earlier| used.since(earlier))
     }
 
     /// A stream of a link that may have a seed of its own.

@@ -13,8 +13,18 @@ impl World {
     /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop and every
     /// session with a stop is done, if that is earlier. What has no end alone never stops it.
     pub fn run(&mut self, end: Instant, stop_when_done: bool) {
+        self.run_events(end, stop_when_done, u64::MAX);
+    }
+
+    /// As [`Self::run`], but pauses after this many events, so that the caller can look around.
+    /// Returns whether `end`, or the end of all that ends, was reached; if not, call it again.
+    pub fn run_events(&mut self, end: Instant, stop_when_done: bool, events: u64) -> bool {
         self.stops_when_done = stop_when_done;
+        let pause = self.transit.telemetry.events.saturating_add(events);
         while !self.is_over() {
+            if self.transit.telemetry.events >= pause {
+                return false;
+            }
             let Some((at, event)) = self.transit.schedule.pop_until(end) else {
                 self.transit.now = self.transit.now.max(end);
                 break;
@@ -28,6 +38,7 @@ impl World {
                 self.handle(event);
             }
         }
+        true
     }
 
     /// Whether a run ends before its end because all is done.

@@ -4,7 +4,7 @@ use super::World;
 use crate::id::{PartyId, SessionId};
 use crate::schedule::Event;
 use crate::session::dialogue::{Dialogue, Happening};
-use crate::session::{Activity, Draws, SessionConfig, SessionOutcome};
+use crate::session::{Activity, Draws, SessionConfig, SessionOutcome, SessionSoFar};
 use crate::sessions::{Session, Talk, Work};
 
 impl World {
@@ -49,9 +49,11 @@ impl World {
         (0..self.sessions.list.len()).map(SessionId::of)
     }
 
-    /// What became of a session by now.
+    /// What became of a session by now, from its start or from [`World::start_measuring`] on.
     pub fn session_outcome(&self, session: SessionId) -> SessionOutcome {
-        self.sessions.outcome(session, self.now())
+        let nothing = SessionSoFar::default();
+        let earlier = self.warm_up.session(session).unwrap_or(&nothing);
+        self.sessions.outcome(session, self.now(), (self.warm_up.end(), earlier))
     }
 
     pub(super) fn on_session_stop(&mut self, id: SessionId) {

@@ -32,3 +32,25 @@ pub struct Stats {
     /// Octets received in order.
     pub octets_received: u64,
 }
+
+impl Stats {
+    /// What the connection has done since it had done `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            segments_sent: self.segments_sent - earlier.segments_sent,
+            retransmits: self.retransmits - earlier.retransmits,
+            timeouts: self.timeouts - earlier.timeouts,
+            timeouts_spared: self.timeouts_spared - earlier.timeouts_spared,
+            fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
+            tail_loss_probes: self.tail_loss_probes - earlier.tail_loss_probes,
+            undone: self.undone - earlier.undone,
+            congestion_echoes: self.congestion_echoes - earlier.congestion_echoes,
+            scheme_retransmits: self.scheme_retransmits - earlier.scheme_retransmits,
+            duplicate_acks: self.duplicate_acks - earlier.duplicate_acks,
+            icmp_accepted: self.icmp_accepted - earlier.icmp_accepted,
+            octets_acknowledged: self.octets_acknowledged - earlier.octets_acknowledged,
+            octets_received: self.octets_received - earlier.octets_received,
+        }
+    }
+}

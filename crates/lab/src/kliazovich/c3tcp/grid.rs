@@ -1,13 +1,13 @@
 //! Figure 4.21: twenty stations in a grid, a flow over four hops and one over two, and datagrams beside the long
 //! one from 30 s to 70 s.
 
-use lasthop_scenario::BuildError;
 use serde_json::{Value, json};
 
 use super::periods::{Period, Runs};
 use super::row::{head, throughput, within};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
+use crate::run::RunError;
 
 const FILE: &str = include_str!("../../../../../scenarios/multi-hop-grid.toml");
 const CUTS: [u64; 3] = [30, 70, 100];
@@ -19,7 +19,7 @@ const ALL: &[usize] = &[0, 1, 2];
 const ALONE: &[usize] = &[0, 2];
 
 /// All rows, with further settings of the scenario.
-pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of(FILE, &[], &CUTS, "n11", seeds, progress)?;
     let parameters = |flow: &str, periods: &str| -> Value { json!({ "flow": flow, "periods": periods }) };
     let row = |scheme, flow, periods: &[usize], named: &str, published| {

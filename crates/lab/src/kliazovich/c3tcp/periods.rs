@@ -4,12 +4,13 @@
 use std::sync::{Arc, Mutex};
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_scenario::{BuildError, Overrides, Scenario, SchemeChoice, file};
+use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::c3tcp::options::{Backward, Carried, Forward};
 use lasthop_sim::{DropCause, Interest, NodeId, Observer, TraceEvent};
 use rayon::prelude::*;
 
 use crate::progress::Progress;
+use crate::run::RunError;
 
 /// Datagram octets for each octet of payload: the text's throughput counts packets, as ns-2's sink
 /// does.
@@ -65,7 +66,7 @@ impl Runs {
         watched: &str,
         seeds: u64,
         progress: &dyn Progress,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, RunError> {
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let overrides = Overrides { settings, ..Overrides::default() };
         let scenario = file::parse(text, "scenario.toml", std::path::Path::new("."), &overrides);
@@ -79,9 +80,9 @@ impl Runs {
                 progress.advance();
                 periods
             });
-            Ok((choice.label.clone(), runs.collect::<Result<_, BuildError>>()?))
+            Ok((choice.label.clone(), runs.collect::<Result<_, RunError>>()?))
         };
-        Ok(Self { schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, BuildError>>()? })
+        Ok(Self { schemes: scenario.schemes.par_iter().map(of_scheme).collect::<Result<_, RunError>>()? })
     }
 
     /// Something of each run under a scheme.
@@ -97,7 +98,7 @@ fn run(
     seed: u64,
     cuts: &[u64],
     watched: &str,
-) -> Result<Vec<Period>, BuildError> {
+) -> Result<Vec<Period>, RunError> {
     let mut built = scenario.build(choice, seed)?;
     let node = |name: &str| {
         let index = scenario.nodes.iter().position(|node| node.name == name);

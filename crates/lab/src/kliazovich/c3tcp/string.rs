@@ -1,7 +1,6 @@
 //! Figures 4.11 to 4.19: a string of four stations, and datagrams beside its middle from 15 s to
 //! 30 s.
 
-use lasthop_scenario::BuildError;
 use serde_json::{Value, json};
 
 use super::capacity;
@@ -9,6 +8,7 @@ use super::periods::{Period, Runs};
 use super::row::{POINTS, head, improvement, within};
 use crate::progress::Progress;
 use crate::reproduce::{Reference, Row};
+use crate::run::RunError;
 
 pub(super) const FILE: &str = include_str!("../../../../../scenarios/multi-hop.toml");
 /// Where a run is cut. The first slow start and what the datagrams leave behind count to neither side.
@@ -23,7 +23,7 @@ const OTHERS: [(&str, &str, f64); 3] =
     [("figure 4.13", "tcp", 27.0), ("figure 4.17", "westwood", 18.0), ("figure 4.16", "vegas", 7.0)];
 
 /// All rows.
-pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, BuildError> {
+pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of(FILE, &[], &CUTS, "n2", seeds, progress)?;
     let mut rows = improvements(&runs, "", &[]);
     rows.extend(queues(&runs));
@@ -37,7 +37,7 @@ pub(super) fn experiment(
     settings: &[&str],
     seeds: u64,
     progress: &dyn Progress,
-) -> Result<Vec<Row>, BuildError> {
+) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of(FILE, settings, &CUTS, "n2", seeds, progress)?;
     Ok(improvements(&runs, &format!(", {what}"), settings))
 }

@@ -1,0 +1,132 @@
+//! The memory limit of simulations: a run that makes the process grow beyond it ends with an error
+//! that names what grew.
+//!
+//! The limit is the process's, because runs in parallel share its memory.
+
+use std::fs;
+use std::sync::OnceLock;
+
+use lasthop_scenario::{Built, Link, LinkModel, Scenario};
+use lasthop_sim::LinkId;
+use lasthop_sim::world::Holding;
+use thiserror::Error;
+
+/// In octets.
+static LIMIT: OnceLock<u64> = OnceLock::new();
+
+/// A run made the process grow beyond its memory limit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the run with scheme {scheme:?} and seed {seed} exceeded the memory limit of {} MB after {at_s} simulated \
+     seconds{largest}",
+    .limit / 1_000_000
+)]
+pub struct MemoryExceeded {
+    /// The scheme's label.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// The limit, in octets.
+    pub limit: u64,
+    /// Simulated time, in whole seconds.
+    pub at_s: u64,
+    /// What takes most memory and what to do about it, behind a colon; empty where nothing stands out.
+    pub largest: String,
+}
+
+/// Sets the memory limit of this process in octets, in place of half the machine's memory. The first
+/// call counts, and only before the first run.
+pub fn set_limit(octets: u64) {
+    // A second limit would come too late for runs that have begun.
+    let _ = LIMIT.set(octets);
+}
+
+/// The memory limit, in octets.
+pub fn limit() -> u64 {
+    *LIMIT.get_or_init(|| machine().map_or(u64::MAX, |octets| octets / 2))
+}
+
+/// Whether the process takes more memory than its limit. False where the system does not say how much
+/// it takes.
+pub(crate) fn is_exceeded() -> bool {
+    resident().is_some_and(|octets| octets > limit())
+}
+
+impl MemoryExceeded {
+    /// What to say of a run during which the limit was exceeded.
+    pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built) -> Self {
+        let largest = built.world.largest_holding();
+        let at_s = built.world.now().as_secs_f64() as u64;
+        let largest = largest.map(|holding| describe(scenario, built, holding)).unwrap_or_default();
+        Self { scheme: scheme.to_owned(), seed, limit: limit(), at_s, largest }
+    }
+}
+
+fn describe(scenario: &Scenario, built: &Built, holding: Holding) -> String {
+    const RAISE: &str = "or raise --memory-limit";
+    match holding {
+        Holding::Queue { node, link, packets } => {
+            let (name, node) = (built.world.link_name(link), built.world.node_name(node));
+            let key = queue_key(scenario, built, link);
+            format!(
+                ": the queue of link {name:?} at {node:?} holds {packets} packets; bound it ({key}), {RAISE}"
+            )
+        }
+        Holding::OnTheWay { packets } => {
+            format!(": {packets} packets are on links; lower a rate or a delay, {RAISE}")
+        }
+        Holding::Agent { node, octets } => {
+            let node = built.world.node_name(node);
+            format!(": the agent at {node:?} holds {} MB; lower the load, {RAISE}", octets / 1_000_000)
+        }
+    }
+}
+
+/// The key of the scenario that bounds the queues of a link.
+fn queue_key(scenario: &Scenario, built: &Built, link: LinkId) -> String {
+    let model = built.links.iter().position(|known| *known == link).map(|index| &scenario.links[index]);
+    match model {
+        Some(LinkModel { link: Link::Radio { wlan, .. }, .. }) => {
+            format!("wlans.{}.queue", scenario.wlans[*wlan].name)
+        }
+        Some(model) => format!("links.{}.queue", model.name()),
+        None => "its `queue`".to_owned(),
+    }
+}
+
+/// The memory of the machine, or of the control group that the process is in if that may take less;
+/// in octets.
+fn machine() -> Option<u64> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let total = kibibytes * 1024;
+    Some(control_group().map_or(total, |most| most.min(total)))
+}
+
+/// What the control group (version 2) of this process may take; `None` without a limit of its own.
+fn control_group() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let most = fs::read_to_string(format!("/sys/fs/cgroup{path}/memory.max")).ok()?;
+    most.trim().parse().ok()
+}
+
+/// Octets of this process that are in memory.
+fn resident() -> Option<u64> {
+    let pages = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_takes_some_memory_and_less_than_the_machine_has() {
+        let (taken, there) = (resident().expect("this is Linux"), machine().expect("this is Linux"));
+        assert!(taken > 100_000 && taken < there, "{taken} of {there}");
+        assert!(!is_exceeded());
+    }
+}
