@@ -569,7 +569,9 @@ application = { kind = "cbr", rate = "100 Mbit/s" }
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert!(output.stdout.is_empty(), "{command} printed a result");
-        for part in ["memory limit of 100 MB", "link \"hop\" at \"a\" holds", "links.hop.queue", "--memory-limit"] {
+        for part in
+            ["memory limit of 100 MB", "link \"hop\" at \"a\" holds", "links.hop.queue", "--memory-limit"]
+        {
             assert!(message.contains(part), "{part:?} in {message}");
         }
     }

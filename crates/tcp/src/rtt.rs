@@ -39,7 +39,7 @@ impl RttSamples {
     /// Those taken since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        Self { total: self.total - earlier.total, number: self.number - earlier.number }
+        Self { total: self.total.saturating_sub(earlier.total), number: self.number - earlier.number }
     }
 
     /// Their mean; `None` without any.

@@ -51,7 +51,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         description: String::new(),
         files: Vec::new(),
         duration: Duration::from_secs(5_000),
-        warm_up: std::time::Duration::ZERO,
+        warm_up: Duration::ZERO,
         stop_when_done: true,
         nodes,
         links,

@@ -51,9 +51,9 @@ impl RadioUse {
             frames: self.frames - earlier.frames,
             transmissions: self.transmissions - earlier.transmissions,
             given_up: self.given_up - earlier.given_up,
-            air_time: self.air_time - earlier.air_time,
-            access: self.access - earlier.access,
-            awake: self.awake.map(|awake| awake - earlier.awake.unwrap_or_default()),
+            air_time: self.air_time.saturating_sub(earlier.air_time),
+            access: self.access.saturating_sub(earlier.access),
+            awake: self.awake.map(|awake| awake.saturating_sub(earlier.awake.unwrap_or_default())),
         }
     }
 }
