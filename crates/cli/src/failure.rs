@@ -42,6 +42,13 @@ impl Failure {
     }
 }
 
+/// A scenario that cannot run is a wrong file.
+impl From<lasthop_scenario::BuildError> for Failure {
+    fn from(error: lasthop_scenario::BuildError) -> Self {
+        Self::usage(error)
+    }
+}
+
 /// What went wrong with output is a failed run.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {

@@ -3,7 +3,8 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use lasthop_lab::Progress;
 
-/// A bar on standard error; nothing where that is no terminal.
+/// A bar on standard error; nothing where that is no terminal. Clones are the same bar.
+#[derive(Clone)]
 pub struct Bar(ProgressBar);
 
 impl Bar {
