@@ -365,7 +365,7 @@ fn a_sweep_runs_the_schemes_and_seeds_of_the_command_line() {
     }
 }
 
-/// What a sweep of 400 runs has in its part when it is stopped by a signal after `more` runs.
+/// What a sweep of 2000 runs has in its part when it is stopped by a signal after `more` runs.
 fn stop_a_sweep(folder: &Folder, arguments: &[&str], signal: &str, more: usize) -> (String, Output) {
     let lines = || fs::read_to_string(folder.path("grid.csv.part")).unwrap_or_default().lines().count();
     let before = lines().max(2);
@@ -385,7 +385,7 @@ fn stop_a_sweep(folder: &Folder, arguments: &[&str], signal: &str, more: usize) 
 fn a_sweep_that_was_stopped_is_resumed_to_the_same_result() {
     let folder = Folder::new().with("small.toml", SMALL).with(
         "grid.toml",
-        "scenario = \"small.toml\"\nseeds = 100\nschemes = [\"none\", \"snoop\"]\n[vary]\n\"links.wire.delay\" = [\"5 ms\", \"50 ms\"]\n",
+        "scenario = \"small.toml\"\nseeds = 500\nschemes = [\"none\", \"snoop\"]\n[vary]\n\"links.wire.delay\" = [\"5 ms\", \"50 ms\"]\n",
     );
     let expected = folder.succeed(&["sweep", "grid.toml", "--jobs", "1"]);
     let begin = ["sweep", "grid.toml", "--out", "grid.csv"];
@@ -397,14 +397,14 @@ fn a_sweep_that_was_stopped_is_resumed_to_the_same_result() {
     assert_eq!(
         said,
         format!(
-            "lasthop: interrupted: {done} of 400 runs are in grid.csv.part; the same command with --resume continues\n"
+            "lasthop: interrupted: {done} of 2000 runs are in grid.csv.part; the same command with --resume continues\n"
         )
     );
     assert!(expected.starts_with(part.split_once('\n').expect("lines").1), "{part}");
     assert!(!folder.path("grid.csv").exists());
 
     assert!(folder.refuse(&begin).contains("grid.csv.part has the results of a sweep that did not end"));
-    let message = folder.refuse(&[&resume[..], &["--seeds", "100"]].concat());
+    let message = folder.refuse(&[&resume[..], &["--seeds", "500"]].concat());
     assert!(message.contains("differ from this sweep in --seeds"), "{message}");
     fs::write(folder.path("small.toml"), SMALL.replace("2 Mbit/s", "3 Mbit/s")).expect("a file");
     assert!(folder.refuse(&resume).contains("differ from this sweep in the scenario"));

@@ -271,27 +271,33 @@ mod tests {
             let reader = SerializedFileReader::new(bytes::Bytes::from(out)).expect("a Parquet file");
             let mut json = Vec::new();
             JsonArray::of(&columns, text.as_bytes(), &mut json).expect("to memory");
-            let json: Vec<serde_json::Value> = serde_json::from_slice(&json).expect("a JSON document");
+            let json = String::from_utf8(json).expect("UTF-8");
+            assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+            let objects: Vec<&str> = json.lines().filter(|line| line.starts_with("  {")).collect();
             let records: Vec<csv::StringRecord> =
                 csv::Reader::from_reader(text.as_bytes()).records().collect::<Result<_, _>>().expect("CSV");
             let rows: Vec<_> = reader.get_row_iter(None).expect("rows").collect();
-            assert_eq!((rows.len(), json.len()), (records.len(), records.len()));
-            for ((row, object), record) in rows.into_iter().zip(json).zip(&records) {
+            assert_eq!((rows.len(), objects.len()), (records.len(), records.len()));
+            for ((row, object), record) in rows.into_iter().zip(objects).zip(&records) {
                 let row = row.expect("a row");
                 for (((_, field), column), text) in row.get_column_iter().zip(&columns).zip(record) {
-                    let value = &object[column.name.as_str()];
-                    let same = match field {
-                        Field::Null => text.is_empty() && value.is_null(),
-                        Field::Str(parquet) => parquet == text && value == text,
-                        Field::Long(parquet) => {
-                            parquet.to_string() == text && value.as_i64() == Some(*parquet)
-                        }
-                        Field::Double(parquet) => {
-                            text.parse() == Ok(*parquet) && value.as_f64() == Some(*parquet)
+                    let (same, json) = match field {
+                        Field::Null => (text.is_empty(), "null".to_owned()),
+                        Field::Str(value) => (value == text, format!("{value:?}")),
+                        Field::Long(value) => (value.to_string() == text, value.to_string()),
+                        Field::Double(value) => {
+                            let whole = text.bytes().all(|octet| octet.is_ascii_digit());
+                            let json = if whole { text.to_owned() } else { format!("{value:?}") };
+                            (text.parse() == Ok(*value), json)
                         }
                         other => panic!("{other:?}"),
                     };
-                    assert!(same, "{}: {field:?} and {value} are not {text:?}", column.name);
+                    assert!(same, "{}: {field:?} is not {text:?}", column.name);
+                    assert!(
+                        object.contains(&format!("{:?}:{json}", column.name)),
+                        "{}: {object}",
+                        column.name
+                    );
                 }
             }
             assert_eq!((columns[0].kind, columns[3].kind), (Kind::Number, Kind::Count));

@@ -62,12 +62,16 @@ impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = |kind: Kind, text: &str| match kind {
             Kind::Text => Value::from(text),
-            // A number is written in CSV as it is in JSON; what is not there is null.
-            Kind::Count | Kind::OptionalCount | Kind::Number => {
-                serde_json::from_str(text).unwrap_or(Value::Null)
-            }
+            Kind::Count | Kind::OptionalCount | Kind::Number => number(text),
         };
         let cells = self.columns.iter().zip(self.record);
         serializer.collect_map(cells.map(|(column, text)| (&column.name, value(column.kind, text))))
     }
+}
+
+/// The number, read as exactly as it was written; null for none. (serde_json's own reading may be
+/// off by the last bit.)
+fn number(text: &str) -> Value {
+    let whole = text.parse::<u64>().map(Value::from);
+    whole.unwrap_or_else(|_| text.parse::<f64>().map_or(Value::Null, Value::from))
 }
