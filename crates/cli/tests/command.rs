@@ -341,7 +341,13 @@ fn a_sweep_runs_the_schemes_and_seeds_of_the_command_line() {
         .with("grid.toml", sweep)
         .with("seeds.toml", vary("seeds = [1, 2]"))
         .with("schemes.toml", vary("schemes = [[\"none\"], [\"none\", \"snoop\"]]"))
-        .with("setting.toml", vary("\"schemes.2.local-retransmissions\" = [1, 10]"));
+        .with(
+            "setting.toml",
+            format!(
+                "schemes = [\"none\", {{ scheme = \"snoop\" }}]\n{}",
+                vary("\"schemes.1.local-retransmissions\" = [1, 10]")
+            ),
+        );
     let text = folder.succeed(&["sweep", "grid.toml", "--schemes", "snoop,none", "--seeds", "3"]);
     let runs: Vec<String> = text
         .lines()

@@ -118,9 +118,7 @@ mod tests {
             out.extend_from_slice(lines);
             Ok(())
         };
-        in_threads(Some(threads), || super::sweep(grid, 0, &Silent, write))
-            .expect("threads")
-            .expect("it runs");
+        in_threads(Some(threads), || sweep(grid, 0, &Silent, write)).expect("threads").expect("it runs");
         String::from_utf8(out).expect("UTF-8")
     }
 
@@ -166,7 +164,7 @@ mod tests {
                 left -= 1;
                 if left == 0 { Err(Failed("full".to_owned())) } else { Ok(()) }
             };
-            let ended = in_threads(Some(4), || super::sweep(grid, 0, &Silent, write)).expect("threads");
+            let ended = in_threads(Some(4), || sweep(grid, 0, &Silent, write)).expect("threads");
             assert_eq!(ended.map_err(|Failed(problem)| problem), Err("full".to_owned()));
             assert_eq!(left, 0, "nothing is written after it");
         });
