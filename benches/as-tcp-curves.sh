@@ -17,7 +17,7 @@ curves=${CURVES:-$scratch/curves.csv}
 awk -F, -v scratch="$scratch" '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     {
-        queue = $column["wlans.cell.queue"]; stations = $column["nodes.station.count"]; scheme = $column["scheme"]
+        queue = $column["wlans.cell.queue_packets"]; stations = $column["nodes.station.count"]; scheme = $column["scheme"]
         sum[queue, stations, scheme] += $column["goodput_bps"] / 1e6
         if (!((queue, stations, $column["seed"]) in seen)) { seen[queue, stations, $column["seed"]]; seeds[queue, stations]++ }
         if (!(stations in of)) { of[stations]; order[++count] = stations }
@@ -34,7 +34,7 @@ awk -F, -v scratch="$scratch" '
                     met = met sprintf(" %.0f", order[i - 1] + (stations - order[i - 1]) * before / (before - ahead))
                 before = ahead
             }
-            if (scheme != "as-tcp") printf "queue of %s: %s meets as-tcp at%s stations\n", queue, scheme, met == "" ? " no number of" : met
+            if (scheme != "as-tcp") printf "queue of %s packets: %s meets as-tcp at%s stations\n", queue, scheme, met == "" ? " no number of" : met
         }
     }' "$curves" | sort
 mkdir -p "$(dirname "$svg")"
@@ -44,9 +44,9 @@ mkdir -p "$(dirname "$svg")"
     for queue in 1000 500 100; do
         echo "set title 'queue of $queue packets'; set xlabel 'uploading stations'; set ylabel 'total throughput, Mbit/s'"
         echo "set arrow 1 from 80,3 to 80,5 nohead lc rgb '#999999' dt 3"
-        echo "plot '$scratch/$queue packets-none' with linespoints lc rgb '#c0392b' pt 7 ps 0.4 title 'TCP', \
-            '$scratch/$queue packets-i-tcp' with linespoints lc rgb '#2c7fb8' pt 5 ps 0.4 title 'I-TCP', \
-            '$scratch/$queue packets-as-tcp' with linespoints lc rgb '#2c3e50' pt 9 ps 0.5 title 'AS-TCP'"
+        echo "plot '$scratch/$queue-none' with linespoints lc rgb '#c0392b' pt 7 ps 0.4 title 'TCP', \
+            '$scratch/$queue-i-tcp' with linespoints lc rgb '#2c7fb8' pt 5 ps 0.4 title 'I-TCP', \
+            '$scratch/$queue-as-tcp' with linespoints lc rgb '#2c3e50' pt 9 ps 0.5 title 'AS-TCP'"
     done
     echo "unset multiplot"
 } | gnuplot

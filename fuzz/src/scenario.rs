@@ -37,8 +37,8 @@ pub fn sweep(data: &[u8]) {
         Err(error) => assert!(error.to_string().contains(".toml"), "{error}"),
         Ok(sweep) => {
             assert!((1..=100_000).contains(&sweep.len()));
-            if let Some(Ok(point)) = sweep.points().next() {
-                point.scenario.build(&point.scenario.schemes[0], 1).expect("reading has built it once");
+            if let Some(Ok(scenario)) = sweep.points().next() {
+                scenario.build(&scenario.schemes[0], 1).expect("reading has built it once");
             }
         }
     }

@@ -10,13 +10,11 @@ mod load;
 mod memory;
 mod output;
 mod progress;
+mod signals;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
 use failure::Failure;
 
@@ -70,14 +68,14 @@ fn main() -> ExitCode {
         return commands::version::execute(&version)
             .map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
     };
-    // A trial between real hosts hears of signals itself.
+    // A sweep and a trial between real hosts hear of signals themselves.
     let leaves_files = match &command {
-        Command::Run(_) | Command::Sweep(_) => true,
+        Command::Run(_) => true,
         Command::Try(arguments) => arguments.only_predicts(),
         _ => false,
     };
     if leaves_files {
-        leave_nothing_when_told_to_end();
+        signals::when_told_to_end(|| ());
     }
     let outcome = match command {
         Command::Compare(arguments) => commands::compare::execute(&arguments),
@@ -108,16 +106,4 @@ fn report(failure: &Failure) -> ExitCode {
         output::complain(&format!("lasthop: {message}"));
     }
     failure.exit_code()
-}
-
-/// Ctrl-C in the middle of a long run: what it has written of its files goes with it.
-fn leave_nothing_when_told_to_end() {
-    // Without this a part would stay behind, and nothing else would be wrong.
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
-    std::thread::spawn(move || {
-        for signal in &mut signals {
-            lasthop_scenario::results::remove_parts();
-            let _ = emulate_default_handler(signal);
-        }
-    });
 }

@@ -8,11 +8,26 @@ use crate::failure::Failure;
 
 /// Prints a text and a line end on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let printed = writeln!(out, "{text}").and_then(|()| out.flush());
-    // Which output it was is what a full disk does not say.
-    Ok(printed
-        .map_err(|error| io::Error::new(error.kind(), format!("cannot write standard output: {error}")))?)
+    let mut out = StandardOutput;
+    Ok(out.write_all(format!("{text}\n").as_bytes())?)
+}
+
+/// Standard output, without a buffer of its own: what is written is there at once.
+pub struct StandardOutput;
+
+impl Write for StandardOutput {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let mut out = io::stdout().lock();
+        // Which output it was is what a full disk does not say.
+        let failed =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot write standard output: {error}"));
+        out.write_all(octets).and_then(|()| out.flush()).map_err(failed)?;
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Prints one JSON document on standard output.

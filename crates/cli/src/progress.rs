@@ -5,7 +5,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use lasthop_lab::Progress;
 
-/// How many of several runs are done; nothing where standard error is no terminal.
+/// How many of several runs are done; nothing where standard error is no terminal. Clones are the
+/// same bar.
+#[derive(Clone)]
 pub struct Bar(ProgressBar);
 
 impl Bar {

@@ -313,13 +313,142 @@ fn sweep_writes_a_line_a_flow_of_a_run() {
     );
     folder.succeed(&["sweep", "grid.toml", "--out", "grid.csv"]);
     let text = fs::read_to_string(folder.path("grid.csv")).expect("the result");
-    assert!(text.starts_with("links.wire.delay,scheme,seed,flow,"), "{text}");
+    assert!(text.starts_with("links.wire.delay_s,scheme,seed,flow,"), "{text}");
     assert_eq!(text.lines().count(), 1 + 2 * 2);
+    assert!(text.lines().nth(3).is_some_and(|line| line.starts_with("0.05,none,1,download,")), "{text}");
     assert_eq!(text, folder.succeed(&["sweep", "grid.toml"]));
+    assert_eq!(text, folder.succeed(&["sweep", "grid.toml", "--out", "-", "--jobs", "1"]));
     folder.succeed(&["sweep", "grid.toml", "--out", "grid.parquet"]);
     assert_eq!(&fs::read(folder.path("grid.parquet")).expect("the result")[..4], b"PAR1");
+    let printed = folder.json(&["sweep", "grid.toml", "--json"]);
+    folder.succeed(&["sweep", "grid.toml", "--out", "grid.json"]);
+    let written = fs::read(folder.path("grid.json")).expect("the result");
+    assert_eq!(printed, serde_json::from_slice::<Value>(&written).expect("one JSON document"));
+    let rows = printed.as_array().expect("an array");
+    assert_eq!(rows.len(), 4);
+    assert_eq!((&rows[3]["links.wire.delay_s"], &rows[3]["seed"]), (&0.05.into(), &2.into()));
+    assert!(rows[3]["goodput_bps"].is_number() && rows[3]["datagrams_sent"].is_null(), "{}", rows[3]);
     assert!(folder.refuse(&["sweep", "grid.toml", "--out", "grid.xlsx"]).contains(".parquet"));
-    assert!(fs::read_dir(folder.0.path()).expect("the folder").count() == 4, "nothing else is left behind");
+    assert!(fs::read_dir(folder.0.path()).expect("the folder").count() == 5, "nothing else is left behind");
+}
+
+#[test]
+fn a_sweep_runs_the_schemes_and_seeds_of_the_command_line() {
+    let sweep = "scenario = \"small.toml\"\nseeds = 2\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n";
+    let vary = |what: &str| format!("scenario = \"small.toml\"\n[vary]\n{what}\n");
+    let folder = Folder::new()
+        .with("small.toml", SMALL)
+        .with("grid.toml", sweep)
+        .with("seeds.toml", vary("seeds = [1, 2]"))
+        .with("schemes.toml", vary("schemes = [[\"none\"], [\"none\", \"snoop\"]]"))
+        .with(
+            "setting.toml",
+            format!(
+                "schemes = [\"none\", {{ scheme = \"snoop\" }}]\n{}",
+                vary("\"schemes.1.local-retransmissions\" = [1, 10]")
+            ),
+        );
+    let text = folder.succeed(&["sweep", "grid.toml", "--schemes", "snoop,none", "--seeds", "3"]);
+    let runs: Vec<String> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').skip(1).take(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(runs, ["snoop 1", "snoop 2", "snoop 3", "none 1", "none 2", "none 3"]);
+    for (arguments, expected) in [
+        (&["grid.toml", "--schemes", "snop"][..], "unknown scheme \"snop\""),
+        (&["grid.toml", "--schemes", "none,none"], "--schemes names \"none\" twice"),
+        (&["grid.toml", "--seeds", "0"], "1..=10000"),
+        (&["grid.toml", "--jobs", "0"], "1..=1024"),
+        (&["seeds.toml", "--seeds", "3"], "--seeds is not allowed here: this sweep varies seeds"),
+        (&["schemes.toml", "--schemes", "none"], "--schemes is not allowed here: this sweep varies schemes"),
+        (&["setting.toml", "--schemes", "none"], "--schemes leaves out \"snoop\""),
+        (&["grid.toml", "--resume"], "--resume needs the file to continue"),
+        (&["grid.toml", "--json", "--out", "grid.csv"], "--out FILE.json"),
+    ] {
+        let message = folder.refuse(&[&["sweep"], arguments].concat());
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+/// What a sweep of 2000 runs has in its part when it is stopped by a signal after `more` runs.
+fn stop_a_sweep(folder: &Folder, arguments: &[&str], signal: &str, more: usize) -> (String, Output) {
+    let lines = || fs::read_to_string(folder.path("grid.csv.part")).unwrap_or_default().lines().count();
+    let before = lines().max(2);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.args(arguments).current_dir(folder.0.path()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    while lines() < before + more {
+        assert!(child.try_wait().expect("our child").is_none(), "it has more to do");
+    }
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("our child");
+    assert_eq!(output.status.code(), None, "it ends by the signal");
+    (fs::read_to_string(folder.path("grid.csv.part")).expect("its runs are kept"), output)
+}
+
+#[test]
+fn a_sweep_that_was_stopped_is_resumed_to_the_same_result() {
+    let folder = Folder::new().with("small.toml", SMALL).with(
+        "grid.toml",
+        "scenario = \"small.toml\"\nseeds = 500\nschemes = [\"none\", \"snoop\"]\n[vary]\n\"links.wire.delay\" = [\"5 ms\", \"50 ms\"]\n",
+    );
+    let expected = folder.succeed(&["sweep", "grid.toml", "--jobs", "1"]);
+    let begin = ["sweep", "grid.toml", "--out", "grid.csv"];
+    let resume = ["sweep", "grid.toml", "--out", "grid.csv", "--resume"];
+
+    let (part, output) = stop_a_sweep(&folder, &begin, "-INT", 5);
+    let done = part.lines().count() - 2;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        said,
+        format!(
+            "lasthop: interrupted: {done} of 2000 runs are in grid.csv.part; the same command with --resume continues\n"
+        )
+    );
+    assert!(expected.starts_with(part.split_once('\n').expect("lines").1), "{part}");
+    assert!(!folder.path("grid.csv").exists());
+
+    assert!(folder.refuse(&begin).contains("grid.csv.part has the results of a sweep that did not end"));
+    let message = folder.refuse(&[&resume[..], &["--seeds", "500"]].concat());
+    assert!(message.contains("differ from this sweep in --seeds"), "{message}");
+    fs::write(folder.path("small.toml"), SMALL.replace("2 Mbit/s", "3 Mbit/s")).expect("a file");
+    assert!(folder.refuse(&resume).contains("differ from this sweep in the scenario"));
+    fs::write(folder.path("small.toml"), SMALL).expect("a file");
+    assert_eq!(fs::read_to_string(folder.path("grid.csv.part")).expect("a part"), part, "it is not touched");
+
+    let (killed, _) = stop_a_sweep(&folder, &resume, "-KILL", 5);
+    assert!(killed.starts_with(&part), "what was there is not run again");
+    fs::write(folder.path("grid.csv.part"), format!("{killed}0.05,sno")).expect("a file");
+    folder.succeed(&resume);
+    assert_eq!(fs::read_to_string(folder.path("grid.csv")).expect("the result"), expected);
+    assert_eq!(fs::read_dir(folder.0.path()).expect("the folder").count(), 3, "nothing else is left behind");
+
+    let message = folder.refuse(&resume);
+    assert!(message.contains("nothing to resume") && message.contains("grid.csv is complete"), "{message}");
+}
+
+#[test]
+fn a_sweep_says_how_long_stations_in_power_save_were_awake() {
+    let scenario = repository().join("scenarios/uploads.toml");
+    let sweep = format!(
+        "scenario = \"{}\"\nseeds = 1\nschemes = [\"none\"]\n[vary]\n\"nodes.station.count\" = [2]\n",
+        scenario.display()
+    );
+    let folder = Folder::new().with("grid.toml", sweep);
+    let awake = |settings: &[&str]| {
+        let all = [&["sweep", "grid.toml", "--json", "--set", "duration=2 s"], settings].concat();
+        folder.json(&all)[0]["awake_share"].clone()
+    };
+    assert!(awake(&[]).is_null());
+    let share = awake(&["--set", "wlans.cell.power-save={}"]).as_f64().expect("a number");
+    let compare = |percent: &Value| percent["rows"][0]["awake_percent"]["mean"].as_f64().expect("a number");
+    let scenario = scenario.to_str().expect("UTF-8");
+    let arguments =
+        ["compare", scenario, "--json", "--schemes", "none", "--seeds", "1", "--set", "duration=2 s"];
+    let settings = ["--set", "nodes.station.count=2", "--set", "wlans.cell.power-save={}"];
+    let compared = compare(&folder.json(&[&arguments[..], &settings].concat()));
+    assert!((share * 100.0 - compared).abs() < 1e-9 && share > 0.0, "{share} and {compared} %");
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl ComparisonRow {
                 .and_then(|shares| Estimate::of(&shares)),
             awake_percent: runs
                 .iter()
-                .map(|run| Some(mean_awake_share(run)? * 100.0))
+                .map(|run| Some(run.awake_share()? * 100.0))
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::of(&shares)),
             flows: flow_rows(runs),
@@ -220,11 +220,6 @@ fn stem(name: &str) -> &str {
         Some((stem, number)) if !stem.is_empty() && number.bytes().all(|c| c.is_ascii_digit()) => stem,
         _ => name,
     }
-}
-
-fn mean_awake_share(run: &RunSummary) -> Option<f64> {
-    let shares: Vec<f64> = run.stations.iter().filter_map(|station| station.awake_share).collect();
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 /// Completion times, if all runs completed.

@@ -447,4 +447,11 @@ impl RunSummary {
     pub fn count(&self, counter: &Counter) -> u64 {
         self.counters.get(counter.name).copied().unwrap_or(0)
     }
+
+    /// The part of the run in which a station in power-save mode was awake, mean over these
+    /// stations, from 0 to 1; `None` without any.
+    pub fn awake_share(&self) -> Option<f64> {
+        let shares: Vec<f64> = self.stations.iter().filter_map(|station| station.awake_share).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
 }

@@ -1,307 +1,304 @@
 //! A grid of scenarios into one file.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `grid` | [`Grid`]: every run of a sweep, in the order of the results |
+//! | `columns` | [`Column`]: the columns of the results, and a run as lines of CSV |
+//! | `in_order` | runs end in any order; their lines are written in the grid's |
+//! | `part` | [`Part`]: the results so far, in a file that a later sweep can resume |
+//! | `json`, `columnar` | the results in other formats, from their CSV |
 
-use std::io::{self, Write};
-use std::sync::Arc;
+mod columnar;
+mod columns;
+mod grid;
+mod in_order;
+mod json;
+mod part;
 
-use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
-use lasthop_scenario::Point;
-use lasthop_sim::counters::{FRAMES_GIVEN_UP, FRAMES_SENT};
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+use std::io;
+
 use rayon::prelude::*;
 
 use crate::progress::Progress;
-use crate::run::{Datagrams, RunError, RunSummary, run};
+use crate::run::RunError;
+use in_order::InOrder;
 
-/// What one run of the grid gave.
-#[derive(Clone, Debug)]
-pub struct SweepRow {
-    /// The index of its point.
-    pub point: usize,
-    /// The run.
-    pub summary: RunSummary,
+pub use columnar::write_parquet;
+pub use columns::{Column, Kind, columns, header};
+pub use grid::Grid;
+pub use json::JsonArray;
+pub use part::{Origin, Part};
+
+/// Does work that [`Grid::check`] and [`sweep`] divide among this many threads; by default as many
+/// as there are processors. Fails if they cannot be started.
+pub fn in_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let Some(threads) = threads else { return Ok(work()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
+    Ok(pool.install(work))
 }
 
-/// Runs every point under every scheme and seed, in parallel. Rows come in the order of points,
-/// schemes, seeds.
-pub fn sweep(points: &[Point], progress: &dyn Progress) -> Result<Vec<SweepRow>, RunError> {
-    let mut grid = Vec::new();
-    for (index, point) in points.iter().enumerate() {
-        // What cannot run is found before anything does.
-        point.scenario.check_all()?;
-        for scheme in &point.scenario.schemes {
-            grid.extend(point.scenario.seeds.iter().map(|seed| (index, scheme, *seed)));
-        }
-    }
-    progress.expect(grid.len() as u64);
-    grid.par_iter()
-        .map(|(point, scheme, seed)| {
-            let summary = run(&points[*point].scenario, scheme, *seed)?;
+/// Runs every point under every scheme and seed, in parallel, except the first `done` runs. `write`
+/// gets the lines of CSV of each run, in the order of the grid, as soon as all runs before it are
+/// done. The first error of a run or of `write` ends the sweep.
+pub fn sweep<E: From<RunError> + Send>(
+    grid: &Grid<'_, E>,
+    done: usize,
+    progress: &dyn Progress,
+    write: impl FnMut(&[u8]) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    progress.expect((grid.runs() - done) as u64);
+    let lines = InOrder::new(done, write);
+    let runs = grid.all().enumerate().skip(done);
+    // An error is kept by `lines`; its threads need to know only that there is one.
+    let _ = runs.par_bridge().try_for_each(|(index, run)| {
+        let _stop = lines.stop_on_panic();
+        let of_run = grid.lines(&run);
+        if of_run.is_ok() {
             progress.advance();
-            Ok(SweepRow { point: *point, summary })
-        })
-        .collect()
-}
-
-/// A cell of the result.
-#[derive(Clone, Debug, PartialEq)]
-enum Cell {
-    Text(String),
-    Count(u64),
-    /// What TCP or UDP has and the other has not is empty, too.
-    OptionalCount(Option<u64>),
-    /// What does not exist is empty in CSV and null in Parquet.
-    Number(Option<f64>),
-}
-
-/// The columns behind those of what was varied. A row is one flow of one run; the counters are the
-/// run's.
-static COLUMNS: [&str; 27] = [
-    "scheme",
-    "seed",
-    "flow",
-    "from",
-    "to",
-    "goodput_bps",
-    "bytes",
-    "completion_s",
-    "retransmits",
-    "timeouts",
-    "fast_retransmits",
-    "duplicate_acks",
-    "rtt_mean_s",
-    FRAMES_SENT.name,
-    FRAMES_GIVEN_UP.name,
-    CONTROL_MESSAGES.name,
-    LOCAL_RETRANSMITS.name,
-    "transport",
-    "datagrams_sent",
-    "datagrams_received",
-    "datagrams_lost",
-    "datagrams_out_of_order",
-    "delay_mean_s",
-    "delay_p95_s",
-    "jitter_s",
-    "jain_fairness",
-    "air_time_share",
-];
-
-fn header(points: &[Point]) -> Vec<String> {
-    let varied = points.first().map(|point| point.assignments.iter().map(|(key, _)| key.clone()));
-    varied.into_iter().flatten().chain(COLUMNS.map(str::to_owned)).collect()
-}
-
-/// The result, a line a flow of a run, with the varied keys in front.
-fn lines<'a>(points: &'a [Point], rows: &'a [SweepRow]) -> impl Iterator<Item = Vec<Cell>> + 'a {
-    rows.iter().flat_map(|row| row.summary.flows.iter().map(move |flow| (row, flow))).map(|(row, flow)| {
-        let counter = |counter| Cell::Count(row.summary.count(counter));
-        let datagrams = |of: fn(Datagrams) -> u64| Cell::OptionalCount(flow.datagrams.map(of));
-        let assignments = &points[row.point].assignments;
-        let mut line: Vec<Cell> = assignments.iter().map(|(_, value)| Cell::Text(value.clone())).collect();
-        line.extend([
-            Cell::Text(row.summary.scheme.clone()),
-            Cell::Count(row.summary.seed),
-            Cell::Text(flow.name.clone()),
-            Cell::Text(flow.from.clone()),
-            Cell::Text(flow.to.clone()),
-            Cell::Number(Some(flow.goodput_bps)),
-            Cell::Count(flow.bytes),
-            Cell::Number(flow.completion_s),
-            Cell::OptionalCount(flow.retransmits),
-            Cell::OptionalCount(flow.timeouts),
-            Cell::OptionalCount(flow.fast_retransmits),
-            Cell::OptionalCount(flow.duplicate_acks),
-            Cell::Number(flow.rtt_mean_s),
-            counter(&FRAMES_SENT),
-            counter(&FRAMES_GIVEN_UP),
-            counter(&CONTROL_MESSAGES),
-            counter(&LOCAL_RETRANSMITS),
-            Cell::Text(flow.transport.to_owned()),
-            datagrams(|datagrams| datagrams.sent),
-            datagrams(|datagrams| datagrams.received),
-            datagrams(|datagrams| datagrams.lost),
-            datagrams(|datagrams| datagrams.out_of_order),
-            Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.delay_mean_s)),
-            Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.delay_p95_s)),
-            Cell::Number(flow.datagrams.and_then(|datagrams| datagrams.jitter_s)),
-            Cell::Number(Some(row.summary.aggregate.jain_fairness)),
-            Cell::Number(row.summary.aggregate.air_time_share),
-        ]);
-        line
-    })
-}
-
-/// Writes the result as CSV.
-pub fn write_csv(points: &[Point], rows: &[SweepRow], out: impl Write) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(header(points))?;
-    for line in lines(points, rows) {
-        writer.write_record(line.into_iter().map(|cell| match cell {
-            Cell::Text(text) => text,
-            Cell::Count(count) => count.to_string(),
-            Cell::OptionalCount(count) => count.map_or_else(String::new, |count| count.to_string()),
-            Cell::Number(number) => number.map_or_else(String::new, |number| number.to_string()),
-        }))?;
-    }
-    writer.flush()
-}
-
-/// Writes the result as Parquet: one row group, uncompressed.
-pub fn write_parquet(points: &[Point], rows: &[SweepRow], out: impl Write + Send) -> io::Result<()> {
-    let lines: Vec<Vec<Cell>> = lines(points, rows).collect();
-    let failed = |error: parquet::errors::ParquetError| match error {
-        parquet::errors::ParquetError::External(cause) => match cause.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(cause) => io::Error::other(cause),
-        },
-        error => io::Error::other(error),
-    };
-    let fields: String = header(points)
-        .iter()
-        .enumerate()
-        .map(|(column, name)| match lines.first().map(|line| &line[column]) {
-            Some(Cell::Count(_)) => format!("REQUIRED INT64 {};", parquet_name(name)),
-            Some(Cell::OptionalCount(_)) => format!("OPTIONAL INT64 {};", parquet_name(name)),
-            Some(Cell::Number(_)) => format!("OPTIONAL DOUBLE {};", parquet_name(name)),
-            Some(Cell::Text(_)) | None => format!("REQUIRED BYTE_ARRAY {} (UTF8);", parquet_name(name)),
-        })
-        .collect();
-    let schema = parse_message_type(&format!("message sweep {{ {fields} }}")).map_err(failed)?;
-    let mut writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::default()).map_err(failed)?;
-    let mut group = writer.next_row_group().map_err(failed)?;
-    let mut column = 0;
-    while let Some(mut open) = group.next_column().map_err(failed)? {
-        let cells = lines.iter().map(|line| &line[column]);
-        match open.untyped() {
-            ColumnWriter::Int64ColumnWriter(typed) => {
-                let is_optional = lines.iter().any(|line| matches!(line[column], Cell::OptionalCount(_)));
-                let counts: Vec<Option<i64>> = cells
-                    .map(|cell| match cell {
-                        Cell::Count(count) | Cell::OptionalCount(Some(count)) => Some(count.cast_signed()),
-                        _ => None,
-                    })
-                    .collect();
-                let defined: Vec<i16> = counts.iter().map(|count| i16::from(count.is_some())).collect();
-                let values: Vec<i64> = counts.into_iter().flatten().collect();
-                let defined = is_optional.then_some(defined.as_slice());
-                typed.write_batch(&values, defined, None).map_err(failed)?;
-            }
-            ColumnWriter::DoubleColumnWriter(typed) => {
-                let numbers: Vec<Option<f64>> =
-                    cells.map(|cell| if let Cell::Number(number) = cell { *number } else { None }).collect();
-                let defined: Vec<i16> = numbers.iter().map(|number| i16::from(number.is_some())).collect();
-                let values: Vec<f64> = numbers.into_iter().flatten().collect();
-                typed.write_batch(&values, Some(&defined), None).map_err(failed)?;
-            }
-            ColumnWriter::ByteArrayColumnWriter(typed) => {
-                let texts: Vec<ByteArray> =
-                    cells
-                        .map(|cell| {
-                            if let Cell::Text(text) = cell {
-                                text.as_str().into()
-                            } else {
-                                ByteArray::from("")
-                            }
-                        })
-                        .collect();
-                typed.write_batch(&texts, None, None).map_err(failed)?;
-            }
-            // The schema above has no other types.
-            _ => {}
         }
-        open.close().map_err(failed)?;
-        column += 1;
-    }
-    group.close().map_err(failed)?;
-    writer.close().map_err(failed)?;
-    Ok(())
-}
-
-/// Parquet's schema language knows letters, digits and underscores.
-fn parquet_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+        lines.put(index, of_run)
+    });
+    lines.end()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::fs;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-    use bytes::Bytes;
-    use lasthop_scenario::SchemeChoice;
-    use lasthop_sim::Application;
-    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use lasthop_scenario::{Overrides, Scenario, ScenarioError, Sweep};
+    use tempfile::TempDir;
 
     use super::*;
-    use crate::goel::network::{Parameters, experiment};
     use crate::progress::Silent;
 
-    fn small_sweep() -> (Vec<Point>, Vec<SweepRow>) {
-        let points: Vec<Point> = [4, 8]
-            .map(|window_kb| {
-                let mut scenario = experiment(Parameters {
-                    wired_delay: Duration::from_millis(50),
-                    mean_bad: Duration::from_millis(300),
-                    window_kb,
-                });
-                scenario.flows[0].application = Application::transfer(Some(100_000));
-                // One flow that ends and one that does not: a completion, and none.
-                let mut endless = scenario.flows[0].clone();
-                endless.application = Application::transfer(None);
-                endless.name = "endless".to_owned();
-                scenario.flows.push(endless);
-                scenario.stop_when_done = false;
-                scenario.duration = Duration::from_secs(20);
-                scenario.schemes = vec![SchemeChoice::no_loss()];
-                scenario.seeds = vec![1, 2];
-                Point { assignments: vec![("flows.a.window".to_owned(), window_kb.to_string())], scenario }
-            })
-            .to_vec();
-        let rows = sweep(&points, &Silent).expect("it runs");
-        (points, rows)
-    }
+    #[derive(Debug)]
+    struct Failed(String);
 
-    #[test]
-    fn a_line_a_flow_of_a_run_in_the_order_of_the_grid() {
-        let (points, rows) = small_sweep();
-        let mut out = Vec::new();
-        write_csv(&points, &rows, &mut out).expect("to memory");
-        let text = String::from_utf8(out).expect("UTF-8");
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].starts_with("flows.a.window,scheme,seed,flow,"));
-        assert_eq!(lines.len(), 1 + 2 * 2 * 2);
-        let keys: Vec<String> =
-            lines[1..].iter().map(|line| line.split(',').take(4).collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(keys[0], "4 no-loss 1 transfer");
-        assert_eq!(keys[7], "8 no-loss 2 endless");
-    }
-
-    #[test]
-    fn parquet_reads_back_what_csv_has() {
-        let (points, rows) = small_sweep();
-        let mut out = Vec::new();
-        write_parquet(&points, &rows, &mut out).expect("to memory");
-        let reader = SerializedFileReader::new(Bytes::from(out)).expect("a Parquet file");
-        let mut csv = Vec::new();
-        write_csv(&points, &rows, &mut csv).expect("to memory");
-        let mut csv = csv::Reader::from_reader(csv.as_slice());
-        let records: Vec<csv::StringRecord> = csv.records().collect::<Result<_, _>>().expect("CSV");
-        let mut count = 0;
-        for (row, record) in reader.get_row_iter(None).expect("rows").zip(&records) {
-            let row = row.expect("a row");
-            for ((_, field), text) in row.get_column_iter().zip(record) {
-                let same = match field {
-                    parquet::record::Field::Null => text.is_empty(),
-                    parquet::record::Field::Str(value) => value == text,
-                    parquet::record::Field::Long(value) => value.to_string() == text,
-                    parquet::record::Field::Double(value) => text.parse() == Ok(*value),
-                    other => panic!("{other:?}"),
-                };
-                assert!(same, "{field:?} is not {text:?}");
-            }
-            count += 1;
+    impl From<RunError> for Failed {
+        fn from(error: RunError) -> Self {
+            Self(error.to_string())
         }
-        assert_eq!(count, records.len());
+    }
+
+    impl From<io::Error> for Failed {
+        fn from(error: io::Error) -> Self {
+            Self(error.to_string())
+        }
+    }
+
+    impl From<ScenarioError> for Failed {
+        fn from(error: ScenarioError) -> Self {
+            Self(error.to_string())
+        }
+    }
+
+    const SMALL: &str = "scenario = \"small.toml\"\nseeds = 2\nschemes = [\"none\", \"snoop\"]\nbaseline = \"none\"\n\
+                         [vary]\n\"tcp.window\" = [\"4 KiB\", \"8 KiB\"]\n\"links.air.delay\" = [\"1 ms\", \"9 ms\"]\n";
+
+    /// 16 runs, of two flows each: one that ends and one that does not.
+    fn small() -> Sweep {
+        let scenario = include_str!("../../../scenarios/first-look.toml");
+        let endless = "[flows.endless]\nfrom = \"server\"\nto = \"laptop\"\n";
+        let directory = TempDir::new().expect("a directory");
+        fs::write(directory.path().join("small.toml"), format!("{scenario}\n{endless}")).expect("writable");
+        let settings = ["flows.download.size=50 kB", "stop-when-done=false", "duration=5 s"];
+        let overrides = Overrides { trace: None, settings: settings.map(str::to_owned).to_vec() };
+        Sweep::parse(SMALL, "small.sweep.toml", directory.path(), &overrides).expect("a good sweep")
+    }
+
+    fn with_grid<T>(sweep: &Sweep, test: impl FnOnce(&Grid<'_, Failed>) -> T) -> T {
+        let read = |index: usize| -> Result<Scenario, Failed> { Ok(sweep.point(index).expect("a point")?) };
+        test(&Grid::check(sweep, &read).expect("it can run"))
+    }
+
+    fn csv(grid: &Grid<'_, Failed>, threads: usize) -> String {
+        let mut out = header(&grid.columns());
+        let write = |lines: &[u8]| {
+            out.extend_from_slice(lines);
+            Ok(())
+        };
+        in_threads(Some(threads), || sweep(grid, 0, &Silent, write)).expect("threads").expect("it runs");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[derive(Default)]
+    struct Counted(AtomicU64);
+
+    impl Progress for Counted {
+        fn expect(&self, runs: u64) {
+            self.0.fetch_add(runs << 32, Ordering::Relaxed);
+        }
+
+        fn advance(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_line_a_flow_of_a_run_in_the_order_of_the_grid_whatever_the_number_of_threads() {
+        with_grid(&small(), |grid| {
+            let text = csv(grid, 1);
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(
+                lines[0].starts_with("tcp.window_octets,links.air.delay_s,scheme,seed,flow,"),
+                "{}",
+                lines[0]
+            );
+            assert!(lines[0].ends_with(",jain_fairness,air_time_share,awake_share"), "{}", lines[0]);
+            assert_eq!(lines.len(), 1 + 16 * 2);
+            let key = |line: &str| line.split(',').take(5).collect::<Vec<_>>().join(" ");
+            assert_eq!(key(lines[1]), "4096 0.001 none 1 download");
+            assert_eq!(key(lines[2]), "4096 0.001 none 1 endless");
+            assert_eq!(key(lines[15]), "4096 0.009 snoop 2 download");
+            assert_eq!(key(lines[32]), "8192 0.009 snoop 2 endless");
+            assert_eq!(csv(grid, 4), text);
+        });
+    }
+
+    #[test]
+    fn an_error_of_the_output_ends_the_sweep() {
+        with_grid(&small(), |grid| {
+            let mut left = 3;
+            let write = |_: &[u8]| {
+                left -= 1;
+                if left == 0 { Err(Failed("full".to_owned())) } else { Ok(()) }
+            };
+            let ended = in_threads(Some(4), || sweep(grid, 0, &Silent, write)).expect("threads");
+            assert_eq!(ended.map_err(|Failed(problem)| problem), Err("full".to_owned()));
+            assert_eq!(left, 0, "nothing is written after it");
+        });
+    }
+
+    fn origin(sweep: &Sweep) -> Origin {
+        Origin { lasthop: "1".to_owned(), schemes: Vec::new(), seeds: None, inputs: sweep.inputs() }
+    }
+
+    fn whole(part: &Part) -> String {
+        io::read_to_string(part.rows().expect("readable")).expect("UTF-8")
+    }
+
+    /// Wherever a sweep was cut off, the rest gives the same results.
+    #[test]
+    fn a_part_that_ends_anywhere_is_resumed_after_its_last_whole_run() {
+        let sweep = small();
+        with_grid(&sweep, |grid| {
+            let expected = csv(grid, 2);
+            let directory = TempDir::new().expect("a directory");
+            let path = directory.path().join("part");
+            let mut part = Part::begin(&path, &origin(&sweep), grid).expect("writable");
+            super::sweep(grid, 0, &Silent, |lines| Ok(part.append(lines)?)).expect("it runs");
+            assert_eq!((whole(&part), part.runs()), (expected.clone(), 16));
+            drop(part);
+            let octets = fs::read(&path).expect("a part");
+            let start = octets.len() - expected.len() + expected.find('\n').expect("lines") + 1;
+            let last_line = expected.trim_end().rfind('\n').expect("lines") + 1;
+            for (cut, runs) in [
+                (start, 0),
+                (start + 20, 0),
+                (octets.len() - expected.len() + last_line, 15),
+                (octets.len() - 1, 15),
+                (octets.len() - 2, 15),
+                (octets.len(), 16),
+            ] {
+                fs::write(&path, &octets[..cut]).expect("writable");
+                let mut part = Part::resume(&path, &origin(&sweep), grid).expect("ours").expect("there");
+                assert_eq!(part.runs(), runs, "of {cut} octets");
+                let progress = Counted::default();
+                super::sweep(grid, runs, &progress, |lines| Ok(part.append(lines)?)).expect("it runs");
+                let missing = (16 - runs) as u64;
+                assert_eq!(progress.0.into_inner(), (missing << 32) + missing, "only what is missing is run");
+                assert_eq!(whole(&part), expected);
+            }
+        });
+    }
+
+    #[test]
+    fn a_part_of_another_sweep_is_refused_with_what_differs() {
+        let sweep = small();
+        with_grid(&sweep, |grid| {
+            let directory = TempDir::new().expect("a directory");
+            let path = directory.path().join("part");
+            let ours = origin(&sweep);
+            let mut part = Part::begin(&path, &ours, grid).expect("writable");
+            let mut left = 5;
+            let write = |lines: &[u8]| {
+                left -= 1;
+                part.append(lines)?;
+                if left == 0 { Err(Failed("enough".to_owned())) } else { Ok(()) }
+            };
+            super::sweep(grid, 0, &Silent, write).expect_err("not all of it");
+            let refused =
+                |origin: &Origin| Part::resume(&path, origin, grid).expect_err("another").to_string();
+            assert!(refused(&ours).contains("another process"), "it is being written");
+            drop(part);
+            let begun_twice = Part::begin(&path, &ours, grid).expect_err("it is there").to_string();
+            assert!(begun_twice.contains("--resume"), "{begun_twice}");
+            for (other, differs) in [
+                (Origin { lasthop: "2".to_owned(), ..ours.clone() }, "version"),
+                (Origin { seeds: Some(2), ..ours.clone() }, "--seeds"),
+                (Origin { schemes: vec!["none".to_owned()], ..ours.clone() }, "--schemes"),
+            ] {
+                assert!(refused(&other).contains(differs), "{}", refused(&other));
+            }
+            // A line that was deleted by hand.
+            let text = fs::read_to_string(&path).expect("a part");
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            fs::write(&path, [&lines[..3], &lines[4..]].concat().concat()).expect("writable");
+            let message = refused(&ours);
+            assert!(
+                message.contains("line 4") && message.contains("4096, 0.001, none, 1, endless"),
+                "{message}"
+            );
+            fs::write(&path, "precious\n").expect("writable");
+            assert!(refused(&ours).contains("not the results of a sweep"));
+            assert_eq!(fs::read_to_string(&path).expect("a file"), "precious\n");
+        });
+    }
+
+    #[test]
+    fn parquet_and_json_have_what_csv_has() {
+        use parquet::file::reader::{FileReader as _, SerializedFileReader};
+        use parquet::record::Field;
+
+        with_grid(&small(), |grid| {
+            let text = csv(grid, 2);
+            let columns = grid.columns();
+            let mut out = Vec::new();
+            write_parquet(&columns, text.as_bytes(), &mut out).expect("to memory");
+            let reader = SerializedFileReader::new(bytes::Bytes::from(out)).expect("a Parquet file");
+            let mut json = Vec::new();
+            JsonArray::of(&columns, text.as_bytes(), &mut json).expect("to memory");
+            let json = String::from_utf8(json).expect("UTF-8");
+            assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+            let objects: Vec<&str> = json.lines().filter(|line| line.starts_with("  {")).collect();
+            let records: Vec<csv::StringRecord> =
+                csv::Reader::from_reader(text.as_bytes()).records().collect::<Result<_, _>>().expect("CSV");
+            let rows: Vec<_> = reader.get_row_iter(None).expect("rows").collect();
+            assert_eq!((rows.len(), objects.len()), (records.len(), records.len()));
+            for ((row, object), record) in rows.into_iter().zip(objects).zip(&records) {
+                let row = row.expect("a row");
+                for (((_, field), column), text) in row.get_column_iter().zip(&columns).zip(record) {
+                    let (same, json) = match field {
+                        Field::Null => (text.is_empty(), "null".to_owned()),
+                        Field::Str(value) => (value == text, format!("{value:?}")),
+                        Field::Long(value) => (value.to_string() == text, value.to_string()),
+                        Field::Double(value) => {
+                            let whole = text.bytes().all(|octet| octet.is_ascii_digit());
+                            let json = if whole { text.to_owned() } else { format!("{value:?}") };
+                            (text.parse() == Ok(*value), json)
+                        }
+                        other => panic!("{other:?}"),
+                    };
+                    assert!(same, "{}: {field:?} is not {text:?}", column.name);
+                    assert!(
+                        object.contains(&format!("{:?}:{json}", column.name)),
+                        "{}: {object}",
+                        column.name
+                    );
+                }
+            }
+            assert_eq!((columns[0].kind, columns[3].kind), (Kind::Number, Kind::Count));
+        });
     }
 }

@@ -22,6 +22,7 @@
 //! | [`Kind`] | recognizes a file that is given to the wrong command |
 //! | `changes` | changes of links at given times |
 //! | `named_files`, `delay_table` | files that a scenario names |
+//! | `digest` | whether a file has changed |
 //! | `text` | files before they are parsed, their lines |
 //!
 //! `scenarios/README.md` explains the format to its users. A table stands in the file that reads
@@ -32,6 +33,7 @@ mod changes;
 mod channel;
 mod check;
 mod delay_table;
+mod digest;
 pub mod document;
 pub mod error;
 mod kind;
@@ -69,7 +71,7 @@ pub use error::ScenarioError;
 pub use kind::Kind;
 pub use overrides::Overrides;
 pub use settings::Settings;
-pub use sweep::{Point, Sweep};
+pub use sweep::Sweep;
 pub use text::read_file;
 
 use document::Document;

@@ -89,7 +89,7 @@ fn every_scenario_runs_under_every_scheme_that_it_names() {
     for path in sweeps {
         let sweep = Sweep::read(&path, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
         for point in sweep.points() {
-            try_out(&point.unwrap_or_else(|error| panic!("{error}")).scenario);
+            try_out(&point.unwrap_or_else(|error| panic!("{error}")));
         }
     }
 }

@@ -1,23 +1,30 @@
 //! `lasthop sweep`.
 
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_lab::sweep::{sweep, write_csv, write_parquet};
-use lasthop_scenario::results::ResultFile;
-use lasthop_scenario::{Point, Sweep};
+use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
+use lasthop_scenario::results::ResultPath;
+use lasthop_scenario::{Scenario, Sweep};
 
 use crate::failure::Failure;
-use crate::load::Choices;
+use crate::load::{self, Choices};
 use crate::memory::MemoryLimit;
-use crate::output;
+use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
+use crate::signals::when_told_to_end;
 
 /// What `sweep` can be told.
 #[derive(Args)]
 #[command(
-    after_help = "The file name extension selects the format: .csv or .parquet. Each line is one flow of one run; the varied keys are the first columns."
+    after_help = "Each line is one flow of one run; the varied keys are the first columns, with the unit of their numbers in the \
+                        name.\n\nThe file name extension selects the format: .csv, .parquet or .json. Until the sweep is complete its results are \
+                        in FILE.part, run by run. If it is interrupted, the same command with --resume continues it.\n\nExamples:\n  \
+                        lasthop sweep scenarios/snoop-uniform-loss.sweep.toml --out results.csv\n  lasthop sweep \
+                        scenarios/snoop-uniform-loss.sweep.toml --schemes none,snoop --seeds 3 --out -"
 )]
 pub struct Arguments {
     /// The sweep (TOML file)
@@ -26,52 +33,246 @@ pub struct Arguments {
     choices: Choices,
     #[command(flatten)]
     memory: MemoryLimit,
-    /// Write to this file [default: CSV on standard output]
+    /// Run only these schemes (comma-separated labels of the scenario or names of the catalog)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    schemes: Vec<String>,
+    /// Run with this many seeds (1, 2, 3 and so on) instead of the sweep's seeds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: Option<u64>,
+    /// Run this many runs at a time [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    jobs: Option<u16>,
+    /// Write to this file; - is CSV on standard output [default: -]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Continue a sweep that was interrupted: run only what is missing in FILE.part
+    #[arg(long)]
+    resume: bool,
+    /// Print one JSON document, an array with an object per line, on standard output
+    #[arg(long)]
+    json: bool,
 }
 
+/// Where the results go.
+enum Target<'a> {
+    StandardOutput { is_json: bool },
+    File(&'a Path, Format),
+}
+
+#[derive(Clone, Copy)]
 enum Format {
     Csv,
+    Json,
     Parquet,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     arguments.memory.apply();
-    let format = arguments.out.as_deref().map(format).transpose()?;
+    let target = arguments.target()?;
     let file = Sweep::read(&arguments.sweep, &arguments.choices.overrides()).map_err(Failure::usage)?;
-    let points: Vec<Point> = file.points().collect::<Result<_, _>>().map_err(Failure::usage)?;
-    // Before the work: what cannot be written should not cost it.
-    let create = |path: &PathBuf| ResultFile::create(path, &file.files());
-    let out = arguments.out.as_ref().map(create).transpose().map_err(Failure::usage)?;
-    let bar = Bar::new();
-    let rows = sweep(&points, &bar);
-    bar.finish();
-    let rows = rows?;
-    let (Some(path), Some(mut out), Some(format)) = (&arguments.out, out, format) else {
-        return Ok(write_csv(&points, &rows, std::io::stdout().lock())?);
-    };
-    match format {
-        Format::Csv => write_csv(&points, &rows, &mut out)?,
-        Format::Parquet => write_parquet(&points, &rows, &mut out)?,
+    arguments.refuse_what_varies(&file)?;
+    let read = |index: usize| arguments.scenario(&file, index);
+    let threads = arguments.jobs.map(usize::from);
+    in_threads(threads, || match target {
+        Target::StandardOutput { is_json } => to_standard_output(&Grid::check(&file, &read)?, is_json),
+        Target::File(path, format) => {
+            // Before the work: what cannot be written should not cost it.
+            let place = ResultPath::new(path, &file.files()).map_err(Failure::usage)?;
+            let origin = Origin {
+                lasthop: env!("CARGO_PKG_VERSION").to_owned(),
+                schemes: arguments.schemes.clone(),
+                seeds: arguments.seeds,
+                inputs: file.inputs(),
+            };
+            to_file(&Grid::check(&file, &read)?, &origin, arguments.resume, path, format, place)
+        }
+    })?
+}
+
+impl Arguments {
+    fn target(&self) -> Result<Target<'_>, Failure> {
+        match self.out.as_deref().filter(|path| *path != Path::new("-")) {
+            None if self.resume => {
+                Err(Failure::usage(anyhow!("--resume needs the file to continue: --out FILE")))
+            }
+            None => Ok(Target::StandardOutput { is_json: self.json }),
+            Some(_) if self.json => Err(Failure::usage(anyhow!(
+                "--json prints on standard output; for JSON in a file, use --out FILE.json without --json"
+            ))),
+            Some(path) => Ok(Target::File(path, format(path)?)),
+        }
     }
-    out.finish()?;
-    output::complain(&format!(
-        "{} points and {} runs written to {}",
-        points.len(),
-        rows.len(),
-        path.display()
-    ));
-    Ok(())
+
+    /// A choice of what the sweep itself varies would make many points the same.
+    fn refuse_what_varies(&self, sweep: &Sweep) -> Result<(), Failure> {
+        for key in sweep.parameters() {
+            let option = match key {
+                "seeds" if self.seeds.is_some() => "--seeds",
+                "schemes" if !self.schemes.is_empty() => "--schemes",
+                _ => continue,
+            };
+            return Err(Failure::usage(anyhow!("{option} is not allowed here: this sweep varies {key}")));
+        }
+        Ok(())
+    }
+
+    /// The scenario of a point, as the command line has it.
+    fn scenario(&self, sweep: &Sweep, index: usize) -> Result<Scenario, Failure> {
+        let point =
+            sweep.point(index).ok_or_else(|| Failure::Run(anyhow!("the sweep has no point {index}")))?;
+        let mut scenario = point.map_err(Failure::usage)?;
+        if scenario.flows.is_empty() {
+            return Err(Failure::usage(anyhow!(
+                "{}: the scenario has no flows; a line of the results is one flow of one run",
+                self.sweep.display()
+            )));
+        }
+        if !self.schemes.is_empty() {
+            self.refuse_to_leave_out(sweep, &scenario)?;
+            load::keep_schemes(&mut scenario, &self.schemes)?;
+        }
+        if let Some(seeds) = self.seeds {
+            scenario.seeds = (1..=seeds).collect();
+        }
+        Ok(scenario)
+    }
+
+    /// Whose settings vary, that scheme has to run.
+    fn refuse_to_leave_out(&self, sweep: &Sweep, scenario: &Scenario) -> Result<(), Failure> {
+        for key in sweep.parameters() {
+            let index = key.strip_prefix("schemes.").and_then(|rest| rest.split('.').next()?.parse().ok());
+            let scheme = index.and_then(|index: usize| scenario.schemes.get(index));
+            if let Some(scheme) = scheme.filter(|scheme| !self.schemes.contains(&scheme.label)) {
+                return Err(Failure::usage(anyhow!(
+                    "--schemes leaves out {:?}, of which this sweep varies {key}",
+                    scheme.label
+                )));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn format(path: &Path) -> Result<Format, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok(Format::Csv),
+        Some("json") => Ok(Format::Json),
         Some("parquet") => Ok(Format::Parquet),
         _ => Err(Failure::usage(anyhow!(
-            "--out {}: expected a file name that ends in .csv or .parquet",
+            "--out {}: expected a file name that ends in .csv, .parquet or .json, or - for standard output",
             path.display()
         ))),
     }
+}
+
+fn to_standard_output(grid: &Grid<'_, Failure>, is_json: bool) -> Result<(), Failure> {
+    when_told_to_end(|| ());
+    let columns = grid.columns();
+    let bar = Bar::new();
+    let swept = if is_json {
+        let mut array = JsonArray::begin(&columns, BufWriter::new(StandardOutput))?;
+        let swept = sweep(grid, 0, &bar, |lines| Ok(array.rows(lines)?));
+        swept.and_then(|()| array.end().map(drop).map_err(Failure::from))
+    } else {
+        StandardOutput.write_all(&header(&columns))?;
+        sweep(grid, 0, &bar, |lines| Ok(StandardOutput.write_all(lines)?))
+    };
+    bar.finish();
+    swept
+}
+
+fn to_file(
+    grid: &Grid<'_, Failure>,
+    origin: &Origin,
+    resume: bool,
+    path: &Path,
+    format: Format,
+    mut place: ResultPath,
+) -> Result<(), Failure> {
+    let bar = Bar::new();
+    let part = begin(grid, origin, resume, path).map_err(Failure::usage)?;
+    let done = part.runs();
+    let part = Shared::new(part);
+    let (ours, bar_of_signals, runs) = (part.clone(), bar.clone(), grid.runs());
+    when_told_to_end(move || {
+        let part = ours.lock();
+        bar_of_signals.finish();
+        keep(&part, "interrupted: ", runs);
+        // What is there stays as it was just reported: the lock outlives us.
+        std::mem::forget(part);
+    });
+    let swept = sweep(grid, done, &bar, |lines| Ok(part.lock().append(lines)?));
+    bar.finish();
+    let written = swept
+        .and_then(|()| convert(&part.lock(), &grid.columns(), format, &mut place).map_err(Failure::from));
+    let part = part.lock();
+    if written.is_err() {
+        keep(&part, "", runs);
+        return written;
+    }
+    part.remove()?;
+    output::complain(&format!("{} points and {runs} runs written to {}", grid.points(), path.display()));
+    Ok(())
+}
+
+/// The results so far, for the sweep and for the end that a signal brings.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Part>>);
+
+impl Shared {
+    fn new(part: Part) -> Self {
+        Self(Arc::new(Mutex::new(part)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Part> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens the results so far, or begins new ones.
+fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -> io::Result<Part> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    let name = PathBuf::from(name);
+    if resume {
+        if let Some(part) = Part::resume(&name, origin, grid)? {
+            return Ok(part);
+        }
+        if path.exists() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!(
+                    "nothing to resume: there is no {}, so {} is complete; without --resume the sweep begins again",
+                    name.display(),
+                    path.display()
+                ),
+            ));
+        }
+    }
+    Part::begin(&name, origin, grid)
+}
+
+/// Keeps the runs that are done, and says how to go on.
+fn keep(part: &Part, why: &str, runs: usize) {
+    part.keep();
+    let (done, path) = (part.runs(), part.path().display());
+    output::complain(&match done {
+        0 => format!("lasthop: {why}none of {runs} runs is done; nothing is kept"),
+        _ => format!(
+            "lasthop: {why}{done} of {runs} runs are in {path}; the same command with --resume continues"
+        ),
+    });
+}
+
+/// Makes the file of results.
+fn convert(part: &Part, columns: &[Column], format: Format, place: &mut ResultPath) -> io::Result<()> {
+    let mut out = BufWriter::new(place.open()?);
+    let mut rows = part.rows()?;
+    let written = match format {
+        Format::Csv => io::copy(&mut rows, &mut out).map(drop),
+        Format::Json => JsonArray::of(columns, rows, &mut out),
+        Format::Parquet => write_parquet(columns, rows, &mut out),
+    };
+    written.and_then(|()| out.flush()).map_err(|error| place.error(&error))?;
+    place.finish()
 }

@@ -10,6 +10,7 @@ use lasthop_sim::CapacityTrace;
 use lasthop_sim::delay::Bands;
 
 use super::delay_table;
+use super::digest::digest;
 use super::text::read_text;
 
 /// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
@@ -25,8 +26,8 @@ pub(super) struct NamedFiles {
     delay_tables: Contents<Bands>,
 }
 
-/// What files of one kind contain.
-type Contents<T> = Mutex<BTreeMap<PathBuf, Arc<T>>>;
+/// What files of one kind contain, with the digests of their texts.
+type Contents<T> = Mutex<BTreeMap<PathBuf, (Arc<T>, u64)>>;
 
 impl NamedFiles {
     /// The capacity trace in this file. The error names the file and its line.
@@ -41,7 +42,12 @@ impl NamedFiles {
 
     /// Where they were read.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
-        [paths(&self.traces), paths(&self.delay_tables)].concat()
+        self.digests().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// Where they were read, and the digests of their texts.
+    pub(super) fn digests(&self) -> Vec<(PathBuf, u64)> {
+        [digests(&self.traces), digests(&self.delay_tables)].concat()
     }
 }
 
@@ -52,15 +58,16 @@ fn read_once<T, E: Display>(
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<Arc<T>, String> {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(content) = known.get(path) {
+    if let Some((content, _)) = known.get(path) {
         return Ok(Arc::clone(content));
     }
     let text = read_text(path, largest).map_err(|error| error.to_string())?;
     let content = parse(&text).map(Arc::new).map_err(|error| format!("{}: {error}", path.display()))?;
-    known.insert(path.to_owned(), Arc::clone(&content));
+    known.insert(path.to_owned(), (Arc::clone(&content), digest(&text)));
     Ok(content)
 }
 
-fn paths<T>(known: &Contents<T>) -> Vec<PathBuf> {
-    known.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+fn digests<T>(known: &Contents<T>) -> Vec<(PathBuf, u64)> {
+    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    known.iter().map(|(path, (_, digest))| (path.clone(), *digest)).collect()
 }

@@ -1,6 +1,8 @@
 //! Sweeps: one scenario over a grid of values.
 
 mod axis;
+mod column;
+mod inputs;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,8 @@ use super::seeds::Seeds;
 use super::text::read_file;
 use crate::model::Scenario;
 use axis::{Axis, axes};
+pub use column::Column;
+pub use inputs::Inputs;
 
 /// The keys of the scenario that a sweep may override, in addition to the keys that it varies.
 const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
@@ -42,16 +46,6 @@ pub struct Sweep {
     overrides: Overrides,
     named_files: NamedFiles,
     axes: Vec<Axis>,
-}
-
-/// A point of the grid: its assignments, and the scenario that results.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Each swept parameter with its value as the file writes it, without quotes, in the order of
-    /// the file.
-    pub assignments: Vec<(String, String)>,
-    /// The scenario.
-    pub scenario: Scenario,
 }
 
 #[derive(Deserialize)]
@@ -112,9 +106,26 @@ impl Sweep {
         files
     }
 
-    /// The swept parameters, in the order of the file.
+    /// What its results depend on. The files that its scenarios name are among it once these
+    /// scenarios have been read.
+    pub fn inputs(&self) -> Inputs {
+        Inputs::of(&self.text, &self.scenario_text, &self.named_files, &self.overrides)
+    }
+
+    /// The keys of the swept parameters, in the order of the file.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         self.axes.iter().map(|axis| axis.key.as_str())
+    }
+
+    /// The columns of results that the swept parameters fill, in the same order.
+    pub fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.axes.iter().map(|axis| &axis.column)
+    }
+
+    /// The values of a point in these columns. Points are counted from 0, modulo their number.
+    pub fn values(&self, index: usize) -> Vec<&str> {
+        let chosen = self.axes.iter().zip(self.choice(index));
+        chosen.map(|(axis, chosen)| axis.values[chosen].as_str()).collect()
     }
 
     /// The number of points, 1 to 100,000.
@@ -127,28 +138,30 @@ impl Sweep {
         self.len() == 0
     }
 
-    /// A point of the grid, counted from 0; `None` after the end. An error means values that are
-    /// wrong only in combination.
-    pub fn point(&self, index: usize) -> Option<Result<Point, ScenarioError>> {
-        if index >= self.len() {
-            return None;
-        }
+    /// The scenario of a point of the grid, counted from 0; `None` after the end. An error means
+    /// values that are wrong only in combination.
+    pub fn point(&self, index: usize) -> Option<Result<Scenario, ScenarioError>> {
+        (index < self.len()).then(|| self.at(&self.choice(index)))
+    }
+
+    /// The scenarios of all points, the last parameter changing fastest.
+    pub fn points(&self) -> impl Iterator<Item = Result<Scenario, ScenarioError>> {
+        (0..self.len()).filter_map(|index| self.point(index))
+    }
+
+    /// Which value of each parameter a point has.
+    fn choice(&self, index: usize) -> Vec<usize> {
         let mut rest = index;
         let mut choice = vec![0; self.axes.len()];
         for (axis, chosen) in self.axes.iter().zip(&mut choice).rev() {
             *chosen = rest % axis.values.len();
             rest /= axis.values.len();
         }
-        Some(self.at(&choice))
-    }
-
-    /// All points, the last parameter changing fastest.
-    pub fn points(&self) -> impl Iterator<Item = Result<Point, ScenarioError>> {
-        (0..self.len()).filter_map(|index| self.point(index))
+        choice
     }
 
     /// The scenario with the chosen value of each parameter.
-    fn at(&self, choice: &[usize]) -> Result<Point, ScenarioError> {
+    fn at(&self, choice: &[usize]) -> Result<Scenario, ScenarioError> {
         let settings = overrides::as_toml(&self.overrides.settings)?;
         let sweep = Document::parse(&self.text, self.file.clone())?;
         let mut document = Document::parse(&self.scenario_text, self.scenario.display().to_string())?;
@@ -156,7 +169,6 @@ impl Sweep {
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
         }
-        let mut assignments = Vec::new();
         for (axis, chosen) in self.axes.iter().zip(choice) {
             let index = chosen.to_string();
             let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
@@ -165,11 +177,9 @@ impl Sweep {
                 return Err(sweep.error(&place, problem));
             }
             document.replace_from(&sweep, &place, &path)?;
-            assignments.push((axis.key.clone(), axis.values[*chosen].clone()));
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
-        let scenario = scenario::read(&document, base, &self.overrides, &self.named_files)?;
-        Ok(Point { assignments, scenario })
+        scenario::read(&document, base, &self.overrides, &self.named_files)
     }
 
     fn check(&self) -> Result<(), ScenarioError> {

@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::column::{Column, Written};
 use crate::file::document::Document;
 use crate::file::error::ScenarioError;
 
@@ -17,7 +18,9 @@ pub(super) struct Axis {
     pub(super) place: Vec<String>,
     /// What it sets.
     pub(super) path: Vec<String>,
-    /// Its values, as they were written.
+    /// The column of results that it fills.
+    pub(super) column: Column,
+    /// Its values, as they stand in that column.
     pub(super) values: Vec<String>,
 }
 
@@ -58,11 +61,15 @@ fn collect_axes(
                 let key = above.join(".");
                 let path = path_in_scenario(&key).map_err(|problem| fail(&problem))?;
                 let values = elements.iter().map(|element| match element.get_ref() {
-                    DeValue::String(text) => text.to_string(),
-                    _ => sweep.source(element).to_owned(),
+                    DeValue::String(text) => Written::Text(text.to_string()),
+                    DeValue::Integer(_) | DeValue::Float(_) => {
+                        Written::Number(sweep.source(element).to_owned())
+                    }
+                    _ => Written::Other(sweep.source(element).to_owned()),
                 });
+                let (column, values) = Column::of(&key, &values.collect::<Vec<_>>());
                 let place = place.iter().map(|step| (*step).to_owned()).collect();
-                axes.push((name.span().start, Axis { key, place, path, values: values.collect() }));
+                axes.push((name.span().start, Axis { key, place, path, column, values }));
             }
             _ => return Err(fail("expected a list of values")),
         }

@@ -173,7 +173,7 @@ fn single_values_of_a_distribution_can_be_set_and_swept() {
     std::fs::write(directory.path().join("x.toml"), &text).expect("it can be written");
     let sweep = "scenario = \"x.toml\"\n[vary]\n\"links.wire.delay.max\" = [\"10 ms\", \"20 ms\"]\n";
     let sweep = Sweep::parse(sweep, "y.toml", directory.path(), &Overrides::default()).expect("a good sweep");
-    let longest = sweep.points().map(|point| match wire(&point.expect("a good point").scenario) {
+    let longest = sweep.points().map(|point| match wire(&point.expect("a good point")) {
         [Delay { distribution: Distribution::Uniform { max, .. }, .. }, _] => max,
         other => panic!("{other:?}"),
     });

@@ -43,12 +43,11 @@ fn a_sweep_is_the_grid_of_its_values_with_the_last_changing_fastest() {
     assert_eq!(sweep.len(), 6);
     assert_eq!(sweep.parameters().collect::<Vec<_>>(), ["links.air.forward.loss", "tcp.initial-window"]);
     let points: Vec<_> = sweep.points().map(|point| point.expect("a right point")).collect();
-    let values: Vec<_> = points
-        .iter()
-        .map(|point| point.assignments.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" "))
-        .collect();
-    assert_eq!(values, ["1% 1", "1% 2", "1% 4", "5% 1", "5% 2", "5% 4"]);
-    let scenario = &points[5].scenario;
+    let columns: Vec<_> = sweep.columns().map(|column| column.name.as_str()).collect();
+    assert_eq!(columns, ["links.air.forward.loss_percent", "tcp.initial-window"]);
+    let values: Vec<_> = (0..sweep.len()).map(|point| sweep.values(point).join(" ")).collect();
+    assert_eq!(values, ["1 1", "1 2", "1 4", "5 1", "5 2", "5 4"]);
+    let scenario = &points[5];
     let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
     assert_eq!(
         (config.forward.loss.value(), scenario.flows[0].tcp().expect("TCP").sender.initial_window),

@@ -1,0 +1,116 @@
+//! Every run of a sweep.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lasthop_scenario::{Scenario, Sweep};
+use rayon::prelude::*;
+
+use super::columns::{Column, columns, lines};
+use crate::run::{RunError, run};
+
+/// Every run of a sweep, in the order of points, schemes, seeds. A scenario is in memory only
+/// while it runs.
+pub struct Grid<'a, E> {
+    sweep: &'a Sweep,
+    read: &'a Read<'a, E>,
+    shapes: Vec<Arc<Shape>>,
+}
+
+/// Reads the scenario of a point.
+type Read<'a, E> = dyn Fn(usize) -> Result<Scenario, E> + Sync + 'a;
+
+/// What tells the lines of a point's runs apart: the same for most points.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Shape {
+    schemes: Vec<String>,
+    seeds: Vec<u64>,
+    flows: Vec<String>,
+}
+
+/// One run.
+pub(super) struct Run<'a> {
+    point: usize,
+    shape: &'a Shape,
+    scheme: usize,
+    seed: u64,
+    /// Shared by the runs of a point; read by the first of them.
+    scenario: Arc<Mutex<Option<Arc<Scenario>>>>,
+}
+
+impl<'a, E: From<RunError> + Send> Grid<'a, E> {
+    /// The runs of a sweep whose points `read` reads. What cannot run is found before anything
+    /// does. Work for the threads of [`super::in_threads`].
+    pub fn check(sweep: &'a Sweep, read: &'a Read<'a, E>) -> Result<Self, E> {
+        let known: Mutex<BTreeSet<Arc<Shape>>> = Mutex::default();
+        let shape = |point: usize| -> Result<Arc<Shape>, E> {
+            let scenario = read(point)?;
+            scenario.check_all().map_err(RunError::from)?;
+            let shape = Shape {
+                schemes: scenario.schemes.iter().map(|scheme| scheme.label.clone()).collect(),
+                flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+                seeds: scenario.seeds,
+            };
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(known.get(&shape).cloned().unwrap_or_else(|| {
+                let shape = Arc::new(shape);
+                known.insert(Arc::clone(&shape));
+                shape
+            }))
+        };
+        let shapes = (0..sweep.len()).into_par_iter().map(shape).collect::<Result<Vec<_>, E>>()?;
+        Ok(Self { sweep, read, shapes })
+    }
+
+    /// The lines of CSV of a run.
+    pub(super) fn lines(&self, run: &Run<'_>) -> Result<Vec<u8>, E> {
+        let scenario = {
+            let mut shared = run.scenario.lock().unwrap_or_else(PoisonError::into_inner);
+            match shared.clone() {
+                Some(scenario) => scenario,
+                None => Arc::clone(shared.insert(Arc::new((self.read)(run.point)?))),
+            }
+        };
+        let summary = self::run(&scenario, &scenario.schemes[run.scheme], run.seed)?;
+        Ok(lines(&self.sweep.values(run.point), &summary))
+    }
+}
+
+impl<E> Grid<'_, E> {
+    /// The number of points.
+    pub fn points(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// The number of runs.
+    pub fn runs(&self) -> usize {
+        self.shapes.iter().map(|shape| shape.schemes.len() * shape.seeds.len()).sum()
+    }
+
+    /// The columns of the results.
+    pub fn columns(&self) -> Vec<Column> {
+        columns(self.sweep)
+    }
+
+    /// Every run in its order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Run<'_>> + Send {
+        self.shapes.iter().enumerate().flat_map(|(point, shape)| {
+            let scenario: Arc<Mutex<Option<Arc<Scenario>>>> = Arc::default();
+            (0..shape.schemes.len()).flat_map(move |scheme| {
+                let scenario = Arc::clone(&scenario);
+                shape.seeds.iter().map(move |seed| {
+                    let scenario = Arc::clone(&scenario);
+                    Run { point, shape, scheme, seed: *seed, scenario }
+                })
+            })
+        })
+    }
+
+    /// What each line of a run begins with.
+    pub(super) fn keys(&self, run: &Run<'_>) -> Vec<Vec<String>> {
+        let mut of_run: Vec<String> = self.sweep.values(run.point).into_iter().map(str::to_owned).collect();
+        of_run.extend([run.shape.schemes[run.scheme].clone(), run.seed.to_string()]);
+        let with = |flow: &String| of_run.iter().chain([flow]).cloned().collect();
+        run.shape.flows.iter().map(with).collect()
+    }
+}
