@@ -7,6 +7,7 @@ mod commands;
 mod failure;
 mod leftovers;
 mod load;
+mod number;
 mod output;
 mod progress;
 

@@ -1,5 +1,6 @@
 //! `lasthop sweep`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -40,6 +41,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     // Before the work: what cannot be written should not cost it.
     let create = |path: &PathBuf| ResultFile::create(path, &file.files());
     let out = arguments.out.as_ref().map(create).transpose().map_err(Failure::usage)?;
+    note_idle_schemes(&points)?;
     let bar = Bar::new();
     let rows = sweep(&points, &bar).map_err(Failure::usage);
     bar.finish();
@@ -58,6 +60,29 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         rows.len(),
         path.display()
     ));
+    Ok(())
+}
+
+/// Says which schemes do nothing, and at how many points.
+fn note_idle_schemes(points: &[Point]) -> Result<(), Failure> {
+    let mut notes: BTreeMap<String, usize> = BTreeMap::new();
+    for Point { scenario, .. } in points {
+        let mut idle = BTreeSet::new();
+        for row in &scenario.schemes {
+            idle.extend(scenario.idle_schemes(row).map_err(Failure::usage)?);
+        }
+        for note in idle {
+            *notes.entry(note).or_default() += 1;
+        }
+    }
+    for (note, times) in notes {
+        let at = if times == points.len() {
+            String::new()
+        } else {
+            format!(" (at {times} of {} points)", points.len())
+        };
+        output::complain(&format!("note: {note}{at}"));
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod axis;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -12,6 +13,7 @@ use super::kind::Kind;
 use super::lineup::SchemeEntry;
 use super::named_files::NamedFiles;
 use super::overrides::{self, Overrides};
+use super::quantity::Text;
 use super::scenario;
 use super::seeds::Seeds;
 use super::text::read_file;
@@ -66,7 +68,7 @@ struct SweepFile {
     #[serde(rename = "baseline")]
     _baseline: Option<String>,
     #[serde(rename = "duration")]
-    _duration: Option<String>,
+    _duration: Option<Text<Duration>>,
     #[serde(rename = "vary")]
     _vary: toml::Table,
 }
@@ -87,6 +89,8 @@ impl Sweep {
         let scenario = base.join(file.scenario);
         let scenario_text =
             read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
+        // Before its keys are varied: what is not there would be said of them.
+        Document::parse(&scenario_text, scenario.display().to_string())?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
             name: Path::new(name)
