@@ -26,7 +26,7 @@ impl Failure {
                 message = format!("{message}: {cause}");
             }
         }
-        Some(message)
+        Some(without_error_numbers(&message))
     }
 
     /// What the process is to exit with.
@@ -52,6 +52,17 @@ impl From<RunError> for Failure {
             RunError::Memory(_) | RunError::NothingMeasured { .. } => Self::Run(error.into()),
         }
     }
+}
+
+/// The kernel's words without the number that the standard library puts behind them: "Permission denied
+/// (os error 13)".
+fn without_error_numbers(message: &str) -> String {
+    let mut pieces = message.split(" (os error ");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        text.push_str(piece.split_once(')').map_or(piece, |(_, rest)| rest));
+    }
+    text
 }
 
 /// What went wrong with output is a failed run.

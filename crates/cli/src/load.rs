@@ -1,5 +1,6 @@
 //! From a path and the command line's choices to a scenario that is ready to run.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -10,6 +11,7 @@ use lasthop_schemes::SchemeError;
 use lasthop_schemes::catalogue::CATALOGUE;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// What every command that reads a scenario can be told about it.
 #[derive(Args)]
@@ -56,7 +58,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
     if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         return Err(Failure::usage(anyhow!(
-            "{}: no flows and no sessions: this file is a link for `lasthop emulate`",
+            "{}: flows: no flows and no sessions, as in a link for `lasthop emulate`; expected at least one",
             path.display()
         )));
     }
@@ -65,7 +67,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
 
 /// The scheme of this name: one that the scenario names, with its settings there, or else one of
 /// the catalogue.
-pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> {
+pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoice, Failure> {
     if let Some(choice) = scenario.schemes.iter().find(|choice| choice.label == name) {
         return Ok(choice.clone());
     }
@@ -76,7 +78,7 @@ pub fn scheme(scenario: &Scenario, name: &str) -> Result<SchemeChoice, Failure> 
             let own: Vec<&str> = labels.filter(|label| !known.contains(label)).collect();
             known.extend(own.into_iter().filter(|label| *label != SchemeChoice::NO_LOSS));
             let (known, reference) = (known.join(", "), SchemeChoice::ABOUT_NO_LOSS);
-            Failure::usage(anyhow!("unknown scheme {name:?}; expected one of: {known}; {reference}"))
+            Failure::usage(anyhow!("{flag}: unknown scheme {name:?}; expected one of: {known}; {reference}"))
         }
         other @ (SchemeError::Settings { .. }
         | SchemeError::Senders { .. }
@@ -91,12 +93,29 @@ pub fn keep_schemes(scenario: &mut Scenario, names: &[String]) -> Result<(), Fai
     let mut kept: Vec<SchemeChoice> = Vec::new();
     for name in names {
         if kept.iter().any(|choice| choice.label == *name) {
-            return Err(Failure::usage(anyhow!("--schemes names {name:?} twice")));
+            return Err(Failure::usage(anyhow!(
+                "--schemes: {name:?} is listed twice; expected each scheme once"
+            )));
         }
-        kept.push(scheme(scenario, name)?);
+        kept.push(scheme(scenario, "--schemes", name)?);
     }
     scenario.baseline = kept.iter().position(|choice| choice.label == baseline).unwrap_or(0);
     scenario.schemes = kept;
+    Ok(())
+}
+
+/// Says which of these rows have a scheme that does nothing in the scenario.
+pub fn note_idle_schemes<'a>(
+    scenario: &Scenario,
+    rows: impl IntoIterator<Item = &'a SchemeChoice>,
+) -> Result<(), Failure> {
+    let mut notes = BTreeSet::new();
+    for row in rows {
+        notes.extend(scenario.idle_schemes(row).map_err(Failure::usage)?);
+    }
+    for note in notes {
+        output::complain(&format!("note: {note}"));
+    }
     Ok(())
 }
 

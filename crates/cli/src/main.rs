@@ -8,6 +8,7 @@ mod failure;
 mod leftovers;
 mod load;
 mod memory;
+mod number;
 mod output;
 mod progress;
 mod signals;

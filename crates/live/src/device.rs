@@ -33,8 +33,12 @@ pub enum Kind {
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// `/dev/net/tun` does not open.
-    #[error("cannot open /dev/net/tun: {0}; load the kernel module `tun` (OpenWrt: install kmod-tun)")]
-    Open(#[source] io::Error),
+    #[error("cannot open /dev/net/tun: {error}; {}", to_open(.error))]
+    Open {
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
     /// The device cannot be made.
     #[error("cannot create the device {name}: {error}; this requires CAP_NET_ADMIN and an unused name")]
     Make {
@@ -55,6 +59,14 @@ pub enum DeviceError {
         #[source]
         error: io::Error,
     },
+}
+
+/// What makes `/dev/net/tun` open.
+fn to_open(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "run it with sudo, or give it access to this device",
+        _ => "load the kernel module `tun` (OpenWrt: install kmod-tun)",
+    }
 }
 
 /// The largest MTU of a TAP device: 65,535 octets less an Ethernet header.
@@ -158,8 +170,8 @@ impl Device {
 /// it got.
 pub(crate) fn attach(name: &str, kind: Kind, flags: libc::c_int) -> Result<(OwnedFd, String), DeviceError> {
     let access = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file =
-        open("/dev/net/tun", access, Mode::empty()).map_err(|error| DeviceError::Open(error.into()))?;
+    let file = open("/dev/net/tun", access, Mode::empty())
+        .map_err(|error| DeviceError::Open { error: error.into() })?;
     let layer = match kind {
         Kind::Tun => libc::IFF_TUN,
         Kind::Tap => libc::IFF_TAP,

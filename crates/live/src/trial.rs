@@ -51,7 +51,7 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::{BuildError, RealHosts, Scenario};
+use lasthop_scenario::{RealHosts, Scenario};
 use lasthop_sim::NodeId;
 
 use crate::clock;
@@ -83,10 +83,9 @@ pub fn run_with(
     let edge = edge(scenario)?;
     let scheme = &scenario.schemes[case.scheme_index];
     let site = Site::new(scenario)?;
-    let unsuitable = |error: BuildError| TrialError::Unsuitable(error.to_string());
     let addresses: Vec<IpAddr> = (0..scenario.nodes.len()).map(|node| site.address(node)).collect();
     let hosts = RealHosts { gateway: edge, addresses: &addresses };
-    let built = scenario.build_links(scheme, case.seed, hosts).map_err(unsuitable)?;
+    let built = scenario.build_links(scheme, case.seed, hosts)?;
     let (mut emulated, mut transmitters) = (Vec::new(), Vec::new());
     for end in ends(scenario) {
         let (first, second) = built.ends[end.link];
@@ -146,11 +145,8 @@ pub fn run_with(
     drop(program);
 
     let because = verdict::doubts(&summary, report.as_ref());
-    let predicted = if is_program {
-        None
-    } else {
-        prediction::predict(scenario, case, options.sample_every).map_err(unsuitable)?
-    };
+    let predicted =
+        if is_program { None } else { prediction::predict(scenario, case, options.sample_every)? };
     let circumstances = Circumstances {
         gateway_cores: busy.zip(busy_before).map(|(after, before)| (after - before) / took),
         gateway: report,

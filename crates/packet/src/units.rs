@@ -103,7 +103,7 @@ impl fmt::Display for Probability {
 
 /// Why a quantity in a file was not understood; says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{found:?} is not {expected}")]
+#[error("{:?} is not {expected}", .found.chars().take(80).collect::<String>())]
 pub struct UnitError {
     /// What stood there.
     pub found: String,

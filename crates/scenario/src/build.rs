@@ -1,6 +1,7 @@
 //! From a scenario, a scheme and a seed to a world that is ready to run.
 
 mod error;
+mod idle;
 mod links;
 mod network;
 mod places;

@@ -24,6 +24,7 @@
 //! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
 //! | [`settings`] | how a scheme's settings write durations and amounts of data |
+//! | [`strict`], [`words`] | how files are read, and what their authors are told |
 //!
 //! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from
 //! and what we chose.
@@ -52,6 +53,7 @@ pub mod settings;
 pub mod snoop;
 pub mod split;
 pub mod stack;
+pub mod strict;
 mod syn;
 mod transfer;
 pub mod upload;

@@ -8,6 +8,7 @@ use lasthop_tcp::{ReceiverExtension, SenderExtension};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use crate::strict;
 use crate::words::for_writers;
 
 /// The role of a node in a scheme. The scenario assigns the roles.
@@ -73,8 +74,9 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// At a node in this role, whatever its address.
-    const fn any(role: Role) -> Self {
+    /// At a node in this role, whatever its address: to ask whether there is an agent, not for one that
+    /// sends messages.
+    pub const fn any(role: Role) -> Self {
         Self { role, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
     }
 }
@@ -220,7 +222,7 @@ pub fn read<S: DeserializeOwned, P: Placement + 'static>(
     settings: toml::Table,
     place: impl FnOnce(S) -> P,
 ) -> Result<Box<dyn Placement>, toml::de::Error> {
-    Ok(Box::new(place(settings.try_into()?)))
+    Ok(Box::new(place(strict::read(settings)?)))
 }
 
 /// The JSON schema of settings.

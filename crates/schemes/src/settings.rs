@@ -20,18 +20,20 @@
 //! let error = read("timeout = '2 h'\ntries = 3").unwrap_err();
 //! assert_eq!(error.message(), "2 h is out of range; expected 1 ms to 1 h");
 //! let error = read("timeout = '1 s'\ntries = 11").unwrap_err();
-//! assert_eq!(error.message(), "11 is out of range; expected 1 to 10");
+//! assert_eq!(error.message(), "invalid value: integer `11`, expected a whole number from 1 to 10");
 //! # Ok::<(), toml::de::Error>(())
 //! ```
 
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::time::Duration;
 
-use lasthop_packet::units::{format_duration, format_octets};
+use lasthop_packet::units::{UnitError, format_duration, format_octets};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+
+use crate::strict;
 
 /// Microseconds in a millisecond, for [`Time`].
 pub const MS: u64 = 1_000;
@@ -63,10 +65,24 @@ pub struct Octets<const LEAST: u64, const MOST: u64>;
 impl<const LEAST: u64, const MOST: u64> Count<LEAST, MOST> {
     /// Reads `7`.
     pub fn deserialize<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<N, D::Error> {
-        let given = i64::deserialize(deserializer)?;
-        let within = u64::try_from(given).ok().filter(|count| (LEAST..=MOST).contains(count));
-        let count = within.and_then(|count| N::try_from(count).ok());
-        count.ok_or_else(|| out_of_range(given, LEAST, MOST))
+        struct Reading<const LEAST: u64, const MOST: u64>;
+        impl<const LEAST: u64, const MOST: u64> Visitor<'_> for Reading<LEAST, MOST> {
+            type Value = u64;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from {LEAST} to {MOST}")
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+                let within = u64::try_from(number).ok().filter(|number| (LEAST..=MOST).contains(number));
+                within.ok_or_else(|| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+                let within = Some(number).filter(|number| (LEAST..=MOST).contains(number));
+                within.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+        }
+        let number = deserializer.deserialize_any(Reading::<LEAST, MOST>)?;
+        N::try_from(number)
+            .map_err(|_| D::Error::invalid_value(Unexpected::Unsigned(number), &Reading::<LEAST, MOST>))
     }
 
     /// Writes `7`.
@@ -134,13 +150,13 @@ pub trait Presets: Serialize + DeserializeOwned {
 
     /// Reads settings: what is not given comes from the preset.
     fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
-        let of_today: Self = given.clone().try_into()?;
+        let of_today: Self = strict::read(given.clone())?;
         if of_today.preset() == Preset::Today {
             return Ok(of_today);
         }
         let mut all = toml::Table::try_from(Self::published()).map_err(Error::custom)?;
         all.extend(given);
-        all.try_into()
+        strict::read(all)
     }
 }
 
@@ -148,18 +164,37 @@ fn out_of_range<E: Error>(given: impl Display, least: impl Display, most: impl D
     E::custom(format_args!("{given} is out of range; expected {least} to {most}"))
 }
 
+/// Reads a quantity that is written as text.
+struct Text<T> {
+    expected: &'static str,
+    parse: fn(&str) -> Result<T, UnitError>,
+}
+
+impl<T> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
+    }
+}
+
 /// Reads and writes a `Duration` of any length as `"100 ms"`
 /// ([`lasthop_packet::units::parse_duration`]); zero or more, at most 100 years.
 pub mod duration {
     use std::time::Duration;
 
-    use lasthop_packet::units::{format_duration, parse_duration};
-    use serde::{Deserialize as _, Deserializer, Serializer};
+    use lasthop_packet::units::{EXPECTED_DURATION, format_duration, parse_duration};
+    use serde::{Deserializer, Serializer};
+
+    use super::Text;
 
     /// Reads `"100 ms"`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        parse_duration(&text).map_err(serde::de::Error::custom)
+        deserializer.deserialize_any(Text { expected: EXPECTED_DURATION, parse: parse_duration })
     }
 
     /// Writes `"100 ms"`.
@@ -170,13 +205,14 @@ pub mod duration {
 
 /// Reads and writes a number of octets as `"64 MiB"` ([`lasthop_packet::units::parse_octets`]).
 pub mod octets {
-    use lasthop_packet::units::{format_octets, parse_octets};
-    use serde::{Deserialize as _, Deserializer, Serializer};
+    use lasthop_packet::units::{EXPECTED_DATA, format_octets, parse_octets};
+    use serde::{Deserializer, Serializer};
+
+    use super::Text;
 
     /// Reads `"64 MiB"`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let octets = parse_octets(&text).map_err(serde::de::Error::custom)?;
+        let octets = deserializer.deserialize_any(Text { expected: EXPECTED_DATA, parse: parse_octets })?;
         usize::try_from(octets).map_err(serde::de::Error::custom)
     }
 

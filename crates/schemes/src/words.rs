@@ -1,16 +1,56 @@
 //! What serde says of a value, in the words of somebody who writes a file.
 
+/// Characters of a value or of a key that a message repeats.
+const LONGEST_QUOTE: usize = 80;
+
 /// A message of serde's or toml's without Rust's names for types: what was found, and what was
 /// expected.
 pub fn for_writers(message: &str) -> String {
     let of_value = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = of_value.iter().find_map(|start| message.strip_prefix(start));
-    match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((found, expected)) => format!("{}; expected {}", plain_found(found), plain_expected(expected)),
-        None => message
-            .replacen("unknown field ", "unknown key ", 1)
-            .replacen("unknown variant ", "unknown value ", 1)
-            .replacen("wanted string or table", "expected a string in quotes or a table", 1),
+    if let Some((found, expected)) = rest.and_then(|rest| rest.rsplit_once(", expected ")) {
+        return format!("{}; expected {}", plain_found(found), plain_expected(expected));
+    }
+    match message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
+        Some((key, rest)) => unknown_key(key, rest),
+        None => message.to_owned(),
+    }
+}
+
+/// A key that is not known, and `expected` behind it: the known ones, each between backticks.
+fn unknown_key(key: &str, expected: &str) -> String {
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let meant = similar(key, &known).map(|meant| format!(" (did you mean `{meant}`?)")).unwrap_or_default();
+    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let expected = match &names[..] {
+        [] => "no keys".to_owned(),
+        [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
+        _ => format!("one of {}", names.join(", ")),
+    };
+    format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
+}
+
+/// The one of these names that was probably meant.
+pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let name = name.get(..LONGEST_QUOTE).unwrap_or(name).to_lowercase();
+    let distance = |other: &str| strsim::osa_distance(&name, other);
+    // A slip of the finger or two; in a short word, one.
+    let most = if name.chars().count() < 5 { 1 } else { 2 };
+    known
+        .iter()
+        .copied()
+        .map(|other| (distance(other), other))
+        .filter(|(far, _)| *far <= most)
+        .min()
+        .map(|(_, it)| it)
+}
+
+/// The beginning of what would fill a screen.
+pub fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -25,7 +65,7 @@ fn plain_found(found: &str) -> String {
             // A number of more than 64 bits comes with the type that it would need.
             let value =
                 value.strip_suffix(" as i128").or_else(|| value.strip_suffix(" as u128")).unwrap_or(value);
-            value.trim_matches('`').to_owned()
+            cut(value.trim_matches('`'))
         }
     }
 }
@@ -41,14 +81,31 @@ fn plain_expected(expected: &str) -> &str {
         "a map" => "a table",
         "an array of length 2" => "a list of 2",
         structure if structure.starts_with("struct ") => "a table",
-        choice if choice.starts_with("enum ") => "a string in quotes",
         other => other,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::for_writers;
+    use super::{for_writers, similar};
+
+    #[test]
+    fn long_values_and_keys_are_cut() {
+        let long = "x".repeat(10_000);
+        for message in [
+            format!("invalid type: string \"{long}\", expected a boolean"),
+            format!("unknown field `{long}`, expected `y`"),
+        ] {
+            assert!(for_writers(&message).len() < 200, "{}", for_writers(&message));
+        }
+    }
+
+    #[test]
+    fn only_a_similar_key_is_suggested() {
+        assert_eq!(similar("Loss", &["loss", "boss"]), Some("loss"));
+        assert_eq!(similar("link_layer", &["link-layer"]), Some("link-layer"));
+        assert_eq!(similar("x", &["loss"]), None);
+    }
 
     #[test]
     fn no_type_of_rust_s_is_left() {
@@ -69,8 +126,12 @@ mod tests {
                 "\"a, expected b\"; expected a list",
             ),
             ("invalid type: integer `3`, expected an array of length 2", "3; expected a list of 2"),
-            ("wanted string or table", "expected a string in quotes or a table"),
-            ("unknown field `x`, expected `y`", "unknown key `x`, expected `y`"),
+            ("unknown field `x`, expected `length`", "unknown key `x`; expected `length`"),
+            ("unknown field `x`, there are no fields", "unknown key `x`; expected no keys"),
+            (
+                "unknown field `dely`, expected one of `rate`, `delay`, `loss`",
+                "unknown key `dely` (did you mean `delay`?); expected one of `rate`, `delay`, `loss`",
+            ),
             ("11 is out of range; expected 1 to 10", "11 is out of range; expected 1 to 10"),
         ] {
             assert_eq!(for_writers(message), expected);

@@ -9,6 +9,7 @@ use lasthop_lab::{compare, table};
 use crate::failure::Failure;
 use crate::load::{self, Choices, Loaded};
 use crate::memory::MemoryLimit;
+use crate::number::whole;
 use crate::output;
 use crate::progress::Bar;
 
@@ -29,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
     seeds: Option<u64>,
     /// Print one JSON document instead of the tables
     #[arg(long)]
@@ -54,6 +55,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if !arguments.schemes.is_empty() {
         load::keep_schemes(&mut scenario, &arguments.schemes)?;
     }
+    load::note_idle_schemes(&scenario, &scenario.schemes)?;
     let bar = Bar::new();
     let comparison = compare(&scenario, &bar);
     bar.finish();

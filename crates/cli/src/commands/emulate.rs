@@ -21,6 +21,7 @@ use lasthop_sim::{NodeId, NodeKind};
 
 use crate::failure::Failure;
 use crate::load::Choices;
+use crate::number::whole;
 use crate::output;
 
 /// What `emulate` can be told.
@@ -48,7 +49,7 @@ pub struct Arguments {
     #[command(flatten)]
     choices: Choices,
     /// The seed of all random numbers of the model
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Print the summary as JSON, also on standard error: standard output belongs to the command
     #[arg(long)]
@@ -73,7 +74,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(anyhow!("expected a link (TOML file)")));
     };
     let settings = Settings::read(link, &arguments.choices.overrides()).map_err(Failure::usage)?;
-    let ends = ["far", "near"].map(|name| end(settings.scenario(), name));
+    let ends = ["far", "near"].map(|name| end(link, settings.scenario(), name));
     let [far, near] = ends;
     let (far, near) = (far?, near?);
     refuse_schemes(link, settings.scenario())?;
@@ -81,7 +82,10 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut built = settings.scenario().build(&scheme, arguments.seed).map_err(Failure::usage)?;
     let (far, near) = (built.nodes[far], built.nodes[near]);
     if !built.world.has_route(far, near) {
-        return Err(Failure::usage(anyhow!("{}: no route from `far` to `near`", link.display())));
+        return Err(Failure::usage(anyhow!(
+            "{}: links: no route from \"far\" to \"near\"; expected links that join them",
+            link.display()
+        )));
     }
     if !lasthop_live::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
@@ -110,13 +114,13 @@ fn refuse_schemes(link: &Path, scenario: &Scenario) -> Result<(), Failure> {
 }
 
 /// The index of an external node.
-fn end(scenario: &Scenario, name: &str) -> Result<usize, Failure> {
+fn end(link: &Path, scenario: &Scenario, name: &str) -> Result<usize, Failure> {
     let is_it = |node: &lasthop_scenario::NodeModel| node.name == name && node.kind == NodeKind::External;
     scenario.nodes.iter().position(is_it).ok_or_else(|| {
         Failure::usage(anyhow!(
-            "{}: no node {name:?} of kind \"external\"; expected `near`, where the command runs, and `far`, the rest \
-             of the world",
-            scenario.name
+            "{}: nodes: no node {name:?} of kind \"external\"; expected \"near\", where the command runs, and \"far\", the \
+             rest of the world",
+            link.display()
         ))
     })
 }

@@ -7,6 +7,7 @@ use lasthop_lab::{as_tcp, bianchi, cicada, goel, kliazovich, packet_control, rel
 
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
+use crate::number::whole;
 use crate::output;
 use crate::progress::Bar;
 
@@ -19,7 +20,7 @@ pub struct Arguments {
     /// The paper
     paper: Paper,
     /// Runs per number
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(2..=10_000))]
     seeds: u64,
     /// Print only rows that disagree
     #[arg(long)]

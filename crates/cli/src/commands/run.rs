@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::leftovers::Files;
 use crate::load::{self, Choices, Loaded};
 use crate::memory::MemoryLimit;
+use crate::number::whole;
 use crate::output;
 use crate::progress::TimeBar;
 
@@ -41,7 +42,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// The seed [default: the scenario's first seed]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// Write the series that the scenario measures to files in this directory
     #[arg(long, value_name = "DIR")]
@@ -68,7 +69,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     };
     let events = event_kinds(arguments, data.is_some())?;
     let scheme = match &arguments.scheme {
-        Some(name) => load::scheme(scenario, name)?,
+        Some(name) => load::scheme(scenario, "--scheme", name)?,
         None => scenario.schemes[scenario.baseline].clone(),
     };
     let seed = arguments.seed.unwrap_or(scenario.seeds[0]);
@@ -78,6 +79,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     for note in data.into_iter().flat_map(|data| &data.notes) {
         output::complain(&format!("note: {note}"));
     }
+    load::note_idle_schemes(scenario, [&scheme])?;
     let before = arguments.out.as_deref().map(Files::of);
     let (summary, file) = run(scenario, &scheme, seed, data, events, arguments)?;
     if let Some(mut file) = file {

@@ -74,7 +74,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let read = |index: usize| arguments.scenario(&file, index);
     let threads = arguments.jobs.map(usize::from);
     in_threads(threads, || match target {
-        Target::StandardOutput { is_json } => to_standard_output(&Grid::check(&file, &read)?, is_json),
+        Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {
             // Before the work: what cannot be written should not cost it.
             let place = ResultPath::new(path, &file.files()).map_err(Failure::usage)?;
@@ -84,7 +84,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
                 seeds: arguments.seeds,
                 inputs: file.inputs(),
             };
-            to_file(&Grid::check(&file, &read)?, &origin, arguments.resume, path, format, place)
+            to_file(&checked(&file, &read)?, &origin, arguments.resume, path, format, place)
         }
     })?
 }
@@ -151,6 +151,22 @@ impl Arguments {
         }
         Ok(())
     }
+}
+
+/// Every run of the sweep, checked. Says which schemes do nothing, and at how many points.
+fn checked<'a>(
+    sweep: &'a Sweep,
+    read: &'a (dyn Fn(usize) -> Result<Scenario, Failure> + Sync + 'a),
+) -> Result<Grid<'a, Failure>, Failure> {
+    let grid = Grid::check(sweep, read)?;
+    for (note, points) in grid.idle_schemes() {
+        let at = match points {
+            all if *all == grid.points() => String::new(),
+            some => format!(" (at {some} of {} points)", grid.points()),
+        };
+        output::complain(&format!("note: {note}{at}"));
+    }
+    Ok(grid)
 }
 
 fn format(path: &Path) -> Result<Format, Failure> {

@@ -20,6 +20,7 @@ use lasthop_scenario::{Scenario, SchemeChoice, file};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
+use crate::number::whole;
 use crate::output;
 use report::Report;
 
@@ -52,11 +53,11 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     congestion: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_000))]
     seeds: Option<u64>,
     /// Number of runs at the same time; with more than one run per core, the emulator may be late
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
-    jobs: u8,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=64))]
+    jobs: u64,
     /// Also run this program, such as a proxy, at the edge instead of a scheme, as a separate row for
     /// comparison. May be given several times; benches/pepsal.sh shows how the program is called
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = program, conflicts_with = "predict")]
@@ -87,16 +88,22 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let problem = "`warm-up` applies to simulations only; run `try` with --set 'warm-up=0 s'";
         return Err(Failure::usage(anyhow!("{}: {problem}", arguments.scenario.display())));
     }
-    plan::check(&scenario).map_err(Failure::usage)?;
+    let in_file = |error| Failure::usage(anyhow!("{}: {error}", arguments.scenario.display()));
+    let of_congestion = |error| {
+        let flag = if arguments.congestion.is_empty() { "try.congestion" } else { "--congestion" };
+        Failure::usage(anyhow!("{flag}: {error}"))
+    };
+    plan::check(&scenario).map_err(in_file)?;
     if arguments.predict {
-        plan::check_simulator(&scenario).map_err(Failure::usage)?;
+        plan::check_simulator(&scenario).map_err(of_congestion)?;
     }
+    load::note_idle_schemes(&scenario, &scenario.schemes)?;
     let series = arguments.series.as_ref().map(|name| ResultFile::create(name, &scenario.files));
     let series = series.transpose().map_err(Failure::usage)?;
     if arguments.predict {
-        return prediction::execute(&scenario, usize::from(arguments.jobs), series, arguments.json);
+        return prediction::execute(&scenario, arguments.jobs as usize, series, arguments.json);
     }
-    plan::check_kernel(&scenario).map_err(Failure::usage)?;
+    plan::check_kernel(&scenario).map_err(of_congestion)?;
     if !lasthop_live::is_root() {
         return Err(Failure::Run(anyhow!(
             "`lasthop try` creates its own hosts (network namespaces), which requires root: run it with sudo"
@@ -112,7 +119,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         programs: &arguments.beside,
     };
     let run = |case: &plan::Case| trial::run(&scenario, case, options);
-    let outcomes = runs::all(&plan::cases(&scenario), usize::from(arguments.jobs), &stop, run)?;
+    let outcomes = runs::all(&plan::cases(&scenario), arguments.jobs as usize, &stop, run)?;
     if let Some(file) = series {
         let flows = outcomes.iter().flat_map(|outcome| &outcome.flows);
         series::write(file, flows.flat_map(series::of_outcome))?;
@@ -167,7 +174,7 @@ fn chosen(arguments: &Arguments) -> Result<Scenario, Failure> {
         if !scenario.flows.iter().any(|flow| flow.name == *name) {
             let known: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
             return Err(Failure::usage(anyhow!(
-                "unknown flow {name:?}; expected one of: {}",
+                "--flows: unknown flow {name:?}; expected one of: {}",
                 known.join(", ")
             )));
         }

@@ -1,6 +1,6 @@
 //! Every run of a sweep.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_scenario::{Scenario, Sweep};
@@ -15,6 +15,7 @@ pub struct Grid<'a, E> {
     sweep: &'a Sweep,
     read: &'a Read<'a, E>,
     shapes: Vec<Arc<Shape>>,
+    idle: BTreeMap<String, usize>,
 }
 
 /// Reads the scenario of a point.
@@ -43,9 +44,17 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
     /// does. Work for the threads of [`super::in_threads`].
     pub fn check(sweep: &'a Sweep, read: &'a Read<'a, E>) -> Result<Self, E> {
         let known: Mutex<BTreeSet<Arc<Shape>>> = Mutex::default();
+        let idle: Mutex<BTreeMap<String, usize>> = Mutex::default();
         let shape = |point: usize| -> Result<Arc<Shape>, E> {
             let scenario = read(point)?;
             scenario.check_all().map_err(RunError::from)?;
+            let mut notes = BTreeSet::new();
+            for row in &scenario.schemes {
+                notes.extend(scenario.idle_schemes(row).map_err(RunError::from)?);
+            }
+            for note in notes {
+                *idle.lock().unwrap_or_else(PoisonError::into_inner).entry(note).or_default() += 1;
+            }
             let shape = Shape {
                 schemes: scenario.schemes.iter().map(|scheme| scheme.label.clone()).collect(),
                 flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -59,7 +68,8 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
             }))
         };
         let shapes = (0..sweep.len()).into_par_iter().map(shape).collect::<Result<Vec<_>, E>>()?;
-        Ok(Self { sweep, read, shapes })
+        let idle = idle.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Self { sweep, read, shapes, idle })
     }
 
     /// The lines of CSV of a run.
@@ -80,6 +90,12 @@ impl<E> Grid<'_, E> {
     /// The number of points.
     pub fn points(&self) -> usize {
         self.shapes.len()
+    }
+
+    /// Notes on schemes that do nothing ([`Scenario::idle_schemes`]), each with the number of points
+    /// where it holds.
+    pub fn idle_schemes(&self) -> &BTreeMap<String, usize> {
+        &self.idle
     }
 
     /// The number of runs.

@@ -50,7 +50,7 @@ pub struct ControlSocket {
 #[derive(Debug, Error)]
 pub enum ControlError {
     /// Nobody is there, or not any more.
-    #[error("cannot reach the emulation at {path}: {source}")]
+    #[error("cannot reach the emulation at {path}: {source}{}", to_reach(.source))]
     Unreachable {
         /// Its socket.
         path: PathBuf,
@@ -76,6 +76,14 @@ pub enum ControlError {
     /// It would not.
     #[error("{0}")]
     Refused(String),
+}
+
+/// What makes an emulation's socket open, if that is known.
+fn to_reach(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; only the user that started it may change it: run it with sudo",
+        _ => "",
+    }
 }
 
 /// The socket of the emulation in the process with this number.

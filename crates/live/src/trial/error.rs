@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use lasthop_scenario::BuildError;
 use thiserror::Error;
 
 use crate::emulator::DeviceError;
@@ -21,8 +22,16 @@ pub enum TrialError {
         error: io::Error,
     },
     /// It is of a kind that makes no sense between real hosts.
-    #[error("this scenario cannot be tried between real hosts: {0}")]
-    Unsuitable(String),
+    #[error("{key}: {problem}")]
+    Unsuitable {
+        /// The key of the scenario with what makes no sense.
+        key: String,
+        /// What is wrong with it, and what was expected.
+        problem: String,
+    },
+    /// The links between the hosts cannot be built.
+    #[error("the links between real hosts: {0}")]
+    Links(#[from] BuildError),
     /// There is no namespace to be had.
     #[error("cannot create a host (this requires root and a kernel with network namespaces): {0}")]
     Namespace(#[source] io::Error),
@@ -42,14 +51,14 @@ pub enum TrialError {
     },
     /// The kernel does not have a congestion control.
     #[error(
-        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may add it; otherwise leave it out of try.congestion"
+        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may add it; otherwise choose another"
     )]
     Congestion(String),
     /// The simulator does not have a congestion control; what it has.
     #[error("the simulator has no congestion control {0:?}; expected one or more of: {1}")]
     NoPrediction(String, String),
     /// The gateway cannot run the scheme.
-    #[error("the gateway: {0}")]
+    #[error("schemes: {0}")]
     Gateway(String),
     /// The gateway would not start, or broke.
     #[error("the gateway: {0}")]
@@ -65,4 +74,11 @@ pub enum TrialError {
     /// The user wanted it to end.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl TrialError {
+    /// What a key has makes no sense between real hosts.
+    pub(super) fn unsuitable(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Unsuitable { key: key.into(), problem: problem.into() }
+    }
 }

@@ -190,11 +190,11 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     check_sessions(scenario)?;
     check_changes(scenario)?;
     for node in &scenario.nodes {
-        if node.buffer.is_some() || !node.processing_delay.is_zero() {
-            return Err(TrialError::Unsuitable(format!(
-                "node {:?} has a buffer or a processing delay, but a real host has its own; model them in the links",
-                node.name
-            )));
+        let given =
+            [("buffer", node.buffer.is_some()), ("processing-delay", !node.processing_delay.is_zero())];
+        if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+            let problem = "a real host has its own; leave it out, or model it in the links";
+            return Err(TrialError::unsuitable(format!("nodes.{}.{key}", node.name), problem));
         }
     }
     Ok(())
@@ -224,9 +224,12 @@ pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
 fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
     let real = scenario.sessions.iter().filter(|session| !scenario.is_background_session(session)).count();
     if real > MOST_SESSIONS {
-        return Err(TrialError::Unsuitable(format!(
-            "{real} sessions run between real hosts; expected at most {MOST_SESSIONS}: leave some out, or list both of their ends in try.simulated"
-        )));
+        return Err(TrialError::unsuitable(
+            "sessions",
+            format!(
+                "{real} sessions run between real hosts; expected at most {MOST_SESSIONS}: leave some out, or list both of their ends in try.simulated"
+            ),
+        ));
     }
     Ok(())
 }
@@ -234,10 +237,9 @@ fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
 fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     for flow in &scenario.flows {
         if flow.tcp().is_none() || !matches!(flow.application, Application::Bulk(_)) {
-            return Err(TrialError::Unsuitable(format!(
-                "flow {:?} is not a bulk transfer over TCP, and no other kind of flow runs between real hosts; leave it out, choose others with --flows, or use a session",
-                flow.name
-            )));
+            let problem = "not a bulk transfer over TCP, the only kind of flow that runs between real hosts; leave it out, choose \
+                           others with --flows, or use a session";
+            return Err(TrialError::unsuitable(format!("flows.{}", flow.name), problem));
         }
     }
     if !scenario.trial.together {
@@ -245,14 +247,20 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
     }
     let (flows, controls) = (real_flows(scenario).count(), scenario.trial.congestion.len());
     if flows > MOST_FLOWS_TOGETHER {
-        return Err(TrialError::Unsuitable(format!(
-            "{flows} flows run together; expected at most {MOST_FLOWS_TOGETHER}: choose some with --flows"
-        )));
+        return Err(TrialError::unsuitable(
+            "flows",
+            format!(
+                "{flows} flows run together; expected at most {MOST_FLOWS_TOGETHER}: choose some with --flows"
+            ),
+        ));
     }
     if controls > 1 && controls != flows {
-        return Err(TrialError::Unsuitable(format!(
-            "{controls} congestion controls for {flows} flows that run together; expected one for all, one per flow in the order of the flows, or none; with none, each flow uses that of its own table tcp"
-        )));
+        return Err(TrialError::unsuitable(
+            "try.congestion",
+            format!(
+                "{controls} congestion controls for {flows} flows that run together; expected one for all, one per flow in the order of the flows, or none; with none, each flow uses that of its own table tcp"
+            ),
+        ));
     }
     Ok(())
 }
@@ -262,11 +270,14 @@ fn check_changes(scenario: &Scenario) -> Result<(), TrialError> {
     let Some(end) = cases(scenario).iter().map(|case| case.times(scenario).end).max() else { return Ok(()) };
     match scenario.changes.iter().find(|change| change.at >= end) {
         None => Ok(()),
-        Some(late) => Err(TrialError::Unsuitable(format!(
-            "a change at {}: every run ends at {}, `try.duration` after its last flow's start; expected a time before that",
-            format_duration(late.at),
-            format_duration(end)
-        ))),
+        Some(late) => Err(TrialError::unsuitable(
+            "changes",
+            format!(
+                "a change at {}: every run ends at {}, `try.duration` after its last flow's start; expected a time before that",
+                format_duration(late.at),
+                format_duration(end)
+            ),
+        )),
     }
 }
 

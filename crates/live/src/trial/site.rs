@@ -69,9 +69,10 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
     let counts = [("nodes", scenario.nodes.len(), MOST_NODES), ("links", scenario.links.len(), MOST_LINKS)];
     match counts.into_iter().find(|(_, count, most)| count > most) {
         None => Ok(()),
-        Some((what, count, most)) => Err(TrialError::Unsuitable(format!(
-            "it has {count} {what}; expected at most {most} on one machine"
-        ))),
+        Some((what, count, most)) => Err(TrialError::unsuitable(
+            what,
+            format!("{count} {what}; expected at most {most} between real hosts on one machine"),
+        )),
     }
 }
 
@@ -80,13 +81,19 @@ pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
     let mut edges = (0..scenario.nodes.len())
         .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
     let edge = edges.next().ok_or_else(|| {
-        TrialError::Unsuitable(
-            "it has no edge; expected a router with a wired and a wireless link".to_owned(),
-        )
+        let problem = "no node is an edge, where the schemes run between real hosts; expected one router with a wired and a \
+                       wireless link";
+        TrialError::unsuitable("nodes", problem)
     })?;
     match edges.next() {
         None => Ok(edge),
-        Some(_) => Err(TrialError::Unsuitable("it has more than one edge".to_owned())),
+        Some(other) => {
+            let [edge, other] = [edge, other].map(|node| &scenario.nodes[node].name);
+            let problem = format!(
+                "{edge:?} and {other:?} both have wired and wireless links; expected one such router between real hosts"
+            );
+            Err(TrialError::unsuitable("nodes", problem))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the nodes and links of a scenario come to: routes and roles, seats for agents. No scheme
 //! and no seed changes any of it.
 
-use lasthop_schemes::Seat;
+use lasthop_schemes::{Placement, Seat};
 use lasthop_sim::NodeConfig;
 use lasthop_sim::routing::{Routes, Topology};
 use lasthop_sim::world::aodv_address;
@@ -41,6 +41,11 @@ impl<'a> Network<'a> {
     /// A scheme's agents, each able to work where it sits.
     pub(crate) fn agents(&self, scheme: &SchemeChoice) -> Result<Vec<SeatedAgent<usize>>, BuildError> {
         self.seats.agents(self.scenario, scheme)
+    }
+
+    /// Whether this places an agent at one of the nodes.
+    pub(super) fn seats_any(&self, placement: &dyn Placement) -> bool {
+        self.seats.has_one_for(placement)
     }
 
     /// Whether packets from one node to another cross an 802.11 cell.

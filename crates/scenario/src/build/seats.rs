@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_agent::Agent;
-use lasthop_schemes::{Role, Seat};
+use lasthop_schemes::{Placement, Role, Seat};
 use lasthop_sim::{LinkId, NodeId, World};
 
 use super::BuildError;
@@ -69,6 +69,11 @@ impl<N: Copy + Ord> Seats<N> {
                 self.watch((index, router), seat, link);
             }
         }
+    }
+
+    /// Whether this places an agent in one of the seats.
+    pub(super) fn has_one_for(&self, placement: &dyn Placement) -> bool {
+        self.vacancies.iter().any(|vacancy| placement.agent(vacancy.seat).is_some())
     }
 
     /// A scheme's agents for these seats, if the links that each is to watch show it what it needs

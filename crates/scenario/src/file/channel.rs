@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
-use super::named_files::LARGEST_TRACE;
+use super::named_files::{LARGEST_TRACE, in_file};
 use super::quantity::Text;
 use super::reader::{Key, Reader};
 use super::text::read_text;
@@ -64,7 +64,7 @@ pub(super) fn read(
             (None, Some(_)) => Duration::ZERO,
             (None, None) => {
                 let problem =
-                    "missing mean; expected the mean length of a stay in this state, such as mean = \"5 s\"";
+                    "missing; expected the mean length of a stay in this state, such as mean = \"5 s\"";
                 return Err(reader.fail(key, problem));
             }
             (Some(Text(mean)), None) if mean >= SHORTEST_STAY || (mean.is_zero() && state == "bad") => mean,
@@ -82,7 +82,7 @@ pub(super) fn read(
                 let fail = |problem: String| reader.fail(&[place, &["states"]].concat(), problem);
                 let text = read_text(&path, LARGEST_TRACE).map_err(|error| fail(error.to_string()))?;
                 let trace =
-                    StateTrace::parse(&text).map_err(|error| fail(format!("{}: {error}", path.display())))?;
+                    StateTrace::parse(&text).map_err(|error| fail(in_file(&path, &error.to_string())))?;
                 StateSource::Trace(Arc::new(trace))
             }
         },

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use lasthop_sim::delay::{Band, Bands, BandsError};
 
 use super::quantity::LONGEST_DELAY;
@@ -17,7 +17,7 @@ const COLUMNS: &str = "expected columns share_percent, ...delay_ms_low and ...de
 /// Reads a table. The error names the line.
 pub(super) fn parse(text: &str) -> Result<Bands, String> {
     let mut reader = ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| error.to_string())?.clone();
+    let header = reader.headers().map_err(|error| unreadable(&error))?.clone();
     let columns = [
         column(&header, "share_percent", |name| name == "share_percent")?,
         column(&header, "delay_ms_low", |name| name.ends_with("delay_ms_low"))?,
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Bands, String> {
     ];
     let (mut bands, mut lines) = (Vec::new(), Vec::new());
     for record in reader.records() {
-        let record = record.map_err(|error| error.to_string())?;
+        let record = record.map_err(|error| unreadable(&error))?;
         let line = record.position().map_or(0, csv::Position::line);
         if bands.len() == MOST_BANDS {
             return Err(format!("line {line}: expected at most {MOST_BANDS} rows"));
@@ -38,6 +38,16 @@ pub(super) fn parse(text: &str) -> Result<Bands, String> {
         BandsError::Share { band } | BandsError::Range { band } => format!("line {}: {error}", lines[band]),
         BandsError::Sum { .. } => error.to_string(),
     })
+}
+
+/// Why the reader refuses a row.
+fn unreadable(error: &csv::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
+            format!("line {}: {len} columns; expected {expected_len}, as in the first line", at.line())
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// The column with a name of this kind.
@@ -107,7 +117,7 @@ mod tests {
             (&format!("{head}150,1,2\n"), "line 2: share_percent: \"150\" is not a number from 0 to 100"),
             (&format!("{head}50,1,2\n50,4,3\n"), "line 3: the longest delay is below the shortest"),
             (&format!("{head}50,1,2\n0,4,5\n"), "line 3: the share is out of range"),
-            (&format!("{head}50,1\n"), "line: 2"),
+            (&format!("{head}50,1\n"), "line 2: 2 columns; expected 3, as in the first line"),
             (&format!("{head}NaN,1,2\n"), "line 2: share_percent"),
         ] {
             let error = parse(text).expect_err("is not a table");

@@ -5,22 +5,30 @@ mod groups;
 mod replaced;
 mod search;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use lasthop_schemes::words::for_writers;
+use lasthop_schemes::strict;
+use lasthop_schemes::words::{cut, for_writers};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::ScenarioError;
 use super::text::{key_in_text, line_at};
 use search::path_at;
 
+const TOO_DEEP: &str =
+    "lists and tables are nested too deeply; a file of this kind needs fewer than ten levels";
+/// Characters of what an error says: a guard for the terminal, for what repeats a part of the file.
+const LONGEST_PROBLEM: usize = 1_500;
+
 /// A TOML file, parsed, with the place of every key and value.
 #[derive(Clone, Debug)]
 pub struct Document<'t> {
     name: String,
+    /// Whether errors say a line: a setting of the command line has one line.
+    has_lines: bool,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
     /// What a sweep or the command line has put in place of the file's values.
@@ -35,7 +43,7 @@ struct Replaced {
     path: Vec<String>,
     /// Where it comes from.
     file: String,
-    line: usize,
+    line: Option<usize>,
     /// Its places: behind the end of the text, and apart from those of any other.
     places: Range<usize>,
 }
@@ -55,16 +63,28 @@ impl<'t> Document<'t> {
     /// Parses a TOML file; `name` is what errors call it.
     pub fn parse_toml(text: &'t str, name: String) -> Result<Self, ScenarioError> {
         match DeTable::parse(text) {
-            Ok(root) => Ok(Self { name, text, root, replaced: Vec::new(), groups: BTreeMap::new() }),
+            Ok(root) => {
+                Ok(Self { name, has_lines: true, text, root, replaced: Vec::new(), groups: BTreeMap::new() })
+            }
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
+                let message = error.message().lines().collect::<Vec<_>>().join("; ");
+                let is_deep = message.contains("recurs");
                 Err(ScenarioError {
                     line: Some(line_at(text.as_bytes(), offset)),
                     key: key_in_text(text, offset),
-                    problem: error.message().lines().collect::<Vec<_>>().join("; "),
+                    problem: if is_deep { TOO_DEEP.to_owned() } else { message },
                     file: name,
                 })
             }
+        }
+    }
+
+    /// Parses a setting of the command line, a line of TOML; `name` is what errors call it.
+    pub(super) fn parse_setting(text: &'t str, name: String) -> Result<Self, ScenarioError> {
+        match Self::parse_toml(text, name) {
+            Ok(document) => Ok(Self { has_lines: false, ..document }),
+            Err(error) => Err(ScenarioError { line: None, key: String::new(), ..error }),
         }
     }
 
@@ -75,25 +95,38 @@ impl<'t> Document<'t> {
 
     /// Reads the whole file as `T`.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
-        self.read_as(self.root.clone())
+        self.read_as(&[], &self.root)
     }
 
     /// Reads the table at this path as `T`.
     pub(super) fn deserialize_at<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, ScenarioError> {
         match self.get(path).map(|value| (value.span(), value.get_ref())) {
-            Some((span, DeValue::Table(table))) => self.read_as(Spanned::new(span, table.clone())),
+            Some((span, DeValue::Table(table))) => self.read_as(path, &Spanned::new(span, table.clone())),
             _ => Err(self.error(path, "expected a table")),
         }
     }
 
-    fn read_as<T: DeserializeOwned>(&self, table: Spanned<DeTable<'t>>) -> Result<T, ScenarioError> {
-        T::deserialize(toml::de::Deserializer::from(table)).map_err(|error| {
+    /// Reads the table, which is at `place`, as `T`.
+    fn read_as<T: DeserializeOwned>(
+        &self,
+        place: &[&str],
+        table: &Spanned<DeTable<'t>>,
+    ) -> Result<T, ScenarioError> {
+        read_strictly(table.clone()).map_err(|error| {
             let path = error.span().map(|span| self.path_at(&span)).unwrap_or_default();
             let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
             let missing =
                 error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
             path.extend(missing);
-            let problem = if missing.is_some() { "missing".to_owned() } else { for_writers(error.message()) };
+            let problem = match missing {
+                Some(_) => about_missing::<T>(table, path.get(place.len()..).unwrap_or_default()),
+                None => for_writers(error.message()),
+            };
+            // Serde reads a date as a table of its own.
+            let problem = match self.get(&path).map(Spanned::get_ref) {
+                Some(DeValue::Datetime(date)) => problem.replacen("a table", &date.to_string(), 1),
+                _ => problem,
+            };
             self.error(&path, problem)
         })
     }
@@ -102,12 +135,17 @@ impl<'t> Document<'t> {
     /// file has.
     pub fn error(&self, path: &[&str], problem: impl Into<String>) -> ScenarioError {
         let (file, line) = self.place(path);
-        ScenarioError {
-            file: file.to_owned(),
-            line: Some(line),
-            key: self.display(path),
-            problem: problem.into(),
+        let mut problem = problem.into();
+        if let Some((end, _)) = problem.char_indices().nth(LONGEST_PROBLEM) {
+            problem.truncate(end);
+            problem.push_str("...");
         }
+        ScenarioError { file: file.to_owned(), line, key: self.display(path), problem }
+    }
+
+    /// Whether the file has a value at this path.
+    pub fn has(&self, path: &[&str]) -> bool {
+        self.get(path).is_some()
     }
 
     /// The value at this path.
@@ -148,7 +186,7 @@ impl<'t> Document<'t> {
         self.span(path).map_or(usize::MAX, |span| span.start)
     }
 
-    fn place(&self, path: &[&str]) -> (&str, usize) {
+    fn place(&self, path: &[&str]) -> (&str, Option<usize>) {
         let replaced = self.replaced.iter().rev().find(|replaced| path.starts_with_strings(&replaced.path));
         if let Some(Replaced { file, line, .. }) = replaced {
             return (file, *line);
@@ -160,7 +198,7 @@ impl<'t> Document<'t> {
         if let Some(Replaced { file, line, .. }) = made {
             return (file, *line);
         }
-        (&self.name, line_at(self.text.as_bytes(), start))
+        (&self.name, self.has_lines.then(|| line_at(self.text.as_bytes(), start)))
     }
 
     /// Where the key at this path stands, or the element if it is one of a list.
@@ -172,21 +210,35 @@ impl<'t> Document<'t> {
         child(self.get(tables)?.get_ref(), last).map(|(span, _)| span)
     }
 
-    /// `links.air.rate`, `schemes[2].label`.
+    /// `links.air.rate`, `schemes[2].label`, as the file has them: with its groups, and with quotes
+    /// where TOML wants them.
     fn display(&self, path: &[&str]) -> String {
         let mut text = String::new();
         for (depth, step) in path.iter().enumerate() {
-            let in_list = self.get(&path[..depth]).is_some_and(|value| value.get_ref().is_array());
-            if in_list {
-                text.extend(["[", step, "]"]);
+            if let Some(DeValue::Array(elements)) = self.get(&path[..depth]).map(Spanned::get_ref) {
+                let index = step.parse().map_or_else(|_| (*step).to_owned(), |at| index_in(elements, at));
+                text.extend(["[", &index, "]"]);
+                continue;
+            }
+            if depth > 0 {
+                text.push('.');
+            }
+            let step = self.group_in_text(&path[..=depth]).unwrap_or(step);
+            let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if !step.is_empty() && step.chars().all(is_bare) {
+                text.push_str(&cut(step));
             } else {
-                if depth > 0 {
-                    text.push('.');
-                }
-                text.extend(step.chars().take(80));
+                text.push_str(&format!("{:?}", cut(step)));
             }
         }
         text
+    }
+
+    /// The group that the file names where this path has a member of it.
+    fn group_in_text(&self, path: &[&str]) -> Option<&str> {
+        let written = self.text.get(self.span(path)?)?.trim_matches('"');
+        let number = path.last()?.strip_prefix(written)?.strip_prefix('-')?;
+        number.parse::<u32>().is_ok().then_some(written)
     }
 
     /// The key whose name or value is the smallest that encloses a place in the text.
@@ -197,6 +249,50 @@ impl<'t> Document<'t> {
         }
         path_at(self.root.get_ref(), place)
     }
+}
+
+/// Reads a table as `T`.
+fn read_strictly<T: DeserializeOwned>(table: Spanned<DeTable<'_>>) -> Result<T, toml::de::Error> {
+    strict::read(toml::de::Deserializer::from(table))
+}
+
+/// What is said of a key that is missing at this path: what was expected there is what is said of a
+/// wrong value in its place.
+fn about_missing<T: DeserializeOwned>(table: &Spanned<DeTable<'_>>, path: &[&str]) -> String {
+    let mut filled = DeValue::Table(table.get_ref().clone());
+    put_wrong_value(&mut filled, path);
+    let DeValue::Table(filled) = filled else { return "missing".to_owned() };
+    let wrong = read_strictly::<T>(Spanned::new(table.span(), filled));
+    let wrong = wrong.map_or_else(|error| for_writers(error.message()), |_| String::new());
+    match wrong.split_once("; expected ") {
+        Some((_, expected)) => format!("missing; expected {expected}"),
+        None => "missing".to_owned(),
+    }
+}
+
+/// Puts a value that no key without a default takes.
+fn put_wrong_value(value: &mut DeValue<'_>, path: &[&str]) {
+    let Some((step, rest)) = path.split_first() else { return };
+    let inner = match value {
+        DeValue::Table(table) if rest.is_empty() => {
+            let wrong = Spanned::new(0..0, DeValue::Boolean(false));
+            table.insert(Spanned::new(0..0, (*step).to_owned().into()), wrong);
+            return;
+        }
+        DeValue::Table(table) => table.get_mut(*step),
+        DeValue::Array(list) => step.parse().ok().and_then(|index: usize| list.get_mut(index)),
+        _ => None,
+    };
+    if let Some(inner) = inner {
+        put_wrong_value(inner.get_mut(), rest);
+    }
+}
+
+/// The index that an element has in the file, where one name may stand for the members of a group.
+fn index_in(elements: &DeArray<'_>, index: usize) -> String {
+    let places: BTreeSet<usize> =
+        elements.iter().take(index + 1).map(|element| element.span().start).collect();
+    places.len().saturating_sub(1).to_string()
 }
 
 /// The member or element of a value by this name, and where its key stands.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use lasthop_schemes::strict;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -35,7 +36,7 @@ impl<'de, T: Named> Deserialize<'de> for NameOrTable<T> {
                 f.write_str(T::EXPECTED)
             }
             fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-                T::Name::deserialize(StrDeserializer::new(name)).map(|name| NameOrTable(T::named(name)))
+                strict::read(StrDeserializer::new(name)).map(|name| NameOrTable(T::named(name)))
             }
             fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Self::Value, A::Error> {
                 T::deserialize(MapAccessDeserializer::new(entries)).map(NameOrTable)

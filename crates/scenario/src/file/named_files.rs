@@ -62,9 +62,15 @@ fn read_once<T, E: Display>(
         return Ok(Arc::clone(content));
     }
     let text = read_text(path, largest).map_err(|error| error.to_string())?;
-    let content = parse(&text).map(Arc::new).map_err(|error| format!("{}: {error}", path.display()))?;
+    let content = parse(&text).map(Arc::new).map_err(|error| in_file(path, &error.to_string()))?;
     known.insert(path.to_owned(), (Arc::clone(&content), digest(&text)));
     Ok(content)
+}
+
+/// An error about a file. It begins with its line, or with none: "line 3: ..." becomes "FILE:3: ...".
+pub(super) fn in_file(path: &Path, error: &str) -> String {
+    let colon = if error.starts_with("line ") { ":" } else { ": " };
+    format!("{}{colon}{}", path.display(), error.strip_prefix("line ").unwrap_or(error))
 }
 
 fn digests<T>(known: &Contents<T>) -> Vec<(PathBuf, u64)> {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::pair;
-use super::quantity::{Metres, Octets, Text};
+use super::quantity::{Metres, Octets, Text, Whole};
 use super::reader::Reader;
 use crate::model::NodeModel;
 
@@ -46,7 +46,7 @@ pub(super) struct NodeTable {
     /// A flow, a link or a cell that names "NAME" means each of them.
     #[serde(rename = "count")]
     #[expect(dead_code, reason = "groups are told apart before tables are read")]
-    count: Option<u32>,
+    count: Option<Whole<1, 2_000>>,
 }
 
 /// What a node does with packets.

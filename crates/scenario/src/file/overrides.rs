@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use lasthop_schemes::words::cut;
+
 use super::document::Document;
 use super::error::ScenarioError;
 
@@ -16,33 +18,44 @@ pub struct Overrides {
     pub settings: Vec<String>,
 }
 
-/// What errors call a key with a value from the command line.
-pub(super) const SOURCE: &str = "--set";
+/// A key and a value from the command line.
+pub(super) struct Setting {
+    /// As it was given.
+    given: String,
+    /// As a line of TOML.
+    line: String,
+}
 
 /// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell
 /// needs no quotes.
-pub(super) fn as_toml(settings: &[String]) -> Result<Vec<String>, ScenarioError> {
-    settings.iter().map(|setting| line(setting)).collect()
+pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, ScenarioError> {
+    settings.iter().map(|given| Ok(Setting { given: given.clone(), line: line(given)? })).collect()
 }
 
 /// Puts settings in the place of what the document has.
-pub(super) fn apply<'t>(settings: &'t [String], document: &mut Document<'t>) -> Result<(), ScenarioError> {
+pub(super) fn apply<'t>(settings: &'t [Setting], document: &mut Document<'t>) -> Result<(), ScenarioError> {
     settings.iter().try_for_each(|setting| apply_one(setting, document))
+}
+
+/// What errors call a setting.
+fn name(setting: &str) -> String {
+    format!("--set {}", cut(setting))
 }
 
 fn line(setting: &str) -> Result<String, ScenarioError> {
     let Some((key, value)) = setting.split_once('=') else {
-        let problem = format!("{setting:?} has no =; expected a key and a value, such as links.air.loss=3%");
-        return Err(ScenarioError::of_file(SOURCE, problem));
+        let problem = "expected a key and a value with = between them, such as links.air.loss=3%";
+        return Err(ScenarioError::of_file(name(setting), problem));
     };
     let (key, value) = (key.trim(), value.trim());
     let is_value = toml::from_str::<toml::Table>(&format!("x = {value}")).is_ok();
     Ok(if is_value { format!("{key} = {value}") } else { format!("{key} = {}", toml::Value::from(value)) })
 }
 
-fn apply_one<'t>(setting: &'t str, document: &mut Document<'t>) -> Result<(), ScenarioError> {
-    let source = Document::parse(setting, SOURCE.to_owned())?;
-    let key = setting.split_once('=').map_or(setting, |(key, _)| key);
+fn apply_one<'t>(setting: &'t Setting, document: &mut Document<'t>) -> Result<(), ScenarioError> {
+    let Setting { given, line } = setting;
+    let source = Document::parse_setting(line, name(given))?;
+    let key = line.split_once('=').map_or(line.as_str(), |(key, _)| key);
     let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
     if let Some(problem) = document.names_nothing(&path) {
         return Err(source.error(&path, problem));

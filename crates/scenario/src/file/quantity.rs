@@ -11,11 +11,36 @@ use lasthop_packet::units::{
     EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_RATE, UnitError, parse_duration, parse_octets,
 };
 use lasthop_packet::{Bitrate, Probability};
+use lasthop_schemes::settings::Count;
 use lasthop_sim::QueueLimit;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 pub(super) use radio::{DataRate, Decibels, Hertz, Metres, Speed, Watts};
+
+/// A whole number from `LEAST` to `MOST`, which fits in 32 bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u32);
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Count::<LEAST, MOST>::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> JsonSchema for Whole<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Count::<LEAST, MOST>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Count::<LEAST, MOST>::json_schema(generator)
+    }
+}
 
 /// The longest delay of anything in the network.
 pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
@@ -109,7 +134,9 @@ impl Written for Bitrate {
 
     fn read(text: &str) -> Result<Self, String> {
         match text.parse::<Self>() {
-            Ok(rate) if rate.as_bps() > FASTEST_BPS => Err(format!("{text:?} is more than 1000 Gbit/s")),
+            Ok(rate) if rate.as_bps() > FASTEST_BPS => {
+                Err(format!("{text:?} is too fast; expected at most \"1000 Gbit/s\""))
+            }
             read => read.map_err(|error: UnitError| error.to_string()),
         }
     }

@@ -113,21 +113,6 @@ impl Reader<'_> {
         Err(self.fail(key, problem))
     }
 
-    /// A number with a default and a range.
-    pub(super) fn count_in(
-        &self,
-        key: &Key<'_>,
-        value: Option<u32>,
-        default: u32,
-        (least, most): (u32, u32),
-    ) -> Result<u32, ScenarioError> {
-        let value = value.unwrap_or(default);
-        if (least..=most).contains(&value) {
-            return Ok(value);
-        }
-        Err(self.fail(key, format!("{value} is out of range; expected {least} to {most}")))
-    }
-
     /// The index of a host that a flow names.
     pub(super) fn host(&self, key: &Key<'_>, name: &str) -> Result<usize, ScenarioError> {
         match self.node(key, name)? {
@@ -169,7 +154,9 @@ impl Reader<'_> {
     ) -> Result<usize, ScenarioError> {
         let (node, _) = self.node(key, name)?;
         let found = stations.iter().position(|station| station.node == node);
-        found.ok_or_else(|| self.fail(key, "not a station of this cell; expected one of its stations"))
+        found.ok_or_else(|| {
+            self.fail(key, format!("{name:?} is not a station of this cell; expected one of its stations"))
+        })
     }
 
     /// The members of a table in the order of the file, with their names checked: they become file

@@ -6,7 +6,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
 
 use super::error::ScenarioError;
 use super::reader::Reader;
@@ -27,12 +27,14 @@ impl<'de> Deserialize<'de> for Seeds {
         impl<'de> Visitor<'de> for Reading {
             type Value = Seeds;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of seeds, such as 10, or a list of seeds, such as [1, 2, 3]")
+                f.write_str(
+                    "a number of seeds from 1 to 10000, such as 10, or a list of seeds, such as [1, 2, 3]",
+                )
             }
             fn visit_i64<E: Error>(self, count: i64) -> Result<Seeds, E> {
                 u64::try_from(count)
                     .map(Seeds::Count)
-                    .map_err(|_| E::custom(format_args!("{count} seeds; expected 1 or more")))
+                    .map_err(|_| E::invalid_value(Unexpected::Signed(count), &self))
             }
             fn visit_u64<E: Error>(self, count: u64) -> Result<Seeds, E> {
                 Ok(Seeds::Count(count))
@@ -68,7 +70,8 @@ pub(super) fn read(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>
         Seeds::List(list) => list,
     };
     if !(1..=MOST_SEEDS).contains(&seeds.len()) {
-        let problem = format!("expected 1 to {MOST_SEEDS} seeds");
+        let found = if seeds.is_empty() { "no seeds" } else { "too many seeds" };
+        let problem = format!("{found}; expected 1 to {MOST_SEEDS}");
         return Err(reader.fail(&["seeds"], problem));
     }
     let mut seen = BTreeSet::new();

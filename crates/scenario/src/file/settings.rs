@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::changes::{OF_A_LINK, can_change};
 use super::error::ScenarioError;
-use super::overrides::{self, Overrides};
+use super::overrides::Overrides;
 use crate::model::Scenario;
 
 /// A scenario file with what was set since. The file itself is read once.
@@ -55,7 +55,7 @@ impl Settings {
             overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
             overrides.settings.push(assigns + value);
         }
-        let scenario = super::parse(&self.text, &self.name, &self.base, &overrides)?;
+        let scenario = super::parse(&self.text, &self.name, &self.base, &overrides).map_err(as_assigned)?;
         self.overrides = overrides;
         Ok(std::mem::replace(&mut self.scenario, scenario))
     }
@@ -63,7 +63,7 @@ impl Settings {
     /// The key as the file has it.
     fn full_key(&self, key: &str) -> Result<String, ScenarioError> {
         let fail = |problem: String| ScenarioError {
-            file: overrides::SOURCE.to_owned(),
+            file: "--set".to_owned(),
             line: None,
             key: key.chars().take(80).collect(),
             problem,
@@ -83,5 +83,13 @@ impl Settings {
             )));
         }
         Ok(format!("links.{}", steps.join(".")))
+    }
+}
+
+/// An error about a value that was set: the file would have the whole key.
+fn as_assigned(error: ScenarioError) -> ScenarioError {
+    match error.file.strip_prefix("--set links.") {
+        Some(assignment) => ScenarioError { file: assignment.to_owned(), ..error },
+        None => error,
     }
 }

@@ -5,6 +5,7 @@ mod column;
 mod inputs;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -14,6 +15,7 @@ use super::kind::Kind;
 use super::lineup::SchemeEntry;
 use super::named_files::NamedFiles;
 use super::overrides::{self, Overrides};
+use super::quantity::Text;
 use super::scenario;
 use super::seeds::Seeds;
 use super::text::read_file;
@@ -60,7 +62,7 @@ struct SweepFile {
     #[serde(rename = "baseline")]
     _baseline: Option<String>,
     #[serde(rename = "duration")]
-    _duration: Option<String>,
+    _duration: Option<Text<Duration>>,
     #[serde(rename = "vary")]
     _vary: toml::Table,
 }
@@ -81,6 +83,8 @@ impl Sweep {
         let scenario = base.join(file.scenario);
         let scenario_text =
             read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
+        // Before its keys are varied: what is not there would be said of them.
+        Document::parse(&scenario_text, scenario.display().to_string())?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
             name: Path::new(name)

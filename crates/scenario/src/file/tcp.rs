@@ -7,7 +7,7 @@ use std::time::Duration;
 use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery, RtoConfig, SlowStart};
 
 use super::error::ScenarioError;
-use super::quantity::{Octets, ReceiveWindow, Text, Window};
+use super::quantity::{Octets, ReceiveWindow, Text, Whole, Window};
 use super::reader::{Key, Reader};
 use table::{Acks, CongestionName, PacingName, PresetName, RecoveryName, RtoRuleName, SlowStartName};
 
@@ -49,8 +49,9 @@ impl Layers<'_> {
             Some(Text(window)) => self.octets("initial-ssthresh", mss, window)?,
         };
         let initial_window =
-            self.count("initial-window", |tcp| tcp.initial_window, default.initial_window)?;
-        let max_timeouts = self.count("max-timeouts", |tcp| tcp.max_timeouts, default.max_timeouts)?;
+            self.get(|tcp| tcp.initial_window).map_or(default.initial_window, |Whole(segments)| segments);
+        let max_timeouts =
+            self.get(|tcp| tcp.max_timeouts).map_or(default.max_timeouts, |Whole(timeouts)| timeouts);
         let congestion = self.congestion(default.congestion);
         let slow_start = self.slow_start(congestion);
         let recovery = self.recovery(default.recovery)?;
@@ -173,7 +174,7 @@ impl Layers<'_> {
         match limit {
             Window::Unlimited => Ok(Some(u32::MAX)),
             Window::Segments(segments @ 1..=1000) => Ok(Some(segments as u32)),
-            _ => Err(self.fail(key, "expected \"1 segments\" to \"1000 segments\", or \"unlimited\"")),
+            _ => Err(self.fail(key, "expected \"1 segment\" to \"1000 segments\", or \"unlimited\"")),
         }
     }
 
@@ -228,16 +229,6 @@ impl Layers<'_> {
     ) -> Result<Duration, ScenarioError> {
         let value = self.get(field);
         self.at(key, |path| self.reader.duration_in(path, value, default, least, most))
-    }
-
-    fn count(
-        &self,
-        key: &str,
-        field: impl Fn(&TcpTable) -> Option<u32>,
-        default: u32,
-    ) -> Result<u32, ScenarioError> {
-        let count = self.get(field).unwrap_or(default);
-        if (1..=1000).contains(&count) { Ok(count) } else { Err(self.fail(key, "expected 1 to 1000")) }
     }
 
     /// The window at first, and what it may grow to.

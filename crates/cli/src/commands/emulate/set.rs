@@ -23,7 +23,7 @@ pub enum SetCommand {
 pub struct Arguments {
     /// A key of a link and its value, as in the file: air.rate="5 Mbit/s", air.forward.loss=2%; keys:
     /// rate, delay, jitter, jitter-distribution, loss, queue, channel, trace
-    #[arg(required = true, value_name = "LINK.KEY=VALUE")]
+    #[arg(required = true, value_name = "LINK.KEY=VALUE", value_parser = assignment)]
     assignments: Vec<String>,
     /// The process ID of the emulation; required if there are several
     #[arg(long, conflicts_with = "socket")]
@@ -41,6 +41,11 @@ pub fn execute(SetCommand::Set(arguments): &SetCommand) -> Result<(), Failure> {
         refused @ ControlError::Refused(_) => Failure::usage(refused),
         other => Failure::Run(other.into()),
     })
+}
+
+/// Refuses what sets nothing before an emulation is asked.
+fn assignment(text: &str) -> Result<String, String> {
+    control::parse_assignments(&[text.to_owned()]).map(|_| text.to_owned())
 }
 
 /// The socket of the one emulation that there is.

@@ -30,7 +30,7 @@ pub(super) fn execute(
     let sample_every = series.as_ref().map(|_| series::EVERY);
     let run = |case: &Case| {
         let predicted = predict(scenario, case, sample_every);
-        let predicted = predicted.map_err(|error| TrialError::Unsuitable(error.to_string()))?;
+        let predicted = predicted.map_err(TrialError::from)?;
         Ok(RunPrediction::of(case, predicted))
     };
     let predictions = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run)?;

@@ -82,6 +82,8 @@ fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeSt
             (Some(setting), Some(_)) => key.extend(["settings", setting]),
             (None, Some(_)) if is_layer => {}
             (None, Some(_)) => key.push("settings"),
+            // A layer may be its scheme's name alone.
+            _ if is_layer && !reader.document.has(&[&key[..], &["scheme"]].concat()) => {}
             _ => key.push("scheme"),
         }
         reader.fail(&key, error.problem().map_or_else(|| error.to_string(), str::to_owned))

@@ -67,14 +67,18 @@ fn a_scheme_that_no_real_link_shows_enough_is_refused_with_those_that_could_be_u
 #[test]
 fn errors_name_line_key_and_what_was_expected() {
     for (text, place, problem) in [
-        ("[bounds]\nflows = 0", "gateway.toml:2: bounds.flows: ", "expected 1 to 1000000"),
+        (
+            "[bounds]\nflows = 0",
+            "gateway.toml:2: bounds.flows: ",
+            "expected a whole number from 1 to 1000000",
+        ),
         ("[bounds]\nflow = 1", "gateway.toml:2: bounds.flow: ", "unknown key"),
         (
             "[bounds]\n\noctets-in-all = \"3 apples\"",
             "gateway.toml:3: bounds.octets-in-all: ",
             "amount of data",
         ),
-        ("backend = \"magic\"", "gateway.toml:1: backend: ", "`tc-bpf`"),
+        ("backend = \"magic\"", "gateway.toml:1: backend: ", "\"tc-bpf\""),
         ("[ports]\nradio = [\"wlan0\", \"a/b\"]", "gateway.toml:2: ports.radio[1]: ", "such as \"wlan0\""),
         (
             "[ports]\ncore = [\"e\"]\nradio = [\"e\"]",
@@ -93,7 +97,7 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[[rule]]\nscheme = \"snoop\"\n[rule.settings]\nreordering = 3\nminimum-timeout = 5",
             "gateway.toml:5: rule[0].settings.minimum-timeout: ",
-            "expected a string in quotes",
+            "expected a duration",
         ),
         (
             "[[rule]]\nscheme = \"none\"\n[[rule]]\nscheme = \"refined-icmp\"",
@@ -121,7 +125,7 @@ fn errors_name_line_key_and_what_was_expected() {
         ("[metrics]\nlisten = \"9477\"", "gateway.toml:2: metrics.listen: ", "or \"off\""),
         ("[control]\nsocket = \"gateway.sock\"", "gateway.toml:2: control.socket: ", "absolute path"),
         ("[idle]\nclosing = \"0 s\"", "gateway.toml:2: idle.closing: ", "expected 1 s to"),
-        ("[log]\nlevel = \"loud\"", "gateway.toml:2: log.level: ", "`warn`"),
+        ("[log]\nlevel = \"loud\"", "gateway.toml:2: log.level: ", "\"warn\""),
         (
             "[stepping-aside]\nunresponsive-losses = 0",
             "gateway.toml:2: stepping-aside.unresponsive-losses: ",

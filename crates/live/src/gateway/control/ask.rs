@@ -17,7 +17,7 @@ use crate::gateway::client::PATIENCE;
 pub enum AskError {
     /// Nobody is there.
     #[error(
-        "no gateway answers at {path}: {error}; check that a gateway is running and that this user may access the socket"
+        "no gateway answers at {path}: {error}; {}", to_reach(.error)
     )]
     Connect {
         /// The socket.
@@ -37,6 +37,14 @@ pub enum AskError {
     /// It would not.
     #[error("{0}")]
     Refused(String),
+}
+
+/// What makes a gateway answer.
+fn to_reach(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "run it with sudo, or as a user that may access this socket",
+        _ => "check that a gateway is running, and with this socket",
+    }
 }
 
 /// An answer takes no longer, or there will be none.

@@ -65,8 +65,10 @@ impl<'t> Document<'t> {
             };
             let count = number.filter(|count| (1..=MOST_MEMBERS).contains(count));
             let count = count.and_then(|count| usize::try_from(count).ok());
-            let problem = format!("expected a number of nodes, 1 to {MOST_MEMBERS}");
-            let count = count.ok_or_else(|| self.error(&key, problem))?;
+            let count = count.ok_or_else(|| {
+                let problem = format!("expected a number of nodes, a whole number from 1 to {MOST_MEMBERS}");
+                self.error(&key, problem)
+            })?;
             members += count;
             if members > MOST_TABLES {
                 return Err(self.error(&key, "too many nodes in total; expected fewer"));

@@ -27,7 +27,7 @@ impl<'t> Document<'t> {
         &mut self,
         path: &[&str],
         value: &Spanned<DeValue<'t>>,
-        from: (&str, usize),
+        from: (&str, Option<usize>),
     ) -> Result<(), String> {
         let Some((last, tables)) = path.split_last() else { return Err("expected a key".to_owned()) };
         // The value keeps the distances between its keys, and each table that is made for it encloses

@@ -150,7 +150,7 @@ impl Place<'_> {
 
     fn table(self, file: Option<&str>) -> Result<Distribution, ScenarioError> {
         let Some(file) = file else {
-            let problem = "missing distribution; expected a `distribution` (\"uniform\", \"normal\", \
+            let problem = "missing; expected a `distribution` (\"uniform\", \"normal\", \
                            \"exponential\", \"bands\") or table = \"FILE\"";
             return Err(self.fail(&[], problem));
         };

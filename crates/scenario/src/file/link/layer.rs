@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
-use crate::file::quantity::{Octets, Text};
+use crate::file::quantity::{Octets, Text, Whole};
 use crate::file::reader::{Key, Reader};
 
 /// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix
@@ -24,7 +24,7 @@ pub(in crate::file) struct LinkLayerTable {
     /// The kind of link layer.
     kind: LinkLayerKind,
     /// How often a frame is retransmitted before it is given up, 0 to 1,000; default 8.
-    retransmission_attempts: Option<u32>,
+    retransmission_attempts: Option<Whole<0, 1_000>>,
     /// With "stop-and-wait" and "selective-repeat": time from the end of a transmission until the
     /// sender stops waiting for the acknowledgment, "1 us" to "10 s". Default: twice the
     /// propagation delay, plus the transmission time of the acknowledgment, plus 1 ms.
@@ -34,7 +34,7 @@ pub(in crate::file) struct LinkLayerTable {
     ack_size: Option<Text<Octets>>,
     /// With "selective-repeat": the largest number of frames from the oldest unfinished frame to
     /// the newest, 1 to 64; default 64.
-    window: Option<u32>,
+    window: Option<Whole<1, 64>>,
 }
 
 /// The kind of link layer.
@@ -85,10 +85,7 @@ pub(super) fn read(
     if let Some((wrong, ..)) = meaningless.into_iter().find(|(_, given, senseless)| *given && *senseless) {
         return Err(reader.fail(&key(wrong), "has no effect with this kind of link layer; leave it out"));
     }
-    let retransmission_attempts = table.retransmission_attempts.unwrap_or(8);
-    if retransmission_attempts > 1000 {
-        return Err(reader.fail(&key("retransmission-attempts"), "expected 0 to 1000"));
-    }
+    let retransmission_attempts = table.retransmission_attempts.map_or(8, |Whole(attempts)| attempts);
     let arq = match table.kind {
         LinkLayerKind::None => return Ok(LinkLayer::UNRELIABLE),
         LinkLayerKind::Immediate => {
@@ -96,10 +93,7 @@ pub(super) fn read(
         }
         LinkLayerKind::StopAndWait => Arq::StopAndWait,
         LinkLayerKind::SelectiveRepeat => {
-            let window = table.window.unwrap_or(Arq::LARGEST_WINDOW);
-            if !(1..=Arq::LARGEST_WINDOW).contains(&window) {
-                return Err(reader.fail(&key("window"), "expected 1 to 64"));
-            }
+            let window = table.window.map_or(Arq::LARGEST_WINDOW, |Whole(window)| window);
             Arq::SelectiveRepeat { window }
         }
     };

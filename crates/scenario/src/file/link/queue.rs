@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
-use crate::file::quantity::{Octets, Text, Written};
+use crate::file::quantity::{Octets, Text, Whole, Written};
 use crate::file::reader::{Key, Reader};
 
 /// Within an order of magnitude of what Linux queues on an interface by default.
@@ -39,7 +39,7 @@ pub(in crate::file) struct QueueTable {
     /// the longest round-trip time, `target` to "100 s"; default "100 ms".
     interval: Option<Text<Duration>>,
     /// With "fq-codel": the number of flow queues, 1 to 65,536; default 1,024.
-    flows: Option<u32>,
+    flows: Option<Whole<1, 65_536>>,
     /// With "fq-codel": how much a flow may send per round, "256 B" to "1 MiB"; default "1514 B".
     quantum: Option<Text<Octets>>,
     /// With "fq-codel": the most memory that waiting packets may use, "4 KiB" or more; default
@@ -204,10 +204,9 @@ impl Place<'_> {
 
     fn fq_codel(self, table: &QueueTable) -> Result<FqCoDelConfig, ScenarioError> {
         let default = FqCoDelConfig::default();
-        let flows = [self.key, &["flows"]].concat();
         Ok(FqCoDelConfig {
             codel: self.codel(table, default.codel)?,
-            flows: self.reader.count_in(&flows, table.flows, default.flows, (1, 65_536))?,
+            flows: table.flows.map_or(default.flows, |Whole(flows)| flows),
             quantum: self.octets("quantum", table.quantum, u64::from(default.quantum), (256, 1 << 20))?
                 as u32,
             memory_limit: self.octets(

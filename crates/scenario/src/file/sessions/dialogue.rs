@@ -9,7 +9,7 @@ use super::reading::Reading;
 use super::table::{Kind, SessionTable};
 use super::{objects, size};
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{Octets, Text};
+use crate::file::quantity::{Octets, Text, Whole};
 
 /// What a client and its server say to each other; `None` for a call or a video.
 pub(super) fn read(
@@ -51,8 +51,7 @@ fn web(reading: &Reading<'_>, table: &SessionTable) -> Result<Web, ScenarioError
             parse_time,
             (Duration::ZERO, minute),
         )?,
-        connections: reading.count_in(&["connections"], table.connections, connections as u32, (1, 16))?
-            as usize,
+        connections: table.connections.map_or(connections, |Whole(connections)| connections as usize),
     })
 }
 

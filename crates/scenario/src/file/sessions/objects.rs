@@ -12,6 +12,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::reading::Reading;
 use crate::file::error::ScenarioError;
+use crate::file::quantity::Whole;
 
 /// Objects of a page at most.
 const MOST: u32 = 1_000;
@@ -30,9 +31,9 @@ pub(in crate::file) struct ObjectsTable {
     /// The shape, above 0 and at most 100; default 1.1.
     shape: Option<f64>,
     /// The minimum of the drawn number, which is subtracted from it, 1 to 1000; default 2.
-    scale: Option<u32>,
+    scale: Option<Whole<1, 1_000>>,
     /// The largest number of objects, 0 to 1000; default 53.
-    max: Option<u32>,
+    max: Option<Whole<0, 1_000>>,
 }
 
 impl<'de> Deserialize<'de> for ObjectsEntry {
@@ -41,7 +42,7 @@ impl<'de> Deserialize<'de> for ObjectsEntry {
         impl<'de> Visitor<'de> for Reading {
             type Value = ObjectsEntry;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of objects, or a table with \"shape\", \"scale\" and \"max\"")
+                f.write_str("a whole number from 0 to 1000, or a table with \"shape\", \"scale\" and \"max\"")
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<ObjectsEntry, E> {
                 Ok(ObjectsEntry::Fixed(number))
@@ -75,7 +76,7 @@ pub(super) fn read(
         None => return Ok(default),
         Some(ObjectsEntry::Fixed(number)) => {
             let objects = u32::try_from(number).ok().filter(|objects| *objects <= MOST);
-            let problem = format!("{number} is out of range; expected 0 to {MOST}");
+            let problem = format!("{number}; expected a whole number from 0 to {MOST}");
             return objects.map(Objects::Fixed).ok_or_else(|| reading.fail(&["objects"], problem));
         }
         Some(ObjectsEntry::Drawn(table)) => table,
@@ -84,7 +85,7 @@ pub(super) fn read(
     if !(shape > 0.0 && shape <= 100.0) {
         return Err(reading.fail(&["objects", "shape"], "expected a number above 0 and at most 100"));
     }
-    let scale = reading.count_in(&["objects", "scale"], table.scale, 2, (1, MOST))?;
-    let max = reading.count_in(&["objects", "max"], table.max, 53, (0, MOST))?;
+    let scale = table.scale.map_or(2, |Whole(scale)| scale);
+    let max = table.max.map_or(53, |Whole(max)| max);
     Ok(Objects::Pareto(Pareto { shape, min: f64::from(scale), max: f64::from(scale + max) }))
 }

@@ -25,16 +25,6 @@ impl Reading<'_> {
     }
 
     /// A number with a default and a range.
-    pub(super) fn count_in(
-        &self,
-        key: &[&str],
-        value: Option<u32>,
-        default: u32,
-        range: (u32, u32),
-    ) -> Result<u32, ScenarioError> {
-        self.reader.count_in(&self.key(key), value, default, range)
-    }
-
     pub(super) fn key<'b>(&'b self, rest: &[&'b str]) -> Vec<&'b str> {
         ["sessions", self.name].iter().chain(rest).copied().collect()
     }

@@ -101,9 +101,11 @@ pub(super) fn read(
     ];
     for (of, is_given, distribution, name) in given {
         if is_given != (distribution == table.distribution) {
-            let problem = if is_given { "allowed only with" } else { "a value is required with" };
-            let place: &[&str] = if is_given { &[of] } else { &[] };
-            return Err(fail(place, &format!("{problem} distribution = {name:?}: `{of}`")));
+            return Err(if is_given {
+                fail(&[of], &format!("allowed only with distribution = {name:?}; leave it out"))
+            } else {
+                fail(&[of], &format!("missing; distribution = {name:?} requires it"))
+            });
         }
     }
     let octets = |of: &str, value: Option<Text<Octets>>, default: Option<u64>| match value
@@ -131,7 +133,7 @@ pub(super) fn read(
     }
     let max = octets("max", table.max, None)?;
     if max < min {
-        return Err(fail(&["max"], "expected `min` at least"));
+        return Err(fail(&["max"], "less than `min`; expected at least as much"));
     }
     if table.distribution == Distribution::Pareto {
         return Ok(Size::Pareto(Pareto { shape: in_range("shape", table.shape, (0.0, 100.0))?, min, max }));

@@ -11,7 +11,7 @@ use super::size::SizeTable;
 use super::speech::{CodecName, SpurtsTable};
 use crate::file::named::NameOrTable;
 use crate::file::pair;
-use crate::file::quantity::{Octets, Text};
+use crate::file::quantity::{Octets, Text, Whole};
 use crate::file::tcp::TcpTable;
 
 /// A session between two hosts. If an end is a group of nodes, each member has a session.
@@ -56,7 +56,7 @@ pub(in crate::file) struct SessionTable {
     /// objects, exponentially distributed with this mean, "0 s" to "1 min"; default "130 ms".
     pub(super) parse_time: Option<Text<Duration>>,
     /// With "web": the number of simultaneous connections, 1 to 16; default 6.
-    pub(super) connections: Option<u32>,
+    pub(super) connections: Option<Whole<1, 16>>,
     /// With "mail": the size of a message. Default: as measured on a mail server in 2002, half are
     /// below 4 KiB and a tenth above 64 KiB.
     pub(super) message: Option<NameOrTable<SizeTable>>,
@@ -96,7 +96,7 @@ pub(in crate::file) struct SessionTable {
     /// "100 ms".
     pub(super) frame_interval: Option<Text<Duration>>,
     /// With "video" at a variable rate: number of packets per frame, 1 to 1000; default 8.
-    pub(super) packets_per_frame: Option<u32>,
+    pub(super) packets_per_frame: Option<Whole<1, 1_000>>,
 }
 
 /// The kind of a session.

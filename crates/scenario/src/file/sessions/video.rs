@@ -9,7 +9,7 @@ use lasthop_sim::traffic::{Frames, Media, Video};
 use super::reading::Reading;
 use super::table::{BitRate, SessionTable};
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{Octets, Text};
+use crate::file::quantity::{Octets, Text, Whole};
 
 /// The largest payload of a packet: with RTP's, UDP's and IP's headers it fills an Ethernet frame.
 const LARGEST_PACKET: u64 = 1460;
@@ -70,8 +70,7 @@ fn frames(
     let default = Frames::NEAR_REAL_TIME;
     let range = (Duration::from_millis(1), Duration::from_secs(10));
     let interval = reading.duration_in(&["frame-interval"], table.frame_interval, default.interval, range)?;
-    let packets =
-        reading.count_in(&["packets-per-frame"], table.packets_per_frame, default.packets, (1, 1000))?;
+    let packets = table.packets_per_frame.map_or(default.packets, |Whole(packets)| packets);
     // Spacings stay in proportion to the time that a packet has.
     let time = |frames: &Frames| frames.interval.as_secs_f64() / f64::from(frames.packets);
     let frames = Frames { interval, packets, ..default };

@@ -6,7 +6,7 @@ use lasthop_tcp::{Congestion, PacingRule, RackConfig, Recovery, RtoRule, SlowSta
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::quantity::{Octets, ReceiveWindow, Text, Window};
+use crate::file::quantity::{Octets, ReceiveWindow, Text, Whole, Window};
 
 /// TCP settings, for both ends of a flow.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub(in crate::file) struct TcpTable {
     /// "1 GiB". Default "unlimited": as much as congestion control and the receiver's window allow.
     pub(super) send_window: Option<Text<Window>>,
     /// Initial congestion window in segments, 1 to 1,000; default 1.
-    pub(super) initial_window: Option<u32>,
+    pub(super) initial_window: Option<Whole<1, 1_000>>,
     /// Initial slow start threshold; default "65535 B".
     pub(super) initial_ssthresh: Option<Text<Window>>,
     /// When the receiver acknowledges data that arrives in order; default "every-segment".
@@ -60,7 +60,7 @@ pub(in crate::file) struct TcpTable {
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Number of consecutive time-outs after which the connection is given up, 1 to 1,000; default
     /// 15.
-    pub(super) max_timeouts: Option<u32>,
+    pub(super) max_timeouts: Option<Whole<1, 1_000>>,
     /// Congestion control: how the congestion window grows and shrinks; default "reno". With
     /// `preset = "linux"` the default is "cubic-linux", "cubic" also means that, and "reno" means
     /// "reno-abc".

@@ -58,7 +58,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
             "window = \"64 KiB\"",
             "congestion = \"warp\"",
             "24: tcp.congestion",
-            "expected one of `reno`, `reno-abc`, `vegas`, `westwood`, `cubic`",
+            "expected one of \"reno\", \"reno-abc\", \"vegas\", \"westwood\", \"cubic\"",
         ),
         (
             "window = \"64 KiB\"",
@@ -70,7 +70,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
             "window = \"64 KiB\"",
             "recovery = \"stack\"",
             "24: tcp.recovery",
-            "expected one of `tahoe`, `reno`, `newreno`, `sack`, `rack`",
+            "expected one of \"tahoe\", \"reno\", \"newreno\", \"sack\", \"rack\"",
         ),
     ]);
 }
@@ -83,9 +83,9 @@ fn a_value_of_a_wrong_type_is_told_what_was_expected() {
         ("schemes = [\"none\"", "schemes = [7", "1: schemes[0]", "a scheme's name"),
         ("[\"ap\", \"phone\"]", "[\"ap\"]", "14: links.air.between", "2"),
         ("[\"ap\", \"phone\"]", "\"ap\"", "14: links.air.between", "a list of 2"),
-        ("kind = \"router\"", "kind = \"bridge\"", "6: nodes.ap.kind", "`host`, `router`, `external`"),
-        ("{ kind = \"stop-and-wait\" }", "\"go-back-n\"", "16: links.air.link-layer", "`stop-and-wait`"),
-        ("seeds = 2", "measure = [\"cwnd\"]", "2: measure[0]", "`window`"),
+        ("kind = \"router\"", "kind = \"bridge\"", "6: nodes.ap.kind", "\"host\", \"router\", \"external\""),
+        ("{ kind = \"stop-and-wait\" }", "\"go-back-n\"", "16: links.air.link-layer", "\"stop-and-wait\""),
+        ("seeds = 2", "measure = [\"cwnd\"]", "2: measure[0]", "\"window\""),
     ]);
 }
 

@@ -107,17 +107,17 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
     for (keys, place, says) in [
         (
             "\"links.moon.delay\" = \"6 s\"",
-            "27: changes[0].set.links.moon.delay",
+            "27: changes[0].set.\"links.moon.delay\"",
             "unknown name \"moon\" in links",
         ),
         ("\"air.delay\" = \"6 s\"", "27: changes[0].set.air.delay", "expected links.NAME.KEY"),
-        ("\"links.air\" = \"6 s\"", "27: changes[0].set.links.air", "cannot be changed"),
+        ("\"links.air\" = \"6 s\"", "27: changes[0].set.\"links.air\"", "cannot be changed"),
         (
             "\"links.air.link-layer\" = \"none\"",
-            "27: changes[0].set.links.air.link-layer",
+            "27: changes[0].set.\"links.air.link-layer\"",
             "one of: rate, delay",
         ),
-        ("\"links.air.between\" = []", "27: changes[0].set.links.air.between", "cannot be changed"),
+        ("\"links.air.between\" = []", "27: changes[0].set.\"links.air.between\"", "cannot be changed"),
         ("\"links.wire.delay\" = \"6\"", "27: links.wire.delay", "with the changes up to 5 s: "),
         ("\"links.wire.delay\" = 6", "27: links.wire.delay", "or a table with a distribution"),
         ("\"links.wire.delay.min\" = \"6 ms\"", "27: links.wire.delay", "expected a `distribution`"),

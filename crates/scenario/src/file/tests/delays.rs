@@ -80,7 +80,7 @@ fn a_wrong_delay_says_what_was_expected() {
     let wire = "rate = \"10 Mbit/s\"";
     let table = |table: &str| format!("{wire}\ndelay = {{ {table} }}");
     for (lines, place, says) in [
-        (table("distribution = \"warp\""), "12: links.wire.delay.distribution", "`exponential`"),
+        (table("distribution = \"warp\""), "12: links.wire.delay.distribution", "\"exponential\""),
         (table("min = \"5 ms\""), "12: links.wire.delay", "expected a `distribution`"),
         (table("table = \"x.csv\", min = \"5 ms\""), "12: links.wire.delay.min", "with this `table`"),
         (table("distribution = \"uniform\", min = \"5 ms\""), "12: links.wire.delay.max", "missing"),
@@ -136,7 +136,7 @@ fn a_wrong_delay_says_what_was_expected() {
             "12: links.wire.delay.table",
             "nonesuch.csv: cannot read the file",
         ),
-        (format!("{wire}\norder = \"lost\""), "12: links.wire.order", "`overtake`"),
+        (format!("{wire}\norder = \"lost\""), "12: links.wire.order", "\"overtake\""),
         (
             format!("{wire}\nclock = \"1 ms\"\nforward = {{ delay = \"1 ms\" }}"),
             "12: links.wire.clock",

@@ -86,7 +86,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_was_expected() {
     let with = |queue: &str| format!("rate = \"2 Mbit/s\"\nqueue = {queue}");
     let wrong = [
         ("\"pie\"", "queue", "a discipline (\"red\", \"codel\", \"fq-codel\")"),
-        ("{ discipline = \"pie\" }", "queue.discipline", "`drop-tail`, `red`, `codel`, `fq-codel`"),
+        ("{ discipline = \"pie\" }", "queue.discipline", "\"drop-tail\", \"red\", \"codel\", \"fq-codel\""),
         ("{ limit = \"5 packets\" }", "queue.discipline", "missing"),
         ("{ discipline = \"codel\", limit = \"5\" }", "queue.limit", "50 packets"),
         ("{ discipline = \"codel\", flows = 5 }", "queue.flows", "has no effect"),

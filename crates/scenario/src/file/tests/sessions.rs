@@ -266,7 +266,7 @@ fn hostile_settings_of_dialogues_are_refused() {
         (web("playout-buffer = \"1 s\""), 4, "playout-buffer", "only with kind = \"voice\""),
         (web("tcp = { window = \"0 B\" }"), 4, "tcp.window", "expected a window"),
         (object("distribution = \"normal\""), 4, "object.distribution", "lognormal"),
-        (object("distribution = \"lognormal\", mu = 8, max = \"1 MB\""), 4, "object", "`sigma`"),
+        (object("distribution = \"lognormal\", mu = 8, max = \"1 MB\""), 4, "object.sigma", "missing"),
         (
             object("distribution = \"lognormal\", mu = 8, sigma = -1, max = \"1 MB\""),
             4,
@@ -285,7 +285,7 @@ fn hostile_settings_of_dialogues_are_refused() {
             object("distribution = \"pareto\", shape = 1, min = \"2 MB\", max = \"1 MB\""),
             4,
             "object.max",
-            "`min` at least",
+            "less than `min`",
         ),
         (
             object("distribution = \"pareto\", shape = 1, min = \"1 B\", max = \"1 MB\", mu = 1"),

@@ -53,7 +53,7 @@ fn a_wrong_setting_changes_nothing_and_says_why() {
         ("air", "1 Mbit/s", "expected LINK.KEY"),
         ("air.link-layer", "none", "cannot be changed"),
         ("air.between", "[]", "cannot be changed"),
-        ("air.rate", "fast", "set:1: links.air.rate: "),
+        ("air.rate", "fast", "air.rate=fast: links.air.rate: "),
         ("wire.jitter", "1 ms", "out of range"),
         ("wire.channel.good.mean", "1 s", "wired"),
     ] {

@@ -177,7 +177,7 @@ fn a_physical_layer_has_its_rates_and_no_others() {
         (
             standard,
             "standard = \"802.11b\"\nerrors.bit-error-rates = { \"7 Mbit/s\" = \"1%\" }",
-            "16: wlans.cell.errors.bit-error-rates.7 Mbit/s",
+            "16: wlans.cell.errors.bit-error-rates.\"7 Mbit/s\"",
             "a rate of IEEE 802.11",
         ),
     ]);
@@ -192,7 +192,7 @@ fn a_number_out_of_range_is_refused() {
         ("cw-min = 31\ncw-max = 15", "cw-max", "31 to 32767"),
         ("short-retry-limit = 0", "short-retry-limit", "1 to 255"),
         ("long-retry-limit = 256", "long-retry-limit", "1 to 255"),
-        ("llc-header = \"9 B\"", "llc-header", "0 to 8"),
+        ("llc-header = \"9 B\"", "llc-header", "0 B to 8 B"),
         ("llc-header = \"8\"", "llc-header", "16 KiB"),
         ("slot-time = \"0 s\"", "slot-time", "1 us to 1 ms"),
         ("sifs-time = \"1 s\"", "sifs-time", "1 us to 1 ms"),
@@ -202,7 +202,7 @@ fn a_number_out_of_range_is_refused() {
         ("queue = { discipline = \"codel\" }", "queue", "plain, without a discipline"),
         ("capture = {}", "capture", "distance"),
         ("errors.packet-error-rate = \"2\"", "errors.packet-error-rate", "0%"),
-        ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "missing mean"),
+        ("errors.channel.good.mean = \"1 s\"", "errors.channel.bad.mean", "missing; expected the mean"),
         ("errors.channel.states = \"absent\"", "errors.channel.states", "cannot read the file"),
         ("propagation = { kind = \"ranges\" }", "propagation.reception", "missing"),
         ("propagation = { kind = \"ranges\", reception = \"0 m\" }", "propagation.reception", "above zero"),

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use lasthop_packet::units::format_octets;
 use lasthop_sim::wifi::{DataOverhead, MacConfig, Standard};
 
 use super::table::WlanTable;
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{Octets, Text};
+use crate::file::quantity::{Octets, Text, Whole};
 use crate::file::reader::Reader;
 
 pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, ScenarioError> {
     let default = MacConfig::default();
-    let limit = |key: &str, value, default| reader.count_in(&["wlans", name, key], value, default, (1, 255));
+    let limit = |value: Option<Whole<1, 255>>, default| value.map_or(default, |Whole(limit)| limit);
     let cts_to_self = table.cts_to_self.unwrap_or(false);
     if cts_to_self && table.standard.standard() != Standard::Erp {
         let problem = "there are no older stations to protect; allowed only with 802.11g";
@@ -25,12 +26,19 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     let probe_interval = reader.duration_if_given(&key, table.options_probe_interval, least, most)?;
     let threshold = table.rts_threshold.map_or(u64::from(default.rts_threshold), |Text(Octets(it))| it);
     let key = ["wlans", name, "llc-header"];
-    let llc = table.llc_header.map(|Text(Octets(it))| u32::try_from(it).unwrap_or(u32::MAX));
-    let llc = reader.count_in(&key, llc, default.overhead.llc, (0, DataOverhead::STANDARD.llc))?;
+    let most = DataOverhead::STANDARD.llc;
+    let llc = match table.llc_header.map(|Text(Octets(it))| it) {
+        None => default.overhead.llc,
+        Some(llc) if llc <= u64::from(most) => llc as u32,
+        Some(llc) => {
+            let problem = format!("{} is out of range; expected 0 B to {most} B", format_octets(llc));
+            return Err(reader.fail(&key, problem));
+        }
+    };
     Ok(MacConfig {
         rts_threshold: u32::try_from(threshold).unwrap_or(u32::MAX),
-        short_retry_limit: limit("short-retry-limit", table.short_retry_limit, default.short_retry_limit)?,
-        long_retry_limit: limit("long-retry-limit", table.long_retry_limit, default.long_retry_limit)?,
+        short_retry_limit: limit(table.short_retry_limit, default.short_retry_limit),
+        long_retry_limit: limit(table.long_retry_limit, default.long_retry_limit),
         overhead: DataOverhead { llc, ..default.overhead },
         cts_to_self,
         eifs: table.eifs.unwrap_or(default.eifs),

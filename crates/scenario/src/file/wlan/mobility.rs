@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::pair;
-use crate::file::quantity::{Metres, Speed, Text};
+use crate::file::quantity::{Metres, Speed, Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::{Mobility, NodeModel, Placement, WlanStation};
 
@@ -34,7 +34,7 @@ struct ApartTable {
     /// The second station.
     to: String,
     /// Hops on the shortest path, 1 to 100.
-    hops: u32,
+    hops: Whole<1, 100>,
 }
 
 /// How stations move.
@@ -99,7 +99,7 @@ pub(super) fn placement(
         if from == to {
             return Err(reader.fail(&key("to"), "the same station as `from`; expected another station"));
         }
-        let hops = reader.count_in(&key("hops"), Some(apart.hops), 1, (1, 100))?;
+        let Whole(hops) = apart.hops;
         Ok((from, to, hops as usize))
     });
     Ok(Placement { area, apart: apart.transpose()? })

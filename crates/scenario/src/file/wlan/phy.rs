@@ -6,7 +6,7 @@ use lasthop_sim::wifi::{PhyConfig, Preamble, Rate, Standard};
 
 use super::table::WlanTable;
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{DataRate, Text};
+use crate::file::quantity::{DataRate, Text, Whole};
 use crate::file::reader::Reader;
 
 pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<PhyConfig, ScenarioError> {
@@ -49,9 +49,15 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result
     let (key, delay) = (["wlans", name, "carrier-sense-delay"], table.carrier_sense_delay);
     phy.carrier_sense_delay = reader.duration_if_given(&key, delay, Duration::ZERO, phy.slot)?;
     phy.sifs = reader.duration_in(&["wlans", name, "sifs-time"], table.sifs_time, phy.sifs, least, most)?;
-    phy.cw_min = reader.count_in(&["wlans", name, "cw-min"], table.cw_min, phy.cw_min, (1, 32_767))?;
-    let most = phy.cw_max.max(phy.cw_min);
-    phy.cw_max = reader.count_in(&["wlans", name, "cw-max"], table.cw_max, most, (phy.cw_min, 32_767))?;
+    phy.cw_min = table.cw_min.map_or(phy.cw_min, |Whole(cw)| cw);
+    phy.cw_max = table.cw_max.map_or(phy.cw_max.max(phy.cw_min), |Whole(cw)| cw);
+    if phy.cw_max < phy.cw_min {
+        let problem = format!(
+            "{} is less than cw-min; expected a whole number from {} to 32767",
+            phy.cw_max, phy.cw_min
+        );
+        return Err(reader.fail(&["wlans", name, "cw-max"], problem));
+    }
     Ok(phy)
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
-use crate::file::quantity::{StationQueue, Text};
+use crate::file::quantity::{StationQueue, Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::{PowerSave, WlanStation};
 
@@ -27,11 +27,11 @@ pub(super) struct PowerSaveTable {
     /// The time between beacons, "5 ms" to "1 min"; default "102.4 ms": 100 of the standard's TU.
     beacon_interval: Option<Text<Duration>>,
     /// `dot11DTIMPeriod`: group frames follow every n-th beacon; 1 to 255, default 1.
-    dtim_period: Option<u32>,
+    dtim_period: Option<Whole<1, 255>>,
     /// The stations in power-save mode; default all except the access point.
     stations: Option<Vec<String>>,
     /// `ListenInterval`: stations wake for every n-th beacon; 1 to 65,535, default 1.
-    listen_interval: Option<u32>,
+    listen_interval: Option<Whole<1, 65_535>>,
     /// Whether stations also wake for every DTIM, the beacons that group frames may follow; default
     /// false.
     receive_dtims: Option<bool>,
@@ -74,18 +74,8 @@ pub(super) fn read(
             SHORTEST_INTERVAL,
             LONGEST_INTERVAL,
         )?,
-        dtim_period: reader.count_in(
-            &key("dtim-period"),
-            table.dtim_period,
-            default.dtim_period,
-            (1, 255),
-        )?,
-        listen_interval: reader.count_in(
-            &key("listen-interval"),
-            table.listen_interval,
-            default.listen_interval,
-            (1, 65_535),
-        )?,
+        dtim_period: table.dtim_period.map_or(default.dtim_period, |Whole(period)| period),
+        listen_interval: table.listen_interval.map_or(default.listen_interval, |Whole(interval)| interval),
         receive_dtims: table.receive_dtims.unwrap_or(default.receive_dtims),
         buffer,
         ageing: reader.duration_in(&key("ageing"), table.ageing, default.ageing, Duration::ZERO, hour)?,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::named::Named;
-use crate::file::quantity::Text;
+use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
 
 /// How stations are reached, and AODV's parameters (RFC 3561, section 10).
@@ -31,24 +31,24 @@ pub(super) struct RoutingTable {
     /// `BLACKLIST_TIMEOUT` are derived from it.
     node_traversal_time: Option<Text<Duration>>,
     /// `NET_DIAMETER`: maximum number of hops, 1 to 255; default 35.
-    net_diameter: Option<u32>,
+    net_diameter: Option<Whole<1, 255>>,
     /// `RREQ_RETRIES`: further attempts over the whole network, 0 to 20; default 2.
-    rreq_retries: Option<u32>,
+    rreq_retries: Option<Whole<0, 20>>,
     /// `RREQ_RATELIMIT`: maximum number of RREQs that a node originates per second, 1 to 1,000;
     /// default 10.
-    rreq_ratelimit: Option<u32>,
+    rreq_ratelimit: Option<Whole<1, 1_000>>,
     /// `RERR_RATELIMIT`: maximum number of RERRs that a node sends per second, 0 to 1,000; default
     /// 10.
-    rerr_ratelimit: Option<u32>,
+    rerr_ratelimit: Option<Whole<0, 1_000>>,
     /// `TTL_START`: how many hops the first RREQ of a search travels, 1 to 255; default 1.
-    ttl_start: Option<u32>,
+    ttl_start: Option<Whole<1, 255>>,
     /// `TTL_INCREMENT`: how many hops more the next RREQ travels, 1 to 255; default 2.
-    ttl_increment: Option<u32>,
+    ttl_increment: Option<Whole<1, 255>>,
     /// `TTL_THRESHOLD`: above this, RREQs travel through the whole network, 0 to 255; default 7.
-    ttl_threshold: Option<u32>,
+    ttl_threshold: Option<Whole<0, 255>>,
     /// `TIMEOUT_BUFFER`: additional hops to wait for in an expanding ring search, 0 to 255; default
     /// 2.
-    timeout_buffer: Option<u32>,
+    timeout_buffer: Option<Whole<0, 255>>,
     /// Whether only the destination replies (the flag D); default false.
     destination_only: Option<bool>,
     /// Whether a node that replies on behalf of a destination also informs the destination (the
@@ -59,7 +59,7 @@ pub(super) struct RoutingTable {
     hello_interval: Option<Text<Duration>>,
     /// `ALLOWED_HELLO_LOSS`: intervals of silence after which a neighbor counts as lost, 1 to 100;
     /// default 2.
-    allowed_hello_loss: Option<u32>,
+    allowed_hello_loss: Option<Whole<1, 100>>,
     /// Whether a frame that the link layer gave up means a broken link; default true. False needs
     /// `hello-interval`.
     link_layer_feedback: Option<bool>,
@@ -70,7 +70,7 @@ pub(super) struct RoutingTable {
     metric: Option<MetricName>,
     /// Packets that may wait for routes at a node, 1 to 100,000; default 64. At the limit the
     /// oldest packet is removed.
-    buffer: Option<u32>,
+    buffer: Option<Whole<1, 100_000>>,
 }
 
 /// A routing protocol.
@@ -133,12 +133,6 @@ pub(super) fn read(
         Some(_) => time(key, value, least, least, most).map(Some),
         None => Ok(None),
     };
-    let number = |key: &str, value, default, range| {
-        reader.count_in(&["wlans", name, "routing", key], value, default, range)
-    };
-    let small = |key: &str, value, default: u8, least| {
-        number(key, value, default.into(), (least, 255)).map(|number| number as u8)
-    };
     let config = AodvConfig {
         active_route_timeout: time(
             "active-route-timeout",
@@ -156,23 +150,20 @@ pub(super) fn read(
             Duration::from_micros(1),
             Duration::from_secs(10),
         )?,
-        net_diameter: small("net-diameter", table.net_diameter, default.net_diameter, 1)?,
-        rreq_retries: number("rreq-retries", table.rreq_retries, default.rreq_retries, (0, 20))?,
-        rreq_rate_limit: number("rreq-ratelimit", table.rreq_ratelimit, default.rreq_rate_limit, (1, 1_000))?,
-        rerr_rate_limit: number("rerr-ratelimit", table.rerr_ratelimit, default.rerr_rate_limit, (0, 1_000))?,
-        ttl_start: small("ttl-start", table.ttl_start, default.ttl_start, 1)?,
-        ttl_increment: small("ttl-increment", table.ttl_increment, default.ttl_increment, 1)?,
-        ttl_threshold: small("ttl-threshold", table.ttl_threshold, default.ttl_threshold, 0)?,
-        timeout_buffer: small("timeout-buffer", table.timeout_buffer, default.timeout_buffer, 0)?,
+        net_diameter: table.net_diameter.map_or(default.net_diameter, |Whole(number)| number as u8),
+        rreq_retries: table.rreq_retries.map_or(default.rreq_retries, |Whole(number)| number),
+        rreq_rate_limit: table.rreq_ratelimit.map_or(default.rreq_rate_limit, |Whole(number)| number),
+        rerr_rate_limit: table.rerr_ratelimit.map_or(default.rerr_rate_limit, |Whole(number)| number),
+        ttl_start: table.ttl_start.map_or(default.ttl_start, |Whole(number)| number as u8),
+        ttl_increment: table.ttl_increment.map_or(default.ttl_increment, |Whole(number)| number as u8),
+        ttl_threshold: table.ttl_threshold.map_or(default.ttl_threshold, |Whole(number)| number as u8),
+        timeout_buffer: table.timeout_buffer.map_or(default.timeout_buffer, |Whole(number)| number as u8),
         destination_only: table.destination_only.unwrap_or(default.destination_only),
         gratuitous_replies: table.gratuitous_replies.unwrap_or(default.gratuitous_replies),
         hello_interval: optional("hello-interval", table.hello_interval, millisecond, hour)?,
-        allowed_hello_loss: number(
-            "allowed-hello-loss",
-            table.allowed_hello_loss,
-            default.allowed_hello_loss,
-            (1, 100),
-        )?,
+        allowed_hello_loss: table
+            .allowed_hello_loss
+            .map_or(default.allowed_hello_loss, |Whole(number)| number),
         link_layer_feedback: table.link_layer_feedback.unwrap_or(default.link_layer_feedback),
         broadcast_jitter: time(
             "broadcast-jitter",
@@ -182,7 +173,7 @@ pub(super) fn read(
             Duration::from_secs(10),
         )?,
         metric: table.metric.map_or(default.metric, Into::into),
-        buffer: number("buffer", table.buffer, default.buffer as u32, (1, 100_000))? as usize,
+        buffer: table.buffer.map_or(default.buffer, |Whole(packets)| packets as usize),
     };
     if !config.link_layer_feedback && config.hello_interval.is_none() {
         let problem = "a broken link would never be detected; requires `hello-interval`";

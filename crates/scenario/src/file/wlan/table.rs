@@ -13,7 +13,7 @@ use super::power_save::PowerSaveTable;
 use super::propagation::{CaptureTable, PropagationTable};
 use super::routing::RoutingTable;
 use crate::file::named::NameOrTable;
-use crate::file::quantity::{DataRate, Octets, StationQueue, Text};
+use crate::file::quantity::{DataRate, Octets, StationQueue, Text, Whole};
 
 /// An IEEE 802.11 cell: stations on one channel, which contend for it with the distributed
 /// coordination function. Every parameter has the default of its standard.
@@ -49,10 +49,10 @@ pub(in crate::file) struct WlanTable {
     pub(super) llc_header: Option<Text<Octets>>,
     /// dot11ShortRetryLimit: maximum number of transmissions of a frame, or of its RTS; 1 to 255,
     /// default 7.
-    pub(super) short_retry_limit: Option<u32>,
+    pub(super) short_retry_limit: Option<Whole<1, 255>>,
     /// dot11LongRetryLimit: maximum number of transmissions of a data frame that an RTS precedes; 1
     /// to 255, default 4.
-    pub(super) long_retry_limit: Option<u32>,
+    pub(super) long_retry_limit: Option<Whole<1, 255>>,
     /// With 802.11g: whether a CTS-to-self precedes OFDM frames, for stations of 802.11b; default
     /// false.
     pub(super) cts_to_self: Option<bool>,
@@ -67,9 +67,9 @@ pub(in crate::file) struct WlanTable {
     /// aSIFSTime, "1 us" to "1 ms"; default "10 us", "16 us" with 802.11a.
     pub(super) sifs_time: Option<Text<Duration>>,
     /// aCWmin, 1 to 32,767; default 31, 15 with 802.11a and 802.11g.
-    pub(super) cw_min: Option<u32>,
+    pub(super) cw_min: Option<Whole<1, 32_767>>,
     /// aCWmax, from `cw-min` to 32,767; default 1023.
-    pub(super) cw_max: Option<u32>,
+    pub(super) cw_max: Option<Whole<1, 32_767>>,
     /// Whether EIFS follows frames that were not decoded; default true.
     pub(super) eifs: Option<bool>,
     /// The rate of the ACK whose duration is part of EIFS; default "1 Mbit/s", "6 Mbit/s" with

@@ -1,0 +1,34 @@
+//! Schemes that would do nothing in a scenario, because no node has a place for their agents: what
+//! their users are told.
+
+use lasthop_schemes::stack::Layer;
+use lasthop_schemes::{Role, SchemeStack, Seat};
+
+use super::{BuildError, Network};
+use crate::model::{Scenario, SchemeChoice};
+
+impl Scenario {
+    /// Each scheme of this row that does nothing here, and what the scenario would need: a sentence
+    /// each. Empty where every scheme has a place for an agent.
+    pub fn idle_schemes(&self, row: &SchemeChoice) -> Result<Vec<String>, BuildError> {
+        let layers = row.stack().map(SchemeStack::layers).unwrap_or_default();
+        if layers.iter().all(Layer::is_nothing) {
+            return Ok(Vec::new());
+        }
+        let network = Network::of(self)?;
+        let is_idle = |layer: &&Layer| !layer.is_nothing() && !network.seats_any(layer.placement());
+        Ok(layers.iter().filter(is_idle).map(about).collect())
+    }
+}
+
+fn about(layer: &Layer) -> String {
+    let roles = Role::ALL.iter().filter(|(role, _)| layer.placement().agent(Seat::any(*role)).is_some());
+    let (roles, names): (Vec<Role>, Vec<&str>) = roles.copied().unzip();
+    let node = if roles == [Role::MobileHost] { "host" } else { "router" };
+    format!(
+        "{:?} does nothing here: it works at a wireless link of a node in the role {}, and the scenario has none; expected a {node} \
+         with a link of kind = \"wireless\" or in an 802.11 cell",
+        layer.scheme().name,
+        names.join(" or ")
+    )
+}
