@@ -12,7 +12,7 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -60,6 +60,10 @@ enum Command {
     Init(commands::init::Arguments),
     /// Print the JSON schema of a kind of file
     Schema(commands::schema::Arguments),
+    /// Print a shell's completions of this command line
+    Completions(commands::completions::Arguments),
+    /// Write the manual pages
+    Man(commands::man::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -91,6 +95,8 @@ fn main() -> ExitCode {
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
         Command::Init(arguments) => commands::init::execute(&arguments),
         Command::Schema(arguments) => commands::schema::execute(&arguments),
+        Command::Completions(arguments) => commands::completions::execute(&arguments, Arguments::command()),
+        Command::Man(arguments) => commands::man::execute(&arguments, Arguments::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
