@@ -17,8 +17,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use failure::Failure;
-
 /// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
 /// Start with `lasthop init my-link.toml`, then `lasthop compare my-link.toml`.
@@ -71,7 +69,7 @@ fn main() -> ExitCode {
     let Arguments { version, command } = Arguments::parse();
     let Some(command) = command else {
         return commands::version::execute(&version)
-            .map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
+            .map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS);
     };
     // A trial between real hosts hears of signals itself.
     let leaves_files = match &command {
@@ -88,7 +86,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => commands::sweep::execute(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::execute(&arguments),
         Command::Emulate(arguments) => {
-            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| report(&failure));
+            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| output::report(&failure));
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
@@ -102,17 +100,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             lasthop_scenario::results::remove_parts();
-            report(&failure)
+            output::report(&failure)
         }
     }
-}
-
-/// Prints why a command failed, and gives the exit code.
-fn report(failure: &Failure) -> ExitCode {
-    if let Some(message) = failure.message() {
-        output::complain(&format!("lasthop: {message}"));
-    }
-    failure.exit_code()
 }
 
 /// Ctrl-C in the middle of a long run: what it has written of its files goes with it.
