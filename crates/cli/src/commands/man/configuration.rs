@@ -23,26 +23,27 @@ pub fn page() -> Page {
          and `lasthop gateway --check FILE` checks a file.",
     );
     roff.control("SH", ["KEYS OF THE FILE"]);
-    let is_table = |key: &Value| resolved(&schema, key).get("properties").is_some();
-    for (name, key) in properties(&schema).filter(|(_, key)| !is_table(key) && key["type"] != "array") {
+    let (tables, keys): (Vec<_>, Vec<_>) =
+        properties(&schema).partition(|(_, key)| table_of(&schema, key).is_some());
+    for (name, key) in keys {
         add_key(&mut roff, &schema, name, key);
     }
-    for (name, key) in properties(&schema) {
-        let (heading, table) = match key["type"] == "array" {
-            true => (format!("[[{name}]]"), resolved(&schema, &key["items"])),
-            false => (format!("[{name}]"), resolved(&schema, key)),
-        };
-        if table.get("properties").is_none() {
-            continue;
-        }
+    for (name, key) in tables {
+        let heading = if key["type"] == "array" { format!("[[{name}]]") } else { format!("[{name}]") };
         roff.control("SH", [heading.as_str()]);
         paragraph(&mut roff, &description(key));
-        for (name, key) in properties(table) {
+        for (name, key) in table_of(&schema, key).into_iter().flat_map(properties) {
             add_key(&mut roff, &schema, name, key);
         }
     }
     add_references(&mut roff, &[("lasthop-gateway", "1"), ("lasthop-schemes", "1")]);
     Page { name: NAME.to_owned(), section: 5, text: (title(NAME, 5) + &roff.render()).into_bytes() }
+}
+
+/// The table that a key stands for, or each of its tables.
+fn table_of<'a>(schema: &'a Value, key: &'a Value) -> Option<&'a Value> {
+    let table = resolved(schema, key.get("items").unwrap_or(key));
+    table.get("properties").is_some().then_some(table)
 }
 
 fn properties(table: &Value) -> impl Iterator<Item = (&String, &Value)> {
