@@ -1,5 +1,5 @@
 # The entry point for developers; CI calls the same targets.
-.PHONY: help build test checks lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs clean
+.PHONY: help build test checks lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs deb test-deb tarball router clean
 
 help:            ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -16,6 +16,7 @@ checks: lint unit docs first-look instructions fuzz-brief soak-brief
 lint:            ## formatting, and clippy with warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p lasthop-cli --features router --bin lasthop-router --locked -- -D warnings
 
 unit:            ## unit, script, property and integration tests
 	cargo test --workspace --locked
@@ -52,6 +53,18 @@ bench-flows:     ## the gateway's processor time per packet with 10 to 100,000 c
 
 compare-ns2:     ## the simulator's speed compared with ns-2 and ns-3, wired and 802.11 (needs ns2, or libns3-dev)
 	benches/compare-ns.py
+
+deb:             ## the Debian package, in target/debian (needs dpkg and cargo-deb)
+	packaging/deb.sh
+
+test-deb:        ## installs, upgrades and removes the Debian package in a private root, during a transfer (needs root)
+	packaging/test-deb.sh
+
+tarball:         ## an archive with a static binary, in target/tarball (needs the target of Rust for musl)
+	packaging/tarball.sh
+
+router:          ## the command for routers with little flash, and its size (needs the target of Rust for musl)
+	packaging/router.sh
 
 clean:
 	cargo clean

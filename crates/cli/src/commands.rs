@@ -1,9 +1,11 @@
 //! The subcommands, a file each.
 
 pub mod compare;
+pub mod completions;
 pub mod emulate;
 pub mod gateway;
 pub mod init;
+pub mod man;
 pub mod reproduce;
 pub mod run;
 pub mod schema;

@@ -15,9 +15,7 @@ mod signals;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-use failure::Failure;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
@@ -60,6 +58,10 @@ enum Command {
     Init(commands::init::Arguments),
     /// Print the JSON schema of a kind of file
     Schema(commands::schema::Arguments),
+    /// Print a shell's completions of this command line
+    Completions(commands::completions::Arguments),
+    /// Write the manual pages
+    Man(commands::man::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -67,7 +69,7 @@ fn main() -> ExitCode {
     let Arguments { version, command } = Arguments::parse();
     let Some(command) = command else {
         return commands::version::execute(&version)
-            .map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
+            .map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS);
     };
     // A sweep and a trial between real hosts hear of signals themselves.
     let leaves_files = match &command {
@@ -84,27 +86,21 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => commands::sweep::execute(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::execute(&arguments),
         Command::Emulate(arguments) => {
-            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| report(&failure));
+            return commands::emulate::execute(&arguments).unwrap_or_else(|failure| output::report(&failure));
         }
         Command::Try(arguments) => commands::trial::execute(&arguments),
         Command::Gateway(arguments) => commands::gateway::execute(&arguments),
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
         Command::Init(arguments) => commands::init::execute(&arguments),
         Command::Schema(arguments) => commands::schema::execute(&arguments),
+        Command::Completions(arguments) => commands::completions::execute(&arguments, Arguments::command()),
+        Command::Man(arguments) => commands::man::execute(&arguments, Arguments::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             lasthop_scenario::results::remove_parts();
-            report(&failure)
+            output::report(&failure)
         }
     }
-}
-
-/// Prints why a command failed, and gives the exit code.
-fn report(failure: &Failure) -> ExitCode {
-    if let Some(message) = failure.message() {
-        output::complain(&format!("lasthop: {message}"));
-    }
-    failure.exit_code()
 }

@@ -1,6 +1,7 @@
 //! Standard output and standard error: the only places where the command prints.
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use serde::Serialize;
 
@@ -39,4 +40,12 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 /// Prints a line on standard error. If even that fails there is nobody left to tell.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Prints why a command failed, and gives the exit code.
+pub fn report(failure: &Failure) -> ExitCode {
+    if let Some(message) = failure.message() {
+        complain(&format!("lasthop: {message}"));
+    }
+    failure.exit_code()
 }

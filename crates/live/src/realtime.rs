@@ -35,10 +35,12 @@ pub(super) fn no_timer_slack() {
 }
 
 fn schedule_first() -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: PRIORITY };
+    // The kernel's `struct sched_param` is this one number.
+    let parameter: libc::c_int = PRIORITY;
     // Children do not inherit it.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // Not the C library's function: musl's refuses, because POSIX has it change a whole process.
     // SAFETY: the call reads `parameter` and changes nothing but the calling thread's scheduling.
-    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameter) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,0 +1,55 @@
+//! `lasthop man`.
+
+mod configuration;
+mod page;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What `man` can be told.
+#[derive(Args)]
+#[command(after_help = "\
+The package and the tarball have these pages. For a binary without them:
+
+  lasthop man ~/.local/share/man")]
+pub struct Arguments {
+    /// The directory for the pages: they go to man1 and man5 in it, as `man` expects
+    directory: PathBuf,
+}
+
+/// Writes a page for `command`, the whole command line, and for each of its subcommands, and a page
+/// for the gateway's configuration.
+pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Failure> {
+    let mut pages = Vec::new();
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    add_commands(&command, None, &mut pages);
+    pages.push(configuration::page());
+    for page in &pages {
+        let folder = arguments.directory.join(format!("man{}", page.section));
+        fs::create_dir_all(&folder).map_err(|error| Failure::usage(cannot_write(&folder, &error)))?;
+        let file = folder.join(format!("{}.{}", page.name, page.section));
+        fs::write(&file, &page.text).map_err(|error| Failure::Run(cannot_write(&file, &error)))?;
+    }
+    let directory = arguments.directory.display();
+    output::print(&format!("wrote {} pages; to read one: man -M {directory} lasthop", pages.len()))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    anyhow!("{}: cannot write: {error}", path.display())
+}
+
+fn add_commands(command: &clap::Command, parent: Option<&str>, pages: &mut Vec<page::Page>) {
+    let page = page::of_command(command, parent);
+    let name = page.name.clone();
+    pages.push(page);
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        add_commands(subcommand, Some(&name), pages);
+    }
+}

@@ -1,0 +1,51 @@
+//! The `lasthop` command for routers with little flash: the gateway and the list of schemes.
+//!
+//! `main.rs` is the whole command. Both have the same modules.
+
+mod commands {
+    //! The subcommands, a file each.
+    pub mod gateway;
+    pub mod schemes;
+    pub mod version;
+}
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// TCP acceleration for wireless last hops: the gateway alone. The whole command also has the
+/// simulator and the emulator.
+#[derive(Parser)]
+#[command(
+    name = "lasthop",
+    max_term_width = 110,
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
+struct Arguments {
+    #[command(flatten)]
+    version: commands::version::Arguments,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the schemes on this machine's traffic: the daemon and its control commands
+    Gateway(commands::gateway::Arguments),
+    /// List the schemes: what each one does, what it requires and its source
+    Schemes(commands::schemes::Arguments),
+}
+
+fn main() -> ExitCode {
+    let Arguments { version, command } = Arguments::parse();
+    let outcome = match command {
+        None => commands::version::execute(&version),
+        Some(Command::Gateway(arguments)) => commands::gateway::execute(&arguments),
+        Some(Command::Schemes(arguments)) => commands::schemes::execute(&arguments),
+    };
+    outcome.map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS)
+}
