@@ -11,7 +11,7 @@ use crate::load::{self, Choices, Loaded};
 use crate::output;
 use crate::progress::Bar;
 
-/// What `compare` can be told.
+/// The arguments of `compare`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  lasthop compare scenarios/first-look.toml\n  lasthop compare scenarios/measured-link.toml --trace \

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::load::Choices;
 use crate::output;
 
-/// What `emulate` can be told.
+/// The arguments of `emulate`.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

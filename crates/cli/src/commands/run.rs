@@ -19,7 +19,7 @@ use crate::leftovers::Files;
 use crate::load::{self, Choices, Loaded};
 use crate::output;
 
-/// What `run` can be told.
+/// The arguments of `run`.
 #[derive(Args)]
 #[command(
     after_help = "A file whose name ends in .dat is read as a data file of the 1997 thesis's simulator (scenarios/goel/README.md); \

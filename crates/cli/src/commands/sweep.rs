@@ -13,7 +13,7 @@ use crate::load::Choices;
 use crate::output;
 use crate::progress::Bar;
 
-/// What `sweep` can be told.
+/// The arguments of `sweep`.
 #[derive(Args)]
 #[command(
     after_help = "The file name extension selects the format: .csv or .parquet. Each line is one flow of one run; the varied keys are the first columns."

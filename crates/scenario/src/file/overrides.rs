@@ -19,7 +19,7 @@ pub struct Overrides {
 /// What errors call a key with a value from the command line.
 pub(super) const SOURCE: &str = "--set";
 
-/// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell
+/// Settings as lines of TOML: a value that is not TOML is taken as a string, so that a shell
 /// needs no quotes.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<String>, ScenarioError> {
     settings.iter().map(|setting| line(setting)).collect()
