@@ -194,21 +194,19 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
 
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let mut known = BTreeMap::new();
+    let known = meanings();
     page += "\n## JSON\n\nA type with a capital letter is a table of its own: see the heading of that name.\n";
     for (document, sources) in DOCUMENTS {
         let _ = write!(page, "\n### {document}\n");
         for (file, structures) in *sources {
-            let path = repository().join("crates").join(file);
-            let source = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let source = source(file);
             for name in *structures {
                 let _ = write!(page, "\n#### {name}\n\n| key | type | meaning |\n|---|---|---|\n");
                 for key in keys(&source, name) {
-                    let about = if key.about.is_empty() { known.get(&key.name).cloned() } else { Some(key.about) };
+                    let about = if key.about.is_empty() { known.get(&key.name) } else { Some(&key.about) };
                     let about = about.unwrap_or_else(|| panic!("{file}: {name}.{} is not documented", key.name));
                     let shown = if key.is_flat { "*the keys of*".to_owned() } else { format!("`{}`", key.name) };
                     let _ = writeln!(page, "| {shown} | {} | {about} |", key.kind);
-                    known.entry(key.name).or_insert(about);
                 }
             }
         }
@@ -217,7 +215,7 @@ fn page() -> String {
     for (file, columns) in TABLES {
         match *file {
             "sweep" => {
-                page += "\n## Sweeps\n\n`lasthop sweep` writes one line for each flow of each run. The keys that vary come first, under their\nown names.\n";
+                page += "\n## Sweeps\n\n`lasthop sweep` writes one line for each flow of each run. The first columns are the keys that vary.\n";
             }
             series => {
                 let _ = write!(page, "\n### {series}\n");
@@ -229,6 +227,23 @@ fn page() -> String {
         }
     }
     page
+}
+
+/// What a key means where its own structure does not say: a name means the same everywhere.
+fn meanings() -> BTreeMap<String, String> {
+    let mut meanings = BTreeMap::new();
+    for (file, structures) in DOCUMENTS.iter().flat_map(|(_, sources)| *sources) {
+        let source = source(file);
+        let documented = structures.iter().flat_map(|name| keys(&source, name)).filter(|key| !key.about.is_empty());
+        for key in documented {
+            meanings.entry(key.name).or_insert(key.about);
+        }
+    }
+    meanings
+}
+
+fn source(file: &str) -> String {
+    fs::read_to_string(repository().join("crates").join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 struct Key {

@@ -16,7 +16,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::thread;
 
 use lasthop_needs::{namespaces, tests};
 use tempfile::TempDir;
@@ -40,7 +39,6 @@ fn gnuplot() -> Result<(), String> {
 /// Commands that are shown and not run, by how they begin, and why.
 const NOT_RUN: &[(&str, &str)] = &[
     ("make ", "builds, or runs this test"),
-    ("cargo build ", "builds for minutes"),
     ("cargo install ", "builds for minutes, and installs on this machine"),
     ("cargo test ", "is a test of its own"),
     ("LASTHOP_WRITE_", "writes into the repository"),
@@ -74,7 +72,7 @@ fn every_command_that_is_shown_with_sudo_prints_output_of_that_shape() {
 
 /// Runs the chosen commands of all documents in which one of them is wanted, each document in a
 /// folder of its own.
-fn walk(is_chosen: impl Fn(&Example) -> bool + Sync, is_wanted: impl Fn(&Example) -> bool + Sync) {
+fn walk(is_chosen: impl Fn(&Example) -> bool, is_wanted: impl Fn(&Example) -> bool) {
     let walk_one = |page: &PathBuf| {
         let text = read(page);
         let all = examples(&text);
@@ -100,11 +98,7 @@ fn walk(is_chosen: impl Fn(&Example) -> bool + Sync, is_wanted: impl Fn(&Example
         wrong.reverse();
         wrong
     };
-    let pages = pages();
-    let wrong: Vec<String> = thread::scope(|scope| {
-        let walks: Vec<_> = pages.iter().map(|page| scope.spawn(|| walk_one(page))).collect();
-        walks.into_iter().flat_map(|walk| walk.join().expect("no panic")).collect()
-    });
+    let wrong: Vec<String> = pages().iter().flat_map(walk_one).collect();
     let advice = "LASTHOP_WRITE_DOCS=1 cargo test -p lasthop-cli --test walkthrough writes what is printed";
     assert!(wrong.is_empty(), "{}\n({advice})", wrong.join("\n"));
 }
