@@ -14,112 +14,149 @@ const FILE: &str = "docs/src/results.md";
 
 /// The structures behind each command's JSON document, the outermost first.
 const DOCUMENTS: &[(&str, &[(&str, &[&str])])] = &[
-    ("`lasthop run --json`, and `summary.json` of `--out`", &[
-        ("lab/src/run.rs", &["RunSummary", "FlowSummary", "Datagrams", "StationSummary", "Aggregate"]),
-        ("lab/src/agents.rs", &["AgentLoad"]),
-        ("lab/src/sessions.rs", &["SessionSummary", "DialogueSummary", "SessionTotals", "DialogueTotals", "StreamTotals"]),
-        ("scenario/src/session_figures.rs", &["Transactions", "StreamFigures", "Packets"]),
-    ]),
-    ("`lasthop compare --json`", &[
-        ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow", "DatagramEstimates"]),
-        ("lab/src/agents.rs", &["AgentLoads"]),
-        ("lab/src/sessions/estimates.rs", &["SessionEstimates", "DialogueEstimates", "StreamEstimates"]),
-        ("lab/src/stats.rs", &["Estimate"]),
-    ]),
+    (
+        "`lasthop run --json`, and `summary.json` of `--out`",
+        &[
+            ("lab/src/run.rs", &["RunSummary", "FlowSummary", "Datagrams", "StationSummary", "Aggregate"]),
+            ("lab/src/agents.rs", &["AgentLoad"]),
+            (
+                "lab/src/sessions.rs",
+                &["SessionSummary", "DialogueSummary", "SessionTotals", "DialogueTotals", "StreamTotals"],
+            ),
+            ("scenario/src/session_figures.rs", &["Transactions", "StreamFigures", "Packets"]),
+        ],
+    ),
+    (
+        "`lasthop compare --json`",
+        &[
+            ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow", "DatagramEstimates"]),
+            ("lab/src/agents.rs", &["AgentLoads"]),
+            ("lab/src/sessions/estimates.rs", &["SessionEstimates", "DialogueEstimates", "StreamEstimates"]),
+            ("lab/src/stats.rs", &["Estimate"]),
+        ],
+    ),
     ("`lasthop reproduce --json`: a list of rows", &[("lab/src/reproduce.rs", &["Row"])]),
-    ("`lasthop try --json`", &[
-        ("cli/src/commands/trial/report.rs", &["Report", "Row"]),
-        ("cli/src/commands/trial/fairness.rs", &["Fairness"]),
-        ("live/src/trial/outcome.rs", &["Outcome"]),
-        ("live/src/trial/stations.rs", &["StationUse"]),
-        ("cli/src/commands/trial/sessions.rs", &["SessionRow", "Medians", "StreamMedians"]),
-        ("live/src/trial/session.rs", &["SessionRun", "SessionFigures"]),
-    ]),
-    ("`lasthop try --predict --json`", &[
-        ("cli/src/commands/trial/prediction.rs", &["Report", "Row", "Prediction", "SessionPrediction"]),
-    ]),
-    ("`lasthop emulate --json` and `--summary`, and `emulator` of a trial", &[
-        ("live/src/emulator/summary.rs", &["Summary"]),
-        ("live/src/lateness.rs", &["LatenessSummary"]),
-    ]),
+    (
+        "`lasthop try --json`",
+        &[
+            ("cli/src/commands/trial/report.rs", &["Report", "Row"]),
+            ("cli/src/commands/trial/fairness.rs", &["Fairness"]),
+            ("live/src/trial/outcome.rs", &["Outcome"]),
+            ("live/src/trial/stations.rs", &["StationUse"]),
+            ("cli/src/commands/trial/sessions.rs", &["SessionRow", "Medians", "StreamMedians"]),
+            ("live/src/trial/session.rs", &["SessionRun", "SessionFigures"]),
+        ],
+    ),
+    (
+        "`lasthop try --predict --json`",
+        &[("cli/src/commands/trial/prediction.rs", &["Report", "Row", "Prediction", "SessionPrediction"])],
+    ),
+    (
+        "`lasthop emulate --json` and `--summary`, and `emulator` of a trial",
+        &[("live/src/emulator/summary.rs", &["Summary"]), ("live/src/lateness.rs", &["LatenessSummary"])],
+    ),
 ];
 
 /// The columns of each CSV file.
 const TABLES: &[(&str, &[(&str, &str)])] = &[
-    ("window.csv", &[
-        ("time_s", "seconds since the start of the run"),
-        ("flow", "the flow's name"),
-        ("cwnd_octets", "congestion window, in octets"),
-        ("ssthresh_octets", "slow start threshold, in octets"),
-        ("in_flight_octets", "sequence space that the sender counts as in flight, in octets"),
-    ]),
-    ("rtt.csv", &[
-        ("time_s", "seconds since the start of the run"),
-        ("flow", "the flow's name"),
-        ("rtt_s", "a measured round-trip time, in seconds"),
-        ("srtt_s", "the smoothed round-trip time, in seconds"),
-        ("rto_s", "the retransmission time-out, in seconds"),
-    ]),
-    ("sequence.csv", &[
-        ("time_s", "seconds since the start of the run"),
-        ("flow", "the flow's name"),
-        ("end", "`sender` or `receiver`"),
-        ("event", "`sent` or `received`"),
-        ("seq", "sequence number of the data, in octets from the first one; empty if there is none"),
-        ("ack", "acknowledgment number, in octets from the first one; empty if there is none"),
-        ("octets", "octets of data"),
-    ]),
-    ("queue.csv", &[
-        ("time_s", "seconds since the start of the run"),
-        ("link", "the link or cell"),
-        ("node", "the node whose queue it is"),
-        ("packets", "packets in the queue"),
-        ("octets", "octets in the queue"),
-    ]),
-    ("channel.csv", &[
-        ("time_s", "seconds since the start of the run"),
-        ("link", "the link"),
-        ("good", "1 if the channel is in the good state from here on, or 0"),
-    ]),
-    ("frames.csv", &[
-        ("time_s", "seconds since the start of the run"),
-        ("link", "the link or cell"),
-        ("from", "the node that transmits"),
-        ("to", "the node that receives"),
-        ("frame", "the frame's number"),
-        ("transmission", "1 for the first transmission of the frame, 2 for the next, and so on"),
-        ("event", "what happened to this transmission"),
-        ("octets", "octets of the frame"),
-    ]),
-    ("sweep", &[
-        ("scheme", "the scheme's label"),
-        ("seed", "the seed"),
-        ("flow", "the flow's name"),
-        ("from", "the sending node"),
-        ("to", "the receiving node"),
-        ("goodput_bps", "goodput of the flow, in bits per second"),
-        ("bytes", "octets delivered to the application"),
-        ("completion_s", "seconds from the flow's start to its last octet; empty if it did not complete"),
-        ("retransmits", "segments sent again; empty over UDP"),
-        ("timeouts", "expiries of the retransmission timer; empty over UDP"),
-        ("fast_retransmits", "fast retransmits; empty over UDP"),
-        ("duplicate_acks", "duplicate ACKs that the sender received; empty over UDP"),
-        ("rtt_mean_s", "mean measured round-trip time, in seconds; empty over UDP"),
-        ("frames_sent", "transmissions of frames, in the whole run"),
-        ("frames_given_up", "frames that link layers gave up, in the whole run"),
-        ("control_messages", "control messages of agents, in the whole run"),
-        ("local_retransmits", "segments that agents retransmitted, in the whole run"),
-        ("transport", "`tcp` or `udp`"),
-        ("datagrams_sent", "datagrams sent; empty over TCP, as all columns up to `jitter_s`"),
-        ("datagrams_received", "datagrams that arrived, each counted once"),
-        ("datagrams_lost", "datagrams that did not arrive"),
-        ("datagrams_out_of_order", "datagrams that arrived after one sent later"),
-        ("delay_mean_s", "mean one-way delay, in seconds"),
-        ("delay_p95_s", "95th percentile of the one-way delay, in seconds"),
-        ("jitter_s", "interarrival jitter (RFC 3550), in seconds"),
-        ("jain_fairness", "Jain's fairness index of all goodputs of the run, up to 1"),
-        ("air_time_share", "share of the run in which stations of 802.11 cells transmitted; empty without a cell"),
-    ]),
+    (
+        "window.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("flow", "the flow's name"),
+            ("cwnd_octets", "congestion window, in octets"),
+            ("ssthresh_octets", "slow start threshold, in octets"),
+            ("in_flight_octets", "sequence space that the sender counts as in flight, in octets"),
+        ],
+    ),
+    (
+        "rtt.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("flow", "the flow's name"),
+            ("rtt_s", "a measured round-trip time, in seconds"),
+            ("srtt_s", "the smoothed round-trip time, in seconds"),
+            ("rto_s", "the retransmission time-out, in seconds"),
+        ],
+    ),
+    (
+        "sequence.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("flow", "the flow's name"),
+            ("end", "`sender` or `receiver`"),
+            ("event", "`sent` or `received`"),
+            ("seq", "sequence number of the data, in octets from the first one; empty if there is none"),
+            ("ack", "acknowledgment number, in octets from the first one; empty if there is none"),
+            ("octets", "octets of data"),
+        ],
+    ),
+    (
+        "queue.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("link", "the link or cell"),
+            ("node", "the node whose queue it is"),
+            ("packets", "packets in the queue"),
+            ("octets", "octets in the queue"),
+        ],
+    ),
+    (
+        "channel.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("link", "the link"),
+            ("good", "1 if the channel is in the good state from here on, or 0"),
+        ],
+    ),
+    (
+        "frames.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("link", "the link or cell"),
+            ("from", "the node that transmits"),
+            ("to", "the node that receives"),
+            ("frame", "the frame's number"),
+            ("transmission", "1 for the first transmission of the frame, 2 for the next, and so on"),
+            ("event", "what happened to this transmission"),
+            ("octets", "octets of the frame"),
+        ],
+    ),
+    (
+        "sweep",
+        &[
+            ("scheme", "the scheme's label"),
+            ("seed", "the seed"),
+            ("flow", "the flow's name"),
+            ("from", "the sending node"),
+            ("to", "the receiving node"),
+            ("goodput_bps", "goodput of the flow, in bits per second"),
+            ("bytes", "octets delivered to the application"),
+            ("completion_s", "seconds from the flow's start to its last octet; empty if it did not complete"),
+            ("retransmits", "segments sent again; empty over UDP"),
+            ("timeouts", "expiries of the retransmission timer; empty over UDP"),
+            ("fast_retransmits", "fast retransmits; empty over UDP"),
+            ("duplicate_acks", "duplicate ACKs that the sender received; empty over UDP"),
+            ("rtt_mean_s", "mean measured round-trip time, in seconds; empty over UDP"),
+            ("frames_sent", "transmissions of frames, in the whole run"),
+            ("frames_given_up", "frames that link layers gave up, in the whole run"),
+            ("control_messages", "control messages of agents, in the whole run"),
+            ("local_retransmits", "segments that agents retransmitted, in the whole run"),
+            ("transport", "`tcp` or `udp`"),
+            ("datagrams_sent", "datagrams sent; empty over TCP, as all columns up to `jitter_s`"),
+            ("datagrams_received", "datagrams that arrived, each counted once"),
+            ("datagrams_lost", "datagrams that did not arrive"),
+            ("datagrams_out_of_order", "datagrams that arrived after one sent later"),
+            ("delay_mean_s", "mean one-way delay, in seconds"),
+            ("delay_p95_s", "95th percentile of the one-way delay, in seconds"),
+            ("jitter_s", "interarrival jitter (RFC 3550), in seconds"),
+            ("jain_fairness", "Jain's fairness index of all goodputs of the run, up to 1"),
+            (
+                "air_time_share",
+                "share of the run in which stations of 802.11 cells transmitted; empty without a cell",
+            ),
+        ],
+    ),
 ];
 
 const INTRODUCTION: &str = "# Results, exit codes and units
@@ -163,7 +200,10 @@ fn the_page_of_results_is_what_the_code_says() {
         fs::write(&path, &page).expect("a writable repository");
     }
     let advice = "LASTHOP_WRITE_DOCS=1 cargo test -p lasthop-cli --test results";
-    assert!(fs::read_to_string(&path).expect(FILE) == page, "{FILE} is not what the code says; {advice} writes it");
+    assert!(
+        fs::read_to_string(&path).expect(FILE) == page,
+        "{FILE} is not what the code says; {advice} writes it"
+    );
 }
 
 #[test]
@@ -171,7 +211,8 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
     let folder = TempDir::new().expect("a temporary directory");
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/small.toml");
     let lasthop = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_lasthop")).args(arguments).current_dir(folder.path()).output();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_lasthop")).args(arguments).current_dir(folder.path()).output();
         let output = output.expect("the command starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
@@ -195,7 +236,8 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let known = meanings();
-    page += "\n## JSON\n\nA type with a capital letter is a table of its own: see the heading of that name.\n";
+    page +=
+        "\n## JSON\n\nA type with a capital letter is a table of its own: see the heading of that name.\n";
     for (document, sources) in DOCUMENTS {
         let _ = write!(page, "\n### {document}\n");
         for (file, structures) in *sources {
@@ -204,14 +246,17 @@ fn page() -> String {
                 let _ = write!(page, "\n#### {name}\n\n| key | type | meaning |\n|---|---|---|\n");
                 for key in keys(&source, name) {
                     let about = if key.about.is_empty() { known.get(&key.name) } else { Some(&key.about) };
-                    let about = about.unwrap_or_else(|| panic!("{file}: {name}.{} is not documented", key.name));
-                    let shown = if key.is_flat { "*the keys of*".to_owned() } else { format!("`{}`", key.name) };
+                    let about =
+                        about.unwrap_or_else(|| panic!("{file}: {name}.{} is not documented", key.name));
+                    let shown =
+                        if key.is_flat { "*the keys of*".to_owned() } else { format!("`{}`", key.name) };
                     let _ = writeln!(page, "| {shown} | {} | {about} |", key.kind);
                 }
             }
         }
     }
-    page += "\n## Series\n\n`lasthop run --out DIR` writes a file for each name in the scenario's `measure`.\n";
+    page +=
+        "\n## Series\n\n`lasthop run --out DIR` writes a file for each name in the scenario's `measure`.\n";
     for (file, columns) in TABLES {
         match *file {
             "sweep" => {
@@ -234,7 +279,8 @@ fn meanings() -> BTreeMap<String, String> {
     let mut meanings = BTreeMap::new();
     for (file, structures) in DOCUMENTS.iter().flat_map(|(_, sources)| *sources) {
         let source = source(file);
-        let documented = structures.iter().flat_map(|name| keys(&source, name)).filter(|key| !key.about.is_empty());
+        let documented =
+            structures.iter().flat_map(|name| keys(&source, name)).filter(|key| !key.about.is_empty());
         for key in documented {
             meanings.entry(key.name).or_insert(key.about);
         }
@@ -243,7 +289,8 @@ fn meanings() -> BTreeMap<String, String> {
 }
 
 fn source(file: &str) -> String {
-    fs::read_to_string(repository().join("crates").join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    fs::read_to_string(repository().join("crates").join(file))
+        .unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 struct Key {

@@ -76,7 +76,8 @@ fn walk(is_chosen: impl Fn(&Example) -> bool, is_wanted: impl Fn(&Example) -> bo
     let walk_one = |page: &PathBuf| {
         let text = read(page);
         let all = examples(&text);
-        let chosen: Vec<_> = all.into_iter().filter(|it| it.reason_not_to_run().is_none() && is_chosen(it)).collect();
+        let chosen: Vec<_> =
+            all.into_iter().filter(|it| it.reason_not_to_run().is_none() && is_chosen(it)).collect();
         if !chosen.iter().any(&is_wanted) {
             return Vec::new();
         }
@@ -143,7 +144,10 @@ fn every_reason_not_to_run_a_command_is_in_use() {
     let commands: Vec<String> =
         texts.iter().flat_map(|text| examples(text)).map(|example| example.command).collect();
     for (beginning, _) in NOT_RUN {
-        assert!(commands.iter().any(|command| command.starts_with(beginning)), "nothing begins with {beginning:?}");
+        assert!(
+            commands.iter().any(|command| command.starts_with(beginning)),
+            "nothing begins with {beginning:?}"
+        );
     }
 }
 
@@ -248,7 +252,8 @@ fn examples(text: &str) -> Vec<Example> {
         } else if let Some(command) = line.strip_prefix("$ ") {
             examples.push(Example { line: index + 1, command: command.to_owned(), output: Vec::new() });
         } else {
-            let example = examples.last_mut().unwrap_or_else(|| panic!("{}: output before a command", index + 1));
+            let example =
+                examples.last_mut().unwrap_or_else(|| panic!("{}: output before a command", index + 1));
             match line.strip_prefix("> ").filter(|_| example.output.is_empty()) {
                 Some(more) => example.command += &format!("\n{more}"),
                 None => example.output.push(line.to_owned()),

@@ -155,8 +155,9 @@ fn repository() -> &'static Path {
 
 /// Documents, scenarios, configuration, and the code without its tests.
 fn files() -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| repository().join(name)).into();
+    let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .map(|name| repository().join(name))
+        .into();
     for folder in ["docs/src", "scenarios", "packaging", "crates"] {
         files.extend(files_in(&repository().join(folder)));
     }
@@ -169,7 +170,9 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     entries
         .flat_map(|path| match path.extension().and_then(|extension| extension.to_str()) {
-            _ if path.ends_with("tests") || path.ends_with("tests.rs") || path.ends_with("benches") => Vec::new(),
+            _ if path.ends_with("tests") || path.ends_with("tests.rs") || path.ends_with("benches") => {
+                Vec::new()
+            }
             _ if path.is_dir() => files_in(&path),
             Some("md" | "toml" | "rs") => vec![path],
             _ => Vec::new(),
