@@ -1,5 +1,5 @@
 # The entry point for developers; CI calls the same targets.
-.PHONY: help build test checks lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs deb test-deb tarball router clean
+.PHONY: help build test checks lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs book words deb test-deb tarball router clean
 
 help:            ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -11,18 +11,28 @@ test:            ## all checks; the last line lists what was left out and why
 	@list=$$(mktemp) && LASTHOP_SKIPPED=$$list $(MAKE) --no-print-directory checks && .ci/skipped $$list; \
 	    result=$$?; rm -f $$list; exit $$result
 
-checks: lint unit docs first-look instructions fuzz-brief soak-brief
+checks: lint words unit docs book first-look instructions fuzz-brief soak-brief
 
 lint:            ## formatting, and clippy with warnings denied
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy -p lasthop-cli --features router --bin lasthop-router --locked -- -D warnings
+	cargo clippy --workspace --all-targets --features lasthop-cli/router --locked -- -D warnings
 
 unit:            ## unit, script, property and integration tests
 	cargo test --workspace --locked
 
 docs:            ## API documentation; broken links are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+book:            ## the documents as a book, docs/book/index.html; a warning is an error (needs mdbook)
+	@if command -v mdbook > /dev/null; then log=$$(mdbook build docs 2>&1); result=$$?; echo "$$log"; \
+	    [ $$result = 0 ] && ! echo "$$log" | grep -qE 'WARN|ERROR'; \
+	elif [ -n "$$CI" ]; then echo "mdbook is not installed" >&2; exit 1; \
+	elif [ -n "$$LASTHOP_SKIPPED" ]; then printf 'needs mdbook\tbook\n' >> "$$LASTHOP_SKIPPED"; fi
+
+words:           ## spelling (needs codespell); crates/cli/tests/words.rs has the words that are not used
+	@if command -v codespell > /dev/null; then codespell *.md docs scenarios packaging crates benches Makefile .ci; \
+	elif [ -n "$$CI" ]; then echo "codespell is not installed" >&2; exit 1; \
+	elif [ -n "$$LASTHOP_SKIPPED" ]; then printf 'needs codespell\tspelling\n' >> "$$LASTHOP_SKIPPED"; fi
 
 first-look:      ## the README's first command
 	cargo run --release --locked --quiet -- compare scenarios/first-look.toml

@@ -14,7 +14,11 @@ fn every_link_of_the_documents_leads_to_a_file_and_a_heading_that_are_there() {
         for target in links(&read(&page)) {
             let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
             let beside = page.parent().expect("a page is in a folder");
-            let file = if file.is_empty() { page.clone() } else { beside.join(file) };
+            let mut file = if file.is_empty() { page.clone() } else { beside.join(file) };
+            // A web view shows a folder by its page.
+            if file.is_dir() && !heading.is_empty() {
+                file = file.join("README.md");
+            }
             let is_there = match heading {
                 "" => file.exists(),
                 heading => file.exists() && headings(&read(&file)).contains(heading),
@@ -25,6 +29,23 @@ fn every_link_of_the_documents_leads_to_a_file_and_a_heading_that_are_there() {
         }
     }
     assert!(dead.is_empty(), "{dead:#?}");
+}
+
+/// mdBook writes `.html` for `.md` into each link, and has no pages but those of the book.
+#[test]
+fn links_out_of_the_book_lead_to_folders_and_to_files_that_are_not_markdown() {
+    let book = repository().join("docs/src").canonicalize().expect("it is there");
+    let mut wrong = Vec::new();
+    for page in markdown_in(&book) {
+        for target in links(&read(&page)) {
+            let file = page.parent().expect("a folder").join(target.split('#').next().unwrap_or_default());
+            let leaves = file.canonicalize().is_ok_and(|file| !file.starts_with(&book));
+            if leaves && file.extension().is_some_and(|extension| extension == "md") {
+                wrong.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

@@ -34,13 +34,13 @@ pub struct ComparisonRow {
     pub runs: usize,
     /// Runs in which every flow with an end completed.
     pub completed: usize,
-    /// Sum of the goodputs of the flows and sessions over TCP, in bits a second; of all, where none
+    /// Sum of the goodputs of the flows and sessions over TCP, in bits per second; of all, where none
     /// goes over TCP.
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with an end was complete; null unless all runs completed.
     pub completion_s: Option<Estimate>,
     /// By how much the completion time lies below the baseline's, or where not all flows complete,
-    /// the goodput above it; per cent. Null for the baseline itself.
+    /// the goodput above it; percent. Null for the baseline itself.
     pub improvement_percent: Option<Estimate>,
     /// Segments that the TCP senders sent again.
     pub retransmits: Estimate,
@@ -54,10 +54,10 @@ pub struct ComparisonRow {
     pub local_retransmits: Estimate,
     /// Jain's fairness index of the same goodputs.
     pub jain_fairness: Estimate,
-    /// The part of the run in which stations of 802.11 cells transmitted, in per cent
+    /// The part of the run in which stations of 802.11 cells transmitted, in percent
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
-    /// The part of the run in which a station in power-save mode was awake, in per cent, mean over these
+    /// The part of the run in which a station in power-save mode was awake, in percent, mean over these
     /// stations; null without any.
     pub awake_percent: Option<Estimate>,
     /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...)
@@ -74,9 +74,9 @@ pub struct ComparisonRow {
 /// What became of the datagrams of all flows over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DatagramEstimates {
-    /// Sum of these flows' goodputs, in bits a second.
+    /// Sum of these flows' goodputs, in bits per second.
     pub goodput_bps: Estimate,
-    /// The share that was lost, in per cent; null unless every run has some that are not on their
+    /// The share that was lost, in percent; null unless every run has some that are not on their
     /// way any more.
     pub lost_percent: Option<Estimate>,
     /// Mean one-way delay, in seconds; null unless some arrived in every run.
@@ -112,7 +112,7 @@ pub struct FlowRow {
     pub name: String,
     /// How many flows it stands for.
     pub flows: usize,
-    /// Mean goodput of one of them in bits a second.
+    /// Mean goodput of one of them in bits per second.
     pub goodput_bps: Estimate,
 }
 

@@ -55,7 +55,7 @@ pub struct FlowSummary {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// Goodput in bits a second: octets delivered to the application, from the flow's start to its
+    /// Goodput in bits per second: octets delivered to the application, from the flow's start to its
     /// completion or the end.
     pub goodput_bps: f64,
     /// Octets delivered to the application.
@@ -141,7 +141,7 @@ impl Datagrams {
         }
     }
 
-    /// The share of those sent and no longer on their way that were lost, in per cent; `None` if
+    /// The share of those sent and no longer on their way that were lost, in percent; `None` if
     /// there are none.
     pub fn lost_percent(&self) -> Option<f64> {
         let decided = self.received + self.lost;
@@ -180,7 +180,7 @@ pub struct StationSummary {
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs of the flows and sessions over TCP, in bits a second; of all, where none
+    /// Sum of the goodputs of the flows and sessions over TCP, in bits per second; of all, where none
     /// goes over TCP.
     pub goodput_bps: f64,
     /// Jain's fairness index of the same goodputs.
@@ -194,7 +194,7 @@ pub struct Aggregate {
     pub timeouts: u64,
     /// Sums over the flows and sessions.
     pub fast_retransmits: u64,
-    /// Sum of the goodputs of the flows over UDP, in bits a second; null where there are none.
+    /// Sum of the goodputs of the flows over UDP, in bits per second; null where there are none.
     pub udp_goodput_bps: Option<f64>,
     /// What became of their datagrams; null where there are none.
     pub datagrams: Option<Datagrams>,

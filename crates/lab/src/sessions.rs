@@ -22,7 +22,7 @@ pub struct SessionSummary {
     pub client: String,
     /// The server's node, or that of the other party.
     pub server: String,
-    /// Goodput in bits a second: octets that both applications got, from the session's start to its
+    /// Goodput in bits per second: octets that both applications got, from the session's start to its
     /// end or the run's.
     pub goodput_bps: f64,
     /// Octets that both applications got.
@@ -65,7 +65,7 @@ pub struct SessionTotals {
 pub struct DialogueTotals {
     /// How many there are.
     pub sessions: usize,
-    /// Sum of their goodputs, in bits a second.
+    /// Sum of their goodputs, in bits per second.
     pub goodput_bps: f64,
     /// What came of them, as if they were one.
     #[serde(flatten)]
@@ -77,7 +77,7 @@ pub struct DialogueTotals {
 pub struct StreamTotals {
     /// How many there are.
     pub sessions: usize,
-    /// Sum of their goodputs, in bits a second.
+    /// Sum of their goodputs, in bits per second.
     pub goodput_bps: f64,
     /// The packets of all their streams, as if they were those of one.
     #[serde(flatten)]

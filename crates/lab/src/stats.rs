@@ -21,8 +21,8 @@ impl Estimate {
         Some(Self { mean, ci95: half_width(samples.iter().map(|sample| sample - mean), samples.len()) })
     }
 
-    /// By how many per cent the mean of `samples` lies below the mean of `baseline`, run by run
-    /// under the same seeds: 10 is "ten per cent less". The interval is that of a ratio estimator.
+    /// By how many percent the mean of `samples` lies below the mean of `baseline`, run by run
+    /// under the same seeds: 10 is "ten percent less". The interval is that of a ratio estimator.
     /// `None` unless both have the same number of runs and the baseline is not zero.
     pub fn percent_below(samples: &[f64], baseline: &[f64]) -> Option<Self> {
         if samples.len() != baseline.len() || samples.is_empty() {
@@ -38,7 +38,7 @@ impl Estimate {
         Some(Self { mean: (1.0 - ratio) * 100.0, ci95: half_width(residuals, samples.len()) })
     }
 
-    /// By how many per cent the mean of `samples` lies above the mean of `baseline`; see
+    /// By how many percent the mean of `samples` lies above the mean of `baseline`; see
     /// [`Estimate::percent_below`].
     pub fn percent_above(samples: &[f64], baseline: &[f64]) -> Option<Self> {
         Self::percent_below(samples, baseline).map(|below| Self { mean: -below.mean, ci95: below.ci95 })

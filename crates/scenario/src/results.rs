@@ -268,7 +268,7 @@ mod tests {
         fs::write(at("out.part"), "precious").expect("writable");
         let mut first = ResultFile::create(&at("out"), &[]).expect("writable");
         // Another process knows nothing of this one.
-        UNDER_WAY.lock().expect("nobody panicked").remove(&at("out"));
+        UNDER_WAY.lock().expect("no thread panicked").remove(&at("out"));
         let mut second = ResultFile::create(&at("out"), &[]).expect("writable");
         first.write_all(b"first").expect("writable");
         second.write_all(b"second").expect("writable");

@@ -57,10 +57,10 @@ pub struct Packets {
     pub lost: u64,
     /// Packets that arrived too late to be played.
     pub late: u64,
-    /// Lost packets in per cent of those that are not on their way any more; null if there are
+    /// Lost packets in percent of those that are not on their way any more; null if there are
     /// none, as where nothing was sent.
     pub lost_percent: Option<f64>,
-    /// Late packets in per cent of the same.
+    /// Late packets in percent of the same.
     pub late_percent: Option<f64>,
     /// Mean one-way delay in the network, in seconds; null if nothing arrived.
     pub delay_mean_s: Option<f64>,

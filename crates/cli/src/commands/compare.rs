@@ -13,7 +13,7 @@ use crate::number::whole;
 use crate::output;
 use crate::progress::Bar;
 
-/// What `compare` can be told.
+/// The arguments of `compare`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  lasthop compare scenarios/first-look.toml\n  lasthop compare scenarios/measured-link.toml --trace \

@@ -24,7 +24,7 @@ use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
 
-/// What `emulate` can be told.
+/// The arguments of `emulate`.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `gateway` can be told.
+/// The arguments of `gateway`.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

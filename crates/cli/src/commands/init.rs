@@ -12,7 +12,7 @@ use lasthop_scenario::results::ResultFile;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `init` can be told.
+/// The arguments of `init`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  lasthop init my-link.toml\n  lasthop init my-cell.toml --template wifi\n  lasthop init --list"

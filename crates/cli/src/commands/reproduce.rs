@@ -11,7 +11,7 @@ use crate::number::whole;
 use crate::output;
 use crate::progress::Bar;
 
-/// What `reproduce` can be told.
+/// The arguments of `reproduce`.
 #[derive(Args)]
 #[command(
     after_help = "A row agrees if the measured mean lies within its tolerance. Where the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above it; with few seeds the intervals are too wide. \"published\" is the number in the paper; a claim without a number has none, and its tolerance was chosen by this project. packet-control makes 20 runs per seed. docs/src/validation.md explains rows that disagree."

@@ -22,7 +22,7 @@ use crate::number::whole;
 use crate::output;
 use crate::progress::TimeBar;
 
-/// What `run` can be told.
+/// The arguments of `run`.
 #[derive(Args)]
 #[command(
     after_help = "A file whose name ends in .dat is read as a data file of the 1997 thesis's simulator (scenarios/goel/README.md); \

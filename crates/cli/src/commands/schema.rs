@@ -7,7 +7,7 @@ use lasthop_scenario::file::schema::scenario_schema;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `schema` can be told.
+/// The arguments of `schema`.
 #[derive(Args)]
 #[command(
     after_help = "An editor with a TOML language server shows the explanations of keys as you type, if the first line of a file names \

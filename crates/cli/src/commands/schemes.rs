@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::output;
 
-/// What `schemes` can be told.
+/// The arguments of `schemes`.
 #[derive(Args)]
 pub struct Arguments {
     /// Describe one scheme in full, including its settings

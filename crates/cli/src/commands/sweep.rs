@@ -17,7 +17,7 @@ use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
 use crate::signals::when_told_to_end;
 
-/// What `sweep` can be told.
+/// The arguments of `sweep`.
 #[derive(Args)]
 #[command(
     after_help = "Each line is one flow of one run; the varied keys are the first columns, with the unit of their numbers in the \

@@ -24,7 +24,7 @@ use crate::number::whole;
 use crate::output;
 use report::Report;
 
-/// What `try` can be told.
+/// The arguments of `try`.
 #[derive(Args)]
 #[command(after_help = "\
 Each flow of the scenario runs alone: once per congestion control of the table [try], scheme and seed. With `flows = \"together\"` in \

@@ -23,7 +23,7 @@ pub struct SessionEstimates {
 /// All sessions of a kind that has transactions, over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DialogueEstimates {
-    /// Sum of their goodputs, in bits a second.
+    /// Sum of their goodputs, in bits per second.
     pub goodput_bps: Estimate,
     /// Pages, messages or files that are complete.
     pub completed: Estimate,
@@ -40,11 +40,11 @@ pub struct DialogueEstimates {
 /// All calls, or all videos, over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StreamEstimates {
-    /// Sum of their goodputs, in bits a second.
+    /// Sum of their goodputs, in bits per second.
     pub goodput_bps: Estimate,
-    /// Packets lost, in per cent; null unless every run has some that are not on their way any more.
+    /// Packets lost, in percent; null unless every run has some that are not on their way any more.
     pub lost_percent: Option<Estimate>,
-    /// Packets that came too late to be played, in per cent; null likewise.
+    /// Packets that came too late to be played, in percent; null likewise.
     pub late_percent: Option<Estimate>,
     /// Mean one-way delay in the network, in seconds; null unless some arrived in every run, as all
     /// below.

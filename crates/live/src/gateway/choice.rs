@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn where_tc_works_nothing_else_is_asked() {
         for wanted in [Backend::Auto, Backend::TcBpf] {
-            let choice = choose(wanted, || Ok(()), || panic!("nobody asks"));
+            let choice = choose(wanted, || Ok(()), || panic!("must not be asked"));
             assert_eq!(choice, Ok(Choice { backend: Backend::TcBpf, notes: Vec::new() }));
         }
     }
@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn tc_alone_falls_back_nowhere_and_tun_warns_of_what_it_breaks() {
         assert!(choose(Backend::TcBpf, LACK, || Translation::None).is_err());
-        let choice = choose(Backend::Tun, || panic!("nobody asks"), found).expect("it was asked for");
+        let choice = choose(Backend::Tun, || panic!("must not be asked"), found).expect("it was asked for");
         assert!(choice.notes[0].contains("do not work with the backend tun"), "{choice:?}");
-        let choice = choose(Backend::Tun, || panic!("nobody asks"), || Translation::None).expect("tun");
+        let choice = choose(Backend::Tun, || panic!("must not be asked"), || Translation::None).expect("tun");
         assert!(choice.notes.is_empty());
     }
 

@@ -126,8 +126,8 @@ impl Config {
     }
 
     /// The keys that differ from those of `other`, the file at start, and that a running gateway
-    /// does not take over. It takes over all of `[traffic]` except connections that the kernel was
-    /// told not to pass to the gateway.
+    /// does not take over. It takes over all of `[traffic]` except connections that the kernel does
+    /// not pass to the gateway.
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),

@@ -71,7 +71,7 @@ lasthop_agent::counters! {
         aside: ASIDE = "aside",
         /// Only one direction of its connection has been seen so far.
         one_way: ONE_WAY = "one-way",
-        /// The gateway was told to drain and passes everything untouched.
+        /// The gateway drains and passes everything untouched.
         drained: DRAINED = "drained",
         /// Its rule's agent panicked, now or too often before.
         broken_agent: BROKEN_AGENT = "broken-agent",

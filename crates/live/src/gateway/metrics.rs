@@ -61,7 +61,7 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
     )?;
     page.gauge(
         "drained",
-        "1 if the gateway was told to drain and passes everything untouched.",
+        "1 if the gateway drains and passes everything untouched.",
         u8::from(engine.drained),
     )?;
     page.gauge("connections", "Connections in the table.", engine.connections)?;

@@ -92,7 +92,7 @@ pub(crate) fn holder(interface: &str) -> Option<String> {
 }
 
 impl Claim {
-    #[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+    #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
     fn take(name: &str) -> Result<Self, ClaimError> {
         let name = name.to_owned();
         let index = match Interface::named(&name) {

@@ -39,7 +39,7 @@ pub struct Outcome {
     pub seed: u64,
     /// The flows of the same run.
     pub beside: Vec<String>,
-    /// Octets a second times eight that the receiver got, without what was to settle.
+    /// Goodput in bits per second: octets that the receiver got after the settling time.
     pub goodput_bps: f64,
     /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion
     /// controls that it does not have.

@@ -50,7 +50,7 @@ pub struct SessionRun {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionFigures {
     /// Octets that both applications got, times eight, from the session's start to its end or the
-    /// run's, in bits a second.
+    /// run's, in bits per second.
     pub goodput_bps: f64,
     /// Octets that both applications got.
     pub bytes: u64,

@@ -80,8 +80,8 @@ fn choice(
     };
     match label {
         None => Ok(match flavour {
-            Some(flavour) if scheme == "none" => choice.labelled(flavour),
-            Some(flavour) => choice.labelled(format!("{flavour} + {scheme}")),
+            Some(flavor) if scheme == "none" => choice.labelled(flavor),
+            Some(flavor) => choice.labelled(format!("{flavor} + {scheme}")),
             None => choice,
         }),
         Some(label) if is_label(&label) => Ok(choice.labelled(label)),

@@ -16,7 +16,7 @@ pub(super) trait Named: DeserializeOwned + JsonSchema {
     type Name: DeserializeOwned + JsonSchema;
     /// What it is called in the JSON schema.
     const SCHEMA: &'static str;
-    /// What a reader is told to write, if it is neither a name nor a table.
+    /// What a message says that was expected, if it is neither a name nor a table.
     const EXPECTED: &'static str;
 
     /// The table that a name alone stands for.

@@ -45,7 +45,7 @@ pub(super) struct NodeTable {
     /// The number of nodes like this one, 1 to 2,000, with the names "NAME-1", "NAME-2", and so on.
     /// A flow, a link or a cell that names "NAME" means each of them.
     #[serde(rename = "count")]
-    #[expect(dead_code, reason = "groups are told apart before tables are read")]
+    #[expect(dead_code, reason = "groups are recognized before tables are read")]
     count: Option<Whole<1, 2_000>>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Setting {
     line: String,
 }
 
-/// Settings as lines of TOML: a value that is none in TOML is taken as a string, so that a shell
+/// Settings as lines of TOML: a value that is not TOML is taken as a string, so that a shell
 /// needs no quotes.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, ScenarioError> {
     settings.iter().map(|given| Ok(Setting { given: given.clone(), line: line(given)? })).collect()

@@ -7,7 +7,7 @@ use super::node::NodeTable;
 use super::reader::Reader;
 use crate::model::{GivenRoute, LinkModel, NodeModel, WlanModel};
 
-/// What the file gives: node, destination, neighbour.
+/// What the file gives: node, destination, neighbor.
 pub(super) fn written(nodes: &BTreeMap<String, NodeTable>) -> Vec<[String; 3]> {
     let of_node = |(node, table): (&String, &NodeTable)| {
         let routes = table.routes.iter();
@@ -52,7 +52,7 @@ pub(super) fn read(
 }
 
 /// A station that looks for its ways on demand leads nowhere else: gateways to other networks (RFC
-/// 3561, section 8) are not modelled.
+/// 3561, section 8) are not modeled.
 pub(super) fn refuse_gateways(
     reader: &Reader<'_>,
     nodes: &[NodeModel],

@@ -36,7 +36,7 @@ pub struct Settings {
     /// 6928).
     #[serde(with = "Count::<2, 1_000_000>")]
     pub least_window: u32,
-    /// Whether a sending mobile host is told which of its losses occurred on the hop, so that it
+    /// Whether a sending mobile host learns which of its losses occurred on the hop, so that it
     /// undoes a reduction of its window, as with the scheme `eln`; default true. Added by lasthop.
     pub notification: bool,
     /// How often the streams of a call are compared with the quality that the following settings

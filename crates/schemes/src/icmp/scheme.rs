@@ -9,7 +9,7 @@ use crate::scheme::{NoSettings, Placement, Role, Scheme, Seat, read, schema};
 /// DEFER alone.
 pub static SIMPLE: Scheme = Scheme {
     name: "simple-icmp",
-    title: "The sender is told of failing local attempts and keeps its window",
+    title: "The sender learns of failing local attempts and keeps its window",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.4",
     advice: "Helps a little if single segments are lost in a large window. Hurts if bursts lose \
              several segments of one window: each segment costs a time-out of its own.",
@@ -21,7 +21,7 @@ pub static SIMPLE: Scheme = Scheme {
 /// DEFER and RETRANSMIT.
 pub static REFINED: Scheme = Scheme {
     name: "refined-icmp",
-    title: "The sender is told that a segment was given up and sends it again at once",
+    title: "The sender learns that a segment was given up and sends it again at once",
     source: "Goel, thesis, IIT Kanpur 1997, section 5.5",
     advice: "Helps if the link layer gives up. Needs a changed TCP sender, and firewalls that let \
              its ICMP messages through.",

@@ -20,7 +20,7 @@ pub struct SplitSettings {
     pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for another.
     pub grace: Duration,
-    /// Whether sending mobile hosts are told which of their losses occurred on the hop, so that
+    /// Whether sending mobile hosts learn which of their losses occurred on the hop, so that
     /// they undo a reduction of their window: see [`crate::eln`].
     pub notifies: bool,
 }

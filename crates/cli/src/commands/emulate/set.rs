@@ -18,7 +18,7 @@ pub enum SetCommand {
     Set(Arguments),
 }
 
-/// What `emulate set` can be told.
+/// The arguments of `emulate set`.
 #[derive(Args)]
 pub struct Arguments {
     /// A key of a link and its value, as in the file: air.rate="5 Mbit/s", air.forward.loss=2%; keys:

@@ -79,7 +79,7 @@ pub fn interfaces(ports: &[PortStatus]) -> String {
     named.join(", ")
 }
 
-/// What a gateway that was told to drain does from now on.
+/// What a draining gateway does from now on.
 pub fn drained(Drained { owed_connections, octets_at_risk, .. }: Drained) -> String {
     let passes = "everything passes untouched until the next `lasthop gateway reload`";
     if owed_connections == 0 {

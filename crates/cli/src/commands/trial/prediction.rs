@@ -148,7 +148,9 @@ impl Prediction {
 /// The document that `--predict --json` prints.
 #[derive(Serialize)]
 struct Report {
+    /// The scenario's name.
     scenario: String,
+    /// The seeds; each run has one of them.
     seeds: Vec<u64>,
     /// Schemes with a part in TCP endpoints, which a real kernel does not have.
     with_endpoints: Vec<String>,
@@ -168,6 +170,7 @@ struct Row {
     scheme: String,
     /// The median; `None` for congestion controls that the simulator does not have.
     predicted_goodput_bps: Option<f64>,
+    /// The mean goodput of the runs, in bits per second.
     predicted_mean: Option<Estimate>,
     predicted_share: Option<f64>,
     /// The part of the run in which its host was awake; `None` if it is not in power-save mode.

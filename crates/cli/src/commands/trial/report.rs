@@ -16,17 +16,23 @@ use super::sessions::{self, Entry, SessionRow};
 /// The document that `--json` prints.
 #[derive(Serialize)]
 pub(super) struct Report {
+    /// The scenario's name.
     scenario: String,
+    /// The seeds; each run has one of them.
     seeds: Vec<u64>,
+    /// The scheme that the others are compared with.
     baseline: String,
-    /// Schemes of which senders or receivers have a part, too, that is not there on hosts of this
-    /// kernel.
+    /// Schemes with a part in TCP senders or receivers, which hosts of this kernel do not have.
     gateway_alone: Vec<String>,
+    /// One row for each flow, congestion control and scheme.
     rows: Vec<Row>,
     /// Of flows together; empty for flows one by one.
     fairness: Vec<Fairness>,
+    /// Each flow of each run.
     runs: Vec<Outcome>,
+    /// One row for each session, congestion control and scheme.
     sessions: Vec<SessionRow>,
+    /// Each session of each run.
     session_runs: Vec<SessionRun>,
 }
 
@@ -36,11 +42,15 @@ struct Row {
     flow: String,
     congestion: String,
     scheme: String,
+    /// Runs.
     runs: usize,
-    /// Of these runs, how many are not to be trusted.
+    /// Of these runs, how many are not trusted.
     doubtful: usize,
+    /// The median goodput of these runs, in bits per second.
     goodput_bps: f64,
+    /// The lowest, in bits per second.
     goodput_min_bps: f64,
+    /// The highest, in bits per second.
     goodput_max_bps: f64,
     /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that
     /// it does not have.
@@ -56,7 +66,7 @@ struct Row {
     latency_median_ms: Option<f64>,
     latency_p95_ms: Option<f64>,
     gateway_cores: Option<f64>,
-    /// Above or below the baseline's goodput; `None` for the baseline itself.
+    /// How far the goodput lies above the baseline's, in percent; `None` for the baseline itself.
     improvement_percent: Option<f64>,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct SessionRow {
     /// The congestion control of each flow and session of the run that goes over TCP.
     controls: Vec<String>,
     runs: usize,
-    /// Of these runs, how many are not to be trusted.
+    /// Of these runs, how many are not trusted.
     doubtful: usize,
     /// Between real hosts; `None` where none ran.
     real: Option<Medians>,

@@ -122,7 +122,7 @@ fn remove_empty_discipline(interface: &str) {
 }
 
 /// Whether one of our programs is still linked to the interface, although no gateway has claimed it.
-#[expect(clippy::disallowed_methods, reason = "before there are packets, nobody waits for us")]
+#[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
     let asked = clock::now();
     let ours = HOOKS.iter().chain([&STEER_DOWN, &STEER_UP]).map(|hook| hook.program.as_bytes());

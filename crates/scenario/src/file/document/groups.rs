@@ -42,7 +42,7 @@ impl<'t> Document<'t> {
         (1..=*count).any(|index| number == index.to_string()).then_some(group)
     }
 
-    /// The members of a group, as a reader is told of them; `None` if it is no group.
+    /// The members of a group, as messages name them; `None` if it is no group.
     pub(in crate::file) fn members_of(&self, group: &str) -> Option<String> {
         self.groups.get(group).map(|count| match count {
             1 => member(group, 1),
