@@ -9,6 +9,7 @@ mod leftovers;
 mod load;
 mod output;
 mod progress;
+mod rectangle;
 
 use std::process::ExitCode;
 

@@ -30,6 +30,7 @@ impl Folder {
         Command::new(env!("CARGO_BIN_EXE_lasthop"))
             .args(arguments)
             .current_dir(self.0.path())
+            .env_remove("COLUMNS")
             .output()
             .expect("the command starts")
     }
