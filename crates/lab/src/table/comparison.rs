@@ -167,7 +167,7 @@ pub fn comparison(comparison: &Comparison, shown: FlowsShown) -> String {
     let of_flows = in_table.then(|| flows::goodputs(comparison, shown));
     let of_datagrams = flows::datagrams(rows, shown);
     let legend = headline.iter().chain(&details).filter_map(|column| column.legend);
-    let legend = legend.map(|line| paragraph(line));
+    let legend = legend.map(paragraph);
     [table.to_string()]
         .into_iter()
         .chain(of_flows)
