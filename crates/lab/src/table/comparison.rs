@@ -233,7 +233,8 @@ loss = "2%"
     }
 
     fn downloads(flows: usize) -> String {
-        (0..flows).map(|flow| format!("flow{flow} = {{ from = \"server\", to = \"phone\" }}\n")).collect()
+        let flow = |flow| format!("flow{flow} = {{ from = \"server\", to = \"phone\" }}\n");
+        (0..flows).map(flow).collect::<Vec<String>>().concat()
     }
 
     #[test]
