@@ -11,6 +11,7 @@ mod memory;
 mod number;
 mod output;
 mod progress;
+mod rectangle;
 mod signals;
 
 use std::process::ExitCode;

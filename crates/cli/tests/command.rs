@@ -30,6 +30,7 @@ impl Folder {
         Command::new(env!("CARGO_BIN_EXE_lasthop"))
             .args(arguments)
             .current_dir(self.0.path())
+            .env_remove("COLUMNS")
             .output()
             .expect("the command starts")
     }
@@ -97,6 +98,58 @@ fn compare_as_json_has_the_keys_of_the_design() {
     }
     assert!(rows[1]["improvement_percent"].is_null(), "the baseline is not compared with itself");
     assert!(rows[0]["improvement_percent"]["mean"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn csv_is_one_rectangular_table() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    for (arguments, header, lines) in [
+        // A line for all flows of a scheme, and one for each.
+        (
+            &["compare", "small.toml", "--schemes", "none,snoop", "--csv"][..],
+            "scheme,scope,flow,transport,",
+            5,
+        ),
+        (&["reproduce", "packet-control", "--seeds", "2", "--csv"], "paper,item,scheme,metric,unit,", 11),
+        (&["schemes", "c3tcp", "--csv"], "setting,kind,default,least,most,values,description", 3),
+    ] {
+        let text = folder.succeed(arguments);
+        assert!(text.starts_with(header), "{text}");
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        // The reader refuses lines of different lengths.
+        let records: Vec<csv::StringRecord> =
+            reader.records().collect::<Result<_, _>>().expect("a rectangle");
+        assert_eq!(records.len() + 1, lines, "{text}");
+        let both = [arguments, &["--json"]].concat();
+        assert!(folder.refuse(&both).contains("cannot be used with"), "{both:?}");
+    }
+}
+
+#[test]
+fn comparison_as_json_has_each_flow_and_the_worst() {
+    let other = "\n[flows.upload]\nfrom = \"phone\"\nto = \"server\"\nsize = \"50 kB\"\n";
+    let udp = "\n[flows.call]\ntransport = \"udp\"\nfrom = \"server\"\nto = \"phone\"\n\
+               application = { kind = \"cbr\", interval = \"20 ms\", message = \"172 B\" }\n";
+    let folder = Folder::new().with("three.toml", format!("{SMALL}{other}{udp}"));
+    let comparison =
+        folder.json(&["compare", "three.toml", "--schemes", "none,snoop", "--seeds", "2", "--json"]);
+    let [none, snoop] = [0, 1].map(|row| &comparison["rows"][row]);
+    assert!(none["worst_flow"].is_null() && snoop["worst_flow"]["change_percent"]["mean"].is_number());
+    let flows = snoop["single_flows"].as_array().expect("an array");
+    assert_eq!(flows.iter().map(|flow| &flow["name"]).collect::<Vec<_>>(), ["download", "upload", "call"]);
+    assert!(flows[0]["datagrams"].is_null() && flows[2]["datagrams"]["delay_mean_s"]["mean"].is_number());
+}
+
+#[test]
+fn a_check_accepts_exactly_the_disagreements_on_the_list() {
+    let folder = Folder::new();
+    let text = folder.succeed(&["reproduce", "packet-control", "--check"]);
+    assert!(text.contains("NO [1]") && text.contains("[1] Without packet control, "), "{text}");
+    let rows = folder.json(&["reproduce", "packet-control", "--seeds", "2", "--json"]);
+    let rows = rows.as_array().expect("an array");
+    assert!(rows.iter().all(|row| row["explained"].is_string() <= (row["agrees"] == false)));
+    let message = folder.refuse(&["reproduce", "packet-control", "--check", "--seeds", "2"]);
+    assert!(message.contains("cannot be used with"), "the list is for the usual number of runs: {message}");
 }
 
 /// A call beside the download, with these keys.

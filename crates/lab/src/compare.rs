@@ -1,5 +1,7 @@
 //! Every scheme of a scenario over all its seeds.
 
+mod flows;
+
 use lasthop_agent::Counter;
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
 use lasthop_scenario::Scenario;
@@ -11,6 +13,7 @@ use crate::progress::Progress;
 use crate::run::{Datagrams, RunError, RunSummary, run};
 use crate::sessions::{SessionEstimates, SessionTotals};
 use crate::stats::Estimate;
+pub use flows::{SingleFlow, WorstFlow};
 
 /// A scenario's schemes side by side; `lasthop compare --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,7 +66,12 @@ pub struct ComparisonRow {
     /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...)
     /// as one, with the mean of theirs.
     pub flows: Vec<FlowRow>,
-    /// What became of datagrams; null where no flow goes over UDP.
+    /// Each flow by itself, in the scenario's order.
+    pub single_flows: Vec<SingleFlow>,
+    /// The flow that lost the most goodput, in per cent of what it has under the baseline, or gained
+    /// the least; null for the baseline itself, and for a single flow.
+    pub worst_flow: Option<WorstFlow>,
+    /// What became of the datagrams of all flows over UDP; null where no flow goes over UDP.
     pub datagrams: Option<DatagramEstimates>,
     /// What came of sessions; null where there are none.
     pub sessions: Option<SessionEstimates>,
@@ -71,36 +79,34 @@ pub struct ComparisonRow {
     pub agents: AgentLoads,
 }
 
-/// What became of the datagrams of all flows over UDP.
+/// What became of the datagrams of a flow over UDP, or of all such flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DatagramEstimates {
-    /// Sum of these flows' goodputs, in bits per second.
+    /// Goodput in bits per second; of several flows, the sum.
     pub goodput_bps: Estimate,
     /// The share that was lost, in percent; null unless every run has some that are not on their
     /// way any more.
     pub lost_percent: Option<Estimate>,
     /// Mean one-way delay, in seconds; null unless some arrived in every run.
     pub delay_mean_s: Option<Estimate>,
-    /// 95th percentile of the worst flow's one-way delay, in seconds.
+    /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
     pub delay_p95_s: Option<Estimate>,
-    /// Interarrival jitter of the worst flow, in seconds.
+    /// Interarrival jitter, in seconds; of several flows, the worst flow's.
     pub jitter_s: Option<Estimate>,
 }
 
 impl DatagramEstimates {
-    fn of(runs: &[RunSummary]) -> Option<Self> {
-        let estimate = |of: &dyn Fn(&RunSummary) -> Option<f64>| {
-            Estimate::of(&runs.iter().map(of).collect::<Option<Vec<_>>>()?)
-        };
-        let datagrams = |of: fn(&Datagrams) -> Option<f64>| {
-            estimate(&|run| run.aggregate.datagrams.as_ref().and_then(of))
+    /// Of the goodput and the datagrams of each run; `None` without any.
+    fn of(runs: &[(f64, Datagrams)]) -> Option<Self> {
+        let estimate = |of: fn(&Datagrams) -> Option<f64>| {
+            Estimate::of(&runs.iter().map(|(_, datagrams)| of(datagrams)).collect::<Option<Vec<_>>>()?)
         };
         Some(Self {
-            goodput_bps: estimate(&|run| run.aggregate.udp_goodput_bps)?,
-            lost_percent: datagrams(Datagrams::lost_percent),
-            delay_mean_s: datagrams(|all| all.delay_mean_s),
-            delay_p95_s: datagrams(|all| all.delay_p95_s),
-            jitter_s: datagrams(|all| all.jitter_s),
+            goodput_bps: Estimate::of(&runs.iter().map(|(goodput, _)| *goodput).collect::<Vec<_>>())?,
+            lost_percent: estimate(Datagrams::lost_percent),
+            delay_mean_s: estimate(|all| all.delay_mean_s),
+            delay_p95_s: estimate(|all| all.delay_p95_s),
+            jitter_s: estimate(|all| all.jitter_s),
         })
     }
 }
@@ -160,6 +166,7 @@ impl ComparisonRow {
                 (Some(ours), Some(theirs)) => Estimate::percent_below(ours, &theirs),
                 _ => Estimate::percent_above(&goodputs(runs), &goodputs(baseline)),
             });
+        let single_flows = SingleFlow::of(runs, baseline);
         Some(Self {
             scheme: runs.first()?.scheme.clone(),
             runs: runs.len(),
@@ -173,7 +180,7 @@ impl ComparisonRow {
             control_messages: counter(&CONTROL_MESSAGES)?,
             local_retransmits: counter(&LOCAL_RETRANSMITS)?,
             jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
-            datagrams: DatagramEstimates::of(runs),
+            datagrams: datagrams(runs),
             sessions: runs
                 .iter()
                 .map(|run| run.aggregate.sessions)
@@ -190,9 +197,17 @@ impl ComparisonRow {
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::of(&shares)),
             flows: flow_rows(runs),
+            worst_flow: WorstFlow::of(&single_flows),
+            single_flows,
             agents: AgentLoads::of(&runs.iter().map(|run| run.agents).collect::<Vec<_>>())?,
         })
     }
+}
+
+/// The datagrams of all flows over UDP; `None` where no flow goes over UDP.
+fn datagrams(runs: &[RunSummary]) -> Option<DatagramEstimates> {
+    let runs = runs.iter().map(|run| Some((run.aggregate.udp_goodput_bps?, run.aggregate.datagrams?)));
+    DatagramEstimates::of(&runs.collect::<Option<Vec<_>>>()?)
 }
 
 fn flow_rows(runs: &[RunSummary]) -> Vec<FlowRow> {

@@ -1,9 +1,13 @@
 //! A paper's numbers beside ours, with a verdict a row.
 
+mod explained;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// One number of a paper, or one claim; `lasthop reproduce --json` prints an array of them.
+pub use explained::Explanations;
+
+/// One number of a paper, or one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The paper's short name, as the command line has it.
@@ -30,6 +34,17 @@ pub struct Row {
     pub tolerance: Reference,
     /// Whether it does.
     pub agrees: bool,
+}
+
+/// A row with what the documents say of its disagreement; `lasthop reproduce --json` prints an array of
+/// them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedRow {
+    /// The row.
+    #[serde(flatten)]
+    pub row: Row,
+    /// Why it disagrees; null where it agrees, or where the reason is not known.
+    pub explained: Option<String>,
 }
 
 /// A number, a range, or nothing.

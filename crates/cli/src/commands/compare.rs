@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_lab::{compare, table};
+use lasthop_lab::compare::{Comparison, ComparisonRow};
+use lasthop_lab::table::{self, FlowsShown, paragraph};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices, Loaded};
@@ -12,6 +14,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use crate::progress::Bar;
+use crate::rectangle;
 
 /// The arguments of `compare`.
 #[derive(Args)]
@@ -32,9 +35,16 @@ pub struct Arguments {
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
     seeds: Option<u64>,
+    /// List every flow, also those that do not fit on a screen
+    #[arg(long)]
+    all_flows: bool,
     /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
+    /// Print one CSV table instead: for each scheme a row for all flows together (scope "all"), then one
+    /// for each flow (scope "flow"). Column names have the units; an empty field is a missing value
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
@@ -57,12 +67,16 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     load::note_idle_schemes(&scenario, &scenario.schemes)?;
     let bar = Bar::new();
-    let comparison = compare(&scenario, &bar);
+    let comparison = lasthop_lab::compare(&scenario, &bar);
     bar.finish();
     let comparison = comparison?;
     if arguments.json {
         return output::print_json(&comparison);
     }
+    if arguments.csv {
+        return rectangle::print(&["scheme", "scope", "flow", "transport"], &lines(&comparison)?);
+    }
+    let shown = if arguments.all_flows { FlowsShown::All } else { FlowsShown::Screenful };
     let runs = match comparison.seeds.len() {
         1 => "one run each".to_owned(),
         seeds => format!("mean of {seeds} runs each, ± half the 95% confidence interval"),
@@ -72,8 +86,38 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         _ => format!("; improvement over {:?}", comparison.baseline),
     };
     output::print(&format!(
-        "{}\n{}\n{runs}{baseline}",
-        load::title(&scenario),
-        table::comparison(&comparison),
+        "{}\n{}\n{}",
+        paragraph(&load::title(&scenario)),
+        table::comparison(&comparison, shown),
+        paragraph(&format!("{runs}{baseline}")),
     ))
+}
+
+/// The lines of the CSV table.
+fn lines(comparison: &Comparison) -> Result<Vec<Value>, Failure> {
+    let lines: Result<Vec<Vec<Value>>, _> = comparison.rows.iter().map(lines_of).collect();
+    Ok(lines.map_err(|error| Failure::Run(error.into()))?.concat())
+}
+
+/// A scheme's lines: all flows together, then each.
+fn lines_of(row: &ComparisonRow) -> Result<Vec<Value>, serde_json::Error> {
+    let mut all = serde_json::to_value(row)?;
+    all["scope"] = json!("all");
+    if let Some(fields) = all.as_object_mut() {
+        // The flows have lines of their own; a group's mean is the mean of theirs.
+        fields.retain(|key, _| !["flows", "single_flows"].contains(&key.as_str()));
+    }
+    let mut lines = vec![all];
+    for flow in &row.single_flows {
+        let mut line = serde_json::to_value(flow)?;
+        line["scheme"] = json!(row.scheme);
+        line["runs"] = json!(row.runs);
+        line["scope"] = json!("flow");
+        line["flow"] = json!(flow.name);
+        if let Some(fields) = line.as_object_mut() {
+            fields.remove("name");
+        }
+        lines.push(line);
+    }
+    Ok(lines)
 }

@@ -1,20 +1,23 @@
 //! `lasthop reproduce`.
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use lasthop_lab::reproduce::Row;
+use lasthop_lab::reproduce::{ExplainedRow, Explanations, Row};
 use lasthop_lab::run::RunError;
 use lasthop_lab::{as_tcp, bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use crate::progress::Bar;
+use crate::rectangle;
 
 /// The arguments of `reproduce`.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if the measured mean lies within its tolerance. Where the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above it; with few seeds the intervals are too wide. \"published\" is the number in the paper; a claim without a number has none, and its tolerance was chosen by this project. packet-control makes 20 runs per seed. docs/src/validation.md explains rows that disagree."
+    after_help = "A row agrees if the measured mean lies within its tolerance. Where the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above it; with few seeds the intervals are too wide. \"published\" is the number in the paper; a claim without a number has none, and its tolerance was chosen by this project. packet-control makes 20 runs per seed. docs/src/validation.md explains rows that disagree. Where crates/lab/src/reproduce/explained.toml lists a row, its reason is below its table, and in JSON in \"explained\"."
 )]
 pub struct Arguments {
     /// The paper
@@ -27,9 +30,17 @@ pub struct Arguments {
     disagreements: bool,
     #[command(flatten)]
     memory: MemoryLimit,
+    /// Exit with 1 if a row disagrees that is not on the list of explained disagreements, or agrees
+    /// although it is on it. The list is for the default number of runs
+    #[arg(long, conflicts_with = "seeds")]
+    check: bool,
     /// Print a JSON array of rows instead of the table
     #[arg(long)]
     json: bool,
+    /// Print one CSV table instead: a row for each row of the tables. "unit" is the unit of the numbers;
+    /// a range has two columns (_from, _to); an empty field is a missing value
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -62,15 +73,43 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let bar = Bar::new();
     let rows = rows(arguments.paper, arguments.seeds, &bar);
     bar.finish();
-    let mut rows = rows.map_err(|error| Failure::Run(error.into()))?;
-    let (agreeing, all) = (rows.iter().filter(|row| row.agrees).count(), rows.len());
+    let explanations = Explanations::ours();
+    let mut rows = explanations.explain(rows.map_err(|error| Failure::Run(error.into()))?);
+    let verdict = if arguments.check { check(&explanations, &rows) } else { Ok(()) };
+    let (agreeing, all) = (rows.iter().filter(|row| row.row.agrees).count(), rows.len());
     if arguments.disagreements {
-        rows.retain(|row| !row.agrees);
+        rows.retain(|row| !row.row.agrees);
     }
     if arguments.json {
-        return output::print_json(&rows);
+        output::print_json(&rows)?;
+    } else if arguments.csv {
+        let lines: Result<Vec<Value>, _> = rows.iter().map(serde_json::to_value).collect();
+        let lines = lines.map_err(|error| Failure::Run(error.into()))?;
+        rectangle::print(&["paper", "item", "scheme", "metric", "unit"], &lines)?;
+    } else {
+        output::print(&format!("{}\n\n{agreeing} of {all} rows agree", table::reproduction(&rows)))?;
     }
-    output::print(&format!("{}\n\n{agreeing} of {all} rows agree", table::reproduction(&rows)))
+    verdict
+}
+
+/// Fails unless the rows that disagree are those on the list.
+fn check(explanations: &Explanations, rows: &[ExplainedRow]) -> Result<(), Failure> {
+    let unexplained = rows.iter().filter(|row| !row.row.agrees && row.explained.is_none());
+    let unexplained = unexplained.map(|row| format!("disagrees and is not explained: {}", named(&row.row)));
+    let outdated = explanations.outdated(rows).into_iter();
+    let outdated = outdated.map(|row| format!("agrees, but is on the list of disagreements: {}", named(row)));
+    let failures: Vec<String> = unexplained.chain(outdated).collect();
+    match failures.len() {
+        0 => Ok(()),
+        1 => Err(Failure::Run(anyhow!("--check: {}", failures[0]))),
+        many => Err(Failure::Run(anyhow!("--check: {many} rows:\n{}", failures.join("\n")))),
+    }
+}
+
+/// All that tells a row from others.
+fn named(row: &Row) -> String {
+    let parameters = Value::Object(row.parameters.clone());
+    format!("{}, {}, {}, {}, {parameters}", row.paper, row.item, row.scheme, row.metric)
 }
 
 fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, RunError> {

@@ -107,7 +107,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         scheme.label,
         summary.duration_s
     );
-    output::print(&format!("{heading}\n{}", table::summary(&summary)))
+    output::print(&format!("{}\n{}", table::paragraph(&heading), table::summary(&summary)))
 }
 
 /// The kinds of events to print.

@@ -1,10 +1,10 @@
 //! `lasthop schemes`.
 
-use std::fmt::Write as _;
+mod settings;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_lab::table::Table;
+use lasthop_lab::table::{Table, paragraph, width};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::{CATALOGUE, find};
@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::rectangle;
+use settings::Setting;
 
 /// The arguments of `schemes`.
 #[derive(Args)]
@@ -21,6 +23,9 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Print one CSV table: a row for each scheme, or with a name, a row for each setting of this scheme
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
@@ -33,6 +38,15 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     };
     if arguments.json {
         return output::print_json(&schemes.iter().map(|scheme| describe(scheme)).collect::<Vec<_>>());
+    }
+    if arguments.csv {
+        return match (&arguments.name, schemes.as_slice()) {
+            (Some(_), [scheme]) => print_settings(scheme),
+            _ => {
+                let lines: Vec<Value> = schemes.iter().map(|scheme| summary(scheme)).collect();
+                rectangle::print(&["name", "title", "source", "places", "needs", "advice"], &lines)
+            }
+        };
     }
     if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
         return output::print(&details(scheme));
@@ -48,43 +62,69 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         ]);
     }
     output::print(&format!(
-        "{table}\n`lasthop schemes NAME` describes where a scheme helps, where it hurts, and its settings\n{}",
-        SchemeChoice::ABOUT_NO_LOSS
+        "{table}\n{}\n{}",
+        paragraph("`lasthop schemes NAME` describes where a scheme helps, where it hurts, and its settings"),
+        paragraph(SchemeChoice::ABOUT_NO_LOSS)
     ))
 }
 
 fn details(scheme: &Scheme) -> String {
     let (places, needs) = (scheme.places(), scheme.needs().to_string());
-    let mut text = format!("{}: {}\n", scheme.name, scheme.title);
+    let mut text = indented("", &format!("{}: {}", scheme.name, scheme.title));
     for (label, about) in
         [("source", scheme.source), ("places", &places), ("needs", &needs), ("advice", scheme.advice)]
     {
         text.push_str(&indented(&format!("  {label:8}"), about));
     }
-    let schema = scheme.schema();
-    match schema.get("properties").and_then(Value::as_object) {
-        Some(settings) if !settings.is_empty() => {
-            text.push_str("  settings\n");
-            for (key, setting) in settings {
-                let default =
-                    setting.get("default").map_or_else(String::new, |default| format!(" = {default}"));
-                let about = setting.get("description").and_then(Value::as_str).unwrap_or_default();
-                // Writing into a string cannot fail.
-                let _ = writeln!(text, "    {key}{default}");
-                text.push_str(&indented("        ", &about.replace('\n', " ")));
-            }
-        }
-        _ => text.push_str("  settings  none\n"),
+    let settings = settings::of(scheme.schema().as_value());
+    text.push_str(if settings.is_empty() { "  settings  none\n" } else { "  settings\n" });
+    for setting in &settings {
+        text.push_str(&described(setting));
     }
     text.truncate(text.trim_end().len());
     text
 }
 
+/// A setting's key, default and what is allowed, and below them what it does and what its words mean.
+fn described(setting: &Setting) -> String {
+    let default = setting.default.as_ref().map_or_else(String::new, |default| format!(" = {default}"));
+    let mut text = indented("    ", &format!("{}{default}  ({})", setting.name, setting.allowed()));
+    text.push_str(&indented("        ", &setting.about));
+    for (word, about) in &setting.words {
+        text.push_str(&indented("          ", &format!("{word}: {about}")));
+    }
+    text
+}
+
+/// Prints a scheme's settings as CSV.
+fn print_settings(scheme: &Scheme) -> Result<(), Failure> {
+    let lines = settings::of(scheme.schema().as_value()).into_iter().map(|setting| {
+        let (least, most) = setting.range.unzip();
+        let words: Vec<&str> = setting.words.iter().map(|(word, _)| word.trim_matches('"')).collect();
+        json!({
+            "setting": setting.name,
+            "kind": setting.kind,
+            "default": setting.default.map(|default| default.trim_matches('"').to_owned()),
+            "least": least,
+            "most": most,
+            "values": (!words.is_empty()).then(|| words.join("; ")),
+            "description": setting.about,
+        })
+    });
+    let columns = ["setting", "kind", "default", "least", "most", "values", "description"];
+    rectangle::print(&columns, &lines.collect::<Vec<_>>())
+}
+
+/// Where standard output has no width, texts have this one.
+const USUAL_WIDTH: u16 = 80;
+/// Longer lines are hard to read; those of `--help` are no longer, either.
+const WIDEST: u16 = 110;
+
 /// A paragraph that begins with `label`, as wide as the terminal, at most 110 columns; further
 /// lines stand below the first's text.
 fn indented(label: &str, text: &str) -> String {
     let rest = " ".repeat(label.len());
-    let options = textwrap::Options::new(textwrap::termwidth().min(110))
+    let options = textwrap::Options::new(width().unwrap_or(USUAL_WIDTH).min(WIDEST).into())
         .initial_indent(label)
         .subsequent_indent(&rest)
         .break_words(false);
@@ -92,6 +132,13 @@ fn indented(label: &str, text: &str) -> String {
 }
 
 fn describe(scheme: &Scheme) -> Value {
+    let mut all = summary(scheme);
+    all["settings"] = json!(scheme.schema());
+    all
+}
+
+/// A scheme without its settings.
+fn summary(scheme: &Scheme) -> Value {
     json!({
         "name": scheme.name,
         "title": scheme.title,
@@ -99,6 +146,5 @@ fn describe(scheme: &Scheme) -> Value {
         "places": scheme.places(),
         "needs": scheme.needs().names().join(", "),
         "advice": scheme.advice,
-        "settings": scheme.schema(),
     })
 }

@@ -1,5 +1,6 @@
 //! `lasthop try`.
 
+mod doubts;
 mod fairness;
 mod prediction;
 mod report;
@@ -14,6 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_lab::table;
 use lasthop_live::trial::{self, Program, plan};
 use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Scenario, SchemeChoice, file};
@@ -128,7 +130,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         output::print_json(&report)?;
     } else {
-        output::print(&format!("{}\n{}\n{}", load::title(&scenario), report.table(), report.remarks()))?;
+        output::print(&format!(
+            "{}\n{}\n{}",
+            table::paragraph(&load::title(&scenario)),
+            report.table(),
+            table::paragraph(&report.remarks())
+        ))?;
     }
     match report.corrupted() {
         0 => Ok(()),

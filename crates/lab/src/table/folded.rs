@@ -1,5 +1,5 @@
 //! Tables that keep words and numbers whole however narrow the terminal is: columns that do not fit
-//! go on below, beside the same labels.
+//! go on below, beside the same labels, or become rows.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,8 +7,11 @@ use std::ops::Range;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 
+use super::width::width;
+
 /// A table with a header. Where it is wider than the terminal, texts are broken between words, and
-/// further columns go on below.
+/// further columns go on below. Numbers that would be in more than two parts are transposed if they
+/// are then in one.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The header first.
@@ -18,6 +21,9 @@ pub struct Table {
     /// How all columns but the first are aligned.
     alignment: CellAlignment,
 }
+
+/// A reader can follow the rows of this many parts; beyond, rows and columns trade places.
+const MOST_PARTS: usize = 2;
 
 /// A column takes this beside what is in it, in characters: a border, and a space on each side.
 const BESIDE: usize = 3;
@@ -49,11 +55,26 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The table in lines of at most `width` characters, in several parts one below the other if it
-    /// is wider; without a width in one part.
+    /// The table in lines of at most `width` characters, transposed or in several parts one below the
+    /// other if it is wider; without a width in one part.
     pub fn within(&self, width: Option<u16>) -> String {
-        let parts = self.parts(width).into_iter().map(|columns| self.part(columns, width));
+        let parts = self.parts(width);
+        if parts.len() > MOST_PARTS && self.alignment == CellAlignment::Right {
+            let transposed = self.transposed();
+            if let [all] = &transposed.parts(width)[..] {
+                return transposed.part(all.clone(), width);
+            }
+        }
+        let parts = parts.into_iter().map(|columns| self.part(columns, width));
         parts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The table with a row for each column, and a column for each row.
+    fn transposed(&self) -> Self {
+        let names = self.rows.iter().map(|row| row[..self.labels].join("\n")).collect();
+        let rows = (self.labels..self.rows[0].len())
+            .map(|column| self.rows.iter().map(|row| row.get(column).cloned().unwrap_or_default()).collect());
+        Self { rows: [names].into_iter().chain(rows).collect(), labels: 1, alignment: self.alignment }
     }
 
     /// The columns beside the labels in each part.
@@ -105,19 +126,18 @@ impl Table {
 
 /// What of a cell is not to be broken: each word of a text, a number with all that belongs to it.
 fn whole(cell: &str) -> Vec<&str> {
-    if cell.starts_with(char::is_alphabetic) { cell.split_whitespace().collect() } else { vec![cell] }
+    if cell.starts_with(char::is_alphabetic) {
+        cell.split_whitespace().collect()
+    } else {
+        cell.lines().collect()
+    }
 }
 
 impl fmt::Display for Table {
     /// As wide as the terminal, if standard output is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.within(terminal_width()))
+        f.write_str(&self.within(width()))
     }
-}
-
-/// The width of the terminal; `None` where standard output is none.
-pub(super) fn terminal_width() -> Option<u16> {
-    comfy_table::Table::new().width()
 }
 
 #[cfg(test)]

@@ -6,32 +6,31 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::cells::{or_dash, plus_minus};
-use super::folded::{Table, terminal_width};
+use super::folded::Table;
+use super::width::{filled, width};
 use crate::claim::AT_LEAST;
-use crate::reproduce::{Reference, Row};
+use crate::reproduce::{ExplainedRow, Reference, Row};
 use crate::stats::Estimate;
 
 /// A column of numbers: its name, and what it shows of a row. Where it shows nothing of any, it is
 /// left out.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 4] = [
-    ("published", |row| row.published.shown()),
-    ("measured", measured),
-    ("tolerance", tolerance),
-    ("agrees", |row| Some(if row.agrees { "yes" } else { "NO" }.to_owned())),
-];
+const COLUMNS: [Column; 3] =
+    [("published", |row| row.published.shown()), ("measured", measured), ("tolerance", tolerance)];
 
-/// The rows as people read them, as wide as the terminal, if standard output is one.
-pub fn reproduction(rows: &[Row]) -> String {
-    within(rows, terminal_width())
+/// The rows as people read them, as wide as the terminal, if standard output is one. The reason of a
+/// disagreement that is explained stands below its table.
+pub fn reproduction(rows: &[ExplainedRow]) -> String {
+    within(rows, width())
 }
 
-fn within(rows: &[Row], width: Option<u16>) -> String {
-    let papers: BTreeSet<&str> = rows.iter().map(|row| row.paper).collect();
-    let mut items: Vec<(String, Vec<&Row>)> = Vec::new();
+fn within(rows: &[ExplainedRow], width: Option<u16>) -> String {
+    let papers: BTreeSet<&str> = rows.iter().map(|row| row.row.paper).collect();
+    let mut items: Vec<(String, Vec<&ExplainedRow>)> = Vec::new();
     for row in rows {
-        let name = if papers.len() > 1 { format!("{}, {}", row.paper, row.item) } else { row.item.clone() };
+        let Row { paper, item, .. } = &row.row;
+        let name = if papers.len() > 1 { format!("{paper}, {item}") } else { item.clone() };
         match items.iter_mut().find(|(known, _)| *known == name) {
             Some((_, rows)) => rows.push(row),
             None => items.push((name, vec![row])),
@@ -41,31 +40,57 @@ fn within(rows: &[Row], width: Option<u16>) -> String {
     items.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The item's name with what all of its rows share, above their table.
-fn of_item(name: &str, rows: &[&Row], width: Option<u16>) -> String {
-    let said: Vec<Vec<String>> = rows.iter().map(|row| details(row)).collect();
+/// The item's name with what all of its rows share, above their table, and below it why rows disagree.
+fn of_item(name: &str, rows: &[&ExplainedRow], width: Option<u16>) -> String {
+    let said: Vec<Vec<String>> = rows.iter().map(|row| details(&row.row)).collect();
     let shared: Vec<&String> =
         said[0].iter().filter(|detail| said.iter().all(|of_row| of_row.contains(detail))).collect();
     let shown: Vec<&Column> =
-        COLUMNS.iter().filter(|(_, show)| rows.iter().any(|row| show(row).is_some())).collect();
-    let header: Vec<&str> = ["scheme"].into_iter().chain(shown.iter().map(|(name, _)| *name)).collect();
-    let mut table = Table::of_numbers(&header);
+        COLUMNS.iter().filter(|(_, show)| rows.iter().any(|row| show(&row.row).is_some())).collect();
+    let names = shown.iter().map(|(name, _)| *name);
+    let mut table =
+        Table::of_numbers(&["scheme"].into_iter().chain(names).chain(["agrees"]).collect::<Vec<_>>());
+    let mut reasons: Vec<&str> = Vec::new();
     for (row, details) in rows.iter().zip(&said) {
         let own = details.iter().filter(|detail| !shared.contains(detail)).map(String::as_str);
-        let label = [row.scheme.as_str()].into_iter().chain(own).collect::<Vec<_>>().join(", ");
-        table.add_row([label].into_iter().chain(shown.iter().map(|(_, show)| or_dash(show(row)))));
+        let label = [row.row.scheme.as_str()].into_iter().chain(own).collect::<Vec<_>>().join(", ");
+        let cells = shown.iter().map(|(_, show)| or_dash(show(&row.row)));
+        table.add_row([label].into_iter().chain(cells).chain([verdict(row, &mut reasons)]));
     }
     let shared = shared.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let heading = [name, &shared].map(|text| filled(text, width));
-    let lines = heading.into_iter().filter(|text| !text.is_empty()).chain([table.within(width)]);
+    let reasons =
+        reasons.iter().enumerate().map(|(place, why)| filled(&format!("[{}] {why}", place + 1), width));
+    let lines =
+        heading.into_iter().filter(|text| !text.is_empty()).chain([table.within(width)]).chain(reasons);
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a row agrees; a disagreement that is explained has the number of its reason.
+fn verdict<'a>(row: &'a ExplainedRow, reasons: &mut Vec<&'a str>) -> String {
+    match &row.explained {
+        _ if row.row.agrees => "yes".to_owned(),
+        None => "NO".to_owned(),
+        Some(why) => {
+            let place = reasons.iter().position(|known| known == why).unwrap_or_else(|| {
+                reasons.push(why);
+                reasons.len() - 1
+            });
+            format!("NO [{}]", place + 1)
+        }
+    }
 }
 
 /// What a row is about beside its item and its scheme.
 fn details(row: &Row) -> Vec<String> {
     let unit = if row.unit.chars().any(|c| c != '-') { format!(" [{}]", row.unit) } else { String::new() };
     let set = row.parameters.iter().filter(|(name, _)| *name != AT_LEAST);
-    let set = set.map(|(name, value)| format!("{name} {}", in_words(value)));
+    let set = set.map(|(name, value)| match name.as_str() {
+        "set" => format!("with {}", in_words(value)),
+        "set_before" => format!("compared with {}", in_words(value)),
+        "hosts_before" => format!("compared with {} hosts", in_words(value)),
+        name => format!("{} {}", name.replace('_', " "), in_words(value)),
+    });
     [format!("{}{unit}", row.metric)].into_iter().chain(set).collect()
 }
 
@@ -85,13 +110,6 @@ fn measured(row: &Row) -> Option<String> {
 fn tolerance(row: &Row) -> Option<String> {
     let least = row.parameters.get(AT_LEAST).and_then(Value::as_f64);
     row.tolerance.shown().or_else(|| Some(format!("above {}", Reference::Number(least?).shown()?)))
-}
-
-fn filled(text: &str, width: Option<u16>) -> String {
-    match width {
-        Some(width) => textwrap::fill(text, textwrap::Options::new(width.into()).break_words(false)),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -120,6 +138,10 @@ mod tests {
     const CELL: &str = "wlans.cell.power-save={ beacon-interval = \"200 ms\" }";
     const RANGES: [&str; 2] = ["wlans.string.routing=aodv", "wlans.string.propagation.carrier-sense=49.5 m"];
 
+    fn unexplained(rows: Vec<Row>) -> Vec<ExplainedRow> {
+        rows.into_iter().map(|row| ExplainedRow { row, explained: None }).collect()
+    }
+
     /// The longest that there are.
     fn rows() -> Vec<Row> {
         let (few, many) = (json!({ "hosts": 5, "set": CELL }), json!({ "hosts": 80, "set": CELL }));
@@ -135,7 +157,7 @@ mod tests {
 
     #[test]
     fn at_eighty_columns_each_row_is_in_one_table_and_names_and_numbers_are_whole() {
-        let text = within(&rows(), Some(80));
+        let text = within(&unexplained(rows()), Some(80));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(text.matches("agrees").count(), 2, "a table for each item, in one part:\n{text}");
         for whole in
@@ -147,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_the_rows_of_an_item_share_is_said_once_and_an_empty_column_is_left_out() {
-        let text = within(&rows()[..2], None);
+        let text = within(&unexplained(rows()[..2].to_vec()), None);
         assert_eq!(text.matches("more goodput [percent]").count(), 1, "{text}");
         assert_eq!((text.matches(CELL).count(), text.matches("┆ published").count()), (1, 0), "{text}");
         assert!(text.contains("│ as-tcp as published, hosts 5 ┆"), "{text}");
@@ -156,14 +178,24 @@ mod tests {
     #[test]
     fn a_claim_shows_what_its_interval_must_lie_above() {
         let claim = row("a", "b", &json!({ "at_least_percent": 5.0, "than": "none" }), Reference::None);
-        let text = within(&[claim], None);
+        let text = within(&unexplained(vec![claim]), None);
         assert!(text.contains(" above 5 ┆") && !text.contains("at_least_percent"), "{text}");
+    }
+
+    #[test]
+    fn an_explained_disagreement_has_its_reason_below_the_table_once() {
+        let why = Some("The paper's channel loses more.".to_owned());
+        let rows = rows().into_iter().take(2).map(|row| ExplainedRow { row, explained: why.clone() });
+        let text = within(&rows.collect::<Vec<_>>(), None);
+        assert_eq!(text.matches("NO [1]").count(), 2, "{text}");
+        assert!(text.ends_with("│\n└") || text.ends_with("[1] The paper's channel loses more."), "{text}");
+        assert_eq!(text.matches("loses more").count(), 1, "{text}");
     }
 
     #[test]
     fn rows_of_several_papers_say_which() {
         let other = Row { paper: "c3tcp", ..rows()[2].clone() };
-        let text = within(&[rows()[2].clone(), other], None);
+        let text = within(&unexplained(vec![rows()[2].clone(), other]), None);
         assert!(text.contains("as-tcp, figure 4.16") && text.contains("c3tcp, figure 4.16"), "{text}");
     }
 }

@@ -1,7 +1,8 @@
 //! Sessions in tables.
 
-use super::cells::{count, millis_squared, or_dash, plus_minus, scaled};
+use super::cells::{count, millis_squared, number, or_dash, plus_minus, scaled};
 use super::folded::Table;
+use super::width::paragraph;
 use crate::compare::ComparisonRow;
 use crate::sessions::{DialogueEstimates, SessionEstimates, SessionSummary, StreamEstimates};
 use crate::stats::Estimate;
@@ -13,27 +14,31 @@ type Column = (&'static str, fn(&ComparisonRow) -> String, fn(&ComparisonRow) ->
 const DIALOGUES: [Column; 10] = [
     ("web Mbit/s", |row| goodput(row, |all| all.web), |row| has(row, |all| all.web)),
     ("pages", |row| completed(row, |all| all.web), |row| has(row, |all| all.web)),
-    ("page s", |row| time(row, |all| all.web?.time_mean_s), |row| has(row, |all| all.web)),
-    ("median s", |row| time(row, |all| all.web?.time_median_s), |row| has(row, |all| all.web)),
-    ("95% s", |row| time(row, |all| all.web?.time_p95_s), |row| has(row, |all| all.web)),
+    ("mean page s", |row| time(row, |all| all.web?.time_mean_s), |row| has(row, |all| all.web)),
+    ("median page s", |row| time(row, |all| all.web?.time_median_s), |row| has(row, |all| all.web)),
+    ("p95 page s", |row| time(row, |all| all.web?.time_p95_s), |row| has(row, |all| all.web)),
     ("mails", |row| completed(row, |all| all.mail), |row| has(row, |all| all.mail)),
-    ("mail s", |row| time(row, |all| all.mail?.time_mean_s), |row| has(row, |all| all.mail)),
+    ("mean mail s", |row| time(row, |all| all.mail?.time_mean_s), |row| has(row, |all| all.mail)),
     ("ftp Mbit/s", |row| goodput(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
     ("files", |row| completed(row, |all| all.ftp), |row| has(row, |all| all.ftp)),
-    ("file s", |row| time(row, |all| all.ftp?.time_mean_s), |row| has(row, |all| all.ftp)),
+    ("mean file s", |row| time(row, |all| all.ftp?.time_mean_s), |row| has(row, |all| all.ftp)),
 ];
 
 /// Calls and videos: delays, losses, and what calls are worth.
 const STREAMS: [Column; 9] = [
-    ("voice ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
-    ("variance ms²", |row| of_voice(row, |all| Some(millis_squared(all.delay_variance_s2?.mean))), has_voice),
+    ("voice delay ms", |row| of_voice(row, |all| millis(all.delay_mean_s?, 1)), has_voice),
+    (
+        "delay variance ms²",
+        |row| of_voice(row, |all| Some(millis_squared(all.delay_variance_s2?.mean))),
+        has_voice,
+    ),
     ("jitter ms", |row| of_voice(row, |all| millis(all.jitter_s?, 2)), has_voice),
-    ("lost %", |row| of_voice(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_voice),
-    ("late %", |row| of_voice(row, |all| Some(plus_minus(&all.late_percent?, 2))), has_voice),
+    ("voice lost %", |row| of_voice(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_voice),
+    ("voice late %", |row| of_voice(row, |all| Some(plus_minus(&all.late_percent?, 2))), has_voice),
     ("MOS", |row| of_voice(row, |all| Some(plus_minus(&all.mos?, 2))), has_voice),
-    (MOS_WORST, |row| of_voice(row, |all| Some(format!("{:.2}", all.mos_worst?.mean))), has_a_worse_mos),
+    (MOS_WORST, |row| of_voice(row, |all| Some(number(all.mos_worst?.mean, 2))), has_a_worse_mos),
     ("video lost %", |row| of_video(row, |all| Some(plus_minus(&all.lost_percent?, 2))), has_video),
-    ("video 95% ms", |row| of_video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
+    ("video p95 delay ms", |row| of_video(row, |all| millis(all.delay_p95_s?, 1)), has_video),
 ];
 
 const MOS_WORST: &str = "MOS worst";
@@ -62,7 +67,7 @@ fn about_mos(rows: &[ComparisonRow]) -> Option<String> {
         String::new()
     };
     let mos = "MOS: opinion score, 1 to 4.5 (ITU-T G.107), mean of both directions of all calls";
-    rows.iter().any(has_voice).then(|| format!("{mos}{worst}"))
+    rows.iter().any(has_voice).then(|| paragraph(&format!("{mos}{worst}")))
 }
 
 /// Whether one direction of a call is worse than the mean of all, as far as the table shows it.
@@ -97,7 +102,7 @@ fn goodput(row: &ComparisonRow, kind: Kind) -> String {
 }
 
 fn time(row: &ComparisonRow, of: fn(&SessionEstimates) -> Option<Estimate>) -> String {
-    or_dash(row.sessions.as_ref().and_then(of).map(|time| plus_minus(&time, 2)))
+    or_dash(row.sessions.as_ref().and_then(of).map(|time| plus_minus(&time, 3)))
 }
 
 fn of_voice(row: &ComparisonRow, show: fn(&StreamEstimates) -> Option<String>) -> String {
@@ -131,19 +136,19 @@ fn dialogues(sessions: &[SessionSummary]) -> String {
         "failed",
         "mean s",
         "median s",
-        "95% s",
+        "p95 s",
         "connections",
         "retransmits",
-        "time-outs",
+        "timeouts",
     ]);
-    let seconds = |time: Option<f64>| or_dash(time.map(|time| format!("{time:.3}")));
+    let seconds = |time: Option<f64>| or_dash(time.map(|time| number(time, 3)));
     for session in sessions {
         let Some(of) = session.transactions else { continue };
         let all = of.transactions;
         table.add_row([
             session.name.clone(),
             session.kind.to_owned(),
-            format!("{:.4}", session.goodput_bps / 1e6),
+            number(session.goodput_bps / 1e6, 4),
             all.completed.to_string(),
             all.failed.to_string(),
             seconds(all.time_mean_s),
@@ -166,14 +171,14 @@ fn streams(sessions: &[SessionSummary]) -> String {
         "lost %",
         "late %",
         "mean delay ms",
-        "variance ms²",
-        "95% ms",
+        "delay variance ms²",
+        "p95 delay ms",
         "jitter ms",
         "MOS",
     ])
     .with_labels(3);
-    let millis = |seconds: Option<f64>| or_dash(seconds.map(|seconds| format!("{:.2}", seconds * 1e3)));
-    let percent = |percent: Option<f64>| or_dash(percent.map(|percent| format!("{percent:.2}")));
+    let millis = |seconds: Option<f64>| or_dash(seconds.map(|seconds| number(seconds * 1e3, 2)));
+    let percent = |percent: Option<f64>| or_dash(percent.map(|percent| number(percent, 2)));
     for (session, stream) in sessions.iter().flat_map(|one| one.streams.iter().map(move |of| (one, of))) {
         let packets = &stream.packets;
         table.add_row([
@@ -187,7 +192,7 @@ fn streams(sessions: &[SessionSummary]) -> String {
             or_dash(packets.delay_variance_s2.map(millis_squared)),
             millis(packets.delay_p95_s),
             millis(packets.jitter_s),
-            or_dash(stream.mos.map(|mos| format!("{mos:.2}"))),
+            or_dash(stream.mos.map(|mos| number(mos, 2))),
         ]);
     }
     table.to_string()

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use lasthop_lab::stats::{Estimate, median};
-use lasthop_lab::table::Table;
+use lasthop_lab::table::{self, Table};
 use lasthop_live::trial::TrialError;
 use lasthop_live::trial::plan::{self, Case};
 use lasthop_live::trial::prediction::{self, predict};
@@ -13,6 +13,7 @@ use lasthop_scenario::Scenario;
 use lasthop_scenario::results::ResultFile;
 use serde::Serialize;
 
+use super::doubts::Notes;
 use super::fairness::{self, Fairness, Shared};
 use super::rows::{grouped, number, with_endpoints};
 use super::runs;
@@ -46,7 +47,12 @@ pub(super) fn execute(
     if json {
         return output::print_json(&report);
     }
-    output::print(&format!("{}\n{}\n{}", load::title(scenario), report.table(), report.remarks()))
+    output::print(&format!(
+        "{}\n{}\n{}",
+        table::paragraph(&load::title(scenario)),
+        report.table(),
+        table::paragraph(&report.remarks())
+    ))
 }
 
 /// One simulated run.
@@ -127,7 +133,8 @@ impl SessionPrediction {
             controls: &self.controls,
             real: None,
             predicted: self.predicted.as_ref(),
-            trusted: true,
+            seed: self.seed,
+            because: &[],
         }
     }
 }
@@ -207,12 +214,16 @@ impl Report {
     /// The table of the flows, and those of the sessions.
     fn table(&self) -> String {
         let flows = (!self.rows.is_empty()).then(|| self.flows());
-        flows.into_iter().chain(sessions::tables(&self.sessions)).collect::<Vec<_>>().join("\n")
+        flows
+            .into_iter()
+            .chain(sessions::tables(&self.sessions, &Notes::default()))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     fn flows(&self) -> String {
         let together = !self.fairness.is_empty();
-        let mut header = vec!["flow", "TCP", "scheme", "predicted Mbit/s", "mean"];
+        let mut header = vec!["flow", "TCP", "scheme", "predicted Mbit/s", "mean Mbit/s"];
         header.extend(together.then_some("share %"));
         let dozes = self.rows.iter().any(|row| row.predicted_awake_share.is_some());
         header.extend(dozes.then_some("awake %"));
@@ -244,8 +255,8 @@ impl Report {
 }
 
 fn mean(estimate: Estimate) -> String {
-    let half = estimate.ci95.map(|half| format!(" ± {:.2}", half / 1e6)).unwrap_or_default();
-    format!("{:.2}{half}", estimate.mean / 1e6)
+    let half = estimate.ci95.map(|half| format!(" ± {}", number(Some(half / 1e6), 2))).unwrap_or_default();
+    format!("{}{half}", number(Some(estimate.mean / 1e6), 2))
 }
 
 impl Row {

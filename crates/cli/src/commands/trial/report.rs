@@ -9,6 +9,7 @@ use lasthop_live::trial::{Outcome, RunOutcome};
 use lasthop_scenario::Scenario;
 use serde::Serialize;
 
+use super::doubts::{Doubt, Notes, doubts};
 use super::fairness::{self, Fairness, Shared};
 use super::rows::{grouped, number, with_endpoints};
 use super::sessions::{self, Entry, SessionRow};
@@ -46,6 +47,8 @@ struct Row {
     runs: usize,
     /// Of these runs, how many are not trusted.
     doubtful: usize,
+    /// Why each of these is not.
+    doubts: Vec<Doubt>,
     /// The median goodput of these runs, in bits per second.
     goodput_bps: f64,
     /// The lowest, in bits per second.
@@ -112,31 +115,42 @@ impl Report {
     /// The table of the flows, and those of the sessions.
     pub(super) fn table(&self) -> String {
         let flows = (!self.rows.is_empty()).then(|| self.flows());
-        flows.into_iter().chain(sessions::tables(&self.sessions)).collect::<Vec<_>>().join("\n")
+        flows
+            .into_iter()
+            .chain(sessions::tables(&self.sessions, &self.notes()))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// Why rows are not to be trusted.
+    fn notes(&self) -> Notes {
+        let of_flows = self.rows.iter().map(|row| (&row.doubts[..], row.runs));
+        let of_sessions = self.sessions.iter().map(|row| (&row.doubts[..], row.runs()));
+        Notes::of(of_flows.chain(of_sessions))
     }
 
     fn flows(&self) -> String {
         let completes = self.rows.iter().any(|row| row.completion_s.is_some());
         let mut header = vec!["flow", "TCP", "scheme", "goodput Mbit/s"];
-        header.extend(["predicted", "real / predicted"]);
+        header.extend(["predicted Mbit/s", "real / predicted"]);
         let together = !self.fairness.is_empty();
-        header.extend(together.then_some(["share %", "predicted %"]).into_iter().flatten());
+        header.extend(together.then_some(["share %", "predicted share %"]).into_iter().flatten());
         let dozes = self.rows.iter().any(|row| row.awake_share.is_some());
-        header.extend(dozes.then_some(["awake %", "predicted %"]).into_iter().flatten());
+        header.extend(dozes.then_some(["awake %", "predicted awake %"]).into_iter().flatten());
         header.extend(completes.then_some("completion s"));
-        header.extend(["improvement %", "retransmits", "latency ms", "95% ms", "gateway cores"]);
+        header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms", "gateway CPU cores"]);
         let mut table = Table::of_numbers(&header).with_labels(3);
+        let notes = self.notes();
+        let mbps = |bps: f64| number(Some(bps / 1e6), 2);
         for row in &self.rows {
-            let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
-            let mark = if row.doubtful > 0 { "! " } else { "" };
+            // The labels are in each part of a table that is wider than the terminal.
+            let scheme = format!("{}{}", row.scheme, notes.mark(&row.doubts));
+            let mut cells = vec![row.flow.clone(), row.congestion.clone(), scheme];
+            let [goodput, least, most] =
+                [row.goodput_bps, row.goodput_min_bps, row.goodput_max_bps].map(mbps);
             cells.push(match row.runs {
-                1 => format!("{mark}{:.2}", row.goodput_bps / 1e6),
-                _ => format!(
-                    "{mark}{:.2} ({:.2} to {:.2})",
-                    row.goodput_bps / 1e6,
-                    row.goodput_min_bps / 1e6,
-                    row.goodput_max_bps / 1e6
-                ),
+                1 => goodput,
+                _ => format!("{goodput} ({least} to {most})"),
             });
             cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
             let predicted = row.predicted_goodput_bps.filter(|predicted| *predicted > 0.0);
@@ -151,7 +165,7 @@ impl Report {
             cells.extend(completes.then(|| number(row.completion_s, 2)));
             cells.extend([
                 number(row.improvement_percent, 1),
-                format!("{:.0}", row.retransmits),
+                number(Some(row.retransmits), 0),
                 number(row.latency_median_ms, 1),
                 number(row.latency_p95_ms, 1),
                 number(row.gateway_cores, 3),
@@ -183,39 +197,12 @@ impl Report {
             ));
         }
         lines.extend(self.fairness.iter().map(Fairness::line));
-        lines.push(self.trust());
+        lines.extend(self.notes().lines());
         lines.extend(self.gateway_alone.iter().map(|scheme| {
             format!("part of {scheme:?} runs in TCP endpoints, which the hosts' kernel does not support: this result includes only the gateway")
         }));
         lines.extend(self.refusals());
         lines.join("\n")
-    }
-
-    /// How many runs are to be believed, and why the others are not.
-    fn trust(&self) -> String {
-        let of_flows = self.runs.iter().map(|run| {
-            let Outcome { flow, congestion, scheme, because, .. } = run;
-            (format!("{flow} {congestion} {scheme}"), because)
-        });
-        let of_sessions = self.session_runs.iter().map(|run| {
-            let SessionRun { session, scheme, because, .. } = run;
-            (format!("{session} {scheme}"), because)
-        });
-        // What is told of a run is told of all of its flows and sessions.
-        let mut runs: Vec<_> = of_flows.collect();
-        if runs.is_empty() {
-            runs.extend(of_sessions);
-        }
-        let doubtful = runs.iter().filter(|(_, because)| !because.is_empty());
-        match doubtful.clone().next() {
-            None => "emulator and gateway were on time in every run".to_owned(),
-            Some((first, because)) => format!(
-                "not to be trusted, because the machine was too busy: {} of {} runs, marked !; the first, {first}: {}",
-                doubtful.count(),
-                runs.len(),
-                because.join("; ")
-            ),
-        }
     }
 
     /// What the kernel did not grant to emulator or gateway, each once.
@@ -250,13 +237,15 @@ impl Row {
             (samples.len() == runs.len()).then(|| median(&samples)).flatten()
         };
         let first = runs.first()?;
+        let doubts = doubts(runs.iter().map(|run| (run.seed, run.because.as_slice())));
         let goodputs = || runs.iter().map(|run| run.goodput_bps);
         Some(Self {
             flow: first.flow.clone(),
             congestion: first.congestion.clone(),
             scheme: first.scheme.clone(),
             runs: runs.len(),
-            doubtful: runs.iter().filter(|run| !run.trusted).count(),
+            doubtful: doubts.len(),
+            doubts,
             goodput_bps: of(|run| Some(run.goodput_bps))?,
             goodput_min_bps: goodputs().fold(f64::INFINITY, f64::min),
             goodput_max_bps: goodputs().fold(0.0, f64::max),

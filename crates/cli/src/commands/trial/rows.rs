@@ -1,5 +1,6 @@
 //! Runs of one kind, which share a row of a table.
 
+use lasthop_lab::table;
 use lasthop_scenario::Scenario;
 
 /// The runs that have the same key, in the order in which each key comes first.
@@ -17,7 +18,7 @@ pub(super) fn grouped<T, K: PartialEq>(runs: &[T], key: impl Fn(&T) -> K) -> Vec
 
 /// A number for a reader, or a dash where there is none.
 pub(super) fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+    value.map_or_else(|| "-".to_owned(), |value| table::number(value, decimals))
 }
 
 /// The labels of schemes with a part in TCP endpoints, which a real kernel does not have.

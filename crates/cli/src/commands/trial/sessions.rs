@@ -7,6 +7,7 @@ use lasthop_live::trial::session::{SessionFigures, SessionRun};
 use lasthop_scenario::session_figures::{StreamFigures, Transactions};
 use serde::Serialize;
 
+use super::doubts::{Doubt, Notes, doubts};
 use super::rows::grouped;
 
 pub(super) use tables::tables;
@@ -23,7 +24,9 @@ pub(super) struct Entry<'a> {
     /// Between real hosts, if it ran there.
     pub(super) real: Option<&'a SessionFigures>,
     pub(super) predicted: Option<&'a SessionFigures>,
-    pub(super) trusted: bool,
+    pub(super) seed: u64,
+    /// Why the run is not to be trusted, each a sentence; none if it is.
+    pub(super) because: &'a [String],
 }
 
 /// A session over the seeds.
@@ -41,6 +44,8 @@ pub(super) struct SessionRow {
     runs: usize,
     /// Of these runs, how many are not trusted.
     doubtful: usize,
+    /// Why each of these is not.
+    pub(super) doubts: Vec<Doubt>,
     /// Between real hosts; `None` where none ran.
     real: Option<Medians>,
     /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that
@@ -90,7 +95,8 @@ impl<'a> Entry<'a> {
             controls: &run.controls,
             real: Some(&run.real),
             predicted: run.predicted.as_ref(),
-            trusted: run.trusted,
+            seed: run.seed,
+            because: &run.because,
         }
     }
 }
@@ -104,6 +110,7 @@ pub(super) fn rows(entries: &[Entry<'_>]) -> Vec<SessionRow> {
 impl SessionRow {
     fn new(runs: &[&Entry<'_>]) -> Option<Self> {
         let first = runs.first()?;
+        let doubts = doubts(runs.iter().map(|run| (run.seed, run.because)));
         Some(Self {
             session: first.session.to_owned(),
             kind: first.kind,
@@ -112,17 +119,23 @@ impl SessionRow {
             beside: first.beside.to_vec(),
             controls: first.controls.to_vec(),
             runs: runs.len(),
-            doubtful: runs.iter().filter(|run| !run.trusted).count(),
+            doubtful: doubts.len(),
+            doubts,
             real: Medians::of(runs.iter().map(|run| run.real)),
             predicted: Medians::of(runs.iter().map(|run| run.predicted)),
         })
     }
 
-    /// What ran it, with its figures.
-    fn sources(&self) -> impl Iterator<Item = (String, &Medians)> {
-        let mark = if self.doubtful > 0 { "! real" } else { "real" };
-        let sources = [(mark, &self.real), ("predicted", &self.predicted)];
-        sources.into_iter().filter_map(|(name, medians)| Some((name.to_owned(), medians.as_ref()?)))
+    /// The runs behind it.
+    pub(super) const fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// What ran it, with its figures; the real one has the mark of its doubts.
+    fn sources(&self, notes: &Notes) -> impl Iterator<Item = (String, &Medians)> {
+        let real = format!("real{}", notes.mark(&self.doubts));
+        let sources = [(real, &self.real), ("predicted".to_owned(), &self.predicted)];
+        sources.into_iter().filter_map(|(name, medians)| Some((name, medians.as_ref()?)))
     }
 }
 

@@ -3,24 +3,27 @@
 use lasthop_lab::table::{self, Table};
 
 use super::{Medians, SessionRow, StreamMedians};
+use crate::commands::trial::doubts::Notes;
 use crate::commands::trial::rows::number;
 
 /// A column: its name, and what it shows.
 type Column<T> = (&'static str, fn(&T) -> String);
 
 /// The tables of sessions, one a kind.
-pub(in crate::commands::trial) fn tables(rows: &[SessionRow]) -> Vec<String> {
+pub(in crate::commands::trial) fn tables(rows: &[SessionRow], notes: &Notes) -> Vec<String> {
     let of_kind = |kind: &str| rows.iter().filter(|row| row.kind == kind).collect::<Vec<_>>();
-    let dialogues = [("web", "pages", "page s"), ("mail", "mails", "mail s"), ("ftp", "files", "file s")];
-    let dialogues = dialogues.into_iter().map(|(kind, many, one)| dialogues_of(&of_kind(kind), many, one));
+    let dialogues =
+        [("web", "pages", "mean page s"), ("mail", "mails", "mean mail s"), ("ftp", "files", "mean file s")];
+    let dialogues =
+        dialogues.into_iter().map(|(kind, many, one)| dialogues_of(&of_kind(kind), notes, many, one));
     let streams = [("voice", &VOICE[..]), ("video", &VIDEO[..])];
-    let streams = streams.into_iter().map(|(kind, columns)| streams_of(&of_kind(kind), columns));
+    let streams = streams.into_iter().map(|(kind, columns)| streams_of(&of_kind(kind), notes, columns));
     dialogues.chain(streams).flatten().collect()
 }
 
 const VOICE: [Column<StreamMedians>; 6] = [
-    ("voice ms", |of| millis(of.delay_mean_s, 1)),
-    ("variance ms²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), table::millis_squared)),
+    ("voice delay ms", |of| millis(of.delay_mean_s, 1)),
+    ("delay variance ms²", |of| of.delay_variance_s2.map_or_else(|| "-".to_owned(), table::millis_squared)),
     ("jitter ms", |of| millis(of.jitter_s, 2)),
     ("lost %", |of| number(of.lost_percent, 2)),
     ("late %", |of| number(of.late_percent, 2)),
@@ -28,23 +31,28 @@ const VOICE: [Column<StreamMedians>; 6] = [
 ];
 
 const VIDEO: [Column<StreamMedians>; 4] = [
-    ("video ms", |of| millis(of.delay_mean_s, 1)),
-    ("video 95% ms", |of| millis(of.delay_p95_s, 1)),
+    ("video delay ms", |of| millis(of.delay_mean_s, 1)),
+    ("video p95 delay ms", |of| millis(of.delay_p95_s, 1)),
     ("jitter ms", |of| millis(of.jitter_s, 2)),
     ("video lost %", |of| number(of.lost_percent, 2)),
 ];
 
 /// Pages, messages or files; `None` without any row.
-fn dialogues_of(rows: &[&SessionRow], many: &'static str, one: &'static str) -> Option<String> {
+fn dialogues_of(
+    rows: &[&SessionRow],
+    notes: &Notes,
+    many: &'static str,
+    one: &'static str,
+) -> Option<String> {
     let columns: [Column<Medians>; 5] = [
         (many, |of| number(of.completed, 0)),
-        (one, |of| number(of.time_mean_s, 2)),
-        ("median s", |of| number(of.time_median_s, 2)),
-        ("95% s", |of| number(of.time_p95_s, 2)),
+        (one, |of| number(of.time_mean_s, 3)),
+        ("median s", |of| number(of.time_median_s, 3)),
+        ("p95 s", |of| number(of.time_p95_s, 3)),
         ("retransmits", |of| number(of.retransmits, 0)),
     ];
     let lines = rows.iter().flat_map(|row| {
-        row.sources().map(|(source, of)| {
+        row.sources(notes).map(|(source, of)| {
             let congestion = row.congestion.clone().unwrap_or_default();
             (*row, vec![congestion, row.scheme.clone(), source], columns.map(|(_, show)| show(of)).to_vec())
         })
@@ -53,12 +61,12 @@ fn dialogues_of(rows: &[&SessionRow], many: &'static str, one: &'static str) -> 
 }
 
 /// The directions of calls or videos; `None` without any row.
-fn streams_of(rows: &[&SessionRow], columns: &[Column<StreamMedians>]) -> Option<String> {
+fn streams_of(rows: &[&SessionRow], notes: &Notes, columns: &[Column<StreamMedians>]) -> Option<String> {
     let mut lines = Vec::new();
     for row in rows {
         let of_all = [&row.real, &row.predicted].into_iter().flatten();
         for place in 0..of_all.map(|medians| medians.streams.len()).max().unwrap_or(0) {
-            for (source, medians) in row.sources() {
+            for (source, medians) in row.sources(notes) {
                 let Some(of) = medians.streams.get(place) else { continue };
                 let shown = columns.iter().map(|(_, show)| show(of)).collect();
                 lines.push((*row, vec![of.from.clone(), row.scheme.clone(), source], shown));
@@ -136,6 +144,7 @@ mod tests {
         let real = [pages(4, Some(0.5)), pages(6, Some(0.7)), pages(5, Some(0.9))];
         let predicted = [pages(7, Some(0.25)), pages(7, Some(0.25)), pages(0, None)];
         let (beside, congestion) = (["download".to_owned()], ["cubic".to_owned()]);
+        let late = ["the emulator was late".to_owned()];
         let entries: Vec<Entry<'_>> = real
             .iter()
             .zip(&predicted)
@@ -148,18 +157,20 @@ mod tests {
                 controls: &congestion,
                 real: Some(real),
                 predicted: Some(predicted),
-                trusted: real.transactions.is_some_and(|of| of.completed != 6),
+                seed: 7,
+                because: if real.transactions.is_some_and(|of| of.completed == 6) { &late } else { &[] },
             })
             .collect();
         let rows = rows(&entries);
         assert_eq!((rows.len(), rows[0].runs, rows[0].doubtful), (1, 3, 1));
-        let tables = tables(&rows);
+        let notes = Notes::of(rows.iter().map(|row| (&row.doubts[..], row.runs)));
+        let tables = tables(&rows, &notes);
         let lines: Vec<Vec<&str>> = tables[0]
             .lines()
             .map(|line| line.split_whitespace().filter(|cell| *cell != "│").collect())
             .collect();
         let has = |cells: &[&str]| lines.iter().any(|line| cells.iter().all(|cell| line.contains(cell)));
-        assert!(tables.len() == 1 && has(&["browsing", "!", "real", "5", "0.70"]), "{}", tables[0]);
+        assert!(tables.len() == 1 && has(&["browsing", "real", "!1", "5", "0.700"]), "{}", tables[0]);
         // One run has no page: no time is the median of all.
         assert!(has(&["predicted", "7", "-"]) && !tables[0].contains("beside"), "{}", tables[0]);
     }
@@ -180,7 +191,8 @@ mod tests {
                 controls: control,
                 real: None,
                 predicted: Some(predicted),
-                trusted: true,
+                seed: 1,
+                because: &[],
             })
             .collect();
         assert_eq!(rows(&entries).iter().map(|row| row.runs).collect::<Vec<_>>(), [1, 1]);

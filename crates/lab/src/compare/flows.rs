@@ -1,0 +1,145 @@
+//! The flows of a comparison, each by itself.
+
+use serde::Serialize;
+
+use super::DatagramEstimates;
+use crate::run::{FlowSummary, RunSummary};
+use crate::stats::Estimate;
+
+/// One flow under one scheme, over all seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SingleFlow {
+    /// The flow's name.
+    pub name: String,
+    /// "tcp" or "udp".
+    pub transport: &'static str,
+    /// Goodput in bits a second.
+    pub goodput_bps: Estimate,
+    /// By how much this lies above the baseline's, in per cent; null for the baseline itself, and
+    /// where the baseline has none.
+    pub change_percent: Option<Estimate>,
+    /// Seconds from the flow's start to its last octet; null unless it completed in every run.
+    pub completion_s: Option<Estimate>,
+    /// Segments sent again; null over UDP, as the next three.
+    pub retransmits: Option<Estimate>,
+    /// Expiries of the retransmission timer.
+    pub timeouts: Option<Estimate>,
+    /// Fast retransmits.
+    pub fast_retransmits: Option<Estimate>,
+    /// Mean of the round-trip times that the sender measured, in seconds.
+    pub rtt_mean_s: Option<Estimate>,
+    /// What became of its datagrams; null over TCP.
+    pub datagrams: Option<DatagramEstimates>,
+}
+
+/// The flow that a scheme harms most, or helps least.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorstFlow {
+    /// Its name.
+    pub name: String,
+    /// Its goodput in bits a second.
+    pub goodput_bps: Estimate,
+    /// By how much this lies above the baseline's, in per cent.
+    pub change_percent: Estimate,
+}
+
+impl SingleFlow {
+    /// The flows of a scheme's runs, in the scenario's order.
+    pub(super) fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Vec<Self> {
+        let flows = runs.first().map_or(0, |run| run.flows.len());
+        (0..flows).filter_map(|place| Self::at(place, runs, baseline)).collect()
+    }
+
+    fn at(place: usize, runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Option<Self> {
+        let flows = |runs: &'_ [RunSummary]| -> Option<Vec<FlowSummary>> {
+            runs.iter().map(|run| run.flows.get(place).cloned()).collect()
+        };
+        let goodputs = |flows: &[FlowSummary]| flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>();
+        let flows_here = flows(runs)?;
+        let estimate = |of: fn(&FlowSummary) -> Option<f64>| {
+            Estimate::of(&flows_here.iter().map(of).collect::<Option<Vec<_>>>()?)
+        };
+        let change_percent = baseline
+            .and_then(flows)
+            .and_then(|baseline| Estimate::percent_above(&goodputs(&flows_here), &goodputs(&baseline)));
+        let first = flows_here.first()?;
+        let datagrams = flows_here.iter().map(|flow| Some((flow.goodput_bps, flow.datagrams?)));
+        Some(Self {
+            name: first.name.clone(),
+            transport: first.transport,
+            goodput_bps: estimate(|flow| Some(flow.goodput_bps))?,
+            change_percent,
+            completion_s: estimate(|flow| flow.completion_s),
+            retransmits: estimate(|flow| Some(flow.retransmits? as f64)),
+            timeouts: estimate(|flow| Some(flow.timeouts? as f64)),
+            fast_retransmits: estimate(|flow| Some(flow.fast_retransmits? as f64)),
+            rtt_mean_s: estimate(|flow| flow.rtt_mean_s),
+            datagrams: datagrams
+                .collect::<Option<Vec<_>>>()
+                .and_then(|datagrams| DatagramEstimates::of(&datagrams)),
+        })
+    }
+}
+
+impl WorstFlow {
+    /// Of several flows, the one whose goodput changed most for the worse; `None` where none can be
+    /// compared.
+    pub(super) fn of(flows: &[SingleFlow]) -> Option<Self> {
+        let changes = flows.iter().filter_map(|flow| Some((flow, flow.change_percent?)));
+        let (flow, change_percent) = changes
+            .min_by(|(_, one), (_, other)| one.mean.total_cmp(&other.mean))
+            .filter(|_| flows.len() > 1)?;
+        Some(Self { name: flow.name.clone(), goodput_bps: flow.goodput_bps, change_percent })
+    }
+
+    /// Whether the flow lost something beyond chance: more than half the width of the confidence
+    /// interval, and of a single run, which has none, more than one per cent.
+    pub fn lost_surely(&self) -> bool {
+        let Estimate { mean, ci95 } = self.change_percent;
+        -mean > ci95.unwrap_or(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(name: &str, change: Option<f64>) -> SingleFlow {
+        let estimate = |mean| Estimate { mean, ci95: None };
+        SingleFlow {
+            name: name.to_owned(),
+            transport: "tcp",
+            goodput_bps: estimate(1e6),
+            change_percent: change.map(estimate),
+            completion_s: None,
+            retransmits: None,
+            timeouts: None,
+            fast_retransmits: None,
+            rtt_mean_s: None,
+            datagrams: None,
+        }
+    }
+
+    #[test]
+    fn the_worst_flow_is_the_one_that_lost_most_or_gained_least() {
+        let worst = |flows: &[SingleFlow]| {
+            WorstFlow::of(flows).map(|worst| (worst.name.clone(), worst.lost_surely()))
+        };
+        let flows = [flow("a", Some(80.0)), flow("b", Some(-30.0)), flow("c", None)];
+        assert_eq!(worst(&flows), Some(("b".to_owned(), true)));
+        assert_eq!(worst(&[flow("a", Some(80.0)), flow("b", Some(0.5))]), Some(("b".to_owned(), false)));
+        assert_eq!(worst(&[flow("a", Some(-80.0))]), None, "one flow alone is the headline");
+        assert_eq!(worst(&[flow("a", None), flow("b", None)]), None);
+    }
+
+    #[test]
+    fn what_lies_within_the_interval_may_be_chance() {
+        let interval = |mean, ci95| WorstFlow {
+            name: "a".to_owned(),
+            goodput_bps: Estimate { mean: 1.0, ci95: None },
+            change_percent: Estimate { mean, ci95 },
+        };
+        let lost = [(-5.0, Some(6.0)), (-5.0, Some(4.0)), (-0.5, None)];
+        assert_eq!(lost.map(|(mean, ci95)| interval(mean, ci95).lost_surely()), [false, true, false]);
+    }
+}

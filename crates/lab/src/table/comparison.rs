@@ -1,0 +1,273 @@
+//! Schemes side by side, in tables.
+
+use super::cells::{change, count, number, or_dash, plus_minus, scaled};
+use super::flows::{self, FlowsShown};
+use super::folded::Table;
+use super::sessions;
+use super::width::paragraph;
+use crate::compare::{Comparison, ComparisonRow, DatagramEstimates, WorstFlow};
+
+/// More flows than this have no columns of their own.
+const MOST_FLOW_COLUMNS: usize = 4;
+
+/// A column: its name, what it shows of a row, whether that tells anything, and what a reader has to
+/// know of it.
+struct Column {
+    name: &'static str,
+    show: fn(&ComparisonRow) -> String,
+    matters: fn(&ComparisonRow) -> bool,
+    legend: Option<&'static str>,
+}
+
+impl Column {
+    const fn new(
+        name: &'static str,
+        show: fn(&ComparisonRow) -> String,
+        matters: fn(&ComparisonRow) -> bool,
+    ) -> Self {
+        Self { name, show, matters, legend: None }
+    }
+
+    const fn with_legend(self, legend: &'static str) -> Self {
+        Self { legend: Some(legend), ..self }
+    }
+}
+
+/// The columns before those of single flows.
+const HEADLINE: [Column; 3] = [
+    Column::new("completion s", completion, |row| row.completion_s.is_some() || row.completed > 0),
+    Column::new("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
+    Column::new(
+        "improvement %",
+        |row| or_dash(row.improvement_percent.map(|estimate| plus_minus(&estimate, 1))),
+        |row| row.improvement_percent.is_some(),
+    ),
+];
+
+/// How evenly flows share what they have.
+const FAIRNESS: Column = Column::new(
+    "Jain's index",
+    |row| number(row.jain_fairness.mean, 3),
+    |row| row.jain_fairness.mean < 0.9995,
+)
+.with_legend("Jain's index: fairness of the goodputs over TCP, 1 if all are equal");
+
+/// Which flow pays. Its name and its numbers are in one cell, so that they are never in two parts of
+/// a table.
+const WORST_FLOW: Column = Column::new(
+    "worst flow Mbit/s",
+    |row| {
+        or_dash(row.worst_flow.as_ref().map(|flow| {
+            let goodput = number(flow.goodput_bps.mean * 1e-6, 3);
+            format!("{}: {goodput} ({})", flow.name, change(flow.change_percent.mean))
+        }))
+    },
+    |row| row.worst_flow.as_ref().is_some_and(WorstFlow::lost_surely),
+)
+.with_legend(
+    "worst flow: the flow that lost the most of what it has under the baseline, or gained the least",
+);
+
+const DETAILS: [Column; 13] = [
+    Column::new("retransmits", |row| count(&row.retransmits), |_| true),
+    Column::new("timeouts", |row| count(&row.timeouts), |_| true),
+    Column::new("fast retransmits", |row| count(&row.fast_retransmits), |_| true),
+    Column::new("control packets", |row| count(&row.control_messages), |row| row.control_messages.mean > 0.0),
+    Column::new(
+        "local retransmits",
+        |row| count(&row.local_retransmits),
+        |row| row.local_retransmits.mean > 0.0,
+    )
+    .with_legend("local retransmits: segments that agents sent again"),
+    Column::new(
+        "UDP Mbit/s",
+        |row| datagrams(row, |all| Some(plus_minus(&scaled(all.goodput_bps, 1e-6), 3))),
+        |row| row.datagrams.is_some(),
+    ),
+    Column::new(
+        "UDP lost %",
+        |row| datagrams(row, |all| Some(plus_minus(&all.lost_percent?, 2))),
+        |row| row.datagrams.is_some(),
+    ),
+    Column::new(
+        "UDP p95 delay ms",
+        |row| datagrams(row, |all| Some(plus_minus(&scaled(all.delay_p95_s?, 1e3), 1))),
+        |row| row.datagrams.is_some(),
+    ),
+    Column::new(
+        "airtime %",
+        |row| or_dash(row.air_time_percent.map(|share| number(share.mean, 1))),
+        |row| row.air_time_percent.is_some(),
+    )
+    .with_legend("airtime: part of the run in which stations sent data frames, RTS and CTS-to-self"),
+    Column::new(
+        "awake %",
+        |row| or_dash(row.awake_percent.map(|share| plus_minus(&share, 2))),
+        |row| row.awake_percent.is_some(),
+    )
+    .with_legend("awake: mean over the stations in power-save mode"),
+    Column::new(
+        "end-to-end",
+        |row| if row.agents.end_to_end { "kept" } else { "broken" }.to_owned(),
+        |row| !row.agents.end_to_end,
+    )
+    .with_legend(
+        "end-to-end: broken if an agent acknowledged data before it was delivered, or split a connection in two",
+    ),
+    Column::new(
+        "data at risk kB",
+        |row| number(row.agents.octets_at_risk.mean / 1e3, 1),
+        |row| row.agents.octets_at_risk.mean > 0.0,
+    )
+    .with_legend(
+        "data at risk: the most that agents had acknowledged and did not know to be delivered; it is lost \
+         if the agent fails",
+    ),
+    Column::new(
+        "agent buffer kB",
+        |row| number(row.agents.memory_octets.mean / 1e3, 1),
+        |row| row.agents.memory_octets.mean > 0.0,
+    )
+    .with_legend("agent buffer: the most memory that agents took for packets"),
+];
+
+/// The table of a comparison, those of its flows and of its sessions, and what their columns mean. A
+/// column that tells nothing in any row (no completion, no local retransmission, equal shares) is
+/// left out.
+pub fn comparison(comparison: &Comparison, shown: FlowsShown) -> String {
+    let rows = &comparison.rows;
+    let flows = rows.first().map_or(0, |row| row.single_flows.len());
+    let in_columns = (2..=MOST_FLOW_COLUMNS).contains(&flows) && shown == FlowsShown::Screenful;
+    let in_table = flows > 1 && !in_columns;
+    let matters = |column: &&Column| rows.iter().any(column.matters);
+    let fairness = (in_table || matters(&&FAIRNESS)).then_some(&FAIRNESS);
+    // Columns of flows show what each has, but not that one lost more than chance explains.
+    let worst_flow = (rows.len() > 1 && (in_table || matters(&&WORST_FLOW))).then_some(&WORST_FLOW);
+    let shares = fairness.into_iter().chain(worst_flow);
+    let headline: Vec<&Column> = HEADLINE.iter().filter(matters).chain(shares).collect();
+    let details: Vec<&Column> = DETAILS.iter().filter(matters).collect();
+    let flow_names: Vec<String> = rows.first().filter(|_| in_columns).map_or_else(Vec::new, |row| {
+        row.single_flows.iter().map(|flow| format!("{} Mbit/s", flow.name)).collect()
+    });
+    let name = |column: &&Column| column.name.to_owned();
+    let header: Vec<String> = ["scheme".to_owned()]
+        .into_iter()
+        .chain(headline.iter().map(name))
+        .chain(flow_names)
+        .chain(details.iter().map(name))
+        .collect();
+    let mut table = Table::of_numbers(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in rows {
+        let flows = row.single_flows.iter().filter(|_| in_columns);
+        let flows = flows.map(|flow| number(flow.goodput_bps.mean * 1e-6, 3));
+        let cells = headline.iter().map(|column| (column.show)(row)).chain(flows);
+        let cells = cells.chain(details.iter().map(|column| (column.show)(row)));
+        table.add_row([row.scheme.clone()].into_iter().chain(cells));
+    }
+    let of_flows = in_table.then(|| flows::goodputs(comparison, shown));
+    let of_datagrams = flows::datagrams(rows, shown);
+    let legend = headline.iter().chain(&details).filter_map(|column| column.legend);
+    let legend = legend.map(paragraph);
+    [table.to_string()]
+        .into_iter()
+        .chain(of_flows)
+        .chain(of_datagrams)
+        .chain(sessions::of_comparison(rows))
+        .chain(legend)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn datagrams(row: &ComparisonRow, show: fn(&DatagramEstimates) -> Option<String>) -> String {
+    or_dash(row.datagrams.as_ref().and_then(show))
+}
+
+fn completion(row: &ComparisonRow) -> String {
+    match &row.completion_s {
+        Some(estimate) => plus_minus(estimate, 2),
+        None => format!("{} of {} done", row.completed, row.runs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use lasthop_scenario::{Overrides, file};
+
+    use super::*;
+    use crate::compare::compare;
+    use crate::progress::Silent;
+
+    /// A lossy hop between a server and a phone; the flows are given.
+    const NETWORK: &str = r#"
+name = "shares"
+duration = "4 s"
+seeds = 2
+schemes = ["none", "snoop"]
+
+[nodes.server]
+kind = "host"
+[nodes.base]
+kind = "router"
+[nodes.phone]
+kind = "host"
+
+[links.wire]
+between = ["server", "base"]
+rate = "10 Mbit/s"
+delay = "5 ms"
+[links.air]
+between = ["base", "phone"]
+kind = "wireless"
+rate = "2 Mbit/s"
+delay = "2 ms"
+loss = "2%"
+"#;
+
+    fn compared(flows: &str, shown: FlowsShown) -> String {
+        let text = format!("{NETWORK}\n[flows]\n{flows}");
+        let scenario = file::parse(&text, "shares.toml", Path::new("."), &Overrides::default());
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        comparison(&compare(&scenario, &Silent).expect("it runs"), shown)
+    }
+
+    fn downloads(flows: usize) -> String {
+        let flow = |flow| format!("flow{flow} = {{ from = \"server\", to = \"phone\" }}\n");
+        (0..flows).map(flow).collect::<Vec<String>>().concat()
+    }
+
+    #[test]
+    fn no_number_of_flows_leaves_only_the_sum() {
+        assert!(!compared(&downloads(1), FlowsShown::Screenful).contains("flow0"), "one flow is the sum");
+        let columns = compared(&downloads(4), FlowsShown::Screenful);
+        assert!(columns.contains("flow3 Mbit/s") && columns.contains("Jain's index"), "{columns}");
+        let table = compared(&downloads(5), FlowsShown::Screenful);
+        assert!(table.contains("worst flow Mbit/s") && table.contains("│ flow4"), "{table}");
+    }
+
+    #[test]
+    fn flows_beyond_a_screenful_are_counted_and_shown_when_asked_for() {
+        let listed = |text: &str| text.lines().filter(|line| line.starts_with("│ flow")).count();
+        let some = compared(&downloads(20), FlowsShown::Screenful);
+        assert!(some.contains("--all-flows lists 4 more, which changed by"), "{some}");
+        let all = compared(&downloads(20), FlowsShown::All);
+        assert!(!all.contains("--all-flows"), "{all}");
+        // The header begins like the flows.
+        assert_eq!([listed(&some), listed(&all)], [17, 21], "{some}{all}");
+    }
+
+    #[test]
+    fn several_flows_over_udp_have_rows_of_their_own() {
+        let udp = |name| {
+            format!(
+                "{name} = {{ from = \"server\", to = \"phone\", transport = \"udp\", \
+             application = {{ kind = \"cbr\", rate = \"100 kbit/s\", message = \"200 B\" }} }}\n"
+            )
+        };
+        let text = compared(&(udp("voice") + &udp("meter")), FlowsShown::Screenful);
+        let rows = text.lines().filter(|line| line.starts_with("│ voice") || line.starts_with("│ meter"));
+        assert!(text.contains("│ UDP flow ┆ scheme") && rows.count() == 4, "{text}");
+        assert!(!compared(&udp("voice"), FlowsShown::Screenful).contains("UDP flow"));
+    }
+}
