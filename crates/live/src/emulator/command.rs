@@ -133,7 +133,7 @@ pub fn start(
             namespace.move_into()?;
             if mounts.mount().is_err() {
                 // A name that does not resolve is no reason not to start.
-                let _ = rustix::io::write(rustix::stdio::stderr(), NOT_MOUNTED);
+                let _ = libc::write(libc::STDERR_FILENO, NOT_MOUNTED.as_ptr().cast(), NOT_MOUNTED.len());
             }
             if let Some(user) = &user {
                 user.become_it()?;
