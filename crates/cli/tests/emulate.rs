@@ -1,8 +1,12 @@
 //! `lasthop emulate` as its users meet it.
 
-use std::path::PathBuf;
-use std::process::{Command, ExitCode, Output};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
 
+use lasthop_live::namespace::Namespace;
 use lasthop_needs::{namespaces, tests};
 
 fn main() -> ExitCode {
@@ -11,8 +15,27 @@ fn main() -> ExitCode {
             the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows,
             a_command_that_is_told_to_end_ends_and_says_by_which_signal,
             a_link_is_changed_from_behind_it,
-            what_cannot_be_is_told_with_the_right_exit_code;
+            what_cannot_be_is_told_with_the_right_exit_code,
+            a_command_runs_as_the_user_who_called_sudo,
+            what_a_command_leaves_running_ends_with_it,
+            nothing_runs_on_and_nothing_is_left_after_a_kill,
+            the_emulations_of_this_machine_are_listed;
+        [namespaces, unshare, getent]:
+            a_resolver_on_the_loopback_device_is_asked_through_the_hop;
+        [namespaces, unshare, bash]:
+            a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags,
+            a_service_on_the_loopback_device_is_reached_on_request,
+            a_change_of_the_flags_happens_at_its_time,
+            a_capture_has_each_packet_at_both_ends;
     })
+}
+
+fn getent() -> Result<(), String> {
+    lasthop_needs::program("getent")
+}
+
+fn bash() -> Result<(), String> {
+    lasthop_needs::program("bash")
 }
 
 fn unshare() -> Result<(), String> {
@@ -49,6 +72,220 @@ fn the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows() {
     assert!(summary["trusted"].is_boolean() && summary["lateness"]["count"].is_u64(), "{summary}");
 }
 
+/// A machine of one's own, with `lasthop emulate` on it.
+struct Machine(Namespace);
+
+impl Machine {
+    fn new() -> Self {
+        Self(Namespace::new("machine").expect("root"))
+    }
+
+    fn listen(&self, address: &'static str) -> TcpListener {
+        self.0.enter(|| TcpListener::bind(address)).expect("enter").expect("a free port")
+    }
+
+    fn emulate(&self, arguments: &[&str]) -> Output {
+        self.0.enter(|| self.command(arguments).output()).expect("enter").expect("it is there")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.arg("emulate").args(arguments);
+        command
+    }
+
+    /// Devices, rules for addresses, forwarding.
+    fn traces(&self) -> [String; 3] {
+        let links = self.0.ip(&["link show"]).expect("it can be asked");
+        let rules = || Command::new("nft").args(["list", "ruleset"]).output();
+        let rules = self.0.enter(rules).expect("enter").map(|output| output.stdout).unwrap_or_default();
+        let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
+        [links, text(&rules), self.0.enter(forwarding).expect("enter")]
+    }
+}
+
+/// Has bash read what a service says.
+fn read_from(port: u16) -> String {
+    format!("exec 3<>/dev/tcp/host.lasthop/{port} && cat <&3")
+}
+
+fn port_of(listener: &TcpListener) -> u16 {
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// Says hello to the next client; how long the last word took there and its end back.
+fn say_hello(listener: &TcpListener) -> Duration {
+    let (mut stream, _) = listener.accept().expect("a client");
+    let start = Instant::now();
+    stream.write_all(b"hello\n").expect("a reader");
+    stream.shutdown(Shutdown::Write).expect("a connection");
+    stream.read_to_end(&mut Vec::new()).expect("its end");
+    start.elapsed()
+}
+
+fn a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags() {
+    let machine = Machine::new();
+    let listener = machine.listen("0.0.0.0:0");
+    let client = format!("echo $LASTHOP_LINK; {}", read_from(port_of(&listener)));
+    let server = std::thread::spawn(move || say_hello(&listener));
+    let output = machine.emulate(&["--rate", "10mbit", "--delay", "100ms", "--", "bash", "-c", &client]);
+    assert_eq!(text(&output.stdout), "rate 10mbit, delay 100ms\nhello\n", "{}", text(&output.stderr));
+    let took = server.join().expect("it has served");
+    assert!(took >= Duration::from_millis(200), "{took:?} for a round trip");
+}
+
+fn a_service_on_the_loopback_device_is_reached_on_request() {
+    let machine = Machine::new();
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = machine.listen(address);
+        let client = read_from(port_of(&listener));
+        let output = machine.emulate(&["--delay", "1ms", "--", "bash", "-c", &client]);
+        assert_eq!(output.status.code(), Some(1), "{address}: {}", text(&output.stdout));
+        let server = std::thread::spawn(move || say_hello(&listener));
+        let output = machine.emulate(&["--delay", "1ms", "--localhost", "--", "bash", "-c", &client]);
+        assert_eq!(text(&output.stdout), "hello\n", "{address}: {}", text(&output.stderr));
+        server.join().expect("it has served");
+    }
+}
+
+fn a_change_of_the_flags_happens_at_its_time() {
+    let machine = Machine::new();
+    let listener = machine.listen("0.0.0.0:0");
+    let client = format!("sleep 0.5; timeout 1 bash -c '{}'", read_from(port_of(&listener)));
+    let output =
+        machine.emulate(&["--delay", "1ms", "--at", "200ms", "loss=100%", "--", "bash", "-c", &client]);
+    assert_eq!(output.status.code(), Some(124), "{}", text(&output.stderr));
+    let server = std::thread::spawn(move || say_hello(&listener));
+    let output =
+        machine.emulate(&["--loss", "100%", "--at", "200ms", "loss=0%", "--", "bash", "-c", &client]);
+    assert_eq!(text(&output.stdout), "hello\n", "{}", text(&output.stderr));
+    server.join().expect("it has served");
+}
+
+fn a_capture_has_each_packet_at_both_ends() {
+    let machine = Machine::new();
+    let listener = machine.listen("0.0.0.0:0");
+    let client = read_from(port_of(&listener));
+    let server = std::thread::spawn(move || say_hello(&listener));
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("run.pcapng");
+    let name = file.to_str().expect("UTF-8");
+    let output = machine.emulate(&["--delay", "1ms", "--pcap", name, "--", "bash", "-c", &client]);
+    assert_eq!(text(&output.stdout), "hello\n", "{}", text(&output.stderr));
+    server.join().expect("it has served");
+    let octets = std::fs::read(&file).expect("it was written");
+    assert!(octets.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]));
+    let count = |text: &[u8]| octets.windows(text.len()).filter(|window| *window == text).count();
+    assert_eq!([&b"near:hop"[..], b"far:hop", b"hello\n"].map(count), [1, 1, 2]);
+}
+
+fn the_emulations_of_this_machine_are_listed() {
+    let machine = Machine::new();
+    let ask = format!("{} emulate status --json; exit", env!("CARGO_BIN_EXE_lasthop"));
+    let output = machine.emulate(&["--loss", "0.125%", "--", "sh", "-c", &ask]);
+    let listed: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    // Others may be at work on this machine.
+    let mut ours = listed.as_array().expect("a list").iter().filter(|one| one["link"] == "loss 0.125%");
+    let ours = ours.next().unwrap_or_else(|| panic!("{listed}"));
+    assert_eq!(ours["command"], format!("sh -c {ask}"));
+    assert!(ours["pid"].is_u64() && ours["delivered"][0]["octets"].is_u64(), "{ours}");
+}
+
+/// Answers a question for an address with 192.0.2.7 (RFC 1035, section 4).
+fn answer(question: &[u8]) -> Vec<u8> {
+    // The question ends with its name's last label, a type and a class.
+    let name = question[12..].iter().position(|octet| *octet == 0).expect("the root");
+    let mut answer = question[..12 + name + 5].to_vec();
+    answer[2..4].copy_from_slice(&[0x81, 0x80]);
+    answer[6..12].copy_from_slice(&[0, 1, 0, 0, 0, 0]);
+    answer.extend_from_slice(&[0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 7]);
+    answer
+}
+
+fn a_resolver_on_the_loopback_device_is_asked_through_the_hop() {
+    let machine = Machine::new();
+    let resolver = machine.0.enter(|| UdpSocket::bind("127.0.0.53:53")).expect("enter").expect("a free port");
+    let server = std::thread::spawn(move || {
+        let mut question = [0; 512];
+        let (len, from) = resolver.recv_from(&mut question).expect("a question");
+        resolver.send_to(&answer(&question[..len]), from).expect("somebody waits");
+    });
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("resolv.conf");
+    std::fs::write(&file, "nameserver 127.0.0.53\n").expect("a writable directory");
+    let run = "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"";
+    let ask = ["emulate", "--delay", "1ms", "--as-root", "--", "getent", "ahostsv4", "name.example"];
+    let start = || {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", run]).arg(&file).arg(env!("CARGO_BIN_EXE_lasthop"));
+        command.args(ask).output()
+    };
+    let output = machine.0.enter(start).expect("enter").expect("it is there");
+    assert!(text(&output.stdout).starts_with("192.0.2.7 "), "{}", text(&output.stderr));
+    server.join().expect("it has answered");
+}
+
+fn a_command_runs_as_the_user_who_called_sudo() {
+    let machine = Machine::new();
+    let say =
+        "id -u; id -G; echo $USER ${SUDO_UID-none}; test -w $LASTHOP_EMULATE_SOCKET && echo may change it";
+    let ask = |choice: &[&str]| {
+        let arguments = [&["--delay", "1ms"], choice, &["--", "sh", "-c", say]].concat();
+        let run = || machine.command(&arguments).env("SUDO_UID", "65534").env("SUDO_GID", "65534").output();
+        text(&machine.0.enter(run).expect("enter").expect("it is there").stdout)
+    };
+    let nobody = "65534\n65534\nnobody none\nmay change it\n";
+    assert_eq!(ask(&[]), nobody);
+    assert_eq!(ask(&["--user", "nobody"]), nobody);
+    assert!(ask(&["--as-root"]).starts_with("0\n"));
+    let output = machine.emulate(&["--delay", "1ms", "--user", "nonesuch", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no user \"nonesuch\""), "{}", text(&output.stderr));
+}
+
+fn is_running(pid: &str) -> bool {
+    // One that has ended and is not waited for has no links.
+    std::fs::read_link(format!("/proc/{}/exe", pid.trim())).is_ok()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(20), "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn what_a_command_leaves_running_ends_with_it() {
+    let machine = Machine::new();
+    let leave = "trap '' TERM; sleep 1000 >/dev/null 2>&1 & echo $!";
+    let output = machine.emulate(&["--delay", "1ms", "--", "sh", "-c", leave]);
+    let pid = text(&output.stdout);
+    assert!(output.status.success() && !pid.is_empty(), "{}", text(&output.stderr));
+    wait_until("the end of what was left", || !is_running(&pid));
+}
+
+fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let before = machine.traces();
+    let start = "setsid sleep 1000 & echo $!; echo $$; exec sleep 1000";
+    let arguments = ["--delay", "1ms", "--as-root", "--", "sh", "-c", start];
+    let spawn = || machine.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut lasthop = machine.0.enter(spawn).expect("enter").expect("it is there");
+    let mut lines = BufReader::new(lasthop.stdout.take().expect("it is piped")).lines();
+    let pids = [lines.next(), lines.next()].map(|line| line.expect("a line").expect("a process ID"));
+    let files = ["emulate-PID.sock", "hosts-PID"]
+        .map(|file| format!("/run/lasthop/{}", file.replace("PID", &lasthop.id().to_string())));
+    assert!(pids.iter().all(|pid| is_running(pid)) && Path::new(&files[0]).exists());
+    assert_ne!(machine.traces(), before);
+    lasthop.kill().expect("it runs");
+    lasthop.wait().expect("it is ours");
+    wait_until("the end of the command", || !pids.iter().any(|pid| is_running(pid)));
+    wait_until("nothing is left", || machine.traces() == before);
+    wait_until("no files are left", || !files.iter().any(|file| Path::new(file).exists()));
+}
+
 fn a_command_that_is_told_to_end_ends_and_says_by_which_signal() {
     let lossy = link("lossy-hop.toml");
     let output = emulate(&[&lossy, "--", "sh", "-c", "kill -TERM $PPID; exec sleep 5"]);
@@ -77,6 +314,15 @@ fn what_cannot_be_is_told_with_the_right_exit_code() {
     let output = emulate(&[&lossy, "--set", "schemes=[\"none\", \"snoop\"]", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("runs the link without \"snoop\""), "{}", text(&output.stderr));
+    for (arguments, told) in [
+        (&["--", "true"][..], "no link: expected a LINK file or flags"),
+        (&[&lossy, "--rate", "1mbit", "--", "true"], "expected a file or flags"),
+        (&["--rate", "fast", "--", "true"], "lasthop: --rate: \"fast\" is not"),
+    ] {
+        let output = emulate(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    }
     let output = emulate(&["set", "air.loss=1%", "--socket", "/nonesuch"]);
     assert_eq!(output.status.code(), Some(1));
 }

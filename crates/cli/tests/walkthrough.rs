@@ -48,7 +48,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("lasthop try scenarios/try-wifi-busy.toml", "takes minutes"),
     ("sudo lasthop try scenarios/try-sessions.toml", "takes a minute and a half"),
     ("sudo chrt -r 1 lasthop try scenarios/try-wifi", "takes minutes"),
-    ("sudo lasthop emulate scenarios/links/lossy-hop.toml -- curl", "needs the Internet"),
+    ("sudo lasthop emulate --rate 10mbit --delay 20ms --loss 1% -- curl", "needs a server on this machine"),
+    ("sudo lasthop emulate --rate 20mbit:2mbit --delay 300ms", "is a shell"),
     ("sudo lasthop emulate scenarios/links/bursty-hop.toml", "needs a server on this machine"),
     ("sudo lasthop emulate set", "needs an emulation that runs"),
     ("sudo lasthop gateway status", "needs a gateway that runs"),
@@ -158,9 +159,9 @@ fn a_wrong_document_is_found() {
         let all = examples(text);
         all.iter().try_for_each(|example| example.check(&folder.run(&example.command)))
     };
-    let right = "```console\n$ lasthop compare scenarios/first-look.toml --seeds 1 --schemes none |\n> grep -o 'time-outs'\ntime-outs\n```\n";
+    let right = "```console\n$ lasthop compare scenarios/first-look.toml --seeds 1 --schemes none |\n> grep -o 'timeouts'\ntimeouts\n```\n";
     assert_eq!(check(right), Ok(()));
-    for (is, was) in [("time-out\n", "time-outs\n"), ("time-outs\nmore\n", "time-outs\n")] {
+    for (is, was) in [("timeout\n", "timeouts\n"), ("timeouts\nmore\n", "timeouts\n")] {
         let wrong = right.replace(was, is);
         assert!(check(&wrong).is_err_and(|error| error.contains("prints")), "{wrong}");
     }

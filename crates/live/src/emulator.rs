@@ -8,6 +8,9 @@
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
 //! | [`control`] | a socket through which links are changed while they are in use |
 //! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
+//! | [`user`] | the user as whom it runs |
+//! | [`names`], [`services`] | the names and the services of this machine that it finds there |
+//! | [`keeper`] | a process that clears up after an emulation that was killed |
 //! | `measurements` | what the loop counts and times |
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
 //! | [`fates`] | what link layers learn, for agents outside the world |
@@ -22,11 +25,15 @@ pub mod control;
 pub mod device;
 mod end;
 pub mod fates;
+pub mod keeper;
 pub mod masquerade;
 mod measurements;
+pub mod names;
 mod pacer;
 pub mod running;
+pub mod services;
 pub mod summary;
+pub mod user;
 
 use std::io;
 

@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use thiserror::Error;
 
@@ -60,6 +62,12 @@ impl Namespace {
     /// Another handle on the same namespace.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { name: self.name.clone(), file: self.file.try_clone()? })
+    }
+
+    /// What tells it from all other namespaces of this machine as long as anything is in it: the
+    /// number in `/proc/PID/ns/net`.
+    pub fn inode(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstat(&self.file)?.st_ino)
     }
 
     /// Its name in messages.
@@ -121,6 +129,34 @@ impl Namespace {
     /// Writes a setting below `/proc/sys/net`, such as `ipv4/ip_forward`.
     pub fn sysctl(&self, key: &str, value: &str) -> io::Result<()> {
         self.enter(|| fs::write(format!("/proc/sys/net/{key}"), value))?
+    }
+}
+
+/// Sends a signal to all processes in the network namespace with this [`Namespace::inode`].
+/// Returns how many there were.
+pub fn signal_processes(inode: u64, signal: Signal) -> usize {
+    let link = format!("net:[{inode}]");
+    let is_in_it = |pid: &Pid| {
+        let of_process = fs::read_link(format!("/proc/{}/ns/net", pid.as_raw_nonzero()));
+        of_process.is_ok_and(|namespace| namespace.as_os_str() == link.as_str())
+    };
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        Pid::from_raw(pid)
+    });
+    // One that has ended meanwhile needs no signal.
+    pids.filter(is_in_it).map(|pid| kill_process(pid, signal)).filter(Result::is_ok).count()
+}
+
+/// Kills all processes in the network namespace with this [`Namespace::inode`].
+pub fn kill_processes(inode: u64) {
+    // A process may be starting another one while it is killed; those that are killed take a moment
+    // to end.
+    for _ in 0..100 {
+        if signal_processes(inode, Signal::KILL) == 0 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

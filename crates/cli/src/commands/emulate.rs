@@ -1,47 +1,74 @@
 //! `lasthop emulate`.
 
+mod capture;
+mod flags;
+mod link;
+mod meter;
+mod prompt;
 mod set;
+mod status;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, Subcommand};
 use lasthop_live::emulator::behind::BehindHop;
 use lasthop_live::emulator::command::{self, Signals};
-use lasthop_live::emulator::control::{ControlSocket, socket_of};
+use lasthop_live::emulator::control::{About, ControlSocket, socket_of};
+use lasthop_live::emulator::keeper::{Keeper, keep};
 use lasthop_live::emulator::masquerade::Masquerade;
+use lasthop_live::emulator::names::Names;
+use lasthop_live::emulator::services::Services;
+use lasthop_live::emulator::user::User;
 use lasthop_live::emulator::{Emulator, End, Options, Summary};
+use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
-use lasthop_scenario::{Built, Scenario, SchemeChoice, Settings};
-use lasthop_sim::{NodeId, NodeKind};
+use lasthop_sim::NodeId;
 
 use crate::failure::Failure;
 use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
+use capture::Recording;
+use flags::LinkFlags;
+use link::Link;
+use meter::Meter;
+
+/// The variable that tells a command what its link is like.
+const LINK: &str = "LASTHOP_LINK";
 
 /// The arguments of `emulate`.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "LINK is a scenario with two nodes of kind \"external\": `near`, where the command runs, and `far`, the rest of the world \
-                  (see scenarios/links/). The command reaches this machine by the name `server`.\n\n\
-                  The exit code is that of the command, 1 if the emulation fails, or 2 if the file is wrong. The summary is printed on \
+    after_help = "A link is described by flags, or by a LINK file: a scenario with two nodes of kind \"external\": `near`, where the \
+                  command runs, and `far`, the rest of the world (see scenarios/links/). \"Down\" is from far to near. The \
+                  command reaches this machine by the name `host.lasthop` and runs as the user who called sudo.\n\n\
+                  The exit code is that of the command, 1 if the emulation fails, or 2 if the link is wrong. The summary is printed on \
                   standard error.\n\n\
-                  Examples:\n  lasthop emulate scenarios/links/lossy-hop.toml -- iperf3 -c server\n  \
-                  lasthop emulate scenarios/links/bursty-hop.toml\n  \
-                  lasthop emulate set air.rate=\"5 Mbit/s\" air.loss=2%"
+                  Examples:\n  \
+                  lasthop emulate --rate 10mbit --delay 20ms --loss 1% -- curl http://host.lasthop:8000/\n  \
+                  lasthop emulate --rate 20mbit:2mbit --delay 300ms --queue 64KiB\n  \
+                  lasthop emulate --delay 50ms --jitter 10ms --reorder 1% -- ping host.lasthop\n  \
+                  lasthop emulate --trace down.trace --trace-up up.trace -- iperf3 -c host.lasthop -R\n  \
+                  lasthop emulate --rate 5mbit --at 10s loss=100% --at 12s loss=0% -- ssh host.lasthop\n  \
+                  lasthop emulate --delay 20ms --localhost -- curl http://host.lasthop:3000/\n  \
+                  lasthop emulate scenarios/links/bursty-hop.toml -- iperf3 -c host.lasthop\n\n\
+                  From another terminal, or from behind the link:\n  \
+                  lasthop emulate status\n  \
+                  lasthop emulate set hop.rate=5mbit hop.loss=2%"
 )]
 pub struct Arguments {
     #[command(subcommand)]
-    set: Option<set::SetCommand>,
-    /// The link: a scenario (TOML file)
-    #[arg(required = true)]
+    other: Option<Other>,
+    /// The link: a scenario (TOML file), instead of --rate, --delay, ...
     link: Option<PathBuf>,
     /// The command and its arguments [default: your shell]
     #[arg(last = true)]
@@ -51,12 +78,32 @@ pub struct Arguments {
     /// The seed of all random numbers of the model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
+    /// Run the command as this user [default: the user who called sudo, or else root]
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Run the command as root, even if a user called sudo
+    #[arg(long, conflicts_with = "user")]
+    as_root: bool,
+    /// Let the command reach TCP services that listen only on the loopback device of this machine
+    /// (127.0.0.1, ::1), at host.lasthop
+    #[arg(long)]
+    localhost: bool,
+    /// Print the link that the flags describe as a scenario file, and end
+    #[arg(long)]
+    print_link: bool,
     /// Print the summary as JSON, also on standard error: standard output belongs to the command
     #[arg(long)]
     json: bool,
     /// Write the summary as JSON to this file
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
+    /// Show the rate in each direction on standard error twice a second, if that is a terminal
+    #[arg(long)]
+    meter: bool,
+    /// Write every packet at both ends of each link as pcapng (in Wireshark, filter by
+    /// `frame.interface_name`: the ends of the flags' link are near:hop and far:hop)
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// Do not use real-time scheduling and locked memory
     #[arg(long)]
     no_fifo: bool,
@@ -64,80 +111,98 @@ pub struct Arguments {
     /// whole processor is busy
     #[arg(long)]
     spin: bool,
+    #[command(flatten)]
+    flags: LinkFlags,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    /// Change links of a running emulation, all keys at the same time between two events
+    Set(set::Arguments),
+    /// List the emulations on this machine: link, command, time, packets
+    Status(status::Arguments),
+    /// Clear up after an emulation that was killed: started by each emulation
+    #[command(hide = true)]
+    Keep,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if let Some(set) = &arguments.set {
-        return set::execute(set).map(|()| ExitCode::SUCCESS);
+    match &arguments.other {
+        Some(Other::Set(set)) => return set::execute(set).map(|()| ExitCode::SUCCESS),
+        Some(Other::Status(status)) => return status::execute(status).map(|()| ExitCode::SUCCESS),
+        Some(Other::Keep) => {
+            return keep(std::io::stdin().lock()).map(|()| ExitCode::SUCCESS).map_err(Failure::from);
+        }
+        None => {}
     }
-    let Some(link) = &arguments.link else {
-        return Err(Failure::usage(anyhow!("expected a link (TOML file)")));
-    };
-    let settings = Settings::read(link, &arguments.choices.overrides()).map_err(Failure::usage)?;
-    let ends = ["far", "near"].map(|name| end(link, settings.scenario(), name));
-    let [far, near] = ends;
-    let (far, near) = (far?, near?);
-    refuse_schemes(link, settings.scenario())?;
-    let scheme = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
-    let mut built = settings.scenario().build(&scheme, arguments.seed).map_err(Failure::usage)?;
-    let (far, near) = (built.nodes[far], built.nodes[near]);
-    if !built.world.has_route(far, near) {
-        return Err(Failure::usage(anyhow!(
-            "{}: links: no route from \"far\" to \"near\"; expected links that join them",
-            link.display()
-        )));
+    let link = Link::read(arguments.link.as_deref(), &arguments.flags, &arguments.choices)?;
+    if arguments.print_link {
+        return print_link(arguments).map(|()| ExitCode::SUCCESS);
     }
+    let (mut built, ends) = link.build(arguments.seed)?;
     if !lasthop_live::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
-            "`lasthop emulate` creates a host behind the hop (a network namespace), which requires root: run it with sudo"
+            "`lasthop emulate` requires root, because it creates a network namespace and devices; try: sudo lasthop emulate ..."
         )));
     }
-    let create = |path: &PathBuf| ResultFile::create(path, &settings.scenario().files);
+    let user = user(arguments).map_err(Failure::usage)?;
+    let create = |path: &PathBuf| ResultFile::create(path, &link.settings.scenario().files);
     let file = arguments.summary.as_ref().map(create).transpose().map_err(Failure::usage)?;
-    let (summary, code) = run(arguments, built, settings, (far, near)).map_err(Failure::Run)?;
+    let packets = arguments.pcap.as_ref().map(create).transpose().map_err(Failure::usage)?;
+    let recording = packets.map(|packets| Recording::start(packets, &mut built)).transpose()?;
+    let outcome = run(arguments, link, user.as_ref(), built, ends);
+    if let Some(recording) = recording {
+        recording.finish()?;
+    }
+    let (summary, code) = outcome.map_err(Failure::Run)?;
     tell(arguments, &summary, file)?;
     Ok(ExitCode::from(code))
 }
 
-/// No agent runs here: a file that asks for some would have them for nothing.
-fn refuse_schemes(link: &Path, scenario: &Scenario) -> Result<(), Failure> {
-    let runs_agents = |choice: &&SchemeChoice| choice.stack().is_none_or(|stack| !stack.is_nothing());
-    match scenario.schemes.iter().find(runs_agents) {
-        None => Ok(()),
-        Some(choice) => Err(Failure::usage(anyhow!(
-            "{}: schemes: `lasthop emulate` runs the link without {:?} or any other scheme; leave the key out, or use \
-             `lasthop try`, which runs each of them between real hosts",
-            link.display(),
-            choice.label
-        ))),
+/// The link of the flags, as the start of a file.
+fn print_link(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.link {
+        return Err(Failure::usage(anyhow!("--print-link: {} is a file already", path.display())));
     }
+    let trace = arguments.choices.overrides().trace;
+    let text =
+        arguments.flags.scenario(trace.as_deref()).map_err(|problem| Failure::usage(anyhow!(problem)))?;
+    output::print(text.trim_end())
 }
 
-/// The index of an external node.
-fn end(link: &Path, scenario: &Scenario, name: &str) -> Result<usize, Failure> {
-    let is_it = |node: &lasthop_scenario::NodeModel| node.name == name && node.kind == NodeKind::External;
-    scenario.nodes.iter().position(is_it).ok_or_else(|| {
-        Failure::usage(anyhow!(
-            "{}: nodes: no node {name:?} of kind \"external\"; expected \"near\", where the command runs, and \"far\", the \
-             rest of the world",
-            link.display()
-        ))
-    })
+/// The user as whom the command runs; `None` for the one that this process has.
+fn user(arguments: &Arguments) -> anyhow::Result<Option<User>> {
+    match &arguments.user {
+        _ if arguments.as_root => Ok(None),
+        Some(name) => User::named(name).map(Some).context("--user"),
+        None => User::who_called_sudo().context("choose a user with --user NAME, or --as-root"),
+    }
 }
 
 /// Everything that is made here is gone when this returns, however that comes about.
 fn run(
     arguments: &Arguments,
+    Link { label, settings, .. }: Link,
+    user: Option<&User>,
     built: Built,
-    settings: Settings,
     (far, near): (NodeId, NodeId),
 ) -> anyhow::Result<(Summary, u8)> {
     let signals = Signals::hold();
+    let mut keeper = start_keeper().context("cannot start the process that clears up after this one")?;
     let (hop, near_device, far_device) = BehindHop::new()?;
+    keeper.watch(&hop)?;
     let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
-    if let (Err(sentence), false) = (&beyond, arguments.json) {
-        output::complain(&format!("lasthop: {sentence}"));
+    match &beyond {
+        Ok(masquerade) => keeper.watch_masquerade(masquerade)?,
+        Err(sentence) if !arguments.json => output::complain(&format!("lasthop: {sentence}")),
+        Err(_) => {}
     }
+    let names = Names::behind(&hop).context("cannot write the names that resolve behind the hop")?;
+    let has_doors = arguments.localhost || names.resolver().is_some();
+    let services = has_doors
+        .then(|| Services::open(&hop, names.resolver(), arguments.localhost))
+        .transpose()
+        .context("cannot let the command reach services of this machine")?;
     let ends = vec![
         End { node: near, peer: far, device: near_device },
         End { node: far, peer: near, device: far_device },
@@ -148,23 +213,59 @@ fn run(
     };
     let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
     let path = socket_of(std::process::id());
-    let socket = ControlSocket::listen(path, settings, built.links, running.handle())
+    let mut command = command(arguments, user, &label);
+    let about = About { pid: std::process::id(), link: label.clone(), command: words_of(&command) };
+    let socket = ControlSocket::listen(path, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
+    if let Some(user) = user {
+        // `lasthop emulate set` works behind the hop, too.
+        chown(socket.path(), Some(user.uid()), None).context("cannot give the control socket to the user")?;
+    }
 
-    let mut words = arguments.command.iter().cloned();
-    let program = words.next().or_else(|| std::env::var_os("SHELL")).unwrap_or_else(|| "/bin/sh".into());
-    let mut command = Command::new(&program);
-    command.args(words).env(set::SOCKET, socket.path());
-    let mut child = command::start(&hop, &mut command, &signals)
-        .with_context(|| format!("cannot run {}", program.display()))?;
+    command.env(set::SOCKET, socket.path()).env(LINK, &label);
+    let mut child = command::start(&hop, &names, user, &mut command, &signals)
+        .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    drop(names);
+    let meter = arguments.meter.then(|| Meter::start(running.handle()));
     let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
-    command::linger();
-    drop(socket);
+    drop(meter);
+    command::end_the_rest(&hop);
+    drop((socket, services));
     let mut summary = running.stop()?;
     if let (Err(sentence), true) = (&beyond, arguments.json) {
         summary.notes.push(sentence.clone());
     }
     Ok((summary, command::exit_code(status)))
+}
+
+/// This very program, whatever has become of its file.
+fn start_keeper() -> std::io::Result<Keeper> {
+    let mut program = Command::new("/proc/self/exe");
+    program.arg0("lasthop").args(["emulate", "keep"]);
+    Keeper::start(program)
+}
+
+/// The command as a user would type it, quotes aside.
+fn words_of(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// What the command line asks for, or a shell.
+fn command(arguments: &Arguments, user: Option<&User>, label: &str) -> Command {
+    if let [program, words @ ..] = arguments.command.as_slice() {
+        let mut command = Command::new(program);
+        command.args(words);
+        if words.is_empty() {
+            prompt::announce(&mut command, program, label);
+        }
+        return command;
+    }
+    let own = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+    let shell = user.map_or_else(own, |user| user.shell().to_owned());
+    let mut command = Command::new(&shell);
+    prompt::announce(&mut command, &shell, label);
+    command
 }
 
 fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {

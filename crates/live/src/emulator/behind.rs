@@ -25,6 +25,8 @@ pub struct BehindHop {
     pub gateway_v6: Ipv6Addr,
     /// The address behind the hop.
     pub address: Ipv4Addr,
+    /// The same, of IPv6.
+    pub address_v6: Ipv6Addr,
     /// The name of this machine's device.
     pub device: String,
 }
@@ -77,7 +79,8 @@ impl BehindHop {
                 tracing::debug!("IPv6 is not available: {error}");
             }
         }
-        Ok((Self { inside, outside, gateway, gateway_v6: v6(1), address, device }, near, far))
+        let [gateway_v6, address_v6] = [1, 2].map(v6);
+        Ok((Self { inside, outside, gateway, gateway_v6, address, address_v6, device }, near, far))
     }
 
     /// The subnet of the hop.

@@ -6,18 +6,18 @@
     reason = "waiting for a signal takes libc: rustix and the standard library have nothing for it"
 )]
 
-use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
-use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
 use rustix::time::Timespec;
 
 use super::behind::BehindHop;
+use super::names::Names;
+use super::user::User;
+use crate::namespace::{kill_processes, signal_processes};
 
 /// Signals that this process waits for instead of ending by them. Blocked as long as this value
 /// lives; threads that are started meanwhile leave them to it, and children start without.
@@ -87,11 +87,18 @@ impl Drop for Signals {
 /// How long a hop outlives its command.
 const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
-/// Waits until the last words of a command that has ended have crossed most hops: else its peers
-/// would wait for them in vain.
-pub fn linger() {
+/// Ends what a command that has ended has left running behind the hop, and waits until its last
+/// words have crossed most hops: else its peers would wait for them in vain.
+pub fn end_the_rest(hop: &BehindHop) {
+    let inode = hop.inside.inode();
+    if let Ok(inode) = inode {
+        signal_processes(inode, Signal::TERM);
+    }
     // A signal that cuts it short is one to end.
     let _ = rustix::thread::nanosleep(&LINGER);
+    if let Ok(inode) = inode {
+        kill_processes(inode);
+    }
 }
 
 /// The exit code that a shell would give this status.
@@ -100,38 +107,49 @@ pub fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-/// Starts a command behind the hop. There `server` is the name of this machine's end, for which the
-/// command sees a hosts file of its own.
-pub fn start(hop: &BehindHop, command: &mut Command, signals: &Signals) -> io::Result<Child> {
+/// Starts a command behind the hop, as `user` or else as whoever this process is. It is killed when
+/// the calling thread ends, however that comes about.
+pub fn start(
+    hop: &BehindHop,
+    names: &Names,
+    user: Option<&User>,
+    command: &mut Command,
+    signals: &Signals,
+) -> io::Result<Child> {
     command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
     command.env("LASTHOP_GATEWAY_V6", hop.gateway_v6.to_string());
+    if let Some(user) = user {
+        user.set_environment(command);
+    }
     let before = signals.before;
-    // SAFETY: the closure makes one call that is safe between fork and exec.
+    let namespace = hop.inside.try_clone()?;
+    let mounts = names.mounts()?;
+    let user = user.cloned();
+    let parent = getpid();
+    // SAFETY: the closure allocates nothing and makes only calls that are safe between fork and
+    // exec.
     unsafe {
         command.pre_exec(move || {
+            namespace.move_into()?;
+            if mounts.mount().is_err() {
+                // A name that does not resolve is no reason not to start.
+                let _ = libc::write(libc::STDERR_FILENO, NOT_MOUNTED.as_ptr().cast(), NOT_MOUNTED.len());
+            }
+            if let Some(user) = &user {
+                user.become_it()?;
+            }
+            // After the change of user, which would clear it.
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if getppid() != Some(parent) {
+                // The parent died before it could be heard of.
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
             Ok(())
         });
     }
-    hop.inside.enter(|| {
-        if let Err(error) = name_the_server(hop) {
-            tracing::warn!("the name `server` does not resolve behind the hop: {error}");
-        }
-        command.spawn()
-    })?
+    command.spawn()
 }
 
-/// Gives this thread, and its children, a hosts file of their own.
-fn name_the_server(hop: &BehindHop) -> io::Result<()> {
-    let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
-    let own = format!("/run/lasthop/hosts-{}", std::process::id());
-    // SAFETY: only this thread's mounts change; no file descriptor table is unshared.
-    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    fs::create_dir_all("/run/lasthop")?;
-    fs::write(&own, format!("{} server\n{} server\n{hosts}", hop.gateway, hop.gateway_v6))?;
-    let mounted = mount_bind(&own, "/etc/hosts");
-    // The mount keeps the file.
-    fs::remove_file(&own)?;
-    Ok(mounted?)
-}
+const NOT_MOUNTED: &[u8] =
+    b"lasthop: the names `server` and `host.lasthop` do not resolve behind the hop: this machine permits no mounts\n";

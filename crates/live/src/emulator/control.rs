@@ -16,6 +16,7 @@ use std::time::Duration;
 use lasthop_scenario::Settings;
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -27,6 +28,9 @@ const LONGEST_REQUEST: u64 = 1 << 20;
 /// A client that says nothing must not keep others out.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Where emulations keep their sockets and files.
+pub(super) const DIRECTORY: &str = "/run/lasthop";
+
 /// What can be asked of an emulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
@@ -36,6 +40,30 @@ enum Command {
         /// Keys of links and their values, such as `air.loss=2%`.
         assignments: Vec<String>,
     },
+    /// Say what it is and what it has done so far.
+    Status,
+}
+
+/// What an emulation is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The process ID of the emulation.
+    pub pid: u32,
+    /// The link in a few words.
+    pub link: String,
+    /// The command behind it.
+    pub command: String,
+}
+
+/// What an emulation is, and what it has done so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// What it is.
+    #[serde(flatten)]
+    pub about: About,
+    /// The keys of a [`Summary`].
+    #[serde(flatten)]
+    pub summary: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The socket of one emulation. It vanishes with this value.
@@ -88,22 +116,37 @@ fn to_reach(error: &io::Error) -> &'static str {
 
 /// The socket of the emulation in the process with this number.
 pub fn socket_of(pid: u32) -> PathBuf {
-    PathBuf::from(format!("/run/lasthop/emulate-{pid}.sock"))
+    Path::new(DIRECTORY).join(format!("emulate-{pid}.sock"))
+}
+
+/// Makes a directory that the users of commands can enter, if it is missing.
+pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
+    if directory.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(directory)?;
+    fs::set_permissions(directory, Permissions::from_mode(0o755))
 }
 
 impl ControlSocket {
     /// Listens at a path, for the owner only, for changes of `settings`, whose links are `links` in
-    /// the world.
-    pub fn listen(path: PathBuf, settings: Settings, links: Vec<LinkId>, handle: Handle) -> io::Result<Self> {
+    /// the world, and for questions about the emulation.
+    pub fn listen(
+        path: PathBuf,
+        about: About,
+        settings: Settings,
+        links: Vec<LinkId>,
+        handle: Handle,
+    ) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)?;
+            make_directory(directory)?;
             remove_dead_sockets(directory);
         }
         // One that is there was left by a process of this number that was killed.
         let _ = fs::remove_file(&path);
         let listener = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        let mut server = Server { settings, links, handle };
+        let mut server = Server { about, settings, links, handle };
         let closing = Arc::new(AtomicBool::new(false));
         let is_closing = Arc::clone(&closing);
         let thread = std::thread::Builder::new().name("control".to_owned()).spawn(move || {
@@ -125,8 +168,21 @@ impl ControlSocket {
     }
 }
 
+/// The sockets of the emulations on this machine, by path.
+pub fn sockets() -> Vec<PathBuf> {
+    let mut sockets: Vec<PathBuf> = fs::read_dir(DIRECTORY)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .filter(|path| is_alive(path))
+        .collect();
+    sockets.sort();
+    sockets
+}
+
 /// Whether an emulation listens at this socket, or may do so.
-pub fn is_alive(socket: &Path) -> bool {
+fn is_alive(socket: &Path) -> bool {
     UnixStream::connect(socket).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
 }
 
@@ -160,11 +216,19 @@ impl Drop for ControlSocket {
 
 /// Asks the emulation at a socket for changes, each `KEY=VALUE`; all are made or none.
 pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
+    ask(path, &Command::Set { assignments: assignments.to_vec() })
+}
+
+/// Asks the emulation at a socket what it is and what it has done so far.
+pub fn status(path: &Path) -> Result<Status, ControlError> {
+    ask(path, &Command::Status)
+}
+
+fn ask<T: DeserializeOwned>(path: &Path, command: &Command) -> Result<T, ControlError> {
     let path = path.to_owned();
-    let command = Command::Set { assignments: assignments.to_vec() };
     let ask = || {
         let mut stream = UnixStream::connect(&path)?;
-        stream.write_all(&serde_json::to_vec(&command)?)?;
+        stream.write_all(&serde_json::to_vec(command)?)?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
@@ -176,7 +240,7 @@ pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
         Err(source) => return Err(ControlError::Unreachable { path, source }),
     };
     match serde_json::from_str(&answer).map_err(|error| ControlError::Malformed { path, error })? {
-        Answer::Ok(()) => Ok(()),
+        Answer::Ok(told) => Ok(told),
         Answer::Error(why) => Err(ControlError::Refused(why)),
     }
 }
@@ -192,6 +256,7 @@ pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, St
 }
 
 struct Server {
+    about: About,
     settings: Settings,
     links: Vec<LinkId>,
     handle: Handle,
@@ -206,14 +271,25 @@ impl Server {
             // Somebody looked whether we are alive.
             return Ok(());
         }
-        let outcome = if request.len() as u64 == LONGEST_REQUEST {
+        let command = if request.len() as u64 == LONGEST_REQUEST {
             Err("the request is too long; nothing has changed".to_owned())
         } else {
-            serde_json::from_str(&request)
-                .map_err(|error| format!("{error}; nothing has changed"))
-                .and_then(|Command::Set { assignments }| self.set(&assignments))
+            serde_json::from_str(&request).map_err(|error| format!("{error}; nothing has changed"))
         };
-        stream.write_all(&Answer::from(outcome).line())
+        let answer = match command {
+            Ok(Command::Set { assignments }) => Answer::from(self.set(&assignments)).line(),
+            Ok(Command::Status) => Answer::from(self.status()).line(),
+            Err(problem) => Answer::<()>::Error(problem).line(),
+        };
+        stream.write_all(&answer)
+    }
+
+    fn status(&self) -> Result<Status, String> {
+        let summary = self.handle.summary().map_err(|gone| gone.to_string())?;
+        match serde_json::to_value(summary) {
+            Ok(serde_json::Value::Object(summary)) => Ok(Status { about: self.about.clone(), summary }),
+            _ => Err("the summary cannot be written as JSON".to_owned()),
+        }
     }
 
     fn set(&mut self, assignments: &[String]) -> Result<(), String> {

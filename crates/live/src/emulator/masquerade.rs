@@ -4,6 +4,8 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
+
 use crate::namespace::Namespace;
 
 const FORWARDING: &str = "ipv4/ip_forward";
@@ -18,7 +20,13 @@ const WAS_OFF: &str = "forwarding_was_off";
 #[derive(Debug)]
 pub struct Masquerade<'n> {
     namespace: &'n Namespace,
-    /// Undoes the translation.
+    undo: Undo,
+}
+
+/// What undoes a [`Masquerade`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Undo {
+    /// The command that removes the translation.
     removal: Vec<String>,
     switched_forwarding_on: bool,
     /// Our table of `nft`, if we have one.
@@ -39,11 +47,22 @@ impl<'n> Masquerade<'n> {
                 (removal, None)
             }
         };
-        let mut started = Self { namespace, removal, switched_forwarding_on: was_off, table };
+        let undo = Undo { removal, switched_forwarding_on: was_off, table };
+        let mut started = Self { namespace, undo };
         started.forward().map_err(|error| {
             format!("only this machine can be reached from behind the hop: cannot enable forwarding: {error}")
         })?;
         Ok(started)
+    }
+
+    /// What another process needs to undo it.
+    pub const fn undo(&self) -> &Undo {
+        &self.undo
+    }
+
+    /// One that a process left behind that was killed; all of it is undone with this value.
+    pub(super) const fn left_behind(namespace: &'n Namespace, undo: Undo) -> Self {
+        Self { namespace, undo }
     }
 
     fn forward(&mut self) -> io::Result<()> {
@@ -51,9 +70,9 @@ impl<'n> Masquerade<'n> {
         let now = self.namespace.enter(|| std::fs::read_to_string(path))??;
         if now.trim() == "0" {
             self.namespace.sysctl(FORWARDING, "1")?;
-            self.switched_forwarding_on = true;
+            self.undo.switched_forwarding_on = true;
         }
-        if let (true, Some(table)) = (self.switched_forwarding_on, &self.table) {
+        if let (true, Some(table)) = (self.undo.switched_forwarding_on, &self.undo.table) {
             note_that_it_was_off(self.namespace, table);
         }
         Ok(())
@@ -62,12 +81,12 @@ impl<'n> Masquerade<'n> {
     /// Whether forwarding is ours to switch off: we switched it on, or somebody who ended before
     /// us.
     fn is_to_switch_off(&self) -> bool {
-        let inherited = self.table.as_ref().is_some_and(|table| has_note(self.namespace, table));
-        if !inherited && !self.switched_forwarding_on {
+        let inherited = self.undo.table.as_ref().is_some_and(|table| has_note(self.namespace, table));
+        if !inherited && !self.undo.switched_forwarding_on {
             return false;
         }
         // Another one needs it still: it is his from now on.
-        let heir = tables(self.namespace).into_iter().find(|table| Some(table) != self.table.as_ref());
+        let heir = tables(self.namespace).into_iter().find(|table| Some(table) != self.undo.table.as_ref());
         if let Some(heir) = &heir {
             note_that_it_was_off(self.namespace, heir);
         }
@@ -81,7 +100,7 @@ impl Drop for Masquerade<'_> {
         if self.is_to_switch_off() {
             let _ = self.namespace.sysctl(FORWARDING, "0");
         }
-        let words: Vec<&str> = self.removal.iter().map(String::as_str).collect();
+        let words: Vec<&str> = self.undo.removal.iter().map(String::as_str).collect();
         let _ = run(self.namespace, &words, "");
     }
 }
@@ -136,7 +155,7 @@ fn note_that_it_was_off(namespace: &Namespace, table: &str) {
 
 /// Removes the tables and rules whose devices are gone, and those that had our own device's name
 /// before. Whether forwarding was off before their time, as far as a table tells.
-fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
+pub(super) fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
     let (tables, rules) = (tables(namespace), iptables_rules(namespace));
     if tables.is_empty() && rules.is_empty() {
         return false;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lasthop_sim::NodeId;
+
 use crate::lateness::Lateness;
 
 /// All that the loop measures of a run.
@@ -12,6 +14,16 @@ pub(super) struct Measurements {
     pub(super) lateness: Lateness,
     pub(super) stalls: Stalls,
     pub(super) packets: PacketCounts,
+    /// What was given to the host of each end.
+    pub(super) delivered: Vec<Delivered>,
+}
+
+/// What was given to a host.
+#[derive(Clone, Debug)]
+pub(super) struct Delivered {
+    pub(super) node: NodeId,
+    pub(super) packets: u64,
+    pub(super) octets: u64,
 }
 
 /// Times at which the loop was late for the next event.
@@ -34,9 +46,14 @@ pub(super) struct PacketCounts {
 }
 
 impl Measurements {
-    /// Of a run that has not begun.
-    pub(super) fn new() -> Self {
-        Self { lateness: Lateness::new(), stalls: Stalls::default(), packets: PacketCounts::default() }
+    /// Of a run that has not begun, with hosts at these nodes.
+    pub(super) fn new(nodes: impl Iterator<Item = NodeId>) -> Self {
+        Self {
+            lateness: Lateness::new(),
+            stalls: Stalls::default(),
+            packets: PacketCounts::default(),
+            delivered: nodes.map(|node| Delivered { node, packets: 0, octets: 0 }).collect(),
+        }
     }
 }
 

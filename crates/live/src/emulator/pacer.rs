@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use lasthop_packet::{Instant, wire};
@@ -14,6 +14,7 @@ use rustix::time::Timespec;
 use super::device::{LONGEST_FRAME, Received};
 use super::end::End;
 use super::measurements::Measurements;
+use super::summary::Summary;
 use crate::clock;
 
 /// Packets taken from an end before the world moves on: a burst at one end must not make the
@@ -51,13 +52,17 @@ pub(super) enum Command {
     Stop,
     /// To do something with the world, between events.
     Do(Box<dyn FnOnce(&mut World) + Send>),
+    /// To say what it has done so far.
+    Summarize(Sender<Summary>),
     /// To do nothing for a time, as a machine without processor time to spare would have it.
     Sleep(Duration),
 }
 
 /// An emulation at work.
 pub(super) struct Pacer {
-    pub(super) world: World,
+    world: World,
+    /// The time in the model at the start.
+    start: Instant,
     ends: Vec<End>,
     options: Options,
     commands: Receiver<Command>,
@@ -67,7 +72,7 @@ pub(super) struct Pacer {
     epoch: Instant,
     /// By when the world is to be brought up to date again.
     expected: Instant,
-    pub(super) measured: Measurements,
+    measured: Measurements,
     buffer: Vec<u8>,
     stopping: bool,
 }
@@ -84,12 +89,13 @@ impl Pacer {
         Self {
             epoch,
             expected: world.now() + LONGEST_SLEEP,
+            start: world.now(),
             world,
+            measured: Measurements::new(ends.iter().map(|end| end.node)),
             ends,
             options,
             commands,
             wake,
-            measured: Measurements::new(),
             buffer: vec![0; LONGEST_FRAME],
             stopping: false,
         }
@@ -104,6 +110,11 @@ impl Pacer {
             self.hand_out();
             self.wait(self.expected);
         }
+    }
+
+    /// What the run has done so far; `notes` say what the kernel did not grant.
+    pub(super) fn summary(&self, notes: Vec<String>) -> Summary {
+        Summary::new(&self.world, self.start, &self.measured, notes)
     }
 
     /// The time in the model.
@@ -155,8 +166,14 @@ impl Pacer {
         for index in 0..self.ends.len() {
             for (at, packet) in self.world.collect(self.ends[index].node) {
                 let late = self.now().since(at);
-                match self.ends[index].device.send(&wire::emit(&packet)) {
-                    Ok(()) => self.measured.lateness.record(late),
+                let octets = wire::emit(&packet);
+                match self.ends[index].device.send(&octets) {
+                    Ok(()) => {
+                        self.measured.lateness.record(late);
+                        let delivered = &mut self.measured.delivered[index];
+                        delivered.packets += 1;
+                        delivered.octets += octets.len() as u64;
+                    }
                     Err(_) => self.measured.packets.refused += 1,
                 }
             }
@@ -217,6 +234,11 @@ impl Pacer {
                 Ok(Command::Do(work)) => {
                     self.advance();
                     work(&mut self.world);
+                }
+                Ok(Command::Summarize(answer)) => {
+                    self.advance();
+                    // Whoever asked is waiting for it.
+                    let _ = answer.send(self.summary(Vec::new()));
                 }
                 Ok(Command::Sleep(pause)) => nap(pause),
                 Err(TryRecvError::Empty) => break,

@@ -50,6 +50,13 @@ impl Handle {
         answers.recv().map_err(|_| Gone)
     }
 
+    /// What the emulation has done so far.
+    pub fn summary(&self) -> Result<Summary, Gone> {
+        let (answer, answers) = channel();
+        self.tell(Command::Summarize(answer))?;
+        answers.recv().map_err(|_| Gone)
+    }
+
     fn tell(&self, command: Command) -> Result<(), Gone> {
         self.commands.send(command).map_err(|_| Gone)?;
         // A counter that is full wakes the loop as well.
@@ -67,9 +74,8 @@ impl Running {
             realtime::no_timer_slack();
             let refusals = if options.real_time { realtime::ask_for_it() } else { Vec::new() };
             let mut pacer = Pacer::new(world, ends, options, orders, waker);
-            let start = pacer.world.now();
             pacer.run();
-            Summary::new(&pacer.world, start, &pacer.measured, refusals)
+            pacer.summary(refusals)
         })?;
         Ok(Self { handle: Handle { commands, wake }, thread: Some(thread) })
     }

@@ -29,6 +29,8 @@ pub struct Summary {
     pub packets_taken: u64,
     /// Packets that the model delivered to real hosts.
     pub packets_handed_out: u64,
+    /// What the model delivered to each real host.
+    pub delivered: Vec<Delivered>,
     /// Packets that the model dropped, those of its own stations included, by cause.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Packets that the model's queues marked with CE (RFC 3168); left out without a queue that
@@ -59,11 +61,22 @@ pub struct Summary {
     pub because: Vec<String>,
 }
 
+/// What the model delivered to a real host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Delivered {
+    /// The host's node.
+    pub node: String,
+    /// Packets.
+    pub packets: u64,
+    /// Octets of these packets, from the IP header on.
+    pub octets: u64,
+}
+
 impl Summary {
     /// Of a run of `world` from `start` on; `notes` say what the kernel did not grant.
     pub(super) fn new(world: &World, start: Instant, measured: &Measurements, notes: Vec<String>) -> Self {
         let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
-        let Measurements { lateness, stalls, packets } = measured;
+        let Measurements { lateness, stalls, packets, delivered } = measured;
         let ran = world.now().since(start);
         let lateness = lateness.summary();
         let because = reasons(&lateness, stalls, ran);
@@ -71,6 +84,14 @@ impl Summary {
             duration_s: ran.as_secs_f64(),
             packets_taken: packets.taken,
             packets_handed_out: lateness.count,
+            delivered: delivered
+                .iter()
+                .map(|delivered| Delivered {
+                    node: world.node_name(delivered.node).to_owned(),
+                    packets: delivered.packets,
+                    octets: delivered.octets,
+                })
+                .collect(),
             dropped: world.accounts().dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
             marked_ce: world.packets_marked(),
             frames_not_ip: packets.not_ip,

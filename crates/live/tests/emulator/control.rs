@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lasthop_live::emulator::Options;
-use lasthop_live::emulator::control::{ControlSocket, change};
+use lasthop_live::emulator::control::{About, ControlSocket, change, status};
 use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
 use crate::hosts::{Hosts, direction, world};
@@ -21,6 +21,10 @@ between = ["near", "far"]
 rate = "100 Mbit/s"
 "#;
 
+fn about() -> About {
+    About { pid: std::process::id(), link: "loss 1%".to_owned(), command: "curl".to_owned() }
+}
+
 fn set(path: &Path, assignments: &[&str]) -> Result<(), String> {
     let assignments: Vec<String> = assignments.iter().map(|&text| text.to_owned()).collect();
     change(path, &assignments).map_err(|error| error.to_string())
@@ -34,7 +38,8 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
     let running = emulator.spawn(Options::default()).expect("a thread");
     let path = std::env::temp_dir().join(format!("lasthop-test-{}.sock", std::process::id()));
-    let socket = ControlSocket::listen(path, settings, built.links, running.handle()).expect("a directory");
+    let socket =
+        ControlSocket::listen(path, about(), settings, built.links, running.handle()).expect("a directory");
     let (near, far) = hosts.udp();
 
     // 50 packets of 1,000 octets: 4 ms at 100 Mbit/s, 200 ms at 2.
@@ -49,6 +54,11 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     assert!(slow > Duration::from_millis(200), "{slow:?}");
     set(socket.path(), &["air.loss=100%"]).expect("a good value");
     assert!(stream(&near, &far, 20, Duration::ZERO).is_empty());
+
+    let told = status(socket.path()).expect("it listens");
+    assert_eq!(told.about, about());
+    assert_eq!(told.summary["packets_taken"], 120, "{told:?}");
+    assert_eq!(told.summary["dropped"]["wired loss"], 20, "{told:?}");
 
     assert!(set(socket.path(), &["air.rate"]).expect_err("no value").contains("KEY=VALUE"));
     assert!(set(socket.path(), &["air.rate=1 parsec"]).expect_err("no rate").contains("links.air.rate"));
@@ -73,7 +83,8 @@ pub fn of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made() {
     let path = std::env::temp_dir().join(format!("lasthop-refused-{}.sock", std::process::id()));
     // To the settings the link has a channel, to the world it has none.
     let wireless = parse(LINK.to_owned() + WIRELESS);
-    let socket = ControlSocket::listen(path, wireless, built.links, running.handle()).expect("a directory");
+    let socket =
+        ControlSocket::listen(path, about(), wireless, built.links, running.handle()).expect("a directory");
     let (near, far) = hosts.udp();
     let channel = "air.channel={ good = { mean = \"2 s\" }, bad = { mean = \"0 s\" } }";
     let refused = set(socket.path(), &["air.loss=100%", channel]).expect_err("there is no channel");

@@ -1,22 +1,15 @@
 //! `lasthop emulate set`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::{Args, Subcommand};
+use clap::Args;
 use lasthop_live::emulator::control::{self, ControlError, socket_of};
 
 use crate::failure::Failure;
 
 /// The variable that tells a command behind a link where its emulation listens.
 pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
-
-#[derive(Subcommand)]
-pub enum SetCommand {
-    /// Change links of a running emulation, all keys at the same time between two events
-    Set(Arguments),
-}
 
 /// The arguments of `emulate set`.
 #[derive(Args)]
@@ -33,7 +26,7 @@ pub struct Arguments {
     socket: Option<PathBuf>,
 }
 
-pub fn execute(SetCommand::Set(arguments): &SetCommand) -> Result<(), Failure> {
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.socket.clone().or(arguments.pid.map(socket_of));
     let inherited = || std::env::var_os(SOCKET).map(PathBuf::from);
     let socket = named.or_else(inherited).map_or_else(only_one, Ok)?;
@@ -50,15 +43,7 @@ fn assignment(text: &str) -> Result<String, String> {
 
 /// The socket of the one emulation that there is.
 fn only_one() -> Result<PathBuf, Failure> {
-    let directory = socket_of(0).parent().map(Path::to_owned).unwrap_or_default();
-    let mut sockets: Vec<PathBuf> = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
-        .filter(|path| control::is_alive(path))
-        .collect();
-    sockets.sort();
+    let sockets = control::sockets();
     match sockets.as_slice() {
         [socket] => Ok(socket.clone()),
         [] => Err(Failure::Run(anyhow!("no emulation is running on this machine"))),

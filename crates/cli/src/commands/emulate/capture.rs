@@ -1,0 +1,95 @@
+//! `lasthop emulate --pcap`: the capture of a run, written on a thread of its own, because the
+//! emulator's thread must not wait for a disk.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use lasthop_lab::capture::Capture;
+use lasthop_packet::{Instant, Packet};
+use lasthop_scenario::Built;
+use lasthop_scenario::results::ResultFile;
+use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
+
+use crate::output;
+
+/// Packets that may wait for the disk: a second at 200 Mbit/s, seen at both ends.
+const MOST_WAITING: usize = 1 << 15;
+
+/// A capture under way.
+pub struct Recording {
+    thread: JoinHandle<io::Result<()>>,
+    missed: Arc<AtomicU64>,
+}
+
+impl Recording {
+    /// Starts to write what the world of `built` does from now on.
+    pub fn start(file: ResultFile, built: &mut Built) -> io::Result<Self> {
+        let capture = Capture::new(file, built)?;
+        let (packets, seen) = sync_channel(MOST_WAITING);
+        let missed = Arc::new(AtomicU64::new(0));
+        built.world.observe(Box::new(Witness { packets, missed: Arc::clone(&missed) }));
+        let thread =
+            thread::Builder::new().name("capture".to_owned()).spawn(move || write(capture, &seen))?;
+        Ok(Self { thread, missed })
+    }
+
+    /// Waits until everything is written; to be called once the world is gone.
+    pub fn finish(self) -> io::Result<()> {
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let missed = self.missed.load(Ordering::Relaxed);
+        if missed > 0 {
+            output::complain(&format!(
+                "lasthop: --pcap: {missed} packets are missing: the disk was too slow"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A packet at an interface.
+struct Seen {
+    at: Instant,
+    is_out: bool,
+    node: NodeId,
+    link: LinkId,
+    packet: Packet,
+}
+
+/// Passes on what the world does.
+struct Witness {
+    packets: SyncSender<Seen>,
+    missed: Arc<AtomicU64>,
+}
+
+impl Observer for Witness {
+    fn interest(&self) -> Interest {
+        Interest::INTERFACES
+    }
+
+    fn on_event(&mut self, at: Instant, event: &TraceEvent<'_>) {
+        let (is_out, node, link, packet) = match *event {
+            TraceEvent::InterfaceOut { node, link, packet } => (true, node, link, packet),
+            TraceEvent::InterfaceIn { node, link, packet } => (false, node, link, packet),
+            _ => return,
+        };
+        if self.packets.try_send(Seen { at, is_out, node, link, packet: packet.clone() }).is_err() {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn write(mut capture: Capture, packets: &Receiver<Seen>) -> io::Result<()> {
+    for Seen { at, is_out, node, link, packet } in packets {
+        let packet = &packet;
+        let event = if is_out {
+            TraceEvent::InterfaceOut { node, link, packet }
+        } else {
+            TraceEvent::InterfaceIn { node, link, packet }
+        };
+        capture.on_event(at, &event);
+    }
+    capture.finish()
+}

@@ -1,0 +1,432 @@
+//! A link that the command line describes instead of a file. It becomes the text of a scenario, so
+//! that both have the same model and the same rules.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use lasthop_packet::Probability;
+use lasthop_packet::units::{format_duration, parse_duration};
+use lasthop_scenario::{Overrides, ScenarioError, Settings};
+use toml::{Table, Value};
+
+/// The name of the link, as in `lasthop emulate set hop.loss=2%`.
+const LINK: &str = "hop";
+/// What stands in for an unlimited rate: the fastest that a scenario can have. A packet of 1500
+/// octets takes 12 ns.
+const UNLIMITED: &str = "1000 Gbit/s";
+
+/// The properties of the link.
+#[derive(Args)]
+#[command(next_help_heading = "A link without a file (a VALUE for both directions, or DOWN:UP)")]
+pub struct LinkFlags {
+    /// Rate, such as 10mbit or 10mbit:2mbit; "trace" is the rate of --trace [default: unlimited]
+    #[arg(long, value_name = "VALUE")]
+    rate: Option<String>,
+    /// One-way delay, such as 20ms: a round trip takes twice as long [default: 0s]
+    #[arg(long, value_name = "VALUE")]
+    delay: Option<String>,
+    /// The delay of each packet differs from --delay by at most this [default: 0s]
+    #[arg(long, value_name = "VALUE")]
+    jitter: Option<String>,
+    /// Share of packets that are lost, such as 1% [default: 0%]
+    #[arg(long, value_name = "VALUE")]
+    loss: Option<String>,
+    /// Share of packets that skip the delay and so overtake those before them; also lets jitter
+    /// change the order of packets [default: 0%, and the order is kept]
+    #[arg(long, value_name = "VALUE")]
+    reorder: Option<String>,
+    /// Packets (100) or data (64KiB) that can wait for transmission; the rest is dropped [default:
+    /// 100]
+    #[arg(long, value_name = "VALUE")]
+    queue: Option<String>,
+    /// The trace of the upload, if it differs from the one of --trace
+    #[arg(long, value_name = "FILE", requires = "trace", conflicts_with = "rate")]
+    trace_up: Option<PathBuf>,
+    /// Change a property at a time after the start: --at 10s loss=100%; may be given several times
+    #[arg(long, num_args = 2, value_names = ["TIME", "KEY=VALUE"])]
+    at: Vec<String>,
+}
+
+impl LinkFlags {
+    /// Whether the command line describes a link, or a part of one.
+    pub fn are_given(&self) -> bool {
+        self.given().next().is_some() || self.trace_up.is_some() || !self.at.is_empty()
+    }
+
+    /// The link in a few words, such as `rate 10mbit, loss 1%`.
+    pub fn label(&self, trace: Option<&Path>) -> String {
+        let trace = trace.map(|path| format!("trace {}", path.display()));
+        let given = self.given().map(|(flag, value)| format!("{flag} {value}"));
+        trace.into_iter().chain(given).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The scenario of this link; the download follows `trace`, if there is one.
+    pub fn settings(&self, trace: Option<&Path>, overrides: Vec<String>) -> Result<Settings, String> {
+        let text = self.scenario(trace)?;
+        let overrides = Overrides { trace: None, settings: overrides };
+        Settings::parse(text, "the link".to_owned(), PathBuf::new(), &overrides).map_err(in_terms_of_flags)
+    }
+
+    /// The link as a scenario file.
+    pub fn scenario(&self, trace: Option<&Path>) -> Result<String, String> {
+        let states = self.states(trace)?;
+        let node = Value::Table([("kind".to_owned(), Value::from("external"))].into_iter().collect());
+        let nodes = ["far", "near"].map(|name| (name.to_owned(), node.clone()));
+        let mut link = Table::new();
+        link.insert("between".to_owned(), Value::from(vec!["far", "near"]));
+        if let Some(trace) = trace {
+            link.insert("kind".to_owned(), Value::from("wireless"));
+            link.insert("trace".to_owned(), in_a_file(trace)?);
+        }
+        let split = split_keys(&states);
+        for (key, value) in keys(&split, None, &states[0].ways) {
+            insert(&mut link, &key, value);
+        }
+        if let Some(trace) = &self.trace_up {
+            insert(&mut link, "backward.trace", in_a_file(trace)?);
+        }
+        let changes: Vec<Value> = states
+            .windows(2)
+            .filter_map(|pair| {
+                let set = keys(&split, Some(&pair[0].ways), &pair[1].ways);
+                let set: Table =
+                    set.into_iter().map(|(key, value)| (format!("links.{LINK}.{key}"), value)).collect();
+                let at = ("at".to_owned(), Value::from(pair[1].at.as_str()));
+                (!set.is_empty())
+                    .then(|| Value::Table([at, ("set".to_owned(), Value::Table(set))].into_iter().collect()))
+            })
+            .collect();
+        let mut file = Table::new();
+        file.insert("nodes".to_owned(), Value::Table(nodes.into_iter().collect()));
+        file.insert(
+            "links".to_owned(),
+            Value::Table([(LINK.to_owned(), Value::Table(link))].into_iter().collect()),
+        );
+        if !changes.is_empty() {
+            file.insert("changes".to_owned(), Value::Array(changes));
+        }
+        toml::to_string(&file).map_err(|error| error.to_string())
+    }
+
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let flags = [
+            ("rate", &self.rate),
+            ("delay", &self.delay),
+            ("jitter", &self.jitter),
+            ("loss", &self.loss),
+            ("reorder", &self.reorder),
+            ("queue", &self.queue),
+        ];
+        flags.into_iter().filter_map(|(flag, value)| Some((flag, value.as_deref()?)))
+    }
+
+    /// What the link is like from the start on, and after each change.
+    fn states(&self, trace: Option<&Path>) -> Result<Vec<State>, String> {
+        let mut flags = Flags::unimpaired(trace.is_some());
+        for (flag, value) in self.given() {
+            flags.set(flag, value).map_err(|problem| format!("--{flag}: {problem}"))?;
+        }
+        let in_the_way = trace.is_some() && flags.0["rate"].iter().all(|rate| rate != "trace");
+        if in_the_way {
+            return Err("--trace: --rate is given for both directions; expected one of the two, or the \
+                        direction of the trace: --rate trace:2mbit"
+                .to_owned());
+        }
+        let mut states = vec![State { at: String::new(), ways: flags.ways()? }];
+        let mut changes: Vec<(Duration, &str, &str)> = Vec::new();
+        for pair in self.at.chunks_exact(2) {
+            let at = parse_duration(&pair[0]).map_err(|error| format!("--at: {error}"))?;
+            changes.push((at, &pair[0], &pair[1]));
+        }
+        changes.sort_by_key(|(at, ..)| *at);
+        for (_, at, change) in changes {
+            let told = |problem: String| format!("--at {at} {change}: {problem}");
+            let (flag, value) = change
+                .split_once('=')
+                .ok_or_else(|| told("expected KEY=VALUE, such as loss=100%".to_owned()))?;
+            flags.set(flag.trim(), value.trim()).map_err(&told)?;
+            states.push(State { at: at.to_owned(), ways: flags.ways().map_err(&told)? });
+        }
+        Ok(states)
+    }
+}
+
+/// What flags say of the link at one time: for each, its values for the download and the upload.
+struct Flags(BTreeMap<&'static str, [String; 2]>);
+
+impl Flags {
+    fn unimpaired(has_trace: bool) -> Self {
+        let rate = if has_trace { "trace" } else { UNLIMITED };
+        let defaults = [
+            ("rate", rate),
+            ("delay", "0 s"),
+            ("jitter", "0 s"),
+            ("loss", "0%"),
+            ("reorder", "0%"),
+            ("queue", "100 packets"),
+        ];
+        Self(defaults.into_iter().map(|(flag, value)| (flag, [value.to_owned(), value.to_owned()])).collect())
+    }
+
+    /// Takes `VALUE` or `DOWN:UP`.
+    fn set(&mut self, flag: &str, text: &str) -> Result<(), String> {
+        let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
+        let unknown = format!("unknown key {flag:?}; expected one of: {}", known());
+        let values = self.0.get_mut(flag).ok_or(unknown)?;
+        let (down, up) = text.split_once(':').unwrap_or((text, text));
+        *values = [one_way(flag, down)?, one_way(flag, up)?];
+        Ok(())
+    }
+
+    /// The keys of each direction in a scenario.
+    fn ways(&self) -> Result<[Table; 2], String> {
+        Ok([self.way(0)?, self.way(1)?])
+    }
+
+    fn way(&self, way: usize) -> Result<Table, String> {
+        let value = |flag| self.0[flag][way].as_str();
+        let mut keys: Table = ["rate", "queue", "loss"]
+            .map(|key| (key.to_owned(), Value::from(value(key))))
+            .into_iter()
+            .collect();
+        let skipping: Probability =
+            value("reorder").parse().map_err(|error| format!("--reorder: {error}"))?;
+        let (delay, jitter, order) = if skipping.is_zero() {
+            (Value::from(value("delay")), value("jitter"), "kept")
+        } else {
+            (skipped_by(skipping, value("delay"), value("jitter"))?, "0 s", "overtake")
+        };
+        keys.insert("delay".to_owned(), delay);
+        keys.insert("jitter".to_owned(), Value::from(jitter));
+        keys.insert("order".to_owned(), Value::from(order));
+        Ok(keys)
+    }
+}
+
+/// A delay that a share of the packets does not have.
+fn skipped_by(share: Probability, delay: &str, jitter: &str) -> Result<Value, String> {
+    let mean = parse_duration(delay).map_err(|error| format!("--delay: {error}"))?;
+    let spread = parse_duration(jitter).map_err(|error| format!("--jitter: {error}"))?;
+    if mean.is_zero() {
+        return Err(
+            "--reorder: requires a delay, such as --delay 20ms: without one there is nothing to skip"
+                .to_owned(),
+        );
+    }
+    if spread > mean {
+        return Err(format!("--jitter: {jitter} is out of range; expected at most the delay, {delay}"));
+    }
+    let percent = share.value() * 100.0;
+    let bands = [(percent, Duration::ZERO, Duration::ZERO), (100.0 - percent, mean - spread, mean + spread)];
+    let bands = bands.into_iter().filter(|(share, ..)| *share > 0.0).map(|(share, min, max)| {
+        let keys =
+            [("share", format!("{share}%")), ("min", format_duration(min)), ("max", format_duration(max))];
+        Value::Table(keys.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value))).collect())
+    });
+    let keys = [("distribution", Value::from("bands")), ("bands", Value::Array(bands.collect()))];
+    Ok(Value::Table(keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()))
+}
+
+/// A value as a scenario has it.
+fn one_way(flag: &str, text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
+    }
+    let is_number = text.parse::<f64>().is_ok();
+    match flag {
+        // A scenario takes 1 for certainty; who types --loss 1 means a percentage.
+        "loss" | "reorder" if is_number => {
+            Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
+        }
+        "queue" if is_number => Ok(format!("{text} packets")),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// The link from a time on.
+struct State {
+    /// As the command line has it; the first has none.
+    at: String,
+    /// The keys of the download and of the upload.
+    ways: [Table; 2],
+}
+
+/// Keys of which the directions have different values at any time. The others are written once, as
+/// a user would: a value of the link does not apply to a direction that has its own.
+fn split_keys(states: &[State]) -> Vec<String> {
+    let keys = states[0].ways[0].keys();
+    let differ =
+        |key: &&String| states.iter().any(|state| state.ways[0].get(*key) != state.ways[1].get(*key));
+    keys.filter(differ).cloned().collect()
+}
+
+/// The keys of the link that are not as `before` has them, with their values.
+fn keys(split: &[String], before: Option<&[Table; 2]>, now: &[Table; 2]) -> Vec<(String, Value)> {
+    let names = now[0].keys().flat_map(|key| {
+        if split.contains(key) {
+            vec![(0, key, format!("forward.{key}")), (1, key, format!("backward.{key}"))]
+        } else {
+            vec![(0, key, key.clone())]
+        }
+    });
+    let differs =
+        |way: usize, key: &str| before.is_none_or(|before| before[way].get(key) != now[way].get(key));
+    names
+        .filter(|(way, key, _)| differs(*way, key))
+        .map(|(way, key, name)| (name, now[way][key].clone()))
+        .collect()
+}
+
+/// Puts a value at `KEY` or `TABLE.KEY`.
+fn insert(link: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => drop(link.insert(key.to_owned(), value)),
+        Some((table, key)) => {
+            let table = link.entry(table).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(table) = table {
+                table.insert(key.to_owned(), value);
+            }
+        }
+    }
+}
+
+fn in_a_file(path: &Path) -> Result<Value, String> {
+    path.to_str()
+        .map(Value::from)
+        .ok_or_else(|| format!("--trace: {}: the path is not UTF-8", path.display()))
+}
+
+/// What is wrong with the link, by the flag that said it.
+fn in_terms_of_flags(error: ScenarioError) -> String {
+    const FLAGS: [&str; 8] = ["rate", "delay", "jitter", "loss", "order", "queue", "trace", "changes"];
+    let known = |step: &&str| FLAGS.contains(step);
+    let of_a_change = error.key.starts_with("changes") || error.problem.starts_with("with the changes");
+    match error.key.split(['.', '[']).rfind(known) {
+        _ if error.file == "--set" => error.to_string(),
+        _ if of_a_change => format!("--at: {}", error.problem),
+        Some("order") => format!("--reorder: {}", error.problem),
+        Some(flag) => format!("--{flag}: {}", error.problem),
+        None => error.problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use lasthop_scenario::Settings;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: LinkFlags,
+        #[arg(long)]
+        trace: Option<PathBuf>,
+    }
+
+    fn line(words: &str) -> Line {
+        let words = std::iter::once("emulate").chain(words.split_whitespace());
+        Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn settings(words: &str) -> Result<Settings, String> {
+        let line = line(words);
+        line.flags.settings(line.trace.as_deref(), Vec::new())
+    }
+
+    #[test]
+    fn flags_make_the_model_that_a_file_would() {
+        let file = r#"
+            [nodes.far]
+            kind = "external"
+            [nodes.near]
+            kind = "external"
+            [links.hop]
+            between = ["far", "near"]
+            delay = "20 ms"
+            jitter = "5 ms"
+            loss = "1%"
+            queue = "50 packets"
+            [links.hop.forward]
+            rate = "10 Mbit/s"
+            [links.hop.backward]
+            rate = "2 Mbit/s"
+            [[changes]]
+            at = "2 s"
+            set = { "links.hop.loss" = "100%" }
+            [[changes]]
+            at = "10 s"
+            set = { "links.hop.loss" = "0%", "links.hop.backward.rate" = "1 Mbit/s" }
+        "#;
+        let of_file =
+            Settings::parse(file.to_owned(), "file".to_owned(), PathBuf::new(), &Overrides::default());
+        let of_file = of_file.expect("a good file");
+        let of_flags = settings(
+            "--rate 10mbit:2mbit --delay 20ms --jitter 5ms --loss 1% --queue 50 --at 10s loss=0% --at 2s loss=100% \
+             --at 10s rate=10mbit:1mbit",
+        );
+        let of_flags = of_flags.expect("good flags");
+        let [of_flags, of_file] = [&of_flags, &of_file].map(Settings::scenario);
+        assert!(of_file.changes_of_links(of_flags).is_empty());
+        let changes = |scenario: &lasthop_scenario::Scenario| {
+            let last = scenario.changes.last().expect("there are some").model.clone();
+            (scenario.changes.iter().map(|change| change.at).collect::<Vec<_>>(), format!("{last:?}"))
+        };
+        let (times, last) = changes(of_flags);
+        assert_eq!(times, [2, 10, 10].map(Duration::from_secs));
+        assert_eq!(last, changes(of_file).1);
+    }
+
+    #[test]
+    fn a_value_of_both_directions_can_be_set_while_the_link_is_in_use() {
+        let mut settings = settings("--rate 10mbit:2mbit --loss 1%").expect("good flags");
+        let before = settings.set(&[("hop.loss", "2%")]).expect("a good value");
+        assert_eq!(before.changes_of_links(settings.scenario()).len(), 2, "both directions");
+    }
+
+    #[test]
+    fn packets_that_are_reordered_skip_the_delay() {
+        let text = line("--delay 20ms --jitter 5ms --reorder 25%").flags.scenario(None).expect("good flags");
+        let file: Table = text.parse().expect("TOML");
+        let hop = &file["links"]["hop"];
+        let expected: Table = r#"
+            distribution = "bands"
+            bands = [
+                { share = "25%", min = "0 s", max = "0 s" },
+                { share = "75%", min = "15 ms", max = "25 ms" },
+            ]"#
+        .parse()
+        .expect("TOML");
+        assert_eq!(hop["delay"], Value::Table(expected));
+        assert_eq!(hop["order"].as_str(), Some("overtake"));
+        assert!(settings("--delay 20ms --jitter 5ms --reorder 25%").is_ok());
+        assert!(settings("--delay 20ms --reorder 100%").is_ok());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_of_the_flag() {
+        for (words, told) in [
+            ("--rate 10parsec", "--rate: \"10parsec\" is not"),
+            ("--rate 10mbit:", "--rate: a value is missing"),
+            ("--loss 1", "--loss: \"1\" has no unit; expected a percentage"),
+            ("--loss 101%", "--loss: \"101%\" is not"),
+            ("--delay 20ms --jitter 30ms", "--jitter: 30 ms is out of range"),
+            ("--delay 20ms --jitter 30ms --reorder 1%", "--jitter: 30ms is out of range"),
+            ("--reorder 1%", "--reorder: requires a delay"),
+            ("--queue 5apples", "--queue: \"5apples\" is not"),
+            ("--at soon loss=1%", "--at: \"soon\" is not a duration"),
+            ("--at 1s loss", "--at 1s loss: expected KEY=VALUE"),
+            ("--at 1s los=1%", "--at 1s los=1%: unknown key \"los\"; expected one of: delay,"),
+            ("--at 1s rate=fast", "--at: with the changes up to 1 s: \"fast\" is not"),
+            ("--rate 1mbit --trace x", "--trace: --rate is given for both directions"),
+            ("--trace /nonesuch", "--trace: "),
+        ] {
+            let Err(problem) = settings(words) else { panic!("{words}: no problem") };
+            assert!(problem.starts_with(told), "{words}: {problem}");
+        }
+    }
+}

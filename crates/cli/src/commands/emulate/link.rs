@@ -1,0 +1,94 @@
+//! The link of `lasthop emulate`: a file, or flags.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
+use lasthop_sim::{NodeId, NodeKind};
+
+use super::flags::LinkFlags;
+use crate::failure::Failure;
+use crate::load::Choices;
+
+/// A link that has been read.
+pub struct Link {
+    /// What messages call it.
+    name: String,
+    /// What it is in a few words.
+    pub label: String,
+    pub settings: Settings,
+}
+
+impl Link {
+    /// Reads the one that the command line asks for.
+    pub fn read(file: Option<&Path>, flags: &LinkFlags, choices: &Choices) -> Result<Self, Failure> {
+        let Overrides { trace, settings } = choices.overrides();
+        match file {
+            Some(path) if flags.are_given() => Err(Failure::usage(anyhow!(
+                "{} and flags of a link: expected a file or flags; to change a value of the file, use --set, such as \
+                 --set links.air.loss=3%, and [[changes]] in place of --at",
+                path.display()
+            ))),
+            Some(path) => {
+                let settings = Settings::read(path, &choices.overrides()).map_err(Failure::usage)?;
+                let label = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                Ok(Self { name: path.display().to_string(), label, settings })
+            }
+            None if flags.are_given() || trace.is_some() => {
+                let label = flags.label(trace.as_deref());
+                let settings = flags
+                    .settings(trace.as_deref(), settings)
+                    .map_err(|problem| Failure::usage(anyhow!(problem)))?;
+                Ok(Self { name: "the link".to_owned(), label, settings })
+            }
+            None => Err(Failure::usage(anyhow!(
+                "no link: expected a LINK file or flags such as --rate 10mbit --delay 20ms --loss 1%; `lasthop emulate --help` \
+                 has examples"
+            ))),
+        }
+    }
+
+    /// The world of the link, and its ends: `far` and `near`.
+    pub fn build(&self, seed: u64) -> Result<(Built, (NodeId, NodeId)), Failure> {
+        let scenario = self.settings.scenario();
+        let (far, near) = (self.end("far")?, self.end("near")?);
+        self.refuse_schemes()?;
+        let scheme = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
+        let mut built = scenario.build(&scheme, seed).map_err(Failure::usage)?;
+        let (far, near) = (built.nodes[far], built.nodes[near]);
+        if !built.world.has_route(far, near) {
+            return Err(Failure::usage(anyhow!(
+                "{}: links: no route from \"far\" to \"near\"; expected links that join them",
+                self.name
+            )));
+        }
+        Ok((built, (far, near)))
+    }
+
+    /// The index of an external node.
+    fn end(&self, name: &str) -> Result<usize, Failure> {
+        let Scenario { nodes, .. } = self.settings.scenario();
+        let is_it = |node: &lasthop_scenario::NodeModel| node.name == name && node.kind == NodeKind::External;
+        nodes.iter().position(is_it).ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "{}: nodes: no node {name:?} of kind \"external\"; expected \"near\", where the command runs, and \"far\", the \
+                 rest of the world",
+                self.name
+            ))
+        })
+    }
+
+    /// No agent runs here: a file that asks for some would have them for nothing.
+    fn refuse_schemes(&self) -> Result<(), Failure> {
+        let runs_agents = |choice: &&SchemeChoice| choice.stack().is_none_or(|stack| !stack.is_nothing());
+        match self.settings.scenario().schemes.iter().find(runs_agents) {
+            None => Ok(()),
+            Some(choice) => Err(Failure::usage(anyhow!(
+                "{}: schemes: `lasthop emulate` runs the link without {:?} or any other scheme; leave the key out, or use \
+                 `lasthop try`, which runs each of them between real hosts",
+                self.name,
+                choice.label
+            ))),
+        }
+    }
+}

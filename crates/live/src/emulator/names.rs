@@ -1,0 +1,140 @@
+//! The names that resolve behind a hop: a hosts file and, where the resolver of this machine cannot
+//! be reached from there, a resolver's address, for one command alone.
+
+#![expect(unsafe_code, reason = "rustix marks unshare unsafe because of UnshareFlags::FILES")]
+
+use std::ffi::{CStr, CString};
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use super::behind::BehindHop;
+use super::control::{DIRECTORY, make_directory};
+
+const HOSTS: &CStr = c"/etc/hosts";
+const RESOLVERS: &CStr = c"/etc/resolv.conf";
+
+/// Files that stand in for those of this machine. They are removed with this value; a command that
+/// has been started keeps them.
+#[derive(Debug)]
+pub struct Names {
+    files: Vec<(PathBuf, &'static CStr)>,
+    resolver: Option<SocketAddr>,
+}
+
+impl Names {
+    /// Behind this hop `host.lasthop` and `server` are this machine.
+    pub fn behind(hop: &BehindHop) -> io::Result<Self> {
+        let (v4, v6) = (hop.gateway, hop.gateway_v6);
+        let mut names = Self { files: Vec::new(), resolver: None };
+        make_directory(Path::new(DIRECTORY))?;
+        let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
+        names.add(HOSTS, "hosts", &format!("{v4} host.lasthop server\n{v6} host.lasthop server\n{hosts}"))?;
+        let resolvers = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+        if let Some(resolver) = only_on_this_machine(&resolvers) {
+            names.add(RESOLVERS, "resolv", &with_resolver(&resolvers, v4.into()))?;
+            names.resolver = Some(SocketAddr::new(resolver, 53));
+        }
+        Ok(names)
+    }
+
+    /// This machine's resolver, if it has only one on its loopback device, which is to be found at
+    /// the gateway's address instead.
+    pub const fn resolver(&self) -> Option<SocketAddr> {
+        self.resolver
+    }
+
+    fn add(&mut self, target: &'static CStr, kind: &str, text: &str) -> io::Result<()> {
+        let path = file_of(std::process::id(), kind);
+        self.files.push((path.clone(), target));
+        fs::write(&path, text)?;
+        // Whatever this process would keep from others (umask(2)).
+        fs::set_permissions(&path, Permissions::from_mode(0o644))
+    }
+
+    pub(super) fn mounts(&self) -> io::Result<Mounts> {
+        let mount = |(path, target): &(PathBuf, &'static CStr)| {
+            Ok((CString::new(path.as_os_str().as_bytes())?, *target))
+        };
+        self.files.iter().map(mount).collect::<io::Result<_>>().map(Mounts)
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        for (path, _) in &self.files {
+            // A file that is gone needs no removal.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// The files that the process with this number has made.
+pub(super) fn files_of(pid: u32) -> [PathBuf; 2] {
+    ["hosts", "resolv"].map(|kind| file_of(pid, kind))
+}
+
+fn file_of(pid: u32, kind: &str) -> PathBuf {
+    Path::new(DIRECTORY).join(format!("{kind}-{pid}"))
+}
+
+/// Files to be seen in the place of others.
+#[derive(Debug)]
+pub(super) struct Mounts(Vec<(CString, &'static CStr)>);
+
+impl Mounts {
+    /// Gives the calling thread, and its children, files of their own. Allocates nothing.
+    pub(super) fn mount(&self) -> io::Result<()> {
+        // SAFETY: only this thread's mounts change; no file descriptor table is unshared.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+        mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        for (file, target) in &self.0 {
+            mount_bind(file.as_c_str(), *target)?;
+        }
+        Ok(())
+    }
+}
+
+/// The first resolver, if none can be reached from another network namespace. Without any, the C
+/// library asks the one at 127.0.0.1 (resolv.conf(5)).
+fn only_on_this_machine(text: &str) -> Option<IpAddr> {
+    let addresses = || text.lines().filter_map(resolver_of);
+    let first = addresses().next().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+    addresses().all(|address| address.is_loopback()).then_some(first)
+}
+
+fn with_resolver(text: &str, resolver: IpAddr) -> String {
+    let others = text.lines().filter(|line| line.split_whitespace().next() != Some("nameserver"));
+    std::iter::once(format!("nameserver {resolver}"))
+        .chain(others.map(str::to_owned))
+        .map(|line| line + "\n")
+        .collect()
+}
+
+fn resolver_of(line: &str) -> Option<IpAddr> {
+    let mut words = line.split_whitespace();
+    (words.next() == Some("nameserver")).then(|| words.next()?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resolver_on_the_loopback_device_gives_way_to_the_gateway_s_address() {
+        let stub = "# systemd-resolved\nnameserver 127.0.0.53\noptions edns0\nsearch example.org\n";
+        assert_eq!(only_on_this_machine(stub), Some("127.0.0.53".parse().expect("an address")));
+        let gateway = "100.64.0.1".parse().expect("an address");
+        let expected = "nameserver 100.64.0.1\n# systemd-resolved\noptions edns0\nsearch example.org\n";
+        assert_eq!(with_resolver(stub, gateway), expected);
+        assert_eq!(only_on_this_machine("nameserver ::1\n"), Some("::1".parse().expect("an address")));
+        assert_eq!(only_on_this_machine("nameserver 127.0.0.1\nnameserver 192.0.2.53\n"), None);
+        assert_eq!(only_on_this_machine(""), Some("127.0.0.1".parse().expect("an address")));
+    }
+}
