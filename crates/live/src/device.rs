@@ -1,6 +1,7 @@
 //! TUN and TAP devices: network interfaces whose other end is this process. They vanish with it,
 //! whatever ends it.
 
+mod features;
 mod interface;
 mod offload;
 mod request;
@@ -33,7 +34,7 @@ pub enum Kind {
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// `/dev/net/tun` does not open.
-    #[error("cannot open /dev/net/tun: {0}; load the kernel module `tun` (OpenWrt: install kmod-tun)")]
+    #[error("cannot open /dev/net/tun: {0}; {advice}", advice = how_to_open(.0))]
     Open(#[source] io::Error),
     /// The device cannot be made.
     #[error("cannot create the device {name}: {error}; this requires CAP_NET_ADMIN and an unused name")]
@@ -55,6 +56,15 @@ pub enum DeviceError {
         #[source]
         error: io::Error,
     },
+}
+
+/// What an operator can do about that.
+fn how_to_open(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        "run as root, and let the container or the systemd unit use the device (DeviceAllow=/dev/net/tun rw)"
+    } else {
+        "load the kernel module `tun` (OpenWrt: install kmod-tun)"
+    }
 }
 
 /// The largest MTU of a TAP device: 65,535 octets less an Ethernet header.
@@ -185,5 +195,21 @@ fn framed(header: [u8; offload::LEN], octets: Bytes) -> Option<Frame> {
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_one_may_not_open_is_no_missing_module() {
+        let said = |errno: Errno| DeviceError::Open(errno.into()).to_string();
+        for refused in [Errno::PERM, Errno::ACCESS] {
+            assert!(said(refused).contains("run as root") && !said(refused).contains("module"));
+        }
+        for missing in [Errno::NOENT, Errno::NODEV] {
+            assert!(said(missing).contains("load the kernel module `tun`"));
+        }
     }
 }
