@@ -5,15 +5,19 @@
 mod backends;
 mod bypasses;
 mod doors;
+mod finding;
 mod interfaces;
 mod rights;
 
 use serde::Serialize;
 
-use super::config::Config;
+use super::config::{Backend, Config};
 use super::ports;
+use finding::Findings;
 use interfaces::Side;
 use rights::Rights;
+
+pub use finding::{Finding, Grade};
 
 /// What was found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,34 +34,6 @@ pub struct MachineCheck {
     pub checks: Vec<Finding>,
 }
 
-/// What one check found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// What was checked, such as `privileges` or `wlan0`.
-    pub check: String,
-    /// How serious it is.
-    pub grade: Grade,
-    /// What was found, and what it means.
-    pub finding: String,
-    /// What to do; `None` if there is nothing to do.
-    pub advice: Option<String>,
-}
-
-/// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// As it should be.
-    Ok,
-    /// A start succeeds, but part of the traffic may not be accelerated, or part of the file has no
-    /// effect.
-    Warning,
-    /// A start fails.
-    Problem,
-    /// It could not be checked.
-    Skipped,
-}
-
 /// The checks of the calling thread's network namespace.
 pub fn machine(config: &Config) -> MachineCheck {
     let mut found = Findings(Vec::new());
@@ -70,7 +46,7 @@ pub fn machine(config: &Config) -> MachineCheck {
         interfaces::of_side(Side::Radio, config.radio.as_ref(), || ports::kernel().radio(), &mut found);
     let backend = backends::check(rights, config, &radio, &mut found);
     let core = match backend {
-        Some(super::config::Backend::Tun) => {
+        Some(Backend::Tun) => {
             interfaces::of_side(Side::Core, config.core.as_ref(), || ports::kernel().core(&radio), &mut found)
         }
         _ => Vec::new(),
@@ -81,23 +57,6 @@ pub fn machine(config: &Config) -> MachineCheck {
     doors::open_files(config, radio.len(), &mut found);
     let checks = found.0;
     let could_start = checks.iter().all(|finding| finding.grade != Grade::Problem);
-    let backend = backend.filter(|_| could_start).map(super::config::Backend::name);
+    let backend = backend.filter(|_| could_start).map(Backend::name);
     MachineCheck { could_start, backend, radio, core, checks }
-}
-
-/// What the checks so far have found.
-struct Findings(Vec<Finding>);
-
-impl Findings {
-    fn add(&mut self, check: impl Into<String>, grade: Grade, finding: impl Into<String>) {
-        let (check, finding) = (check.into(), finding.into());
-        self.0.push(Finding { check, grade, finding, advice: None });
-    }
-
-    fn advise(&mut self, check: &str, grade: Grade, finding: impl Into<String>, advice: impl Into<String>) {
-        self.add(check, grade, finding);
-        if let Some(last) = self.0.last_mut() {
-            last.advice = Some(advice.into());
-        }
-    }
 }

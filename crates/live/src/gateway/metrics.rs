@@ -144,8 +144,8 @@ fn write_hop_rtts(page: &mut Page, rtts: &HopRtts) -> fmt::Result {
 /// `other`.
 fn write_clients(page: &mut Page, clients: &ClientsReport) -> fmt::Result {
     type Count = fn(&ClientCounters) -> u64;
-    type Family = (&'static str, &'static str, &'static [(&'static str, Count)]);
-    let families: [Family; 3] = [
+    type Family<'a> = (&'a str, &'a str, &'a [(&'a str, Count)]);
+    let families: [Family<'_>; 3] = [
         (
             "client_connections_total",
             "Connections of a client that ended.",

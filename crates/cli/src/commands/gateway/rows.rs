@@ -25,9 +25,9 @@ fn write_values(rows: &mut csv::Writer<Vec<u8>>, path: &str, value: &Value) -> c
             let mut values = values.iter().enumerate();
             values.try_for_each(|(index, value)| write_values(rows, &below(&index.to_string()), value))
         }
-        Value::String(text) => rows.write_record([path, text]),
+        Value::String(text) => rows.write_record([path, text.as_str()]),
         Value::Null => rows.write_record([path, ""]),
-        Value::Bool(_) | Value::Number(_) => rows.write_record([path, &value.to_string()]),
+        Value::Bool(_) | Value::Number(_) => rows.write_record([path, value.to_string().as_str()]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which backends work on this machine, tried for real, and which one a start would use.
 
+use super::finding::{Findings, Grade};
 use super::rights::{Rights, UNKNOWN};
-use super::{Findings, Grade};
 use crate::device::Interface;
 use crate::gateway::choice::Choice;
 use crate::gateway::config::{Backend, Config};

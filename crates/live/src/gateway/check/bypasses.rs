@@ -1,7 +1,7 @@
 //! What forwards frames past the gateway: flow offload, in the kernel or in the network card.
 
+use super::finding::{Findings, Grade};
 use super::rights::{Rights, UNKNOWN};
-use super::{Findings, Grade};
 use crate::device::Interface;
 use crate::gateway::config::Backend;
 use crate::gateway::flow_offload::{Flowtable, flowtables};

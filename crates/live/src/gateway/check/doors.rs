@@ -10,8 +10,8 @@ use std::path::Path;
 use rustix::fs::Access;
 use rustix::process::{Resource, getrlimit};
 
+use super::finding::{Findings, Grade};
 use super::rights::Rights;
-use super::{Findings, Grade};
 use crate::gateway::config::Config;
 use crate::gateway::{descriptors, listeners};
 use crate::io::claim;

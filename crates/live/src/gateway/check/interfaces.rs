@@ -1,6 +1,6 @@
 //! The interfaces of a side: whether they are there and up, and whether the side is plausible.
 
-use super::{Findings, Grade};
+use super::finding::{Findings, Grade};
 use crate::device::Interface;
 use crate::gateway::detect::DetectError;
 use crate::gateway::ports;

@@ -3,7 +3,7 @@
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use super::{Findings, Grade};
+use super::finding::{Findings, Grade};
 use crate::gateway::config::{Backend, Config};
 use crate::realtime::PRIORITY;
 

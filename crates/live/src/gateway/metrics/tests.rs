@@ -107,7 +107,9 @@ fn report_of_everything() -> LoopReport {
         hop_rtts.count(std::time::Duration::from_micros(micros));
     }
     let mut clients = ClientsReport::default();
-    clients.by_address.insert([10, 0, 0, 7].into(), ClientCounters { octets_down: 5, ..Default::default() });
+    clients
+        .by_address
+        .insert([10, 0, 0, 7].into(), ClientCounters { octets_down: 5, ..ClientCounters::default() });
     let named = |name: &str| RuleReport { name: name.to_owned(), ..RuleReport::default() };
     let engine = EngineReport {
         hop_rtts,
