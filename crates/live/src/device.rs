@@ -1,6 +1,7 @@
 //! TUN and TAP devices: network interfaces whose other end is this process. They vanish with it,
 //! whatever ends it.
 
+mod features;
 mod interface;
 mod offload;
 mod request;
@@ -33,12 +34,8 @@ pub enum Kind {
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// `/dev/net/tun` does not open.
-    #[error("cannot open /dev/net/tun: {error}; {}", to_open(.error))]
-    Open {
-        /// What the kernel said.
-        #[source]
-        error: io::Error,
-    },
+    #[error("cannot open /dev/net/tun: {0}; {advice}", advice = how_to_open(.0))]
+    Open(#[source] io::Error),
     /// The device cannot be made.
     #[error("cannot create the device {name}: {error}; this requires CAP_NET_ADMIN and an unused name")]
     Make {
@@ -61,11 +58,12 @@ pub enum DeviceError {
     },
 }
 
-/// What makes `/dev/net/tun` open.
-fn to_open(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "run it with sudo, or give it access to this device",
-        _ => "load the kernel module `tun` (OpenWrt: install kmod-tun)",
+/// What an operator can do about that.
+fn how_to_open(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        "run as root, and let the container or the systemd unit use the device (DeviceAllow=/dev/net/tun rw)"
+    } else {
+        "load the kernel module `tun` (OpenWrt: install kmod-tun)"
     }
 }
 
@@ -171,7 +169,7 @@ impl Device {
 pub(crate) fn attach(name: &str, kind: Kind, flags: libc::c_int) -> Result<(OwnedFd, String), DeviceError> {
     let access = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = open("/dev/net/tun", access, Mode::empty())
-        .map_err(|error| DeviceError::Open { error: error.into() })?;
+        .map_err(|error| DeviceError::Open(error.into()))?;
     let layer = match kind {
         Kind::Tun => libc::IFF_TUN,
         Kind::Tap => libc::IFF_TAP,
@@ -197,5 +195,21 @@ fn framed(header: [u8; offload::LEN], octets: Bytes) -> Option<Frame> {
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_one_may_not_open_is_no_missing_module() {
+        let said = |errno: Errno| DeviceError::Open(errno.into()).to_string();
+        for refused in [Errno::PERM, Errno::ACCESS] {
+            assert!(said(refused).contains("run as root") && !said(refused).contains("module"));
+        }
+        for missing in [Errno::NOENT, Errno::NODEV] {
+            assert!(said(missing).contains("load the kernel module `tun`"));
+        }
     }
 }

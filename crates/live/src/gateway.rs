@@ -9,6 +9,7 @@
 //! | [`connection`], [`table`] | what is remembered of each connection, and for how long |
 //! | [`reaction`] | whether a sender slows down on loss |
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
+//! | [`clients`], [`hop_rtt`] | what is counted of clients, and of the hop |
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | `handover` | what it leaves to the one that takes its place |
 //! | [`link`] | what a link layer in this process tells it |
@@ -18,12 +19,15 @@
 //! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
 //! | `descriptors`, `allocator` | open files and large tables of the whole process |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
+//! | [`check`], `flow_offload`, `nftables` | whether it could start on this machine, and what would bypass it |
 //!
 //! Start with [`engine::Engine::on_frame`], or with [`daemon::Start`] to run one.
 
 mod allocator;
+pub mod check;
 mod choice;
 mod client;
+pub mod clients;
 pub mod config;
 pub mod connection;
 pub mod control;
@@ -33,12 +37,15 @@ mod descriptors;
 pub mod detect;
 pub mod engine;
 mod error;
+mod flow_offload;
 mod handover;
+pub mod hop_rtt;
 mod housekeeping;
 pub mod http;
 pub mod link;
 mod listeners;
 pub mod metrics;
+mod nftables;
 mod notify;
 pub mod packet_loop;
 pub mod plan;

@@ -9,7 +9,7 @@ use rustix::mm::MlockAllFlags;
 
 /// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt
 /// threads have 50).
-const PRIORITY: libc::c_int = 40;
+pub(crate) const PRIORITY: libc::c_int = 40;
 
 /// Asks for real-time scheduling of the calling thread and for memory that is not paged out;
 /// returns a sentence for each thing that was not granted.

@@ -1,6 +1,9 @@
 //! `lasthop gateway`.
 
+mod check;
+mod lines;
 mod report;
+mod rows;
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +12,7 @@ use clap::{Args, Subcommand};
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
 use lasthop_live::gateway::control::{AskError, Command, PortStatus, Reloaded, SetAside, ask, parse_flow};
-use lasthop_live::gateway::ports;
+use lasthop_live::gateway::engine::FlowReport;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -30,9 +33,13 @@ pub struct Arguments {
     /// The configuration (TOML file)
     #[arg(required_unless_present = "print_default_config")]
     config: Option<PathBuf>,
-    /// Check the file, report errors and what a start would do, and exit
+    /// Check the file and this machine, change nothing, and exit: with 0 if a gateway can start
+    /// here, 1 if not, 2 if the file is wrong
     #[arg(long)]
     check: bool,
+    /// With --check: print one JSON document
+    #[arg(long, requires = "check")]
+    json: bool,
     /// Print a file with every key, its default and its purpose
     #[arg(long, exclusive = true)]
     print_default_config: bool,
@@ -42,9 +49,9 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Question {
     /// Show the gateway's ports, rules and counters
-    Status(Where),
+    Status(Listing),
     /// Show the connections that the gateway tracks
-    Flows(Where),
+    Flows(Listing),
     /// Reload the gateway's file; connections stay, and so do agents whose settings have not changed
     Reload(Where),
     /// Let the gateway's agents forward the packets they hold; after that, everything passes
@@ -60,6 +67,16 @@ enum Question {
         #[command(flatten)]
         at: Where,
     },
+}
+
+/// Which gateway, and how to list what it has.
+#[derive(Args)]
+struct Listing {
+    #[command(flatten)]
+    at: Where,
+    /// Print CSV: for the status a row per value, for connections a row per connection
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 /// Which gateway, and how to answer.
@@ -82,7 +99,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let config =
         config::read(file, lasthop_agent::LinkSenses::empty()).map_err(|error| misread(file, error))?;
     if arguments.check {
-        return check(&config, file);
+        return check::execute(&config, file, arguments.json);
     }
     run(config, file)
 }
@@ -102,21 +119,6 @@ fn misread(file: &Path, error: config::ConfigError) -> Failure {
     Failure::usage(error)
 }
 
-/// A file is right on any machine; what it leads to is said where it can be tried.
-fn check(config: &Config, file: &Path) -> Result<(), Failure> {
-    let mut lines = vec![format!("{}: OK", file.display())];
-    lines.extend(config.notes().iter().map(|note| format!("note: {note}")));
-    if lasthop_live::may_change_the_network() {
-        match ports::preview(config) {
-            Ok(preview) => lines.extend(preview),
-            Err(why) => lines.push(format!("note: a start on this machine would fail: {why}")),
-        }
-    } else {
-        lines.push("note: only root can check what a start would do on this machine".to_owned());
-    }
-    output::print(&lines.join("\n"))
-}
-
 fn run(config: Config, file: &Path) -> Result<(), Failure> {
     if !lasthop_live::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
@@ -130,7 +132,7 @@ fn run(config: Config, file: &Path) -> Result<(), Failure> {
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;
     let ports: Vec<PortStatus> = gateway.ports().iter().map(PortStatus::from).collect();
-    tracing::info!(ports = report::interfaces(&ports), "running");
+    tracing::info!(backend = gateway.backend().name(), ports = report::interfaces(&ports), "running");
     gateway.wait().map(drop).map_err(|error| Failure::Run(error.into()))
 }
 
@@ -161,8 +163,8 @@ fn flow_as_written(text: &str) -> Result<String, String> {
 
 fn put(question: &Question) -> Result<(), Failure> {
     let (command, at) = match question {
-        Question::Status(at) => (Command::Status, at),
-        Question::Flows(at) => (Command::Flows, at),
+        Question::Status(listing) => (Command::Status, &listing.at),
+        Question::Flows(listing) => (Command::Flows, &listing.at),
         Question::Reload(at) => (Command::Reload, at),
         Question::Drain(at) => (Command::Drain, at),
         Question::Aside { flow, at } => (Command::Aside { flow: flow.clone() }, at),
@@ -173,6 +175,11 @@ fn put(question: &Question) -> Result<(), Failure> {
         return output::print_json(&answer);
     }
     match question {
+        Question::Status(Listing { csv: true, .. }) => output::print(&rows::of_document(&at.ask(&command)?)?),
+        Question::Flows(Listing { csv: true, .. }) => {
+            let flows: Vec<FlowReport> = at.ask(&command)?;
+            output::print(&rows::of_flows(&flows)?)
+        }
         Question::Status(_) => output::print(&report::status(&at.ask(&command)?)),
         Question::Flows(_) => output::print(&report::flows(at.ask(&command)?)),
         Question::Reload(_) => {

@@ -29,7 +29,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         // Writing into a string cannot fail.
         let _ = write!(
             text,
-            "\nplatform    {} {}, {profile} build\nschemes     {}\nbackends    tc-bpf (Linux 6.6 or newer), tun\n\
+            "\nplatform    {} {}, {profile} build\nschemes     {}\nbackends    tc-bpf (Linux 5.8 or newer), tun\n\
              results     tables, JSON, CSV, Parquet, pcapng",
             std::env::consts::ARCH,
             std::env::consts::OS,

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr, reason = "what was measured is said")]
 
 mod bounds;
+mod checks;
 mod commands;
 mod deaths;
 mod frames;
@@ -58,7 +59,12 @@ fn main() -> ExitCode {
             starts::a_start_that_runs_out_of_descriptors_at_any_step_leaves_nothing,
             starts::auto_falls_back_to_tun_and_says_so_where_no_address_is_translated,
             starts::what_a_killed_gateway_with_tun_left_is_removed_by_a_start_with_tc,
-            starts::a_check_tells_which_doors_cannot_be_opened;
+            checks::a_check_finds_a_machine_ready_and_changes_nothing,
+            checks::a_check_as_json_has_a_grade_and_a_finding_for_each_check,
+            checks::a_check_names_interfaces_that_are_missing_or_down,
+            checks::a_check_tells_which_doors_cannot_be_opened,
+            checks::a_check_tells_the_gateway_that_would_be_restarted_from_another_one,
+            checks::a_check_bounds_the_files_that_a_gateway_opens;
         [namespaces, nft]:
             starts::auto_does_not_fall_back_beside_nftables,
             starts::a_gateway_that_fell_back_to_tun_ends_when_addresses_are_translated_later;
@@ -71,7 +77,9 @@ fn main() -> ExitCode {
             deaths::behind_address_translation_connections_go_on_when_the_daemon_hangs,
             deaths::behind_address_translation_a_daemon_that_is_told_to_end_ends_well;
         [namespaces, setpriv]:
-            commands::without_root_each_command_says_what_it_needs;
+            commands::without_root_each_command_says_what_it_needs,
+            checks::a_check_without_root_says_which_checks_it_could_not_make,
+            checks::a_check_tells_a_missing_privilege_from_a_missing_feature_of_the_kernel;
     })
 }
 

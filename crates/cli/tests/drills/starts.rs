@@ -13,6 +13,7 @@ use lasthop_live::namespace::Namespace;
 use rustix::process::Signal;
 
 use crate::alone;
+use crate::checks::check;
 use crate::hosts::{Daemon, Kind, PATIENCE, Site, echo};
 
 /// A start that is expected to fail.
@@ -25,13 +26,13 @@ struct Attempt {
 }
 
 /// A configuration file with these ports; the control socket is `socket` in the directory.
-fn file(directory: &Path, top: &str, ports: &str, rest: &str) -> String {
+pub fn file(directory: &Path, top: &str, ports: &str, rest: &str) -> String {
     let socket = directory.join("gateway.sock").display().to_string();
     format!("{top}\n[ports]\n{ports}\n[control]\nsocket = \"{socket}\"\n{rest}")
 }
 
-const PORTS: &str = "core = [\"core\"]\nradio = [\"radio\"]";
-const NO_METRICS: &str = "[metrics]\nlisten = \"off\"\n";
+pub const PORTS: &str = "core = [\"core\"]\nradio = [\"radio\"]";
+pub const NO_METRICS: &str = "[metrics]\nlisten = \"off\"\n";
 
 /// Starts a gateway in a directory that has this file, with at most `descriptors` open files, and
 /// waits for its end. One that starts is told to end.
@@ -209,17 +210,6 @@ pub fn a_start_that_runs_out_of_descriptors_at_any_step_leaves_nothing() {
     }
 }
 
-/// What `--check` prints of a file.
-fn check(host: &Namespace, directory: &Path, text: &str) -> String {
-    let file = directory.join("checked.toml");
-    fs::write(&file, text).expect("a file");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-    command.arg("gateway").arg("--check").arg(&file);
-    let output = host.enter(|| command.output()).expect("enter").expect("it starts");
-    assert_eq!(output.status.code(), Some(0), "the file is right");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
 /// A file for a port that is nothing for tc-bpf: it has no Ethernet header.
 fn tunnel_only(directory: &Path) -> String {
     file(directory, "", "core = [\"core\"]\nradio = [\"tunnel\"]", NO_METRICS)
@@ -235,8 +225,8 @@ pub fn auto_falls_back_to_tun_and_says_so_where_no_address_is_translated() {
     let _alone = alone();
     let directory = tempfile::tempdir().expect("a directory");
     let (site, text) = (with_tunnel(), tunnel_only(directory.path()));
-    let checked = check(&site.gateway, directory.path(), &text);
-    assert!(checked.contains("backend  tun") && checked.contains("note: tc-bpf does not work"), "{checked}");
+    let checked = check(&site.gateway, directory.path(), &text, &[]).passes();
+    assert!(checked.contains("a start uses tun") && checked.contains("tc-bpf does not work"), "{checked}");
     let started = attempt(&site.gateway, directory.path(), &text, PLENTY);
     assert_eq!(started.code, Some(0), "{}", started.said);
     assert!(started.said.contains("tc-bpf does not work on this machine"), "{}", started.said);
@@ -281,23 +271,6 @@ pub fn what_a_killed_gateway_with_tun_left_is_removed_by_a_start_with_tc() {
     site.assert_no_traces();
 }
 
-pub fn a_check_tells_which_doors_cannot_be_opened() {
-    let _alone = alone();
-    let site = Site::new(Kind::Routed);
-    let directory = tempfile::tempdir().expect("a directory");
-    let at = directory.path();
-    let listener = site.gateway.enter(|| TcpListener::bind("127.0.0.1:0")).expect("enter").expect("a port");
-    let taken = format!("[metrics]\nlisten = \"{}\"\n", listener.local_addr().expect("it is bound"));
-    fs::write(at.join("gateway.sock"), "a file").expect("a file");
-    let checked = check(&site.gateway, at, &file(at, "", PORTS, &taken));
-    for note in ["is not a socket", "the metrics address"] {
-        assert!(
-            checked.contains("a start on this machine would fail: ") && checked.contains(note),
-            "{note}: {checked}"
-        );
-    }
-}
-
 const MASQUERADE: [&str; 8] = ["-t", "nat", "-A", "POSTROUTING", "-o", "core", "-j", "MASQUERADE"];
 
 fn does_not_fall_back(program: &str, arguments: &[&str]) {
@@ -306,16 +279,13 @@ fn does_not_fall_back(program: &str, arguments: &[&str]) {
     let at = directory.path();
     let (site, text) = (with_tunnel(), tunnel_only(at));
     assert!(site.run(program, arguments).is_some(), "{program} translates addresses");
-    let checked = check(&site.gateway, at, &text);
-    assert!(
-        checked.contains("a start on this machine would fail") && checked.contains("address translation"),
-        "{checked}"
-    );
+    let checked = check(&site.gateway, at, &text, &[]).fails();
+    assert!(checked.contains("would break the address translation"), "{checked}");
     let refused = attempt(&site.gateway, at, &text, PLENTY);
     assert_eq!(refused.code, Some(1), "{}", refused.said);
     assert!(refused.said.contains("would break the address translation"), "{}", refused.said);
     assert_nothing_is_left(&site, at, &refused);
     // tc-bpf has no such trouble.
-    let by_tc = check(&site.gateway, at, &file(at, "", PORTS, NO_METRICS));
-    assert!(by_tc.contains("backend  tc-bpf"), "{by_tc}");
+    let by_tc = check(&site.gateway, at, &file(at, "", PORTS, NO_METRICS), &[]).passes();
+    assert!(by_tc.contains("a start uses tc-bpf") && by_tc.contains("tc-bpf works with it"), "{by_tc}");
 }

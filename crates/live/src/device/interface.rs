@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
+use super::features;
 use super::request::Request;
 
 /// What a link carries (`ARPHRD_*`).
@@ -35,6 +36,17 @@ impl Interface {
     /// Whether its frames start with an Ethernet header; the alternative is none at all.
     pub fn is_ethernet(&self) -> io::Result<bool> {
         Ok(self.request()?.hardware_type(self.socket.as_fd())? == ETHERNET)
+    }
+
+    /// Whether it is up, by its own setting: its cable or its radio link may be down even so.
+    pub fn is_up(&self) -> io::Result<bool> {
+        self.request()?.is_up(self.socket.as_fd())
+    }
+
+    /// Whether a feature such as `hw-tc-offload` is on, by the names of `ethtool -k`; `None` if this
+    /// kernel has none of this name.
+    pub fn has_on(&self, feature: &str) -> io::Result<Option<bool>> {
+        features::is_on(&self.name, self.socket.as_fd(), feature)
     }
 
     /// The most octets of an IP packet that go out in one frame.

@@ -69,6 +69,19 @@ impl Request {
         self.call(socket, libc::SIOCSIFTXQLEN as c_ulong)
     }
 
+    pub(super) fn is_up(mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
+        self.call(socket, libc::SIOCGIFFLAGS as c_ulong)?;
+        // SAFETY: as above.
+        Ok(unsafe { self.0.ifr_ifru.ifru_flags } & UP != 0)
+    }
+
+    /// Has the interface's driver answer a command of ethtool into the command itself, which has
+    /// room for as much as its own counts say.
+    pub(super) fn ethtool(mut self, socket: BorrowedFd<'_>, command: &mut [u8]) -> io::Result<()> {
+        self.0.ifr_ifru.ifru_data = command.as_mut_ptr().cast();
+        self.call(socket, libc::SIOCETHTOOL as c_ulong)
+    }
+
     pub(super) fn bring_up(mut self, socket: BorrowedFd<'_>, arp: bool) -> io::Result<()> {
         self.call(socket, libc::SIOCGIFFLAGS as c_ulong)?;
         // SAFETY: as above.
@@ -78,7 +91,8 @@ impl Request {
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, request: c_ulong) -> io::Result<()> {
-        // SAFETY: each request used here reads and writes a whole `struct ifreq` and nothing else.
+        // SAFETY: each request used here reads and writes a whole `struct ifreq` and nothing else, but
+        // for SIOCETHTOOL, whose command is borrowed for the call and has the room that it promises.
         let result = unsafe {
             libc::ioctl(fd.as_raw_fd(), request as _, std::ptr::from_mut(&mut self.0).cast::<c_void>())
         };

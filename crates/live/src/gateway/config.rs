@@ -109,6 +109,7 @@ impl Config {
             budget: file.bounds.budget(),
             idle: file.idle.times(),
             stepping_aside: file.stepping_aside.plan(),
+            most_clients: Some(file.metrics.clients).filter(|most| *most > 0),
             seed: SEED,
         };
         Self {
@@ -134,7 +135,7 @@ impl Config {
             ("ports", self.core != other.core || self.radio != other.radio),
             ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection(1))),
             ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
-            ("metrics", self.metrics != other.metrics),
+            ("metrics", self.metrics != other.metrics || self.plan.most_clients != other.plan.most_clients),
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime || self.threads != other.threads),
             ("log", self.log_level != other.log_level || self.log_format != other.log_format),

@@ -6,6 +6,7 @@ use lasthop_agent::Side;
 use lasthop_packet::{Instant, Packet, Protocol, TcpFlags};
 use serde::Serialize;
 
+use super::hop_rtt::HopRtts;
 use super::reaction::Reaction;
 use crate::frame::LinkHeader;
 use crate::io::PortId;
@@ -183,9 +184,18 @@ impl TrackedConnection {
         self.state == State::Datagrams
     }
 
-    /// Takes note of a packet from a port on this side. Where the packet came in as the one before
-    /// did, nothing is cloned.
-    pub fn note(&mut self, packet: &Packet, from: Side, port: PortId, link: &LinkHeader, now: Instant) {
+    /// Takes note of a packet from a port on this side, and counts the hop's round-trip time if the
+    /// packet ends one. Where it came in as the one before did, nothing is cloned.
+    pub fn note(
+        &mut self,
+        packet: &Packet,
+        (from, port, link): (Side, PortId, &LinkHeader),
+        now: Instant,
+        hop_rtts: &mut HopRtts,
+    ) {
+        if self.state == State::Opening && self.is_first_answer(packet, from) {
+            hop_rtts.count(now.since(self.last_used));
+        }
         self.last_used = now;
         let direction = match from {
             Side::Core => &mut self.from_core,
@@ -202,6 +212,15 @@ impl TrackedConnection {
             self.state = self.next_state(flags);
             self.reaction.note(packet, from, now);
         }
+    }
+
+    /// Whether this packet is the client's answer to the one packet that came from the core side so
+    /// far, just before: the handshake's SYN/ACK, or its SYN if the server opened the connection.
+    /// After a retransmission it is not known which packet is answered (RFC 6298, section 3).
+    fn is_first_answer(&self, packet: &Packet, from: Side) -> bool {
+        let answers =
+            packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::ACK) && !tcp.flags.has(TcpFlags::RST));
+        from == Side::Radio && answers && self.from_core.packets == 1 && self.from_radio.packets <= 1
     }
 
     fn next_state(&self, flags: TcpFlags) -> State {

@@ -11,7 +11,7 @@ use lasthop_packet::FlowKey;
 use tracing::info;
 
 use super::allocator;
-use super::config::Config;
+use super::config::{Backend, Config};
 use super::descriptors;
 use super::engine::{EngineReport, FlowReport};
 use super::error::GatewayError;
@@ -41,6 +41,7 @@ pub struct Start {
 pub struct Gateway {
     requests: Requests,
     ports: Vec<Port>,
+    backend: Backend,
     packets: Option<JoinHandle<Result<LoopReport, GatewayError>>>,
     housekeeping: Option<JoinHandle<()>>,
 }
@@ -124,7 +125,8 @@ impl Start {
                 // A loop that is gone already says why when it is waited for.
                 let _ = go.send(());
                 let housekeeping = Some(housekeeping);
-                Ok(Gateway { requests, ports: gateway_ports, packets: Some(packets), housekeeping })
+                let packets = Some(packets);
+                Ok(Gateway { requests, ports: gateway_ports, backend, packets, housekeeping })
             }
             Err(error) => {
                 drop(go);
@@ -139,6 +141,12 @@ impl Gateway {
     /// Its ports.
     pub fn ports(&self) -> &[Port] {
         &self.ports
+    }
+
+    /// How it takes frames out of the kernel's path: never [`Backend::Auto`], but for ports in
+    /// memory.
+    pub const fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// What it has counted, its processor time among it.

@@ -43,6 +43,11 @@ impl Kernel<'_> {
         self.sys.join(name).join("brif").is_dir()
     }
 
+    /// Whether a default route leads out by this interface.
+    pub fn has_default_route(&self, name: &str) -> bool {
+        default_routes(self.proc).contains(name)
+    }
+
     /// The interfaces to the wireless hop.
     pub fn radio(&self) -> Result<Vec<String>, DetectError> {
         let radio: Vec<String> = names(self.sys).into_iter().filter(|name| self.is_wireless(name)).collect();
@@ -67,7 +72,8 @@ impl Kernel<'_> {
         Ok(core.into_iter().collect())
     }
 
-    fn is_wireless(&self, name: &str) -> bool {
+    /// Whether this interface is wireless.
+    pub fn is_wireless(&self, name: &str) -> bool {
         ["wireless", "phy80211"].iter().any(|sign| self.sys.join(name).join(sign).exists())
     }
 

@@ -15,8 +15,10 @@ use lasthop_agent::{Budget, Bypass, LinkEvent, Outbox, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Protocol, TcpFlags, Transport, rtp};
 use prefetch::Prefetch;
 
+use super::clients::Clients;
 use super::connection::TrackedConnection;
 use super::counters::{Counters, RuleCounters};
+use super::hop_rtt::HopRtts;
 use super::plan::{Plan, SteppingAside};
 use super::rule::{Rule, is_free};
 use super::selector::Selector;
@@ -55,6 +57,9 @@ pub struct Engine {
     prefetch: Prefetch,
     outbox: Outbox,
     counters: Counters,
+    hop_rtts: HopRtts,
+    /// `None` if clients are not counted.
+    clients: Option<Clients>,
     /// What rules counted that are there no more.
     retired: RuleCounters,
     /// All traffic passes untouched, until the next reload.
@@ -99,6 +104,8 @@ impl Engine {
             prefetch: Prefetch::default(),
             outbox: Outbox::default(),
             counters: Counters::default(),
+            hop_rtts: HopRtts::default(),
+            clients: plan.most_clients.map(Clients::new),
             retired: RuleCounters::default(),
             is_drained: false,
             refuses_obligations: false,
@@ -211,7 +218,7 @@ impl Engine {
             return;
         };
         let connection = self.connections.at_mut(slot);
-        connection.note(packet, side, port, link, now);
+        connection.note(packet, (side, port, link), now, &mut self.hop_rtts);
         let rule = connection.rule;
         let is_ready = connection.is_two_way() || connection.may_be_one_way() || flags.has(TcpFlags::SYN);
         self.connections.used(slot, now);
@@ -245,6 +252,7 @@ impl Engine {
             if self.connections.at(slot).is_reopened_by(flags) {
                 // The agent that still owes something of the old one judges the SYN.
                 let is_free = self.obligation(slot).is_free();
+                self.count_client(slot);
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
                 let connection = self.connections.at_mut(slot);
                 let (kept_rule, leaving) = (connection.rule, connection.leaving);
@@ -341,7 +349,17 @@ impl Engine {
         self.count_broken(slot);
         self.take_back(slot, out);
         self.release(slot, now, out);
+        self.count_client(slot);
         self.connections.forget(slot);
+    }
+
+    /// Counts a connection that ends for its client.
+    fn count_client(&mut self, slot: Slot) {
+        if let Some(clients) = &mut self.clients {
+            // Keys are from the core side to the radio side.
+            let (client, _) = self.connections.key(slot).destination;
+            clients.ended(client, self.connections.at(slot));
+        }
     }
 
     /// Has the agent of a connection send on what it holds of it. It will see no more of it.

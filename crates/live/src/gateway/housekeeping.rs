@@ -292,7 +292,7 @@ impl Answers for MetricsOffice<'_> {
 
     fn answer(&self, question: &[u8]) -> Part {
         whole(http::answer(question, |path| match path {
-            "/metrics" => self.0.requests.report().ok().map(|report| metrics::page(&report)),
+            "/metrics" => self.0.requests.report().ok().map(|report| metrics::page(self.0.backend, &report)),
             "/healthz" => self.0.requests.report().ok().map(|_| "ok\n".to_owned()),
             _ => None,
         }))

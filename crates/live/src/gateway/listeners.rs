@@ -16,7 +16,6 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::config::Config;
 use crate::clock;
 use crate::peer::Peer;
 
@@ -70,19 +69,15 @@ impl Listeners {
     }
 }
 
-/// Why these listeners could not be opened now, each a sentence. Nothing is left open, and nothing
-/// is changed.
-pub(super) fn problems(config: &Config) -> Vec<String> {
-    let control = config.control.as_deref().and_then(|path| {
-        let metadata = fs::symlink_metadata(path).ok()?;
-        let is_file = !metadata.file_type().is_socket();
-        is_file.then(|| format!("the control socket {}: the path exists and is not a socket", path.display()))
-    });
-    let metrics = config.metrics.and_then(|at| {
-        let error = TcpListener::bind(at).err()?;
-        Some(format!("cannot listen on the metrics address {at}: {error}"))
-    });
-    control.into_iter().chain(metrics).collect()
+/// Whether something else than a socket is at this path, so that no control socket can be opened
+/// there.
+pub(super) fn is_no_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.file_type().is_socket())
+}
+
+/// Whether the metrics address could be listened on now. Nothing stays open.
+pub(super) fn may_listen(at: SocketAddr) -> io::Result<()> {
+    TcpListener::bind(at).map(drop)
 }
 
 impl ControlListener {

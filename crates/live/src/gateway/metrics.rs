@@ -2,21 +2,34 @@
 //! plain counters on the packet loop's own thread, and a registry of shared atomic ones would make
 //! each packet pay for what is read every few seconds.
 
+#[cfg(test)]
+pub(super) mod tests;
+
 use std::fmt::{self, Write as _};
 
 use lasthop_agent::Counter;
 
+use super::clients::{ClientCounters, ClientsReport};
+use super::config::Backend;
 use super::counters::{PacketCounters, RuleCounters};
-use super::engine::EngineReport;
+use super::engine::{EngineReport, RuleReport};
+use super::hop_rtt::HopRtts;
 use super::packet_loop::LoopReport;
 use super::punctuality::PunctualityReport;
 
-/// The page for these figures.
-pub fn page(report: &LoopReport) -> String {
+/// The page for these figures of a gateway with this backend. A table of `docs/src/gateway.md`
+/// documents each.
+pub fn page(backend: Backend, report: &LoopReport) -> String {
     let mut page = Page(String::new());
     // Writing into a string cannot fail.
-    let _ = write_page(&mut page, report);
+    let _ = write_build(&mut page, backend).and_then(|()| write_page(&mut page, report));
     page.0
+}
+
+fn write_build(page: &mut Page, backend: Backend) -> fmt::Result {
+    page.family("build_info", "gauge", "Always 1; the labels say which version runs with which backend.")?;
+    let labels = [("version", env!("CARGO_PKG_VERSION")), ("backend", backend.name())];
+    page.sample("build_info", &labels, 1)
 }
 
 fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
@@ -80,18 +93,86 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
             page.sample("connections_aside_total", &[("reason", &reason)], count)?;
         }
     }
+    write_hop_rtts(page, &engine.hop_rtts)?;
+    if let Some(clients) = &engine.clients {
+        write_clients(page, clients)?;
+    }
     page.agents("agent", &[("", &engine.agents)])?;
     let rules: Vec<(&str, &RuleCounters)> =
         engine.rules.iter().map(|rule| (rule.name.as_str(), &rule.counters)).collect();
     page.agents("rule", &rules)?;
-    page.family(
-        "rule_given_up",
-        "gauge",
-        "1 if a rule's agent panicked too often and its traffic passes untouched.",
-    )?;
-    for (index, rule) in engine.rules.iter().enumerate() {
-        let labels = [("rule", rule.name.as_str()), ("index", &index.to_string())];
-        page.sample("rule_given_up", &labels, u8::from(rule.given_up))?;
+    write_rules(page, &engine.rules)
+}
+
+/// The state of each rule.
+fn write_rules(page: &mut Page, rules: &[RuleReport]) -> fmt::Result {
+    type Family = (&'static str, &'static str, fn(&RuleReport) -> u64);
+    let families: [Family; 3] = [
+        (
+            "rule_given_up",
+            "1 if a rule's agent panicked too often and its traffic passes untouched.",
+            |rule| rule.given_up.into(),
+        ),
+        ("rule_held_packets", "Packets that a rule's agent holds to send later.", |rule| rule.held),
+        ("rule_memory_bytes", "Memory that a rule's agent uses for the packets that it keeps.", |rule| {
+            rule.octets as u64
+        }),
+    ];
+    for (name, help, value) in families {
+        page.family(name, "gauge", help)?;
+        for (index, rule) in rules.iter().enumerate() {
+            page.sample(name, &[("rule", &rule.name), ("index", &index.to_string())], value(rule))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_hop_rtts(page: &mut Page, rtts: &HopRtts) -> fmt::Result {
+    let name = "hop_rtt_seconds";
+    page.family(name, "histogram", "Round-trip time over the hop, once per connection, from its handshake.")?;
+    let mut connections = 0;
+    for (end, count) in rtts.cumulative() {
+        let end = if end.is_finite() { end.to_string() } else { "+Inf".to_owned() };
+        page.sample("hop_rtt_seconds_bucket", &[("le", &end)], count)?;
+        connections = count;
+    }
+    page.sample("hop_rtt_seconds_sum", &[], rtts.sum_us as f64 / 1e6)?;
+    page.sample("hop_rtt_seconds_count", &[], connections)
+}
+
+/// What the clients' ended connections carried; the clients without counters of their own are
+/// `other`.
+fn write_clients(page: &mut Page, clients: &ClientsReport) -> fmt::Result {
+    type Count = fn(&ClientCounters) -> u64;
+    type Family<'a> = (&'a str, &'a str, &'a [(&'a str, Count)]);
+    let families: [Family<'_>; 3] = [
+        (
+            "client_connections_total",
+            "Connections of a client that ended.",
+            &[("", |client| client.connections)],
+        ),
+        (
+            "client_packets_total",
+            "Packets of those connections, to the client (down) and from it (up).",
+            &[("down", |client| client.packets_down), ("up", |client| client.packets_up)],
+        ),
+        (
+            "client_octets_total",
+            "Octets of IP packets of those connections.",
+            &[("down", |client| client.octets_down), ("up", |client| client.octets_up)],
+        ),
+    ];
+    let named = clients.by_address.iter().map(|(address, counters)| (address.to_string(), counters));
+    let all: Vec<(String, &ClientCounters)> = named.chain([("other".to_owned(), &clients.other)]).collect();
+    for (name, help, counts) in families {
+        page.family(name, "counter", help)?;
+        for (client, counters) in &all {
+            for (direction, count) in counts {
+                let labels = [("client", client.as_str()), ("direction", *direction)];
+                let labels = if direction.is_empty() { &labels[..1] } else { &labels[..] };
+                page.sample(name, labels, count(counters))?;
+            }
+        }
     }
     Ok(())
 }

@@ -26,6 +26,9 @@ pub struct Plan {
     pub idle: IdleTimes,
     /// When connections are set aside.
     pub stepping_aside: SteppingAside,
+    /// How many clients have counters of their own; `None` if clients are not counted. A reload does
+    /// not change it.
+    pub most_clients: Option<usize>,
     /// The seed of the agents' randomness.
     pub seed: u64,
 }
@@ -72,10 +75,11 @@ impl Plan {
     #[must_use]
     pub fn share(&self, worker: usize, workers: usize) -> Self {
         let Budget { flows, octets_per_flow, octets_in_all } = self.budget;
-        let flows = flows / workers + usize::from(worker < flows % workers);
         let octets_in_all = octets_in_all / workers;
-        let budget = Budget { flows, octets_per_flow, octets_in_all };
-        Self { budget, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
+        let share = |most: usize| most / workers + usize::from(worker < most % workers);
+        let most_clients = self.most_clients.map(share);
+        let budget = Budget { flows: share(flows), octets_per_flow, octets_in_all };
+        Self { budget, most_clients, seed: self.seed.wrapping_add(worker as u64), ..self.clone() }
     }
 
     /// Which traffic the kernel's side diverts to us, for each of several workers.

@@ -9,10 +9,9 @@ use super::choice::{Choice, choose};
 use super::config::{Backend, Config};
 use super::detect::{DetectError, Kernel};
 use super::error::GatewayError;
-use super::listeners;
 use super::translation::{self, Translation};
 use crate::device::Interface;
-use crate::io::claim::{self, Claims};
+use crate::io::claim::Claims;
 use crate::io::divert::{Attachment, Divert, DivertError};
 use crate::io::policy::{self, Policy};
 use crate::io::{PacketIo, Port};
@@ -31,7 +30,7 @@ pub struct OpenPorts {
 
 /// The calling thread's network: `/proc/net` is the process's, and this thread may be in another
 /// namespace.
-fn kernel() -> Kernel<'static> {
+pub(super) fn kernel() -> Kernel<'static> {
     Kernel { sys: Path::new("/sys/class/net"), proc: Path::new("/proc/thread-self/net") }
 }
 
@@ -43,7 +42,7 @@ pub fn claim(
 ) -> Result<impl FnOnce() -> Result<OpenPorts, GatewayError> + use<>, GatewayError> {
     let radio = found("radio", config.radio.as_ref(), || kernel().radio())?;
     let mut claims = Claims::take(&radio).map_err(refused)?;
-    let Choice { backend, notes } = choice(config, &radio).map_err(GatewayError::Ports)?;
+    let Choice { backend, notes } = choice(config, &radio, || try_tc(&radio)).map_err(GatewayError::Ports)?;
     for note in &notes {
         warn!("{note}");
     }
@@ -72,44 +71,13 @@ pub fn claim(
     })
 }
 
-/// What a start would do in the calling thread's network namespace: the radio interfaces and the
-/// backend, each a line; or why there would be no start. Nothing is changed by asking.
-pub fn preview(config: &Config) -> Result<Vec<String>, String> {
-    let radio = match &config.radio {
-        Some(named) => named.clone(),
-        None => kernel().radio().map_err(|error| error.to_string())?,
-    };
-    let Choice { backend, notes } = choice(config, &radio)?;
-    let mut lines = vec![format!("radio    {}", radio.join(", "))];
-    if backend == Backend::Tun {
-        let core = match &config.core {
-            Some(named) => named.clone(),
-            None => kernel().core(&radio).map_err(|error| error.to_string())?,
-        };
-        lines.push(format!("core     {}", core.join(", ")));
-    }
-    lines.push(format!("backend  {}", backend.name()));
-    lines.extend(notes.into_iter().map(|note| format!("note: {note}")));
-    lines.extend(
-        listeners::problems(config)
-            .into_iter()
-            .map(|why| format!("note: a start on this machine would fail: {why}")),
-    );
-    for name in &radio {
-        if let Some(holder) = claim::holder(name) {
-            lines.push(format!(
-                "note: a gateway is using {name}: {holder}; a second gateway would be refused"
-            ));
-        }
-    }
-    Ok(lines)
-}
-
-fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
-    let tried = || {
-        radio.iter().try_for_each(|name| is_ethernet(name))?;
-        Divert::try_out()
-    };
+/// Which backend a start uses over these radio interfaces, and what the operator should know about
+/// it. `tried` tests whether tc-bpf works; the error says why no backend can be used.
+pub(super) fn choice(
+    config: &Config,
+    radio: &[String],
+    tried: impl FnOnce() -> Result<(), DivertError>,
+) -> Result<Choice, String> {
     let mut choice = choose(config.backend, tried, || translation::look(kernel().proc))?;
     let bridges = radio.iter().filter(|name| kernel().is_bridge(name));
     choice.notes.extend(bridges.map(|name| {
@@ -130,6 +98,12 @@ fn choice(config: &Config, radio: &[String]) -> Result<Choice, String> {
         choice.notes.push("with tun, the daemon receives no datagrams: calls are not recognized".to_owned());
     }
     Ok(choice)
+}
+
+/// Tests whether tc-bpf works over these radio interfaces. No traffic is affected.
+pub(super) fn try_tc(radio: &[String]) -> Result<(), DivertError> {
+    radio.iter().try_for_each(|name| is_ethernet(name))?;
+    Divert::try_out()
 }
 
 /// What translates addresses in the calling thread's network namespace; `None` if nothing does, or

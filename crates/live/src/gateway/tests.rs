@@ -16,7 +16,7 @@ use super::config::{self, Backend};
 use super::control::{AskError, Command, Drained, Reloaded, SetAside, Status, ask, parse_flow};
 use super::engine::{FlowReport, SavedConnection};
 use super::ports::OpenPorts;
-use super::{Gateway, GatewayError, Start, handover};
+use super::{Gateway, GatewayError, Start, handover, metrics};
 use crate::clock;
 use crate::frame::Frame;
 use crate::io::memory::Memory;
@@ -68,7 +68,7 @@ impl Running {
         let file = directory.path().join("gateway.toml");
         let socket = directory.path().join("gateway.sock");
         let text = format!(
-            "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[control]\nsocket = \"{}\"\n{lines}[[rule]]\nscheme = \"snoop\"\n",
+            "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\nclients = 8\n[control]\nsocket = \"{}\"\n{lines}[[rule]]\nscheme = \"snoop\"\n",
             socket.display()
         );
         fs::write(&file, text).expect("a file");
@@ -143,7 +143,7 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     fs::write(running.file(), format!("{text}settings = {{ reordering = \"many\" }}\n")).expect("a file");
     let refused = running.ask::<Reloaded>(&Command::Reload).expect_err("it is wrong").to_string();
     assert!(
-        refused.contains(":7: rule[0].settings.reordering: ") && refused.contains("stays in force"),
+        refused.contains(":8: rule[0].settings.reordering: ") && refused.contains("stays in force"),
         "{refused}"
     );
     fs::write(running.file(), format!("{text}name = \"other\"\n[traffic]\nports = [80]\n")).expect("a file");
@@ -164,28 +164,32 @@ fn the_metrics_are_prometheus_text() {
     let answer = running.http("GET /metrics HTTP/1.1\r\n\r\n");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
-    let (mut families, mut latest) = (BTreeSet::new(), "");
-    let mut samples = std::collections::BTreeMap::new();
-    for line in body.lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = rest.split_once(' ').expect("a name and a kind");
-            assert!(["counter", "gauge"].contains(&kind), "{line}");
-            assert!(families.insert(name), "{name} twice");
-            latest = name;
-        } else if !line.starts_with("# HELP ") {
-            let (sample, value) = line.rsplit_once(' ').expect("a sample and its value");
-            let name = sample.split('{').next().unwrap_or_default();
-            assert_eq!(name, latest, "a family's samples are together: {line}");
-            assert!(sample == name || sample.ends_with("\"}"), "{line}");
-            assert!(samples.insert(sample, value).is_none(), "{line}");
-            assert!(value.parse::<f64>().is_ok(), "{line}");
-        }
-    }
-    assert_eq!(samples["lasthop_passed_frames_total{reason=\"not-understood\"}"], "1");
-    assert_eq!(samples["lasthop_rule_seen_packets_total{rule=\"snoop\",index=\"0\"}"], "0");
+    let page = metrics::tests::read(body);
+    let sample = |name: &str| page.samples.get(name).copied();
+    assert_eq!(sample("lasthop_passed_frames_total{reason=\"not-understood\"}"), Some(1.0));
+    assert_eq!(sample("lasthop_rule_seen_packets_total{rule=\"snoop\",index=\"0\"}"), Some(0.0));
     assert!(running.http("GET /healthz HTTP/1.0\r\n\r\n").ends_with("\r\n\r\nok\n"));
     assert!(running.http("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
     assert!(running.http("\0\0\0 nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+}
+
+#[test]
+fn the_hop_is_measured_once_per_connection_and_a_client_counts_when_its_connection_ends() {
+    let running = Running::start();
+    let reset = segment(client(7), SERVER, TcpFlags::RST, (1, 0), 0);
+    let frames = handshake(7).into_iter().chain([(PortId(1), reset), (PortId(1), syn_of(7))]);
+    // One after the other: they come by two ports.
+    for ((port, frame), sent) in frames.zip(1..) {
+        running.memory.push(port, frame);
+        running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.sent == sent));
+    }
+    let engine = running.gateway.report().expect("it runs").engine;
+    assert_eq!(engine.hop_rtts.counts.iter().sum::<u64>(), 1);
+    // The second connection between the same ports has ended the first.
+    let clients = engine.clients.expect("the file asks for them");
+    let counters = clients.by_address[&client(7)];
+    assert_eq!((counters.connections, counters.packets_down, counters.packets_up), (1, 2, 3));
+    assert_eq!(clients.other.connections, 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What several packet loops report, as one report.
 
+use super::clients::ClientsReport;
 use super::counters::Counters;
 use super::engine::{EngineReport, RuleReport};
 use super::link::LinkReport;
@@ -86,6 +87,8 @@ impl EngineReport {
             most_connections: self.most_connections + other.most_connections,
             agent_octets: self.agent_octets + other.agent_octets,
             most_agent_octets: self.most_agent_octets + other.most_agent_octets,
+            hop_rtts: self.hop_rtts.and(other.hop_rtts),
+            clients: either(self.clients, other.clients, ClientsReport::and),
             rules: rules_of_both(self.rules, other.rules),
             ..self
         }

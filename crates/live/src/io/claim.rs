@@ -5,7 +5,9 @@
 //! network namespace, can be bound once, and is released when the process ends, however it ends, so
 //! nothing has to be cleaned up. A process that connects learns the holder's process ID.
 
+use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread;
@@ -85,8 +87,29 @@ impl Claims {
     }
 }
 
-/// The process that has claimed the interface of this name, in words; `None` if none has.
-pub(crate) fn holder(interface: &str) -> Option<String> {
+/// A process that has claimed an interface, as far as it can be found.
+#[derive(Debug)]
+pub(crate) struct Holder(io::Result<Peer>);
+
+impl Holder {
+    /// Its number; `None` if it cannot be seen from here.
+    pub(crate) fn pid(&self) -> Option<NonZeroU32> {
+        self.0.as_ref().ok()?.pid
+    }
+}
+
+/// Such as `process 1234 (lasthop)`.
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Ok(peer) => peer.fmt(f),
+            Err(error) => write!(f, "process unknown ({error})"),
+        }
+    }
+}
+
+/// The process that has claimed the interface of this name; `None` if none has.
+pub(crate) fn holder(interface: &str) -> Option<Holder> {
     let index = Interface::named(interface).ok()?.index();
     claim(index).is_err().then(|| holder_of(index))
 }
@@ -107,7 +130,7 @@ impl Claim {
                     return Err(ClaimError::Socket { name, error });
                 }
                 Err(_) if clock::now().since(asked) > ENDING => {
-                    return Err(ClaimError::Taken { name, holder: holder_of(index) });
+                    return Err(ClaimError::Taken { name, holder: holder_of(index).to_string() });
                 }
                 Err(_) => thread::sleep(ENDING / 50),
             }
@@ -124,13 +147,13 @@ fn claim(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-fn holder_of(index: u32) -> String {
+fn holder_of(index: u32) -> Holder {
     let look = || -> io::Result<Peer> {
         let socket = unix_socket()?;
         connect(&socket, &address(index)?)?;
         Peer::of(&socket)
     };
-    look().map_or_else(|error| format!("process unknown ({error})"), |peer| peer.to_string())
+    Holder(look())
 }
 
 /// A non-blocking socket: connecting fails, rather than waits, when the backlog is full.

@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use lasthop_packet::Instant;
+use rustix::fs::Access;
 use thiserror::Error;
 
 use super::claim::{self, ClaimError, Claims};
@@ -108,6 +109,18 @@ impl Policy {
     pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
         let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
         Self::over(Claims::take(&names)?, ports, selection)
+    }
+
+    /// Tests what this backend needs, without any effect on traffic: a TUN device, `ip`, policy routing
+    /// and, where the settings are that it changes, the right to. The device vanishes again.
+    pub(crate) fn try_out() -> Result<(), PolicyError> {
+        drop(Device::new("lasthop%d", Kind::Tun)?);
+        for family in FAMILIES {
+            run_ip(family, &["rule show".to_owned()])?;
+        }
+        rustix::fs::access("/proc/sys/net/ipv4/conf/all/rp_filter", Access::WRITE_OK).map_err(|error| {
+            PolicyError::Setting { setting: "rp_filter", name: "lasthop0".to_owned(), error: error.into() }
+        })
     }
 
     /// The same over interfaces that are claimed already.

@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 
-use comfy_table::Table;
-use comfy_table::presets::UTF8_FULL_CONDENSED;
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
+use lasthop_lab::table::Table;
 use lasthop_live::gateway::control::{Drained, PortStatus, Status};
 use lasthop_live::gateway::counters::Passed;
 use lasthop_live::gateway::engine::{FlowReport, RuleReport};
 use lasthop_live::gateway::packet_loop::ThreadReport;
+
+use super::lines::line;
 
 pub fn status(status: &Status) -> String {
     let Status { version, file, backend, ports, report } = status;
@@ -24,45 +25,66 @@ pub fn status(status: &Status) -> String {
     } else {
         "running"
     };
+    let up = format!(
+        "{:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
+        report.uptime_s,
+        report.cpu_s,
+        1e3 * report.longest_turn_s,
+        1e3 * report.punctuality.longest_absence_s
+    );
+    let memory = format!(
+        "{:.1} MiB of at most {:.1} MiB for packets that agents keep",
+        mebibytes(engine.agent_octets),
+        mebibytes(engine.most_agent_octets)
+    );
+    let frames = format!(
+        "{} in ({:.0}/s since the start), {} out, {} lost, {} held",
+        counts.received,
+        counts.received as f64 / report.uptime_s.max(1.0),
+        report.sent,
+        report.lost,
+        engine.held,
+    );
     let mut lines = vec![
-        format!("lasthop gateway {version}, {mode}"),
-        format!("file        {}", file.as_deref().unwrap_or("-")),
-        format!("ports       {}, by {backend}", interfaces(ports)),
-        format!(
-            "up          {:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
-            report.uptime_s,
-            report.cpu_s,
-            1e3 * report.longest_turn_s,
-            1e3 * report.punctuality.longest_absence_s
-        ),
-        format!("connections {} of at most {}", engine.connections, engine.most_connections),
-        format!(
-            "memory      {:.1} MiB of at most {:.1} MiB for packets that agents keep",
-            mebibytes(engine.agent_octets),
-            mebibytes(engine.most_agent_octets)
-        ),
-        format!(
-            "frames      {} in ({:.0}/s since the start), {} out, {} lost, {} held",
-            counts.received,
-            counts.received as f64 / report.uptime_s.max(1.0),
-            report.sent,
-            report.lost,
-            engine.held,
-        ),
+        line("", &format!("lasthop gateway {version}, {mode}")),
+        line("file        ", file.as_deref().unwrap_or("-")),
+        line("backend     ", backend),
+        line("ports       ", &interfaces(ports)),
+        line("up          ", &up),
+        line("connections ", &format!("{} of at most {}", engine.connections, engine.most_connections)),
+        line("memory      ", &memory),
+        line("frames      ", &frames),
     ];
-    if report.threads.len() > 1 {
-        let of_thread = |thread: &ThreadReport| {
-            format!("{:.2} s of processor time and {} connections", thread.cpu_s, thread.connections)
-        };
-        let threads: Vec<String> = report.threads.iter().map(of_thread).collect();
-        lines.push(format!("threads     {}: {}", threads.len(), threads.join(", ")));
-    }
     if engine.owed_connections > 0 {
-        lines.push(format!("owed        {}", owed(engine.owed_connections, engine.octets_at_risk)));
+        lines.push(line("owed        ", &owed(engine.owed_connections, engine.octets_at_risk)));
     }
-    lines.extend(report.notes.iter().map(|note| format!("note        {note}")));
-    lines.push(format!("untouched   {}", untouched(&engine.counters.passed)));
-    format!("{}\n{}", lines.join("\n"), rules(&engine.rules))
+    lines.extend(report.notes.iter().map(|note| line("note        ", note)));
+    lines.push(line("untouched   ", &untouched(&engine.counters.passed)));
+    if report.threads.len() > 1 {
+        lines.push(threads(&report.threads).to_string());
+    }
+    lines.push(rules(&engine.rules).to_string());
+    lines.push(line("", RULE_LEGEND));
+    lines.join("\n")
+}
+
+/// What the columns of the table of rules mean.
+const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits: losses repaired here, which \
+    their senders did not see. ACKs suppressed: duplicate ACKs withheld from senders. generated: packets that \
+    the agent sent of its own. absorbed: packets that it took over. held: packets that it has yet to send. \
+    panics: restarts of the agent.";
+
+/// What the columns of the table of connections mean.
+const FLOW_LEGEND: &str = "down: to the radio side. generated: packets that an agent sent for the connection. \
+    withheld: packets that an agent dropped or took over.";
+
+/// A row for each packet loop.
+fn threads(threads: &[ThreadReport]) -> Table {
+    let mut table = Table::of_numbers(&["thread", "processor time s", "connections"]);
+    for (index, ThreadReport { cpu_s, connections }) in threads.iter().enumerate() {
+        table.add_row([index.to_string(), format!("{cpu_s:.2}"), connections.to_string()]);
+    }
+    table
 }
 
 /// The interfaces, each once: with tc-bpf a radio interface is a port of either side, and more.
@@ -110,49 +132,63 @@ fn untouched(passed: &Passed) -> String {
 }
 
 fn rules(rules: &[RuleReport]) -> Table {
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header([
+    let columns = [
         "rule",
-        "seen",
+        "packets",
         "local retransmits",
-        "ACKs kept back",
+        "ACKs suppressed",
+        "generated",
         "absorbed",
-        "made",
         "held",
         "panics",
-        "",
-    ]);
+    ];
+    // Most rules have no special state.
+    let has_state = rules.iter().any(|rule| rule.given_up || rule.retiring);
+    let columns: Vec<&str> = columns.into_iter().chain(has_state.then_some("state")).collect();
+    let mut table = Table::of_numbers(&columns);
     for RuleReport { name, given_up, retiring, held, counters, .. } in rules {
         let state = match (given_up, retiring) {
             (true, _) => "given up: traffic passes",
             (false, true) => "retiring: serves what it still owes",
-            (false, false) => "",
+            (false, false) => "-",
         };
-        table.add_row([
+        let cells = [
             name.clone(),
             counters.packets.seen.to_string(),
             counters.of(&LOCAL_RETRANSMITS).to_string(),
             counters.of(&DUPLICATE_ACKS_SUPPRESSED).to_string(),
-            counters.packets.absorbed.to_string(),
             counters.packets.sent.to_string(),
+            counters.packets.absorbed.to_string(),
             held.to_string(),
             counters.packets.panics.to_string(),
-            state.to_owned(),
-        ]);
+        ];
+        table.add_row(cells.into_iter().chain(has_state.then(|| state.to_owned())));
     }
     table
 }
 
-/// The connections that moved most come first.
+/// The connections that moved most come first. They have numbers, so that their rows are found again
+/// where the table is folded.
 pub fn flows(mut flows: Vec<FlowReport>) -> String {
     flows.sort_by_key(|flow| Reverse(flow.octets_from_core + flow.octets_from_radio));
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(["core", "radio", "state", "rule", "kB down", "kB up", "made", "kept", "age", "idle"]);
-    for flow in &flows {
+    let columns = [
+        "no.",
+        "core",
+        "radio",
+        "state",
+        "rule",
+        "down kB",
+        "up kB",
+        "generated",
+        "withheld",
+        "age s",
+        "idle s",
+    ];
+    let mut table = Table::of_numbers(&columns);
+    for (flow, number) in flows.iter().zip(1..) {
         let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
         table.add_row([
+            number.to_string(),
             flow.core.to_string(),
             flow.radio.to_string(),
             flow.state.clone(),
@@ -161,11 +197,11 @@ pub fn flows(mut flows: Vec<FlowReport>) -> String {
             (flow.octets_from_radio / 1000).to_string(),
             flow.sent_by_agent.to_string(),
             flow.kept_by_agent.to_string(),
-            format!("{:.0} s", flow.age_s),
-            format!("{:.0} s", flow.idle_s),
+            format!("{:.0}", flow.age_s),
+            format!("{:.0}", flow.idle_s),
         ]);
     }
-    format!("{table}\n{}", of_connections(flows.len() as u64))
+    format!("{table}\n{}\n{}", of_connections(flows.len() as u64), line("", FLOW_LEGEND))
 }
 
 #[cfg(test)]
@@ -178,6 +214,26 @@ mod tests {
         let by_bpf = [port("wlan0", "core"), port("wlan0", "radio"), port("wlan0", "core")];
         assert_eq!(interfaces(&by_bpf), "wlan0 (radio)");
         assert_eq!(interfaces(&[port("eth0", "core"), port("wlan0", "radio")]), "eth0 (core), wlan0 (radio)");
+    }
+
+    /// The longest line of a text, in characters.
+    fn width(text: &str) -> usize {
+        text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn sixteen_threads_have_a_row_each_and_rules_fit_a_terminal() {
+        let thread = ThreadReport { cpu_s: 12_345.67, connections: 100_000 };
+        let table = threads(&[thread; 16]).within(Some(60));
+        assert_eq!(table.lines().filter(|line| line.contains("12345.67")).count(), 16);
+        assert!(width(&table) <= 60, "{table}");
+        let rule = RuleReport { name: "snoop".to_owned(), retiring: true, ..RuleReport::default() };
+        for columns in [60, 80] {
+            let table = rules(std::slice::from_ref(&rule)).within(Some(columns));
+            assert!(width(&table) <= columns.into() && table.contains("retiring"), "{table}");
+        }
+        let normal = RuleReport { retiring: false, ..rule };
+        assert!(!rules(&[normal]).within(None).contains("state"));
     }
 
     #[test]

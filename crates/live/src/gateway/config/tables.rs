@@ -234,6 +234,10 @@ pub struct MetricsTable {
     /// A loopback address and port for `GET /metrics` and `GET /healthz`, or "off"; default
     /// "127.0.0.1:9477".
     pub listen: String,
+    /// How many clients have counters of their own, 0 to 10,000; all other clients share one.
+    /// Default 0: clients are not counted.
+    #[serde(with = "Count::<0, 10_000>")]
+    pub clients: usize,
 }
 
 /// The control socket.
@@ -370,7 +374,7 @@ impl Default for SteppingAsideTable {
 
 impl Default for MetricsTable {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:9477".to_owned() }
+        Self { listen: "127.0.0.1:9477".to_owned(), clients: 0 }
     }
 }
 

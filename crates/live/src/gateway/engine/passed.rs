@@ -56,7 +56,7 @@ impl Engine {
         now: Instant,
         out: &mut Outgoing,
     ) {
-        self.connections.at_mut(slot).note(packet, side, port, link, now);
+        self.connections.at_mut(slot).note(packet, (side, port, link), now, &mut self.hop_rtts);
         self.connections.used(slot, now);
         self.watch(slot, now, out);
         let is_drained = self.is_drained && self.obligation(slot).is_free();

@@ -6,8 +6,10 @@ use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
+use crate::gateway::clients::ClientsReport;
 use crate::gateway::connection::{Aside, State, TrackedConnection};
 use crate::gateway::counters::{Counters, RuleCounters};
+use crate::gateway::hop_rtt::HopRtts;
 use crate::gateway::rule::Rule;
 
 /// The state of the engine and what it counted.
@@ -34,6 +36,10 @@ pub struct EngineReport {
     pub agent_octets: usize,
     /// The most that may be.
     pub most_agent_octets: usize,
+    /// The hop's round-trip times, of the connections that opened here.
+    pub hop_rtts: HopRtts,
+    /// What each client's connections carried; `None` if clients are not counted.
+    pub clients: Option<ClientsReport>,
     /// The rules, in their order.
     pub rules: Vec<RuleReport>,
 }
@@ -131,6 +137,8 @@ impl Engine {
             most_connections: self.connections.capacity(),
             agent_octets: rules.iter().map(|rule| rule.octets).sum(),
             most_agent_octets: self.budget.octets_in_all,
+            hop_rtts: self.hop_rtts,
+            clients: self.clients.as_ref().map(|clients| clients.report().clone()),
             rules,
         }
     }

@@ -13,7 +13,7 @@ use aya::programs::tc::{
 };
 use aya::programs::{SchedClassifier, TcAttachType};
 
-use super::error::ProgramError;
+use super::error::{ProgramError, with_sources};
 use crate::clock;
 use crate::io::claim::ENDING;
 
@@ -141,18 +141,4 @@ fn stays_linked(interface: &str, hook: Hook) -> bool {
 
 fn already_there(error: &TcError) -> bool {
     with_sources(error).contains("os error 17")
-}
-
-/// aya's errors name the system call, and only their sources what the kernel said.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let source_text = source.to_string();
-        if !text.contains(&source_text) {
-            text = format!("{text}: {source_text}");
-        }
-        next = source.source();
-    }
-    text
 }

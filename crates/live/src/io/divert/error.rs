@@ -1,6 +1,7 @@
 //! Why frames cannot be diverted.
 
-use std::io;
+use std::error::Error;
+use std::{io, iter};
 
 use aya::EbpfError;
 use aya::maps::MapError;
@@ -51,9 +52,7 @@ pub enum ProgramError {
     #[error("the BPF object does not match this program: {0}; rebuild both (crates/live/bpf/build.sh)")]
     Misfit(String),
     /// The kernel does not take them.
-    #[error(
-        "the kernel rejects the BPF programs: {0}; they require CONFIG_BPF_SYSCALL, and the gateway requires CAP_BPF and CAP_NET_ADMIN"
-    )]
+    #[error("the kernel rejects the BPF programs: {cause}; {advice}", cause = with_sources(.0), advice = how_to_load(.0))]
     Load(#[source] Box<EbpfError>),
     /// A map or program is not as the source has it.
     #[error("the BPF object has no {0} of the expected kind")]
@@ -93,4 +92,53 @@ pub enum ProgramError {
         /// Where.
         interface: String,
     },
+}
+
+/// What an operator can do about programs that were not loaded.
+fn how_to_load(error: &EbpfError) -> &'static str {
+    if is_refusal(error) {
+        "this takes CAP_BPF and CAP_NET_ADMIN (before Linux 5.11 also LimitMEMLOCK=infinity); run as root, and allow bpf(2) \
+         in the container or the systemd unit"
+    } else {
+        "this takes Linux 5.8 or newer with CONFIG_BPF_SYSCALL"
+    }
+}
+
+/// Whether an error, or what caused it, is that the process lacks a privilege.
+fn is_refusal(error: &(dyn Error + 'static)) -> bool {
+    let causes = iter::successors(Some(error), |error| (*error).source());
+    let errors = causes.filter_map(|error| error.downcast_ref::<io::Error>());
+    errors.into_iter().any(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// An error with what caused it: aya's errors name the system call, and only their sources what the
+/// kernel said.
+pub(super) fn with_sources(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let source_text = source.to_string();
+        if !text.contains(&source_text) {
+            text = format!("{text}: {source_text}");
+        }
+        next = source.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_privilege_that_is_missing_is_no_missing_feature_of_the_kernel() {
+        let said = |kind: io::ErrorKind| {
+            let error = MapError::CreateError { name: "hosts".to_owned(), io_error: kind.into() };
+            ProgramError::Load(Box::new(error.into())).to_string()
+        };
+        let refused = said(io::ErrorKind::PermissionDenied);
+        assert!(refused.contains("CAP_BPF") && !refused.contains("CONFIG_"), "{refused}");
+        let missing = said(io::ErrorKind::Unsupported);
+        assert!(missing.contains("CONFIG_BPF_SYSCALL") && !missing.contains("CAP_BPF"), "{missing}");
+    }
 }

@@ -1,0 +1,85 @@
+//! What `lasthop gateway --check` prints.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use lasthop_live::gateway::check::{Finding, Grade, MachineCheck, machine};
+use lasthop_live::gateway::config::Config;
+use serde_json::json;
+
+use super::lines::line;
+use crate::failure::Failure;
+use crate::output;
+
+/// Checks this machine for a file that is right, and prints what was found. Fails if a start would
+/// fail here.
+pub fn execute(config: &Config, file: &Path, is_json: bool) -> Result<(), Failure> {
+    let check = machine(config);
+    let name = file.display().to_string();
+    if is_json {
+        let mut document = json!({ "file": name });
+        let found = serde_json::to_value(&check).map_err(|error| Failure::Run(error.into()))?;
+        if let (Some(document), Some(found)) = (document.as_object_mut(), found.as_object()) {
+            document.extend(found.clone());
+        }
+        output::print_json(&document)?;
+    } else {
+        output::print(&report(&check, &name))?;
+    }
+    let problems = count(&check, Grade::Problem);
+    match problems {
+        0 => Ok(()),
+        1 => Err(Failure::Run(anyhow!("a start on this machine would fail: 1 problem"))),
+        _ => Err(Failure::Run(anyhow!("a start on this machine would fail: {problems} problems"))),
+    }
+}
+
+/// The findings, a line each, and what they come to.
+fn report(check: &MachineCheck, file: &str) -> String {
+    let file_is_right = Finding {
+        check: "file".to_owned(),
+        grade: Grade::Ok,
+        finding: format!("{file} is valid"),
+        advice: None,
+    };
+    let findings: Vec<&Finding> = std::iter::once(&file_is_right).chain(&check.checks).collect();
+    let longest = findings.iter().map(|finding| finding.check.chars().count()).max().unwrap_or(0);
+    let mut lines: Vec<String> = findings.iter().map(|finding| line_of(finding, longest)).collect();
+    if check.could_start {
+        lines.push(line("", &conclusion(check)));
+    }
+    lines.join("\n")
+}
+
+fn line_of(finding: &Finding, longest: usize) -> String {
+    let Finding { check, grade, finding, advice } = finding;
+    let grade = match grade {
+        Grade::Ok => "ok",
+        Grade::Warning => "warning",
+        Grade::Problem => "problem",
+        Grade::Skipped => "skipped",
+    };
+    let label = format!("{grade:<8} {check:<longest$}  ");
+    let advice = advice.iter().map(|advice| format!(". To do: {advice}")).collect::<String>();
+    line(&label, &format!("{finding}{advice}"))
+}
+
+/// What a start would do, where no check found a problem.
+fn conclusion(check: &MachineCheck) -> String {
+    let (warnings, skipped) = (count(check, Grade::Warning), count(check, Grade::Skipped));
+    let found = match warnings {
+        0 => "no problem".to_owned(),
+        1 => "no problem, 1 warning".to_owned(),
+        _ => format!("no problem, {warnings} warnings"),
+    };
+    if skipped > 0 {
+        return format!("{found}; {skipped} checks could not be made");
+    }
+    let radio = check.radio.join(", ");
+    let backend = check.backend.unwrap_or("a backend");
+    format!("{found}: a gateway can start here, with {backend} on {radio}")
+}
+
+fn count(check: &MachineCheck, grade: Grade) -> usize {
+    check.checks.iter().filter(|finding| finding.grade == grade).count()
+}

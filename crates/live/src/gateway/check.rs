@@ -1,0 +1,62 @@
+//! Whether a gateway with this configuration could start on this machine, and whether traffic would
+//! reach it: what `lasthop gateway --check` reports. Looking changes nothing. A problem here is
+//! something for which a start is refused; a warning lets it start.
+
+mod backends;
+mod bypasses;
+mod doors;
+mod finding;
+mod interfaces;
+mod rights;
+
+use serde::Serialize;
+
+use super::config::{Backend, Config};
+use super::ports;
+use finding::Findings;
+use interfaces::Side;
+use rights::Rights;
+
+pub use finding::{Finding, Grade};
+
+/// What was found on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MachineCheck {
+    /// Whether no check found a problem. Those that could not be made count as passed.
+    pub could_start: bool,
+    /// The backend that a start would use; `None` if that is not known, or there would be no start.
+    pub backend: Option<&'static str>,
+    /// The interfaces to the wireless hop that a start would use.
+    pub radio: Vec<String>,
+    /// The interfaces to the wired network that it would use: with the backend tun only.
+    pub core: Vec<String>,
+    /// What each check found, in the order in which to read it.
+    pub checks: Vec<Finding>,
+}
+
+/// The checks of the calling thread's network namespace.
+pub fn machine(config: &Config) -> MachineCheck {
+    let mut found = Findings(Vec::new());
+    for note in config.notes() {
+        found.add("file", Grade::Warning, note);
+    }
+    let rights = Rights::of_this_process();
+    rights::check(rights, config, &mut found);
+    let radio =
+        interfaces::of_side(Side::Radio, config.radio.as_ref(), || ports::kernel().radio(), &mut found);
+    let backend = backends::check(rights, config, &radio, &mut found);
+    let core = match backend {
+        Some(Backend::Tun) => {
+            interfaces::of_side(Side::Core, config.core.as_ref(), || ports::kernel().core(&radio), &mut found)
+        }
+        _ => Vec::new(),
+    };
+    bypasses::check(rights, backend, &radio, &mut found);
+    let running = doors::other_gateways(config, [&radio[..], &core[..]].concat().as_slice(), &mut found);
+    doors::check(rights, config, running, &mut found);
+    doors::open_files(config, radio.len(), &mut found);
+    let checks = found.0;
+    let could_start = checks.iter().all(|finding| finding.grade != Grade::Problem);
+    let backend = backend.filter(|_| could_start).map(Backend::name);
+    MachineCheck { could_start, backend, radio, core, checks }
+}

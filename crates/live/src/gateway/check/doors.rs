@@ -1,0 +1,155 @@
+//! What a gateway shares with others on the machine: its interfaces, its control socket, its metrics
+//! address, and open files.
+
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use rustix::fs::Access;
+use rustix::process::{Resource, getrlimit};
+
+use super::finding::{Findings, Grade};
+use super::rights::Rights;
+use crate::gateway::config::Config;
+use crate::gateway::{descriptors, listeners};
+use crate::io::claim;
+use crate::peer::Peer;
+
+/// A gateway that already runs with this file's control socket and interfaces: a start is refused
+/// until it has ended, and `reload` reaches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Running(NonZeroU32);
+
+/// Checks whether another gateway has one of these interfaces. The one with this file's own control
+/// socket is not another one.
+pub(super) fn other_gateways(
+    config: &Config,
+    interfaces: &[String],
+    found: &mut Findings,
+) -> Option<Running> {
+    let name = "other gateway";
+    let at_our_socket =
+        config.control.as_deref().and_then(|path| Peer::of(UnixStream::connect(path).ok()?).ok()?.pid);
+    let holders: Vec<_> = interfaces.iter().filter_map(|name| Some((name, claim::holder(name)?))).collect();
+    for (interface, holder) in &holders {
+        if at_our_socket.is_none() || holder.pid() != at_our_socket {
+            found.advise(
+                name,
+                Grade::Problem,
+                format!("{holder} is a gateway that uses {interface}: a second one is refused"),
+                "stop that gateway first, or name other interfaces",
+            );
+        }
+    }
+    let ours = holders.iter().find(|(_, holder)| holder.pid() == at_our_socket)?.1.pid()?;
+    found.advise(
+        name,
+        Grade::Ok,
+        format!(
+            "the gateway of this control socket is running (process {ours}); this is what a restart would do"
+        ),
+        "`lasthop gateway reload` has it read its file again",
+    );
+    Some(Running(ours))
+}
+
+/// Checks the control socket and the metrics address.
+pub(super) fn check(rights: Rights, config: &Config, running: Option<Running>, found: &mut Findings) {
+    if let Some(path) = &config.control {
+        check_control(rights, path, running, found);
+    }
+    if let Some(at) = config.metrics {
+        check_metrics(at, running, found);
+    }
+}
+
+fn check_control(rights: Rights, path: &Path, running: Option<Running>, found: &mut Findings) {
+    let (name, shown) = ("control socket", path.display());
+    let key = "[control] socket";
+    match UnixStream::connect(path) {
+        Ok(stream) => {
+            let peer = Peer::of(stream);
+            let pid = peer.as_ref().ok().and_then(|peer| peer.pid);
+            if running.is_some_and(|Running(ours)| pid == Some(ours)) {
+                found.add(name, Grade::Ok, format!("{shown}, of the gateway that is running"));
+            } else {
+                let who = peer.map_or_else(|_| "another process".to_owned(), |peer| peer.to_string());
+                found.advise(
+                    name,
+                    Grade::Problem,
+                    format!("{who} listens on {shown}"),
+                    format!("stop it first, or set another {key}"),
+                );
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            found.add(name, Grade::Skipped, format!("not checked: this user may not use {shown}"));
+        }
+        Err(_) if listeners::is_no_socket(path) => found.advise(
+            name,
+            Grade::Problem,
+            format!("{shown} exists and is not a socket"),
+            format!("remove it, or set another {key}"),
+        ),
+        // There is none, or it is one that a dead gateway left.
+        Err(_) => match may_be_made(path) {
+            Ok(()) => found.add(name, Grade::Ok, format!("{shown} can be opened")),
+            Err(_) if !rights.may_look() => {
+                found.add(name, Grade::Skipped, format!("not checked: only root can open {shown}"));
+            }
+            Err(why) => found.advise(
+                name,
+                Grade::Problem,
+                format!("{shown} cannot be opened: {why}"),
+                format!("set another {key}"),
+            ),
+        },
+    }
+}
+
+/// Whether a file can be made at this path, with the directories that are missing.
+fn may_be_made(path: &Path) -> Result<(), String> {
+    let there = path.ancestors().skip(1).find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+    if !there.is_dir() {
+        return Err(format!("{} is not a directory", there.display()));
+    }
+    rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("{}: {error}", there.display()))
+}
+
+fn check_metrics(at: SocketAddr, running: Option<Running>, found: &mut Findings) {
+    let name = "metrics";
+    match listeners::may_listen(at) {
+        Ok(()) => found.add(name, Grade::Ok, format!("{at} is free")),
+        Err(error) if running.is_some() && error.kind() == io::ErrorKind::AddrInUse => {
+            found.add(name, Grade::Ok, format!("{at}: in use while that gateway is running"));
+        }
+        Err(error) => found.advise(
+            name,
+            Grade::Problem,
+            format!("cannot listen on the metrics address {at}: {error}"),
+            "set another [metrics] listen, or \"off\"",
+        ),
+    }
+}
+
+/// Checks the limit of open files.
+pub(super) fn open_files(config: &Config, radio: usize, found: &mut Findings) {
+    let name = "open files";
+    let needed = descriptors::needed(config.threads, radio);
+    match getrlimit(Resource::Nofile).maximum {
+        Some(most) if most < needed => found.advise(
+            name,
+            Grade::Problem,
+            format!(
+                "at most {most}; {} threads with {radio} radio interfaces need up to {needed}",
+                config.threads
+            ),
+            "raise the hard limit (systemd: LimitNOFILE=16384)",
+        ),
+        Some(most) => found.add(name, Grade::Ok, format!("at most {most}; a gateway needs up to {needed}")),
+        None => found.add(name, Grade::Ok, format!("no limit; a gateway needs up to {needed}")),
+    }
+}
