@@ -147,6 +147,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
             one_way_time: Duration::MAX,
             unresponsive_losses: Some(8),
         },
+        most_clients: None,
         seed: 1,
     };
     let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
