@@ -155,6 +155,10 @@ const TABLES: &[(&str, &[(&str, &str)])] = &[
                 "air_time_share",
                 "share of the run in which stations of 802.11 cells transmitted; empty without a cell",
             ),
+            (
+                "awake_share",
+                "share of the run in which a station in power-save mode was awake, mean over these stations; empty without any",
+            ),
         ],
     ),
 ];
@@ -224,7 +228,7 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
     let swept = lasthop(&["sweep", "one.sweep.toml"]);
     for (file, columns) in TABLES {
         let text = match *file {
-            "sweep" => swept.replacen("links.wire.delay,", "", 1),
+            "sweep" => swept.replacen("links.wire.delay_s,", "", 1),
             series => fs::read_to_string(folder.path().join("series").join(series)).expect("a series"),
         };
         let is: Vec<&str> = text.lines().next().expect("a header").split(',').collect();
@@ -260,7 +264,7 @@ fn page() -> String {
     for (file, columns) in TABLES {
         match *file {
             "sweep" => {
-                page += "\n## Sweeps\n\n`lasthop sweep` writes one line for each flow of each run. The first columns are the keys that vary.\n";
+                page += "\n## Sweeps\n\n`lasthop sweep` writes one line for each flow of each run. The first columns are the keys that vary, with the unit of their numbers in the name.\n";
             }
             series => {
                 let _ = write!(page, "\n### {series}\n");

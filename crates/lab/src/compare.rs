@@ -1,5 +1,6 @@
 //! Every scheme of a scenario over all its seeds.
 
+mod datagrams;
 mod flows;
 
 use lasthop_agent::Counter;
@@ -10,9 +11,10 @@ use serde::Serialize;
 
 use crate::agents::AgentLoads;
 use crate::progress::Progress;
-use crate::run::{Datagrams, RunError, RunSummary, run};
+use crate::run::{RunError, RunSummary, run};
 use crate::sessions::{SessionEstimates, SessionTotals};
 use crate::stats::Estimate;
+pub use datagrams::DatagramEstimates;
 pub use flows::{SingleFlow, WorstFlow};
 
 /// A scenario's schemes side by side; `lasthop compare --json` prints it.
@@ -68,7 +70,7 @@ pub struct ComparisonRow {
     pub flows: Vec<FlowRow>,
     /// Each flow by itself, in the scenario's order.
     pub single_flows: Vec<SingleFlow>,
-    /// The flow that lost the most goodput, in per cent of what it has under the baseline, or gained
+    /// The flow that lost the most goodput, in percent of what it has under the baseline, or gained
     /// the least; null for the baseline itself, and for a single flow.
     pub worst_flow: Option<WorstFlow>,
     /// What became of the datagrams of all flows over UDP; null where no flow goes over UDP.
@@ -77,38 +79,6 @@ pub struct ComparisonRow {
     pub sessions: Option<SessionEstimates>,
     /// What agents held and owed.
     pub agents: AgentLoads,
-}
-
-/// What became of the datagrams of a flow over UDP, or of all such flows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct DatagramEstimates {
-    /// Goodput in bits per second; of several flows, the sum.
-    pub goodput_bps: Estimate,
-    /// The share that was lost, in percent; null unless every run has some that are not on their
-    /// way any more.
-    pub lost_percent: Option<Estimate>,
-    /// Mean one-way delay, in seconds; null unless some arrived in every run.
-    pub delay_mean_s: Option<Estimate>,
-    /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
-    pub delay_p95_s: Option<Estimate>,
-    /// Interarrival jitter, in seconds; of several flows, the worst flow's.
-    pub jitter_s: Option<Estimate>,
-}
-
-impl DatagramEstimates {
-    /// Of the goodput and the datagrams of each run; `None` without any.
-    fn of(runs: &[(f64, Datagrams)]) -> Option<Self> {
-        let estimate = |of: fn(&Datagrams) -> Option<f64>| {
-            Estimate::of(&runs.iter().map(|(_, datagrams)| of(datagrams)).collect::<Option<Vec<_>>>()?)
-        };
-        Some(Self {
-            goodput_bps: Estimate::of(&runs.iter().map(|(goodput, _)| *goodput).collect::<Vec<_>>())?,
-            lost_percent: estimate(Datagrams::lost_percent),
-            delay_mean_s: estimate(|all| all.delay_mean_s),
-            delay_p95_s: estimate(|all| all.delay_p95_s),
-            jitter_s: estimate(|all| all.jitter_s),
-        })
-    }
 }
 
 /// The goodput of a flow, or of those of a group of nodes.

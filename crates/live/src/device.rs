@@ -168,8 +168,8 @@ impl Device {
 /// it got.
 pub(crate) fn attach(name: &str, kind: Kind, flags: libc::c_int) -> Result<(OwnedFd, String), DeviceError> {
     let access = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = open("/dev/net/tun", access, Mode::empty())
-        .map_err(|error| DeviceError::Open(error.into()))?;
+    let file =
+        open("/dev/net/tun", access, Mode::empty()).map_err(|error| DeviceError::Open(error.into()))?;
     let layer = match kind {
         Kind::Tun => libc::IFF_TUN,
         Kind::Tap => libc::IFF_TAP,

@@ -13,6 +13,7 @@ use lasthop_scenario::{Scenario, Sweep};
 use crate::failure::Failure;
 use crate::load::{self, Choices};
 use crate::memory::MemoryLimit;
+use crate::number::whole;
 use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
 use crate::signals::when_told_to_end;
@@ -37,11 +38,11 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the sweep's seeds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
     seeds: Option<u64>,
     /// Run this many runs at a time [default: as many as there are processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
-    jobs: Option<u16>,
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_024))]
+    jobs: Option<u64>,
     /// Write to this file; - is CSV on standard output [default: -]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -72,7 +73,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let file = Sweep::read(&arguments.sweep, &arguments.choices.overrides()).map_err(Failure::usage)?;
     arguments.refuse_what_varies(&file)?;
     let read = |index: usize| arguments.scenario(&file, index);
-    let threads = arguments.jobs.map(usize::from);
+    let threads = arguments.jobs.map(|jobs| jobs as usize);
     in_threads(threads, || match target {
         Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::DatagramEstimates;
+use super::datagrams::DatagramEstimates;
 use crate::run::{FlowSummary, RunSummary};
 use crate::stats::Estimate;
 
@@ -13,9 +13,9 @@ pub struct SingleFlow {
     pub name: String,
     /// "tcp" or "udp".
     pub transport: &'static str,
-    /// Goodput in bits a second.
+    /// Goodput in bits per second.
     pub goodput_bps: Estimate,
-    /// By how much this lies above the baseline's, in per cent; null for the baseline itself, and
+    /// By how much this lies above the baseline's, in percent; null for the baseline itself, and
     /// where the baseline has none.
     pub change_percent: Option<Estimate>,
     /// Seconds from the flow's start to its last octet; null unless it completed in every run.
@@ -37,9 +37,9 @@ pub struct SingleFlow {
 pub struct WorstFlow {
     /// Its name.
     pub name: String,
-    /// Its goodput in bits a second.
+    /// Its goodput in bits per second.
     pub goodput_bps: Estimate,
-    /// By how much this lies above the baseline's, in per cent.
+    /// By how much this lies above the baseline's, in percent.
     pub change_percent: Estimate,
 }
 
@@ -93,7 +93,7 @@ impl WorstFlow {
     }
 
     /// Whether the flow lost something beyond chance: more than half the width of the confidence
-    /// interval, and of a single run, which has none, more than one per cent.
+    /// interval, and of a single run, which has none, more than one percent.
     pub fn lost_surely(&self) -> bool {
         let Estimate { mean, ci95 } = self.change_percent;
         -mean > ci95.unwrap_or(1.0)

@@ -124,9 +124,10 @@ impl Table {
     }
 }
 
-/// What of a cell is not to be broken: each word of a text, a number with all that belongs to it.
+/// What of a cell is not to be broken: each word of a text, a number with all that belongs to it. A text
+/// starts with a letter, a quotation mark or a parenthesis.
 fn whole(cell: &str) -> Vec<&str> {
-    if cell.starts_with(char::is_alphabetic) {
+    if cell.starts_with(|first: char| first.is_alphabetic() || "\"'(`".contains(first)) {
         cell.split_whitespace().collect()
     } else {
         cell.lines().collect()

@@ -1,0 +1,38 @@
+//! What became of datagrams over all seeds.
+
+use serde::Serialize;
+
+use crate::run::Datagrams;
+use crate::stats::Estimate;
+
+/// What became of the datagrams of a flow over UDP, or of all such flows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DatagramEstimates {
+    /// Goodput in bits per second; of several flows, the sum.
+    pub goodput_bps: Estimate,
+    /// The share that was lost, in percent; null unless every run has some that are not on their
+    /// way any more.
+    pub lost_percent: Option<Estimate>,
+    /// Mean one-way delay, in seconds; null unless some arrived in every run.
+    pub delay_mean_s: Option<Estimate>,
+    /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
+    pub delay_p95_s: Option<Estimate>,
+    /// Interarrival jitter, in seconds; of several flows, the worst flow's.
+    pub jitter_s: Option<Estimate>,
+}
+
+impl DatagramEstimates {
+    /// Of the goodput and the datagrams of each run; `None` without any.
+    pub(super) fn of(runs: &[(f64, Datagrams)]) -> Option<Self> {
+        let estimate = |of: fn(&Datagrams) -> Option<f64>| {
+            Estimate::of(&runs.iter().map(|(_, datagrams)| of(datagrams)).collect::<Option<Vec<_>>>()?)
+        };
+        Some(Self {
+            goodput_bps: Estimate::of(&runs.iter().map(|(goodput, _)| *goodput).collect::<Vec<_>>())?,
+            lost_percent: estimate(Datagrams::lost_percent),
+            delay_mean_s: estimate(|all| all.delay_mean_s),
+            delay_p95_s: estimate(|all| all.delay_p95_s),
+            jitter_s: estimate(|all| all.jitter_s),
+        })
+    }
+}
