@@ -29,7 +29,9 @@ const DOCUMENTS: &[(&str, &[(&str, &[&str])])] = &[
     (
         "`lasthop compare --json`",
         &[
-            ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow", "DatagramEstimates"]),
+            ("lab/src/compare.rs", &["Comparison", "ComparisonRow", "FlowRow"]),
+            ("lab/src/compare/flows.rs", &["SingleFlow", "WorstFlow"]),
+            ("lab/src/compare/datagrams.rs", &["DatagramEstimates"]),
             ("lab/src/agents.rs", &["AgentLoads"]),
             ("lab/src/sessions/estimates.rs", &["SessionEstimates", "DialogueEstimates", "StreamEstimates"]),
             ("lab/src/stats.rs", &["Estimate"]),

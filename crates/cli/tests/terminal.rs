@@ -28,6 +28,8 @@ fn on_a_terminal(arguments: &str, variables: &[(&str, &str)]) -> String {
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
         .env_remove("COLUMNS")
         .env_remove("NO_COLOR")
+        // The library for help has colors in CI, whatever the terminal can do.
+        .env_remove("CI")
         .env("TERM", "xterm-256color")
         .envs(variables.iter().copied())
         .output()

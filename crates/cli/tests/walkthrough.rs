@@ -54,8 +54,20 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("sudo lasthop emulate set", "needs an emulation that runs"),
     ("sudo lasthop gateway status", "needs a gateway that runs"),
     ("sudo lasthop gateway flows", "needs a gateway that runs"),
-    ("sudo install ", "changes this machine"),
+    ("sudo lasthop gateway --check", "needs a wireless interface"),
     ("sudo systemctl ", "changes this machine"),
+    ("sudo apt ", "changes this machine"),
+    ("sudo tar ", "changes this machine"),
+    ("sudo mkdir ", "changes this machine"),
+    ("sudo rm ", "changes this machine"),
+    ("sudoedit ", "is an editor"),
+    ("rustup ", "changes this machine"),
+    ("tar -tzf ", "changes this machine"),
+    ("lasthop gateway --print-default-config | sudo tee", "changes this machine"),
+    ("lasthop man ~", "changes this machine"),
+    ("lasthop completions bash >", "changes this machine"),
+    ("cp -R packaging/openwrt ", "needs a build tree of OpenWrt"),
+    ("./scripts/feeds ", "needs a build tree of OpenWrt"),
 ];
 
 fn every_command_that_is_shown_prints_what_is_shown() {

@@ -28,6 +28,7 @@
 //! | [`mos`] | what a call is worth: the E-model |
 //! | [`heavy_tails`] | distributions of sizes |
 //! | [`durations`] | mean, variance and quantiles of what takes time |
+//! | `warm_up` | what happened before measuring began |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
 //!
@@ -73,6 +74,7 @@ mod telemetry;
 pub mod traffic;
 mod transit;
 mod upcoming;
+mod warm_up;
 pub mod wifi;
 mod wired;
 pub mod wireless;

@@ -27,6 +27,7 @@ mod forward;
 mod holdings;
 mod hosts;
 mod links;
+mod measuring;
 mod messages;
 mod movement;
 mod options;
@@ -34,7 +35,6 @@ mod reconfigure;
 mod run;
 mod sessions;
 mod timeline;
-mod warm_up;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -57,6 +57,7 @@ use crate::seats::Seats;
 use crate::sessions::Sessions;
 use crate::technology::Technology;
 use crate::transit::Transit;
+use crate::warm_up::WarmUp;
 
 pub use crate::cells::RadioUse;
 pub use crate::change::{Change, ChangeError, PlannedChange, Way};
@@ -64,7 +65,6 @@ pub use ad_hoc::{AodvError, aodv_address};
 pub use build::{AttachError, RouteError};
 pub use holdings::Holding;
 pub use messages::MESSAGE_PORT;
-use warm_up::WarmUp;
 
 /// A simulated network.
 ///
@@ -188,7 +188,7 @@ impl World {
     pub fn outcome(&self, flow: FlowId) -> FlowOutcome {
         let nothing = FlowSoFar::default();
         let earlier = self.warm_up.flow(flow).unwrap_or(&nothing);
-        self.hosts.outcome(flow, self.now(), (self.warm_up.end(), earlier))
+        self.hosts.outcome(flow, self.now(), (self.warm_up.end, earlier))
     }
 
     /// The endpoint that sends a flow's data; `None` over UDP.

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `completions` can be told.
+/// The arguments of `completions`.
 #[derive(Args)]
 #[command(after_help = "\
 The package and the tarball have the completions of bash, zsh and fish. For a binary without them:

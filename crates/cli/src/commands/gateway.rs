@@ -33,8 +33,8 @@ pub struct Arguments {
     /// The configuration (TOML file)
     #[arg(required_unless_present = "print_default_config")]
     config: Option<PathBuf>,
-    /// Check the file and this machine, change nothing, and exit: with 0 if a gateway can start
-    /// here, 1 if not, 2 if the file is wrong
+    /// Check the file and this machine, change nothing, and exit: with 0 if no problem was
+    /// found, 1 if a start would fail here, 2 if the file is wrong
     #[arg(long)]
     check: bool,
     /// With --check: print one JSON document

@@ -12,7 +12,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `man` can be told.
+/// The arguments of `man`.
 #[derive(Args)]
 #[command(after_help = "\
 The package and the tarball have these pages. For a binary without them:

@@ -147,10 +147,10 @@ pub fn a_check_bounds_the_files_that_a_gateway_opens() {
         let daemon = Daemon::start_with(&site.gateway, "", &threads);
         let open = daemon.descriptors();
         assert!((needed / 3..=needed).contains(&open), "{open} open files, {needed} needed at most");
-        let few = ["sh", "-c", "ulimit -n 60; exec \"$0\" \"$@\""];
+        let few = ["sh", "-c", "ulimit -n 90; exec \"$0\" \"$@\""];
         drop(daemon);
-        let said = check(&site.gateway, directory.path(), &text, &few).fails();
-        assert_line(&said, "problem", "open files");
+        let said = check(&site.gateway, directory.path(), &text, &few).passes();
+        assert_line(&said, "warning", "open files");
     }
 }
 
@@ -167,7 +167,12 @@ pub fn a_check_without_root_says_which_checks_it_could_not_make() {
         assert_line(&said, "skipped", name);
     }
     assert_line(&said, "ok", "radio");
+    assert!(said.contains("no problem: a gateway may be able to start here, on radio;"), "{said}");
     assert!(said.ends_with("6 checks could not be made\n"), "{said}");
+    let options = ["--check", "--json"];
+    let said = run(&site.gateway, directory.path(), &text, &nobody, &options).passes();
+    let document: Value = serde_json::from_str(&said).expect("one document");
+    assert_eq!((&document["could_start"], &document["backend"]), (&Value::Null, &Value::Null));
 }
 
 pub fn a_check_tells_a_missing_privilege_from_a_missing_feature_of_the_kernel() {

@@ -177,7 +177,7 @@ pub fn without_root_each_command_says_what_it_needs() {
         let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
         assert_eq!(lines.len(), 1, "one sentence: {said}");
         let is_clear =
-            ["root", "CAP_NET_ADMIN", "this user may access"].iter().any(|word| said.contains(word));
+            ["root", "CAP_NET_ADMIN", "a gateway is running"].iter().any(|word| said.contains(word));
         assert!(is_clear, "{said}");
     }
 }

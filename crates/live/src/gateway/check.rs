@@ -22,8 +22,9 @@ pub use finding::{Finding, Grade};
 /// What was found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
-    /// Whether no check found a problem. Those that could not be made count as passed.
-    pub could_start: bool,
+    /// `true` if all checks were made and none found a problem, `false` if one found a problem; `None`
+    /// if none did, but some could not be made.
+    pub could_start: Option<bool>,
     /// The backend that a start would use; `None` if that is not known, or there would be no start.
     pub backend: Option<&'static str>,
     /// The interfaces to the wireless hop that a start would use.
@@ -54,9 +55,14 @@ pub fn machine(config: &Config) -> MachineCheck {
     bypasses::check(rights, backend, &radio, &mut found);
     let running = doors::other_gateways(config, [&radio[..], &core[..]].concat().as_slice(), &mut found);
     doors::check(rights, config, running, &mut found);
-    doors::open_files(config, radio.len(), &mut found);
+    doors::open_files(config, backend, radio.len(), &mut found);
     let checks = found.0;
-    let could_start = checks.iter().all(|finding| finding.grade != Grade::Problem);
-    let backend = backend.filter(|_| could_start).map(Backend::name);
+    let has = |grade| checks.iter().any(|finding| finding.grade == grade);
+    let could_start = match (has(Grade::Problem), has(Grade::Skipped)) {
+        (true, _) => Some(false),
+        (false, true) => None,
+        (false, false) => Some(true),
+    };
+    let backend = backend.filter(|_| could_start != Some(false)).map(Backend::name);
     MachineCheck { could_start, backend, radio, core, checks }
 }

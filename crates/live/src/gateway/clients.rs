@@ -1,5 +1,6 @@
 //! What each client's connections carried, counted when they end. The table is bounded: the first
-//! clients have counters of their own, all others share one.
+//! clients one of whose connections ends have counters of their own, all others share one. Each packet
+//! loop has a table of its own, for an equal share of the clients.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -30,7 +31,7 @@ pub struct ClientCounters {
 pub struct ClientsReport {
     /// By address.
     pub by_address: BTreeMap<IpAddr, ClientCounters>,
-    /// All clients that came when there was no room.
+    /// All clients whose first connection ended when there was no room.
     pub other: ClientCounters,
 }
 
@@ -43,7 +44,7 @@ pub(super) struct Clients {
 
 impl Clients {
     /// Counters for this many clients beside those of all others; some 100 octets each, taken when
-    /// a client comes.
+    /// a client's first connection ends.
     pub(super) fn new(most: usize) -> Self {
         Self { most, report: ClientsReport::default() }
     }

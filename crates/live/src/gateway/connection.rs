@@ -218,9 +218,14 @@ impl TrackedConnection {
     /// far, just before: the handshake's SYN/ACK, or its SYN if the server opened the connection.
     /// After a retransmission it is not known which packet is answered (RFC 6298, section 3).
     fn is_first_answer(&self, packet: &Packet, from: Side) -> bool {
-        let answers =
-            packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::ACK) && !tcp.flags.has(TcpFlags::RST));
-        from == Side::Radio && answers && self.from_core.packets == 1 && self.from_radio.packets <= 1
+        let Some(flags) = packet.tcp().map(|tcp| tcp.flags) else { return false };
+        // The client's own SYN came before its ACK, and nothing before its SYN/ACK.
+        let before = u64::from(!flags.has(TcpFlags::SYN));
+        from == Side::Radio
+            && flags.has(TcpFlags::ACK)
+            && !flags.has(TcpFlags::RST)
+            && self.from_core.packets == 1
+            && self.from_radio.packets == before
     }
 
     fn next_state(&self, flags: TcpFlags) -> State {

@@ -26,8 +26,9 @@ pub struct Plan {
     pub idle: IdleTimes,
     /// When connections are set aside.
     pub stepping_aside: SteppingAside,
-    /// How many clients have counters of their own; `None` if clients are not counted. A reload does
-    /// not change it.
+    /// How many clients have counters of their own, the first ones one of whose connections ends;
+    /// `None` if clients are not counted. Each of several workers has an equal share of these places. A
+    /// reload does not change it.
     pub most_clients: Option<usize>,
     /// The seed of the agents' randomness.
     pub seed: u64,

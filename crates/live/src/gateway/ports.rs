@@ -26,6 +26,8 @@ pub struct OpenPorts {
     pub backend: Backend,
     /// What the operator should know about that; each a sentence.
     pub notes: Vec<String>,
+    /// The claims on the ports' interfaces; none for ports in memory.
+    pub claims: Claims,
 }
 
 /// The calling thread's network: `/proc/net` is the process's, and this thread may be in another
@@ -55,6 +57,7 @@ pub fn claim(
     let threads = config.threads;
     let selection = config.plan.selection(threads);
     Ok(move || {
+        let held = claims.clone();
         let workers: Vec<Box<dyn PacketIo + Send>> = if backend == Backend::Tun {
             let sides = [(core, Side::Core), (radio, Side::Radio)];
             let of_side = |(names, side): (Vec<String>, Side)| {
@@ -67,7 +70,7 @@ pub fn claim(
             let workers = Divert::for_workers(threads, &claims, &radio, &selection, Attachment::Newest);
             workers.map_err(refused)?.into_iter().map(|io| Box::new(io) as _).collect()
         };
-        Ok(OpenPorts { workers, backend, notes })
+        Ok(OpenPorts { workers, backend, notes, claims: held })
     })
 }
 

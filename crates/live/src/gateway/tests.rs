@@ -19,6 +19,7 @@ use super::ports::OpenPorts;
 use super::{Gateway, GatewayError, Start, handover, metrics};
 use crate::clock;
 use crate::frame::Frame;
+use crate::io::claim::Claims;
 use crate::io::memory::Memory;
 use crate::io::steering::worker_of;
 use crate::io::{Port, PortId};
@@ -33,7 +34,7 @@ fn open(workers: &[Memory]) -> impl FnOnce() -> Result<OpenPorts, GatewayError> 
     let workers = workers.to_vec();
     move || {
         let workers = workers.into_iter().map(|io| Box::new(io) as _).collect();
-        Ok(OpenPorts { workers, backend: Backend::Auto, notes: Vec::new() })
+        Ok(OpenPorts { workers, backend: Backend::Auto, notes: Vec::new(), claims: Claims::default() })
     }
 }
 
@@ -190,6 +191,22 @@ fn the_hop_is_measured_once_per_connection_and_a_client_counts_when_its_connecti
     let counters = clients.by_address[&client(7)];
     assert_eq!((counters.connections, counters.packets_down, counters.packets_up), (1, 2, 3));
     assert_eq!(clients.other.connections, 0);
+}
+
+#[test]
+fn the_hop_is_measured_once_also_where_the_server_opens_and_the_client_answers_twice() {
+    let running = Running::start();
+    let both = TcpFlags::SYN.with(TcpFlags::ACK);
+    let down = |flags, seq, ack| (PortId(0), segment(SERVER, client(7), flags, (seq, ack), 0));
+    let answer = || (PortId(1), segment(client(7), SERVER, both, (0, 1), 0));
+    let frames = [down(TcpFlags::SYN, 0, 0), answer(), answer(), down(TcpFlags::ACK, 1, 1)];
+    // One after the other: they come by two ports.
+    for ((port, frame), sent) in frames.into_iter().zip(1..) {
+        running.memory.push(port, frame);
+        running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.sent == sent));
+    }
+    let engine = running.gateway.report().expect("it runs").engine;
+    assert_eq!(engine.hop_rtts.counts.iter().sum::<u64>(), 1);
 }
 
 #[test]

@@ -3,18 +3,20 @@
 //!
 //! A claim is an abstract Unix socket named after the interface's index. Such a name belongs to one
 //! network namespace, can be bound once, and is released when the process ends, however it ends, so
-//! nothing has to be cleaned up. A process that connects learns the holder's process ID.
+//! nothing has to be cleaned up. A process that connects learns the holder's process ID; the holder
+//! accepts such connections only to close them.
 
 use std::fmt;
 use std::io;
 use std::num::NonZeroU32;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with,
 };
 use thiserror::Error;
 
@@ -29,13 +31,13 @@ pub(super) const ENDING: Duration = Duration::from_secs(2);
 /// The interfaces that this process has claimed, in the network namespace of the calling thread.
 /// They are released when the last clone is dropped; keep a clone for longer than anything that
 /// uses the interfaces.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Claims(Vec<Arc<Claim>>);
 
 #[derive(Debug)]
 struct Claim {
     interface: String,
-    _socket: OwnedFd,
+    socket: OwnedFd,
 }
 
 /// Why an interface cannot be claimed.
@@ -85,6 +87,17 @@ impl Claims {
     pub(super) fn has(&self, interface: &str) -> bool {
         self.0.iter().any(|claim| claim.interface == interface)
     }
+
+    /// The claims' sockets: readable when a process has connected to learn who the holder is.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.iter().map(|claim| claim.socket.as_fd())
+    }
+
+    /// Closes the connections of processes that have learned who the holder is, at most
+    /// [`DISMISSED`] of each claim. It does not wait for any.
+    pub(crate) fn dismiss_callers(&self) -> io::Result<()> {
+        self.0.iter().try_for_each(|claim| claim.dismiss_callers())
+    }
 }
 
 /// A process that has claimed an interface, as far as it can be found.
@@ -114,7 +127,21 @@ pub(crate) fn holder(interface: &str) -> Option<Holder> {
     claim(index).is_err().then(|| holder_of(index))
 }
 
+/// How many connections to a claim are closed at a time.
+const DISMISSED: usize = 64;
+
 impl Claim {
+    fn dismiss_callers(&self) -> io::Result<()> {
+        for _ in 0..DISMISSED {
+            match accept_with(&self.socket, SocketFlags::CLOEXEC) {
+                Ok(caller) => drop(caller),
+                Err(Errno::WOULDBLOCK) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
     fn take(name: &str) -> Result<Self, ClaimError> {
         let name = name.to_owned();
@@ -125,7 +152,7 @@ impl Claim {
         let asked = clock::now();
         loop {
             match claim(index) {
-                Ok(socket) => return Ok(Self { interface: name, _socket: socket }),
+                Ok(socket) => return Ok(Self { interface: name, socket }),
                 Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
                     return Err(ClaimError::Socket { name, error });
                 }
@@ -141,8 +168,8 @@ impl Claim {
 fn claim(index: u32) -> io::Result<OwnedFd> {
     let socket = unix_socket()?;
     bind(&socket, &address(index)?)?;
-    // Connections are never accepted: they only serve to find the holder. Each one uses up a place
-    // in the backlog.
+    // Connections only serve to find the holder. Each one has a place in the backlog until the holder
+    // dismisses it.
     listen(&socket, 4096)?;
     Ok(socket)
 }
@@ -164,4 +191,22 @@ fn unix_socket() -> io::Result<OwnedFd> {
 
 fn address(index: u32) -> io::Result<SocketAddrUnix> {
     Ok(SocketAddrUnix::new_abstract_name(format!("lasthop/gateway/{index}").as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process;
+
+    use super::*;
+
+    #[test]
+    fn a_holder_that_dismisses_its_callers_is_found_any_number_of_times() {
+        let claims = Claims::take(&["lo".to_owned()]).expect("no gateway uses it");
+        // More than the backlog has places.
+        for _ in 0..5000 {
+            let found = holder("lo").expect("it is claimed");
+            assert_eq!(found.pid().map(NonZeroU32::get), Some(process::id()), "{found}");
+            claims.dismiss_callers().expect("it listens");
+        }
+    }
 }

@@ -7,7 +7,6 @@ use lasthop_agent::Agent;
 use lasthop_packet::Rng;
 use thiserror::Error;
 
-use super::warm_up::WarmUp;
 use super::{AtNode, World};
 use crate::config::NodeConfig;
 use crate::hosts::Hosts;
@@ -17,6 +16,7 @@ use crate::network::Network;
 use crate::seats::Seats;
 use crate::sessions::Sessions;
 use crate::transit::Transit;
+use crate::warm_up::WarmUp;
 
 /// Why an agent cannot sit where it was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

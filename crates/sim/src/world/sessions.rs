@@ -53,7 +53,7 @@ impl World {
     pub fn session_outcome(&self, session: SessionId) -> SessionOutcome {
         let nothing = SessionSoFar::default();
         let earlier = self.warm_up.session(session).unwrap_or(&nothing);
-        self.sessions.outcome(session, self.now(), (self.warm_up.end(), earlier))
+        self.sessions.outcome(session, self.now(), (self.warm_up.end, earlier))
     }
 
     pub(super) fn on_session_stop(&mut self, id: SessionId) {

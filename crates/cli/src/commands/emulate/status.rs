@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::output;
 
-/// What `emulate status` can be told.
+/// The arguments of `emulate status`.
 #[derive(Args)]
 pub struct Arguments {
     /// Print one JSON document: a list of emulations, each with the keys of its summary so far

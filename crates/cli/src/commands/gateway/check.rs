@@ -11,8 +11,8 @@ use super::lines::line;
 use crate::failure::Failure;
 use crate::output;
 
-/// Checks this machine for a file that is right, and prints what was found. Fails if a start would
-/// fail here.
+/// Checks this machine for a file that is right, and prints what was found. Fails if a problem was
+/// found, so that a start would fail here.
 pub fn execute(config: &Config, file: &Path, is_json: bool) -> Result<(), Failure> {
     let check = machine(config);
     let name = file.display().to_string();
@@ -45,7 +45,7 @@ fn report(check: &MachineCheck, file: &str) -> String {
     let findings: Vec<&Finding> = std::iter::once(&file_is_right).chain(&check.checks).collect();
     let longest = findings.iter().map(|finding| finding.check.chars().count()).max().unwrap_or(0);
     let mut lines: Vec<String> = findings.iter().map(|finding| line_of(finding, longest)).collect();
-    if check.could_start {
+    if check.could_start != Some(false) {
         lines.push(line("", &conclusion(check)));
     }
     lines.join("\n")
@@ -72,12 +72,13 @@ fn conclusion(check: &MachineCheck) -> String {
         1 => "no problem, 1 warning".to_owned(),
         _ => format!("no problem, {warnings} warnings"),
     };
-    if skipped > 0 {
-        return format!("{found}; {skipped} checks could not be made");
-    }
     let radio = check.radio.join(", ");
-    let backend = check.backend.unwrap_or("a backend");
-    format!("{found}: a gateway can start here, with {backend} on {radio}")
+    let with = check.backend.map_or_else(|| format!("on {radio}"), |name| format!("with {name} on {radio}"));
+    match skipped {
+        0 => format!("{found}: a gateway can start here, {with}"),
+        1 => format!("{found}: a gateway may be able to start here, {with}; 1 check could not be made"),
+        _ => format!("{found}: a gateway may be able to start here, {with}; {skipped} checks could not be made"),
+    }
 }
 
 fn count(check: &MachineCheck, grade: Grade) -> usize {

@@ -1,8 +1,8 @@
-//! Which rows of a trial are not to be trusted, and why.
+//! Which rows of a trial are not trusted, and why.
 
 use serde::Serialize;
 
-/// Why a run is not to be trusted.
+/// Why a run is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Doubt {
     seed: u64,
@@ -56,7 +56,7 @@ impl Notes {
                 reasons.collect::<Vec<_>>().join(". ")
             )
         });
-        let heading = "rows marked ! are not to be trusted, because the machine was too busy:".to_owned();
+        let heading = "rows marked ! are not trusted, because the machine was too busy:".to_owned();
         [heading].into_iter().chain(lines).collect()
     }
 }

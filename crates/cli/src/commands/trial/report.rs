@@ -122,7 +122,7 @@ impl Report {
             .join("\n")
     }
 
-    /// Why rows are not to be trusted.
+    /// Why rows are not trusted.
     fn notes(&self) -> Notes {
         let of_flows = self.rows.iter().map(|row| (&row.doubts[..], row.runs));
         let of_sessions = self.sessions.iter().map(|row| (&row.doubts[..], row.runs()));

@@ -25,7 +25,7 @@ pub(super) struct Entry<'a> {
     pub(super) real: Option<&'a SessionFigures>,
     pub(super) predicted: Option<&'a SessionFigures>,
     pub(super) seed: u64,
-    /// Why the run is not to be trusted, each a sentence; none if it is.
+    /// Why the run is not trusted, each a sentence; none if it is.
     pub(super) because: &'a [String],
 }
 

@@ -30,14 +30,15 @@ pub(super) fn check(
     let tun = Policy::try_out().err().map(|error| error.to_string());
     let choice = ports::choice(config, radio, || by_tc);
     let chosen = choice.as_ref().ok().map(|choice| choice.backend);
+    let backends = (config.backend, chosen);
     report(
         "tc-bpf",
         tc.as_deref(),
         "a frame was diverted to this process and returned to the kernel",
-        chosen,
+        backends,
         found,
     );
-    report("tun", tun.as_deref(), "TUN devices, `ip` and policy routing are there", chosen, found);
+    report("tun", tun.as_deref(), "TUN devices, `ip` and policy routing are there", backends, found);
     match choice {
         Ok(Choice { backend, notes }) => {
             found.add("backend", Grade::Ok, format!("a start uses {}", backend.name()));
@@ -54,14 +55,23 @@ pub(super) fn check(
 }
 
 /// What was found of a backend: it works, or something is missing that a start needs, or does not.
-fn report(name: &str, missing: Option<&str>, works: &str, chosen: Option<Backend>, found: &mut Findings) {
+/// `backends` are the one that the file sets and the one that a start would use.
+fn report(
+    name: &str,
+    missing: Option<&str>,
+    works: &str,
+    (set, chosen): (Backend, Option<Backend>),
+    found: &mut Findings,
+) {
     let is_chosen = chosen.map(Backend::name) == Some(name);
     match missing {
         None => found.add(name, Grade::Ok, format!("works: {works}")),
         Some(why) if is_chosen || (chosen.is_none() && name == Backend::TcBpf.name()) => {
             found.add(name, Grade::Problem, why);
         }
-        Some(why) if name == Backend::TcBpf.name() => found.add(name, Grade::Warning, why),
+        Some(why) if name == Backend::TcBpf.name() && set == Backend::Auto => {
+            found.add(name, Grade::Warning, why);
+        }
         Some(why) => found.add(name, Grade::Ok, format!("not available, and not needed: {why}")),
     }
 }

@@ -21,8 +21,8 @@ pub struct Finding {
 pub enum Grade {
     /// As it should be.
     Ok,
-    /// A start succeeds, but part of the traffic may not be accelerated, or part of the file has no
-    /// effect.
+    /// Nothing is known to prevent a start, but part of the traffic may not be accelerated, part of
+    /// the file has no effect, or a limit is lower than it should be.
     Warning,
     /// A start fails.
     Problem,

@@ -1,5 +1,7 @@
 //! The interfaces of a side: whether they are there and up, and whether the side is plausible.
 
+use rustix::io::Errno;
+
 use super::finding::{Findings, Grade};
 use crate::device::Interface;
 use crate::gateway::detect::DetectError;
@@ -35,21 +37,24 @@ pub(super) fn of_side(
         },
     };
     for name in &names {
-        check(side, key, name, found);
+        check(side, (key, named.is_some()), name, found);
     }
     names
 }
 
-fn check(side: Side, key: &str, name: &str, found: &mut Findings) {
+/// `is_named` is whether the file names the interface; otherwise it was detected.
+fn check(side: Side, (key, is_named): (&str, bool), name: &str, found: &mut Findings) {
     let is_up = match Interface::named(name).and_then(|interface| interface.is_up()) {
         Ok(is_up) => is_up,
         Err(error) => {
-            found.advise(
-                name,
-                Grade::Problem,
-                format!("[ports] {key} names it, but there is no such interface ({error})"),
-                "`ip -brief link` lists the interfaces",
-            );
+            let is_missing = Errno::from_io_error(&error) == Some(Errno::NODEV);
+            let finding = match (is_named, is_missing) {
+                (true, true) => format!("[ports] {key} names it, but there is no such interface ({error})"),
+                (true, false) => format!("[ports] {key} names it, but it cannot be used: {error}"),
+                // An interface that has vanished since is not there to be used either.
+                (false, _) => format!("detected as a {key} interface, but it cannot be used: {error}"),
+            };
+            found.advise(name, Grade::Problem, finding, "`ip -brief link` lists the interfaces");
             return;
         }
     };

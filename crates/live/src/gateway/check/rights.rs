@@ -30,6 +30,17 @@ impl Rights {
         // Before Linux 5.8 there is no CAP_BPF.
         self.capabilities.intersects(CapabilitySet::BPF | CapabilitySet::SYS_ADMIN)
     }
+
+    /// What a process that may look has.
+    fn named(self) -> &'static str {
+        match (self.is_root, self.may_load_programs()) {
+            (true, true) => "root",
+            (true, false) => "root without CAP_BPF, which the backend tun does not need",
+            (false, true) if self.capabilities.contains(CapabilitySet::BPF) => "CAP_NET_ADMIN and CAP_BPF",
+            (false, true) => "CAP_NET_ADMIN and CAP_SYS_ADMIN",
+            (false, false) => "CAP_NET_ADMIN; the backend tun does not need CAP_BPF",
+        }
+    }
 }
 
 /// Why a check is skipped without these rights.
@@ -63,7 +74,7 @@ pub(super) fn check(rights: Rights, config: &Config, found: &mut Findings) {
             "give the container or the service CAP_BPF",
         );
     } else {
-        found.add(name, Grade::Ok, if rights.is_root { "root" } else { "CAP_NET_ADMIN and CAP_BPF" });
+        found.add(name, Grade::Ok, rights.named());
     }
     if config.realtime {
         check_realtime(rights, found);

@@ -42,7 +42,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
         ("rate = \"2 Mbit/s\"", "rate = \"11 MB/s\"", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"-2 Mbit/s\"", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\"", "15: links.air.rate", rate),
-        ("rate = \"2 Mbit/s\"", "rate = \"1001 Gbit/s\"", "15: links.air.rate", "more than 1000 Gbit/s"),
+        ("rate = \"2 Mbit/s\"", "rate = \"1001 Gbit/s\"", "15: links.air.rate", "at most \"1000 Gbit/s\""),
         ("rate = \"2 Mbit/s\"", "rate = 2", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nloss = \"101%\"", "16: links.air.loss", "\"1%\""),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nqueue = \"50\"", "16: links.air.queue", "50 packets"),
@@ -79,7 +79,7 @@ fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
 fn a_value_of_a_wrong_type_is_told_what_was_expected() {
     check(&[
         ("seeds = 2", "seeds = \"two\"", "2: seeds", "a list of seeds"),
-        ("seeds = 2", "seeds = -2", "2: seeds", "1 or more"),
+        ("seeds = 2", "seeds = -2", "2: seeds", "from 1 to 10000"),
         ("schemes = [\"none\"", "schemes = [7", "1: schemes[0]", "a scheme's name"),
         ("[\"ap\", \"phone\"]", "[\"ap\"]", "14: links.air.between", "2"),
         ("[\"ap\", \"phone\"]", "\"ap\"", "14: links.air.between", "a list of 2"),

@@ -184,7 +184,7 @@ fn what_would_not_end_or_mean_nothing_is_refused() {
         ("window = \"64 KiB\"", "ack-compression = true", "24: tcp.ack-compression", "sack = true"),
         ("window = \"64 KiB\"", "recovery = \"sack\"\nsack = false", "25: tcp.sack", "expected true"),
         ("window = \"64 KiB\"", "rto-min = \"5 s\"\nrto-max = \"4 s\"", "25: tcp.rto-max", "5 s to 1 h"),
-        ("[nodes.phone]", "[nodes.\"../phone\"]", "7: nodes.../phone", "letters, digits"),
+        ("[nodes.phone]", "[nodes.\"../phone\"]", "7: nodes.\"../phone\"", "letters, digits"),
     ]);
 }
 
@@ -213,9 +213,9 @@ fn a_rate_that_follows_a_trace_needs_one_that_can_be_read() {
     );
     let garbage = trace_file("garbage", "1\n2\nthree\n");
     let bad = error(&traced, Some(garbage.clone()));
-    assert!(bad.starts_with("--trace: ") && bad.contains("line 3: \"three\""), "{bad}");
+    assert!(bad.starts_with("--trace: ") && bad.contains(":3: \"three\""), "{bad}");
     let cut = trace_file("cut", "100\n101\n10");
-    assert!(error(&traced, Some(cut.clone())).contains("line 3: 10 ms comes after 101 ms"));
+    assert!(error(&traced, Some(cut.clone())).contains(":3: 10 ms comes after 101 ms"));
     let empty = trace_file("empty", "");
     assert!(error(&traced, Some(empty.clone())).contains("no delivery opportunity"));
     assert!(error(GOOD, Some(garbage.clone())).contains("no link has rate = \"trace\""));

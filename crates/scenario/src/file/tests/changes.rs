@@ -110,7 +110,7 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
             "27: changes[0].set.\"links.moon.delay\"",
             "unknown name \"moon\" in links",
         ),
-        ("\"air.delay\" = \"6 s\"", "27: changes[0].set.air.delay", "expected links.NAME.KEY"),
+        ("\"air.delay\" = \"6 s\"", "27: changes[0].set.\"air.delay\"", "expected links.NAME.KEY"),
         ("\"links.air\" = \"6 s\"", "27: changes[0].set.\"links.air\"", "cannot be changed"),
         (
             "\"links.air.link-layer\" = \"none\"",

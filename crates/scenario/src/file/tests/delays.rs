@@ -202,9 +202,7 @@ fn a_bad_table_is_named_with_its_line() {
     let text = with("delay = { table = \"delays.csv\" }");
     let error = parse(&text, "x.toml", directory.path(), &Overrides::default()).expect_err("no number");
     let error = error.to_string();
-    assert!(
-        error.starts_with("x.toml:12: links.wire.delay.table: ") && error.contains("delays.csv: line 2: ")
-    );
+    assert!(error.starts_with("x.toml:12: links.wire.delay.table: ") && error.contains("delays.csv:2: "));
     assert!(!super::error(&text).contains("line 2"), "the file is looked for beside the scenario");
     assert!(self::error("").contains("empty"));
 }

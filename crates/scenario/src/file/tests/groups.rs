@@ -61,9 +61,9 @@ to = "right"
 #[test]
 fn a_mistake_in_a_group_is_told_once_and_where_it_stands() {
     let wrong = error(&GROUP.replace("tcp.window = \"8 KiB\"", "tcp.window = \"0 B\""));
-    assert!(wrong.starts_with("x.toml:15: flows.up-1.tcp.window: "), "{wrong}");
+    assert!(wrong.starts_with("x.toml:15: flows.up.tcp.window: "), "{wrong}");
     let wrong = error(&GROUP.replace("to = \"ap\"", "to = \"nobody\""));
-    assert!(wrong.starts_with("x.toml:14: flows.up-1.to: "), "{wrong}");
+    assert!(wrong.starts_with("x.toml:14: flows.up.to: "), "{wrong}");
     check(&[
         (
             "[nodes.phone]\nkind = \"host\"",

@@ -254,7 +254,7 @@ fn hostile_settings_of_dialogues_are_refused() {
         (web("objects = 1001"), 4, "objects", "0 to 1000"),
         (web("objects = { scale = 0 }"), 4, "objects.scale", "1 to 1000"),
         (web("objects = { shape = nan }"), 4, "objects.shape", "above 0"),
-        (web("objects = \"many\""), 4, "objects", "a number of objects"),
+        (web("objects = \"many\""), 4, "objects", "a whole number from 0 to 1000"),
         (web("request = \"0 B\""), 4, "request", "1 B"),
         (web("main-object = \"0 B\""), 4, "main-object", "1 B"),
         (web("main-object = \"100 GB\""), 4, "main-object", "10 GB"),

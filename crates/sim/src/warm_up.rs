@@ -1,0 +1,32 @@
+//! The time before measuring begins: what happened in it is left out of outcomes.
+
+use lasthop_packet::Instant;
+
+use crate::cells::RadioUse;
+use crate::flow::FlowSoFar;
+use crate::id::{FlowId, SessionId, StationId, WlanId};
+use crate::session::SessionSoFar;
+
+/// What had become of everything when measuring began; nothing where all was measured.
+#[derive(Default)]
+pub(crate) struct WarmUp {
+    pub(crate) end: Instant,
+    pub(crate) flows: Vec<FlowSoFar>,
+    pub(crate) sessions: Vec<SessionSoFar>,
+    /// By cell.
+    pub(crate) radios: Vec<Vec<RadioUse>>,
+}
+
+impl WarmUp {
+    pub(crate) fn flow(&self, flow: FlowId) -> Option<&FlowSoFar> {
+        self.flows.get(flow.index())
+    }
+
+    pub(crate) fn session(&self, session: SessionId) -> Option<&SessionSoFar> {
+        self.sessions.get(session.index())
+    }
+
+    pub(crate) fn radio(&self, wlan: WlanId, station: StationId) -> Option<&RadioUse> {
+        self.radios.get(wlan.index())?.get(station.index())
+    }
+}
