@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_packet::units::format_duration;
 use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::SchemeError;
@@ -117,6 +119,14 @@ pub fn note_idle_schemes<'a>(
         output::complain(&format!("note: {note}"));
     }
     Ok(())
+}
+
+/// What a heading says of the warm-up; nothing where there is none.
+pub fn warm_up(scenario: &Scenario) -> String {
+    match scenario.warm_up {
+        Duration::ZERO => String::new(),
+        warm_up => format!(", the first {} left out", format_duration(warm_up)),
+    }
 }
 
 /// A scenario's name and description as a heading.

@@ -24,7 +24,15 @@ fn text(first: &[&str], results: &[Value]) -> Result<String, csv::Error> {
             line
         })
         .collect();
-    let named: BTreeSet<&str> = lines.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+    let mut named: BTreeSet<&str> = lines.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+    // An object that is missing in one result has columns for its fields from others.
+    let objects =
+        results.iter().filter_map(Value::as_object).flatten().filter(|(_, value)| value.is_object());
+    for (key, value) in objects {
+        if !value.as_object().is_some_and(is_estimate) {
+            named.remove(key.as_str());
+        }
+    }
     let rest = named.iter().filter(|name| !first.contains(name));
     let columns: Vec<&str> = first.iter().chain(rest).copied().collect();
     let mut writer = csv::Writer::from_writer(Vec::new());

@@ -1,7 +1,9 @@
 //! `lasthop emulate` as its users meet it.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +16,10 @@ fn main() -> ExitCode {
         [namespaces, unshare]:
             the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows,
             a_command_that_is_told_to_end_ends_and_says_by_which_signal,
+            a_signal_after_the_end_of_the_command_changes_nothing,
+            a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code,
             a_link_is_changed_from_behind_it,
+            a_user_who_is_not_root_cannot_have_root_open_files,
             what_cannot_be_is_told_with_the_right_exit_code,
             a_command_runs_as_the_user_who_called_sudo,
             what_a_command_leaves_running_ends_with_it,
@@ -292,6 +297,28 @@ fn a_command_that_is_told_to_end_ends_and_says_by_which_signal() {
     assert_eq!(output.status.code(), Some(128 + 15), "{}", text(&output.stderr));
 }
 
+fn a_signal_after_the_end_of_the_command_changes_nothing() {
+    let late = "trap '' TERM; (sleep 0.1; kill -TERM $PPID) & exit 7";
+    let output = emulate(&["--delay", "1ms", "--json", "--", "sh", "-c", late]);
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("\"packets_taken\""), "{}", text(&output.stderr));
+}
+
+fn a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code() {
+    for (exit, code) in [("exit 7", 7), ("exit 0", 1)] {
+        let output = emulate(&["--delay", "1ms", "--json", "--pcap", "/dev/full", "--", "sh", "-c", exit]);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{err}");
+        assert!(err.contains("\"packets_taken\"") && err.contains("cannot write /dev/full"), "{err}");
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("run.pcapng");
+    std::fs::write(&file, "an earlier one").expect("there is room");
+    let output = emulate(&["--delay", "1ms", "--pcap", file.to_str().expect("UTF-8"), "--", "/nonesuch"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "an earlier one");
+}
+
 fn a_link_is_changed_from_behind_it() {
     let cell = link("busy-cell.toml");
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
@@ -301,6 +328,31 @@ fn a_link_is_changed_from_behind_it() {
     let output = emulate(&[&cell, "--", "sh", "-c", &set]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("unknown link \"moon\""), "{}", text(&output.stderr));
+}
+
+fn a_user_who_is_not_root_cannot_have_root_open_files() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("it is ours");
+    // Where any user can run it.
+    let lasthop = directory.path().join("lasthop");
+    std::fs::copy(env!("CARGO_BIN_EXE_lasthop"), &lasthop).expect("there is room");
+    let secret = directory.path().join("secret");
+    std::fs::write(&secret, "the-secret\n").expect("there is room");
+    std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is ours");
+    let set = |assignment: &str| {
+        let lasthop = lasthop.to_str().expect("UTF-8");
+        emulate(&["--delay", "1ms", "--user", "nobody", "--", lasthop, "emulate", "set", assignment])
+    };
+    let output = set("hop.loss=2%");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let name = secret.display();
+    for assignment in [format!("hop.trace={name}"), format!("hop.delay={{ table = \"{name}\" }}")] {
+        let output = set(&assignment);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{out}{err}");
+        assert!(err.contains("only root may set keys that name files"), "{err}");
+        assert!(!out.contains("the-secret") && !err.contains("the-secret"), "{out}{err}");
+    }
 }
 
 fn what_cannot_be_is_told_with_the_right_exit_code() {

@@ -6,6 +6,7 @@
 use std::fs;
 use std::sync::OnceLock;
 
+use lasthop_packet::units::format_octets;
 use lasthop_scenario::{Built, Link, LinkModel, Scenario};
 use lasthop_sim::LinkId;
 use lasthop_sim::world::Holding;
@@ -17,9 +18,9 @@ static LIMIT: OnceLock<u64> = OnceLock::new();
 /// A run made the process grow beyond its memory limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the run with scheme {scheme:?} and seed {seed} exceeded the memory limit of {} MB after {at_s} simulated \
+    "the run with scheme {scheme:?} and seed {seed} exceeded the memory limit of {} after {at_s} simulated \
      seconds{largest}",
-    .limit / 1_000_000
+    shown(*.limit)
 )]
 pub struct MemoryExceeded {
     /// The scheme's label.
@@ -30,7 +31,7 @@ pub struct MemoryExceeded {
     pub limit: u64,
     /// Simulated time, in whole seconds.
     pub at_s: u64,
-    /// What takes most memory and what to do about it, behind a colon; empty where nothing stands out.
+    /// What takes most memory and what to do about it, behind a colon.
     pub largest: String,
 }
 
@@ -57,9 +58,21 @@ impl MemoryExceeded {
     pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built) -> Self {
         let largest = built.world.largest_holding();
         let at_s = built.world.now().as_secs_f64() as u64;
-        let largest = largest.map(|holding| describe(scenario, built, holding)).unwrap_or_default();
+        // What is small beside the limit is not to blame.
+        let largest = largest.filter(|holding| holding.octets() >= limit() / 4);
+        let largest = largest.map_or_else(
+            || {
+                ": no queue and no agent stands out; raise --memory-limit, or run fewer seeds at a time"
+                    .to_owned()
+            },
+            |holding| describe(scenario, built, holding),
+        );
         Self { scheme: scheme.to_owned(), seed, limit: limit(), at_s, largest }
     }
+}
+
+fn shown(octets: u64) -> String {
+    if octets < 1_000_000 { format_octets(octets) } else { format!("{} MB", octets / 1_000_000) }
 }
 
 fn describe(scenario: &Scenario, built: &Built, holding: Holding) -> String {

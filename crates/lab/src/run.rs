@@ -12,7 +12,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::agents::AgentLoad;
-use crate::memory::MemoryExceeded;
+use crate::memory::{self, MemoryExceeded};
 use crate::pieces::Pieces;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::jain_fairness;
@@ -55,8 +55,8 @@ pub struct FlowSummary {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// Goodput in bits per second: octets delivered to the application, from the flow's start to its
-    /// completion or the end.
+    /// Goodput in bits per second: octets delivered to the application, from the flow's start, or from
+    /// the end of the warm-up if that is later, to its completion or the end.
     pub goodput_bps: f64,
     /// Octets delivered to the application.
     pub bytes: u64,
@@ -206,7 +206,7 @@ pub struct Aggregate {
 }
 
 /// Why there is no result of a run.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// The scenario cannot run under the scheme.
     #[error(transparent)]
@@ -214,14 +214,11 @@ pub enum RunError {
     /// It took too much memory.
     #[error(transparent)]
     Memory(#[from] MemoryExceeded),
-    /// It was over before its warm-up was.
-    #[error(
-        "nothing was measured: all traffic was done after {at_s:.3} s, before `warm-up` was over; \
-         expected a shorter one, or flows without `size`"
-    )]
+    /// A flow, or all traffic, was done before the warm-up was.
+    #[error("{what} was done before `warm-up` was over; expected a shorter one, or flows that last longer")]
     NothingMeasured {
-        /// Simulated time, in seconds.
-        at_s: f64,
+        /// What was done.
+        what: String,
     },
 }
 
@@ -241,6 +238,9 @@ pub fn run_observed(
     progress: &dyn Fn(Duration),
 ) -> Result<(RunSummary, Vec<Box<dyn Observer>>), RunError> {
     let mut built = scenario.build(scheme, seed)?;
+    if memory::is_exceeded() {
+        return Err(MemoryExceeded::of(scenario, &scheme.label, seed, &mut built).into());
+    }
     for observer in observers(&built) {
         built.world.observe(observer);
     }
@@ -267,7 +267,11 @@ fn warm_up(run: &mut Pieces<'_>, built: &mut Built) -> Result<BTreeMap<String, u
     let end = Instant::ZERO + run.scenario.warm_up;
     run.advance(built, end)?;
     if built.world.now() < end {
-        return Err(RunError::NothingMeasured { at_s: built.world.now().as_secs_f64() });
+        return Err(RunError::NothingMeasured { what: "all traffic".to_owned() });
+    }
+    if let Some(flow) = built.flows.iter().find(|flow| built.world.flow(**flow).is_done()) {
+        let name = &built.world.flow(*flow).name;
+        return Err(RunError::NothingMeasured { what: format!("flow {name:?}") });
     }
     built.world.start_measuring();
     let mut counted = counters(built);

@@ -82,7 +82,7 @@ impl Flow {
 
     /// Whether nothing more is to be expected of it.
     #[inline]
-    pub(crate) const fn is_done(&self) -> bool {
+    pub const fn is_done(&self) -> bool {
         self.done_at.is_some()
     }
 

@@ -89,7 +89,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         "{}\n{}\n{}",
         paragraph(&load::title(&scenario)),
         table::comparison(&comparison, shown),
-        paragraph(&format!("{runs}{baseline}")),
+        paragraph(&format!("{runs}{baseline}{}", load::warm_up(&scenario))),
     ))
 }
 

@@ -149,14 +149,32 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let create = |path: &PathBuf| ResultFile::create(path, &link.settings.scenario().files);
     let file = arguments.summary.as_ref().map(create).transpose().map_err(Failure::usage)?;
     let packets = arguments.pcap.as_ref().map(create).transpose().map_err(Failure::usage)?;
+    // Before any thread starts, until all files are written: a second Ctrl-C is for the command, too.
+    let signals = Signals::hold();
     let recording = packets.map(|packets| Recording::start(packets, &mut built)).transpose()?;
-    let outcome = run(arguments, link, user.as_ref(), built, ends);
-    if let Some(recording) = recording {
-        recording.finish()?;
+    let outcome = run(arguments, link, user.as_ref(), built, ends, &signals);
+    let (summary, code) = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            if let Some(recording) = recording {
+                recording.discard();
+            }
+            return Err(Failure::Run(error));
+        }
+    };
+    let recorded = recording.map_or(Ok(()), Recording::finish);
+    let told = tell(arguments, &summary, file);
+    drop(signals);
+    match recorded.map_err(Failure::from).and(told) {
+        // The command's own failure comes first.
+        Err(failure) if code != 0 => {
+            if let Some(message) = failure.message() {
+                output::complain(&format!("lasthop: {message}"));
+            }
+            Ok(ExitCode::from(code))
+        }
+        outcome => outcome.map(|()| ExitCode::from(code)),
     }
-    let (summary, code) = outcome.map_err(Failure::Run)?;
-    tell(arguments, &summary, file)?;
-    Ok(ExitCode::from(code))
 }
 
 /// The link of the flags, as the start of a file.
@@ -186,8 +204,8 @@ fn run(
     user: Option<&User>,
     built: Built,
     (far, near): (NodeId, NodeId),
+    signals: &Signals,
 ) -> anyhow::Result<(Summary, u8)> {
-    let signals = Signals::hold();
     let mut keeper = start_keeper().context("cannot start the process that clears up after this one")?;
     let (hop, near_device, far_device) = BehindHop::new()?;
     keeper.watch(&hop)?;
@@ -223,7 +241,7 @@ fn run(
     }
 
     command.env(set::SOCKET, socket.path()).env(LINK, &label);
-    let mut child = command::start(&hop, &names, user, &mut command, &signals)
+    let mut child = command::start(&hop, &names, user, &mut command, signals)
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
     drop(names);
     let meter = arguments.meter.then(|| Meter::start(running.handle()));
@@ -270,10 +288,6 @@ fn command(arguments: &Arguments, user: Option<&User>, label: &str) -> Command {
 
 fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
-    if let Some(mut file) = file {
-        writeln!(file, "{json}")?;
-        file.finish()?;
-    }
     if arguments.json {
         output::complain(&json);
     } else {
@@ -281,6 +295,10 @@ fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> R
             output::complain(&format!("lasthop: {note}"));
         }
         output::complain(&format!("lasthop: {summary}"));
+    }
+    if let Some(mut file) = file {
+        writeln!(file, "{json}")?;
+        file.finish()?;
     }
     Ok(())
 }

@@ -102,10 +102,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return output::print_json(&summary);
     }
     let heading = format!(
-        "{}\nscheme {}, seed {seed}, {} s simulated",
+        "{}\nscheme {}, seed {seed}, {} s simulated{}",
         load::title(scenario),
         scheme.label,
-        summary.duration_s
+        summary.duration_s,
+        load::warm_up(scenario)
     );
     output::print(&format!("{}\n{}", table::paragraph(&heading), table::summary(&summary)))
 }

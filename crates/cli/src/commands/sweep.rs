@@ -214,6 +214,9 @@ fn to_file(
     when_told_to_end(move || {
         let part = ours.lock();
         bar_of_signals.finish();
+        if part.is_removed() {
+            return;
+        }
         keep(&part, "interrupted: ", runs);
         // What is there stays as it was just reported: the lock outlives us.
         std::mem::forget(part);
@@ -222,7 +225,7 @@ fn to_file(
     bar.finish();
     let written = swept
         .and_then(|()| convert(&part.lock(), &grid.columns(), format, &mut place).map_err(Failure::from));
-    let part = part.lock();
+    let mut part = part.lock();
     if written.is_err() {
         keep(&part, "", runs);
         return written;
@@ -259,7 +262,7 @@ fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 format!(
-                    "nothing to resume: there is no {}, so {} is complete; without --resume the sweep begins again",
+                    "nothing to resume: there is no {}; without --resume the sweep begins again and replaces {}",
                     name.display(),
                     path.display()
                 ),

@@ -53,28 +53,39 @@ pub struct Part {
     /// The octets up to the end of the last whole run.
     end: u64,
     runs: usize,
+    is_removed: bool,
 }
 
 impl Part {
     /// Begins a file. All errors name it; one that is there already is not touched.
     pub fn begin<E>(path: &Path, origin: &Origin, grid: &Grid<'_, E>) -> io::Result<Self> {
-        let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                let problem = "has the results of a sweep that did not end; --resume continues it; to begin \
-                               again, remove this file";
-                io::Error::new(error.kind(), format!("{} {problem}", path.display()))
-            }
-            _ => cannot("write", path, &error),
-        };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+        let failed = |error: io::Error| cannot("write", path, &error);
+        // A start that failed at its first line has left nothing to lose.
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
         lock(&file, path)?;
+        if file.metadata().map_err(failed)?.len() > 0 {
+            let problem = "has the results of a sweep that did not end; --resume continues it; to begin \
+                           again, remove this file";
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!("{} {problem}", path.display()),
+            ));
+        }
         let mut first = serde_json::to_vec(origin)?;
         first.push(b'\n');
         let start = first.len() as u64;
         first.extend(header(&grid.columns()));
-        file.write_all(&first).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), file, start, end: first.len() as u64, runs: 0 })
+        if let Err(error) = file.write_all(&first) {
+            let _ = fs::remove_file(path);
+            return Err(failed(error));
+        }
+        Ok(Self { path: path.to_owned(), file, start, end: first.len() as u64, runs: 0, is_removed: false })
     }
 
     /// Opens the file of a sweep of the same origin, and cuts off what is not a whole run; `None`
@@ -85,6 +96,9 @@ impl Part {
             opened => opened.map_err(|error| cannot("open", path, &error))?,
         };
         lock(&file, path)?;
+        if file.metadata()?.len() == 0 {
+            return Ok(None);
+        }
         let refuse = |problem: String| {
             io::Error::new(io::ErrorKind::InvalidData, format!("{}: {problem}", path.display()))
         };
@@ -110,7 +124,8 @@ impl Part {
         }
         let csv_from = start + header.len() as u64;
         let (runs, octets) = whole_runs(reader, file.metadata()?.len() - csv_from, grid).map_err(refuse)?;
-        let mut part = Self { path: path.to_owned(), file, start, end: csv_from + octets, runs };
+        let mut part =
+            Self { path: path.to_owned(), file, start, end: csv_from + octets, runs, is_removed: false };
         part.file
             .set_len(part.end)
             .and_then(|()| part.file.seek(SeekFrom::End(0)))
@@ -138,7 +153,8 @@ impl Part {
 
     /// The results as CSV, with a header.
     pub fn rows(&self) -> io::Result<impl Read + use<>> {
-        let mut file = File::open(&self.path).map_err(|error| cannot("read", &self.path, &error))?;
+        // The same file, whatever is at the path now; nothing more is appended to it.
+        let mut file = self.file.try_clone().map_err(|error| cannot("read", &self.path, &error))?;
         file.seek(SeekFrom::Start(self.start))?;
         Ok(BufReader::new(file.take(self.end - self.start)))
     }
@@ -149,8 +165,14 @@ impl Part {
     }
 
     /// Its results are elsewhere.
-    pub fn remove(&self) -> io::Result<()> {
+    pub fn remove(&mut self) -> io::Result<()> {
+        self.is_removed = true;
         fs::remove_file(&self.path).map_err(|error| cannot("remove", &self.path, &error))
+    }
+
+    /// Whether its results are elsewhere.
+    pub fn is_removed(&self) -> bool {
+        self.is_removed
     }
 
     fn cannot_write(&self, error: &io::Error) -> io::Error {

@@ -50,7 +50,7 @@ const FAIRNESS: Column = Column::new(
     |row| number(row.jain_fairness.mean, 3),
     |row| row.jain_fairness.mean < 0.9995,
 )
-.with_legend("Jain's index: fairness of the goodputs over TCP, 1 if all are equal");
+.with_legend("Jain's index: fairness of the flows' goodputs, 1 if all are equal");
 
 /// Which flow pays. Its name and its numbers are in one cell, so that they are never in two parts of
 /// a table.

@@ -79,8 +79,13 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // SAFETY: `before` is the set that was in force before.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `waited_for` is initialised, and `before` is the set that was in force before.
+        unsafe {
+            // Those that came too late for the command would end this process now.
+            while libc::sigtimedwait(&raw const self.waited_for, std::ptr::null_mut(), &raw const at_once) > 0 {}
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
+        }
     }
 }
 

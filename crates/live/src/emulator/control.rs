@@ -16,17 +16,28 @@ use std::time::Duration;
 use lasthop_scenario::Settings;
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::running::Handle;
 use crate::answer::Answer;
+use crate::clock;
+use crate::peer::Peer;
 
 /// More than any change of all links takes.
 const LONGEST_REQUEST: u64 = 1 << 20;
 /// A client that says nothing must not keep others out.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// An emulation that says nothing for this long is stopped, or busy with a file.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the thread may take to end; one that waits for a file ends with the process.
+const LAST_WAIT: Duration = Duration::from_millis(300);
+
+/// Keys of links whose values name files, which the emulation opens with its own rights.
+const NAMING_FILES: [&str; 3] = ["trace", "table", "states"];
 
 /// Where emulations keep their sockets and files.
 pub(super) const DIRECTORY: &str = "/run/lasthop";
@@ -70,6 +81,7 @@ pub struct Status {
 #[derive(Debug)]
 pub struct ControlSocket {
     path: PathBuf,
+    listener: UnixListener,
     closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -86,7 +98,7 @@ pub enum ControlError {
         source: io::Error,
     },
     /// It ended, or hung up, before it had answered: links may have changed, or not.
-    #[error("the emulation at {path} did not answer")]
+    #[error("the emulation at {path} does not answer")]
     NoAnswer {
         /// Its socket.
         path: PathBuf,
@@ -109,7 +121,7 @@ pub enum ControlError {
 /// What makes an emulation's socket open, if that is known.
 fn to_reach(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "; only the user that started it may change it: run it with sudo",
+        io::ErrorKind::PermissionDenied => "; it runs as another user: use sudo",
         _ => "",
     }
 }
@@ -149,17 +161,22 @@ impl ControlSocket {
         let mut server = Server { about, settings, links, handle };
         let closing = Arc::new(AtomicBool::new(false));
         let is_closing = Arc::clone(&closing);
+        let door = listener.try_clone()?;
         let thread = std::thread::Builder::new().name("control".to_owned()).spawn(move || {
-            while let Ok((stream, _)) = listener.accept() {
+            loop {
+                let accepted = door.accept();
                 if is_closing.load(Ordering::Acquire) {
                     break;
                 }
-                if let Err(error) = server.serve(stream) {
+                let served = accepted.and_then(|(stream, _)| server.serve(stream));
+                if let Err(error) = served {
                     tracing::warn!("cannot answer a request to change links: {error}");
+                    // Without descriptors the next attempt would fail at once.
+                    std::thread::park_timeout(Duration::from_millis(10));
                 }
             }
         })?;
-        Ok(Self { path, closing, thread: Some(thread) })
+        Ok(Self { path, listener, closing, thread: Some(thread) })
     }
 
     /// Where it is.
@@ -183,7 +200,22 @@ pub fn sockets() -> Vec<PathBuf> {
 
 /// Whether an emulation listens at this socket, or may do so.
 fn is_alive(socket: &Path) -> bool {
-    UnixStream::connect(socket).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
+    connect(socket).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
+}
+
+/// Whether the emulation at this socket belongs to another user, and this one is not root.
+pub fn is_another_user_s(socket: &Path) -> bool {
+    connect(socket).err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// Connects to an emulation, which is waited for, then and later, at most [`CLIENT_PATIENCE`].
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    for way in [Timeout::Send, Timeout::Recv] {
+        set_socket_timeout(&socket, way, Some(CLIENT_PATIENCE))?;
+    }
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket.into())
 }
 
 /// Removes the sockets of emulations that were killed: nobody listens there.
@@ -205,10 +237,15 @@ fn remove_dead_sockets(directory: &Path) {
 impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.closing.store(true, Ordering::Release);
-        // Wakes the thread; where nobody can be reached it is not waited for.
-        let told = UnixStream::connect(&self.path);
+        // Wakes the thread.
+        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
         let _ = fs::remove_file(&self.path);
-        if let (Ok(()), Some(thread)) = (told.map(drop), self.thread.take()) {
+        let Some(thread) = self.thread.take() else { return };
+        let start = clock::now();
+        while !thread.is_finished() && clock::now().since(start) < LAST_WAIT {
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+        if thread.is_finished() {
             let _ = thread.join();
         }
     }
@@ -226,8 +263,8 @@ pub fn status(path: &Path) -> Result<Status, ControlError> {
 
 fn ask<T: DeserializeOwned>(path: &Path, command: &Command) -> Result<T, ControlError> {
     let path = path.to_owned();
-    let ask = || {
-        let mut stream = UnixStream::connect(&path)?;
+    let ask = || -> io::Result<String> {
+        let mut stream = connect(&path)?;
         stream.write_all(&serde_json::to_vec(command)?)?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();
@@ -237,6 +274,9 @@ fn ask<T: DeserializeOwned>(path: &Path, command: &Command) -> Result<T, Control
     let answer = match ask() {
         Ok(answer) if answer.is_empty() => return Err(ControlError::NoAnswer { path }),
         Ok(answer) => answer,
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            return Err(ControlError::NoAnswer { path });
+        }
         Err(source) => return Err(ControlError::Unreachable { path, source }),
     };
     match serde_json::from_str(&answer).map_err(|error| ControlError::Malformed { path, error })? {
@@ -255,6 +295,27 @@ pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, St
         .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
 }
 
+/// Whether an assignment names a file.
+fn names_a_file(key: &str, value: &str) -> Result<bool, String> {
+    // A key that is malformed could become another one together with its value.
+    let key: toml::Table = toml::from_str(&format!("{key} = 0"))
+        .map_err(|_| format!("{key}: malformed; expected LINK.KEY, such as air.loss"))?;
+    // A value that is not TOML is a string.
+    let value: toml::Table = toml::from_str(&format!("x = {value}")).unwrap_or_default();
+    // The first step of the key is a link.
+    Ok(key.values().chain(value.values()).any(has_key_that_names_a_file))
+}
+
+fn has_key_that_names_a_file(value: &toml::Value) -> bool {
+    match value {
+        toml::Value::Table(table) => table
+            .iter()
+            .any(|(key, value)| NAMING_FILES.contains(&key.as_str()) || has_key_that_names_a_file(value)),
+        toml::Value::Array(values) => values.iter().any(has_key_that_names_a_file),
+        _ => false,
+    }
+}
+
 struct Server {
     about: About,
     settings: Settings,
@@ -265,6 +326,9 @@ struct Server {
 impl Server {
     fn serve(&mut self, mut stream: UnixStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        // The user who has the socket is not always the one whose rights this process has.
+        let is_root = Peer::of(&stream).is_ok_and(|peer| peer.uid == 0);
         let mut request = String::new();
         Read::by_ref(&mut stream).take(LONGEST_REQUEST).read_to_string(&mut request)?;
         if request.is_empty() {
@@ -277,7 +341,7 @@ impl Server {
             serde_json::from_str(&request).map_err(|error| format!("{error}; nothing has changed"))
         };
         let answer = match command {
-            Ok(Command::Set { assignments }) => Answer::from(self.set(&assignments)).line(),
+            Ok(Command::Set { assignments }) => Answer::from(self.set(&assignments, is_root)).line(),
             Ok(Command::Status) => Answer::from(self.status()).line(),
             Err(problem) => Answer::<()>::Error(problem).line(),
         };
@@ -292,8 +356,13 @@ impl Server {
         }
     }
 
-    fn set(&mut self, assignments: &[String]) -> Result<(), String> {
+    fn set(&mut self, assignments: &[String], may_name_files: bool) -> Result<(), String> {
         let assignments = parse_assignments(assignments)?;
+        for (key, value) in &assignments {
+            if !may_name_files && names_a_file(key, value)? {
+                return Err(format!("{key}: only root may set keys that name files; use sudo"));
+            }
+        }
         let mut settings = self.settings.clone();
         let before = settings.set(&assignments).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(settings.scenario());
@@ -313,9 +382,27 @@ impl Server {
 
 #[cfg(test)]
 mod tests {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
+    use rustix::net::{bind, socket};
 
     use super::*;
+
+    #[test]
+    fn assignments_that_name_files_are_found_at_any_depth() {
+        for (key, value, names) in [
+            ("hop.trace", "/etc/shadow", true),
+            ("hop.forward.trace", "\"/etc/shadow\"", true),
+            ("hop.delay.\"t\\u0061ble\"", "x", true),
+            ("hop.delay", "{ table = \"x\" }", true),
+            ("hop.delay", "{ \"t\\u0061ble\" = \"x\" }", true),
+            ("hop.channel", "{ good = { mean = \"1 s\" }, states = 'x' }", true),
+            ("trace.loss", "2%", false),
+            ("hop.rate", "trace", false),
+            ("hop.channel", "{ good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }", false),
+        ] {
+            assert_eq!(names_a_file(key, value), Ok(names), "{key}={value}");
+        }
+        assert!(names_a_file("hop.delay.'a", "'.table = \"x\"").is_err());
+    }
 
     #[test]
     fn an_emulation_that_hangs_up_without_an_answer_is_not_taken_to_have_changed() {

@@ -1,6 +1,6 @@
 //! What each client's connections carried, counted when they end. The table is bounded: the first
 //! clients one of whose connections ends have counters of their own, all others share one. Each packet
-//! loop has a table of its own, for an equal share of the clients.
+//! loop has a table of its own, with an equal share of the places.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use super::ports::OpenPorts;
 use super::{Gateway, GatewayError, Start, handover, metrics};
 use crate::clock;
 use crate::frame::Frame;
-use crate::io::claim::Claims;
+use crate::io::claim::{Claims, holder};
 use crate::io::memory::Memory;
 use crate::io::steering::worker_of;
 use crate::io::{Port, PortId};
@@ -201,9 +202,11 @@ fn the_hop_is_measured_once_also_where_the_server_opens_and_the_client_answers_t
     let answer = || (PortId(1), segment(client(7), SERVER, both, (0, 1), 0));
     let frames = [down(TcpFlags::SYN, 0, 0), answer(), answer(), down(TcpFlags::ACK, 1, 1)];
     // One after the other: they come by two ports.
-    for ((port, frame), sent) in frames.into_iter().zip(1..) {
+    for ((port, frame), count) in frames.into_iter().zip(1..) {
         running.memory.push(port, frame);
-        running.wait_for(|running| running.gateway.report().is_ok_and(|report| report.sent == sent));
+        let received =
+            |running: &Running| Some(running.gateway.report().ok()?.engine.counters.counts.received);
+        running.wait_for(|running| received(running) == Some(count));
     }
     let engine = running.gateway.report().expect("it runs").engine;
     assert_eq!(engine.hop_rtts.counts.iter().sum::<u64>(), 1);
@@ -219,6 +222,31 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let refused = start.run(move |_| Ok(open));
     let refused = refused.expect_err("the socket is taken").to_string();
     assert!(refused.contains("another gateway is already using it"), "{refused}");
+}
+
+#[test]
+fn a_gateway_is_found_by_its_claim_more_often_than_the_backlog_has_places() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("gateway.sock");
+    let text = format!("[metrics]\nlisten = \"off\"\n[control]\nsocket = \"{}\"\n", socket.display());
+    let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
+    let claims = Claims::take(&["lo".to_owned()]).expect("no gateway uses it");
+    let open = open(&[Memory::new(ports())]);
+    let open = move || -> Result<OpenPorts, GatewayError> { Ok(OpenPorts { claims, ..open()? }) };
+    let start = Start { config, file: None, owns_process: false };
+    let gateway = start.run(move |_| Ok(open)).expect("it starts");
+    let is_found =
+        || holder("lo").and_then(|holder| holder.pid()).is_some_and(|pid| pid.get() == process::id());
+    let begin = clock::now();
+    for _ in 0..5000 {
+        // Housekeeping may be behind.
+        while !is_found() {
+            assert!(clock::now().since(begin) < Duration::from_secs(20), "it is not found any more");
+            thread::yield_now();
+        }
+    }
+    gateway.stop().expect("it ends well");
+    assert!(holder("lo").is_none(), "the claim ends with the gateway");
 }
 
 #[test]

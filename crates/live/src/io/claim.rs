@@ -192,21 +192,3 @@ fn unix_socket() -> io::Result<OwnedFd> {
 fn address(index: u32) -> io::Result<SocketAddrUnix> {
     Ok(SocketAddrUnix::new_abstract_name(format!("lasthop/gateway/{index}").as_bytes())?)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::process;
-
-    use super::*;
-
-    #[test]
-    fn a_holder_that_dismisses_its_callers_is_found_any_number_of_times() {
-        let claims = Claims::take(&["lo".to_owned()]).expect("no gateway uses it");
-        // More than the backlog has places.
-        for _ in 0..5000 {
-            let found = holder("lo").expect("it is claimed");
-            assert_eq!(found.pid().map(NonZeroU32::get), Some(process::id()), "{found}");
-            claims.dismiss_callers().expect("it listens");
-        }
-    }
-}

@@ -22,9 +22,16 @@ impl Scenario {
 }
 
 fn about(layer: &Layer) -> String {
-    let roles = Role::ALL.iter().filter(|(role, _)| layer.placement().agent(Seat::any(*role)).is_some());
+    // A router of the wired network has a place only on the way to a mobile host.
+    let roles = Role::ALL
+        .iter()
+        .filter(|(role, _)| *role != Role::Router && layer.placement().agent(Seat::any(*role)).is_some());
     let (roles, names): (Vec<Role>, Vec<&str>) = roles.copied().unzip();
-    let node = if roles == [Role::MobileHost] { "host" } else { "router" };
+    let node = match (roles.contains(&Role::MobileHost), roles.len()) {
+        (true, 1) => "host",
+        (true, _) => "router or host",
+        (false, _) => "router",
+    };
     format!(
         "{:?} does nothing here: it works at a wireless link of a node in the role {}, and the scenario has none; expected a {node} \
          with a link of kind = \"wireless\" or in an 802.11 cell",

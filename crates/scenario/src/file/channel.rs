@@ -1,19 +1,15 @@
 //! The error process of a wireless link or of an IEEE 802.11 cell.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_packet::Probability;
-use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{ChannelConfig, Sojourn, StateSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
-use super::named_files::{LARGEST_TRACE, in_file};
 use super::quantity::Text;
 use super::reader::{Key, Reader};
-use super::text::read_text;
 
 /// A stay shorter than this is shorter than any frame. Its simulation would only take time.
 const SHORTEST_STAY: Duration = Duration::from_micros(10);
@@ -80,10 +76,7 @@ pub(super) fn read(
             Some(states) => {
                 let path = reader.beside(states);
                 let fail = |problem: String| reader.fail(&[place, &["states"]].concat(), problem);
-                let text = read_text(&path, LARGEST_TRACE).map_err(|error| fail(error.to_string()))?;
-                let trace =
-                    StateTrace::parse(&text).map_err(|error| fail(in_file(&path, &error.to_string())))?;
-                StateSource::Trace(Arc::new(trace))
+                StateSource::Trace(reader.named_files.state_trace(&path).map_err(fail)?)
             }
         },
     })

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_sim::CapacityTrace;
 use lasthop_sim::delay::Bands;
+use lasthop_sim::wireless::StateTrace;
 
 use super::delay_table;
 use super::digest::digest;
@@ -15,7 +16,7 @@ use super::text::read_text;
 
 /// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
 /// less.
-pub(super) const LARGEST_TRACE: u64 = 256 << 20;
+const LARGEST_TRACE: u64 = 256 << 20;
 /// The same for a table of delays.
 const LARGEST_DELAY_TABLE: u64 = 1 << 20;
 
@@ -24,6 +25,7 @@ const LARGEST_DELAY_TABLE: u64 = 1 << 20;
 pub(super) struct NamedFiles {
     traces: Contents<CapacityTrace>,
     delay_tables: Contents<Bands>,
+    state_traces: Contents<StateTrace>,
 }
 
 /// What files of one kind contain, with the digests of their texts.
@@ -40,6 +42,11 @@ impl NamedFiles {
         read_once(&self.delay_tables, path, LARGEST_DELAY_TABLE, delay_table::parse)
     }
 
+    /// The states of a channel in this file. The error names the file and its line.
+    pub(super) fn state_trace(&self, path: &Path) -> Result<Arc<StateTrace>, String> {
+        read_once(&self.state_traces, path, LARGEST_TRACE, StateTrace::parse)
+    }
+
     /// Where they were read.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         self.digests().into_iter().map(|(path, _)| path).collect()
@@ -47,7 +54,7 @@ impl NamedFiles {
 
     /// Where they were read, and the digests of their texts.
     pub(super) fn digests(&self) -> Vec<(PathBuf, u64)> {
-        [digests(&self.traces), digests(&self.delay_tables)].concat()
+        [digests(&self.traces), digests(&self.delay_tables), digests(&self.state_traces)].concat()
     }
 }
 

@@ -32,7 +32,7 @@ pub enum Holding {
 
 impl Holding {
     /// About how many octets of memory it takes.
-    const fn octets(&self) -> u64 {
+    pub const fn octets(&self) -> u64 {
         match self {
             Self::Queue { packets, .. } | Self::OnTheWay { packets } => {
                 packets.saturating_mul(size_of::<Parcel>() as u64)

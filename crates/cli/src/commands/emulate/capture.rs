@@ -20,7 +20,7 @@ const MOST_WAITING: usize = 1 << 15;
 
 /// A capture under way.
 pub struct Recording {
-    thread: JoinHandle<io::Result<()>>,
+    thread: JoinHandle<Capture>,
     missed: Arc<AtomicU64>,
 }
 
@@ -38,7 +38,8 @@ impl Recording {
 
     /// Waits until everything is written; to be called once the world is gone.
     pub fn finish(self) -> io::Result<()> {
-        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let mut capture = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        capture.finish()?;
         let missed = self.missed.load(Ordering::Relaxed);
         if missed > 0 {
             output::complain(&format!(
@@ -46,6 +47,12 @@ impl Recording {
             ));
         }
         Ok(())
+    }
+
+    /// Leaves the file as it was before; to be called once the world is gone.
+    pub fn discard(self) {
+        // A capture that is not finished vanishes.
+        drop(self.thread.join());
     }
 }
 
@@ -81,7 +88,7 @@ impl Observer for Witness {
     }
 }
 
-fn write(mut capture: Capture, packets: &Receiver<Seen>) -> io::Result<()> {
+fn write(mut capture: Capture, packets: &Receiver<Seen>) -> Capture {
     for Seen { at, is_out, node, link, packet } in packets {
         let packet = &packet;
         let event = if is_out {
@@ -91,5 +98,5 @@ fn write(mut capture: Capture, packets: &Receiver<Seen>) -> io::Result<()> {
         };
         capture.on_event(at, &event);
     }
-    capture.finish()
+    capture
 }

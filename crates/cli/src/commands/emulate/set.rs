@@ -43,9 +43,13 @@ fn assignment(text: &str) -> Result<String, String> {
 
 /// The socket of the one emulation that there is.
 fn only_one() -> Result<PathBuf, Failure> {
-    let sockets = control::sockets();
+    let (others, sockets): (Vec<PathBuf>, Vec<PathBuf>) =
+        control::sockets().into_iter().partition(|socket| control::is_another_user_s(socket));
     match sockets.as_slice() {
         [socket] => Ok(socket.clone()),
+        [] if !others.is_empty() => {
+            Err(Failure::Run(anyhow!("the emulations on this machine run as other users: use sudo")))
+        }
         [] => Err(Failure::Run(anyhow!("no emulation is running on this machine"))),
         several => {
             let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();

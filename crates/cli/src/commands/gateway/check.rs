@@ -77,7 +77,9 @@ fn conclusion(check: &MachineCheck) -> String {
     match skipped {
         0 => format!("{found}: a gateway can start here, {with}"),
         1 => format!("{found}: a gateway may be able to start here, {with}; 1 check could not be made"),
-        _ => format!("{found}: a gateway may be able to start here, {with}; {skipped} checks could not be made"),
+        _ => format!(
+            "{found}: a gateway may be able to start here, {with}; {skipped} checks could not be made"
+        ),
     }
 }
 

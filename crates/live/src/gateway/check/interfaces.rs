@@ -51,7 +51,7 @@ fn check(side: Side, (key, is_named): (&str, bool), name: &str, found: &mut Find
             let finding = match (is_named, is_missing) {
                 (true, true) => format!("[ports] {key} names it, but there is no such interface ({error})"),
                 (true, false) => format!("[ports] {key} names it, but it cannot be used: {error}"),
-                // An interface that has vanished since is not there to be used either.
+                // One that has vanished since cannot be used either.
                 (false, _) => format!("detected as a {key} interface, but it cannot be used: {error}"),
             };
             found.advise(name, Grade::Problem, finding, "`ip -brief link` lists the interfaces");
