@@ -12,7 +12,9 @@ binary=target/$target/release/lasthop
 name=lasthop-$("$binary" --version | cut -d ' ' -f 2)-$(uname -m)-linux
 rm -rf "target/tarball/$name"
 packaging/stage.sh "$binary" "target/tarball/$name" /usr/local
-tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
-    -C target/tarball -c "$name" | gzip -9 -n > "target/tarball/$name.tar.gz"
+# Files and links alone: with an entry for a directory, tar would change the modes of those of the machine.
+find "target/tarball/$name" ! -type d -printf "$name/%P\0" | LC_ALL=C sort -z |
+    tar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+        -C target/tarball --no-recursion --null --files-from=- -c | gzip -9 -n > "target/tarball/$name.tar.gz"
 rm -rf "target/tarball/$name"
 ls "target/tarball/$name.tar.gz"

@@ -10,6 +10,7 @@ mod commands {
 }
 mod failure;
 mod output;
+mod rectangle;
 
 use std::process::ExitCode;
 

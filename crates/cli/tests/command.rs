@@ -478,7 +478,7 @@ fn a_sweep_that_was_stopped_is_resumed_to_the_same_result() {
     assert_eq!(fs::read_dir(folder.0.path()).expect("the folder").count(), 3, "nothing else is left behind");
 
     let message = folder.refuse(&resume);
-    assert!(message.contains("nothing to resume") && message.contains("grid.csv is complete"), "{message}");
+    assert!(message.contains("nothing to resume") && message.contains("replaces grid.csv"), "{message}");
 }
 
 #[test]

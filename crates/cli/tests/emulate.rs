@@ -24,6 +24,7 @@ fn main() -> ExitCode {
             a_command_runs_as_the_user_who_called_sudo,
             what_a_command_leaves_running_ends_with_it,
             nothing_runs_on_and_nothing_is_left_after_a_kill,
+            emulations_that_start_and_end_at_once_do_not_meet,
             the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             a_resolver_on_the_loopback_device_is_asked_through_the_hop;
@@ -291,6 +292,21 @@ fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
     wait_until("no files are left", || !files.iter().any(|file| Path::new(file).exists()));
 }
 
+fn emulations_that_start_and_end_at_once_do_not_meet() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let before = machine.traces();
+    let arguments = ["--delay", "1ms", "--as-root", "--", "true"];
+    let spawn = || machine.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let running: Vec<_> =
+        (0..4).map(|_| machine.0.enter(spawn).expect("enter").expect("it is there")).collect();
+    for lasthop in running {
+        let output = lasthop.wait_with_output().expect("it is ours");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert_eq!(machine.traces(), before);
+}
+
 fn a_command_that_is_told_to_end_ends_and_says_by_which_signal() {
     let lossy = link("lossy-hop.toml");
     let output = emulate(&[&lossy, "--", "sh", "-c", "kill -TERM $PPID; exec sleep 5"]);
@@ -370,6 +386,8 @@ fn what_cannot_be_is_told_with_the_right_exit_code() {
         (&["--", "true"][..], "no link: expected a LINK file or flags"),
         (&[&lossy, "--rate", "1mbit", "--", "true"], "expected a file or flags"),
         (&["--rate", "fast", "--", "true"], "lasthop: --rate: \"fast\" is not"),
+        (&["--rate", "1mbit", "--meter"], "--meter requires a command"),
+        (&["--rate", "1mbit", "--set", "links.hop.loss=1%", "--print-link"], "without --set"),
     ] {
         let output = emulate(arguments);
         assert_eq!(output.status.code(), Some(2));

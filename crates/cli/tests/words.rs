@@ -80,7 +80,7 @@ fn texts_for_users_avoid_refused_words() {
     for file in files() {
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let name = file.strip_prefix(repository()).expect("a file of it").display().to_string();
-        let words = if name.ends_with(".rs") {
+        let words = if file.extension().is_some_and(|extension| extension == "rs") {
             prose_of_code(&text, SHOWN_DOCUMENTATION.iter().any(|part| name.contains(part)))
         } else {
             prose(&text)

@@ -145,10 +145,11 @@ pub fn signal_processes(inode: u64, signal: Signal) -> usize {
         Pid::from_raw(pid)
     });
     // One that has ended meanwhile needs no signal.
-    pids.filter(is_in_it).map(|pid| kill_process(pid, signal)).filter(Result::is_ok).count()
+    pids.filter(is_in_it).filter(|pid| kill_process(*pid, signal).is_ok()).count()
 }
 
 /// Kills all processes in the network namespace with this [`Namespace::inode`].
+#[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
 pub fn kill_processes(inode: u64) {
     // A process may be starting another one while it is killed; those that are killed take a moment
     // to end.

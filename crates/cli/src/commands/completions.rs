@@ -23,9 +23,30 @@ pub struct Arguments {
 }
 
 /// Prints the completions of `command`, the whole command line.
-pub fn execute(arguments: &Arguments, mut command: clap::Command) -> Result<(), Failure> {
+pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Failure> {
+    let mut command = without_hidden(command);
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, name, &mut script);
     output::print(String::from_utf8_lossy(&script).trim_end())
+}
+
+/// The command without its hidden subcommands, which completions would have.
+fn without_hidden(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(without_hidden);
+    if !command.get_subcommands().any(clap::Command::is_hide_set) {
+        return command;
+    }
+    // Nothing removes a subcommand, so the command is made again. A name lives as long as the
+    // program.
+    let name: &'static str = command.get_name().to_owned().leak();
+    let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    let made = clap::Command::new(name)
+        .args(command.get_arguments().cloned())
+        .groups(command.get_groups().cloned())
+        .subcommands(shown.cloned());
+    match command.get_about() {
+        Some(about) => made.about(about.clone()),
+        None => made,
+    }
 }

@@ -139,6 +139,11 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.print_link {
         return print_link(arguments).map(|()| ExitCode::SUCCESS);
     }
+    if arguments.meter && arguments.command.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "--meter requires a command: its line would overwrite what a shell prints"
+        )));
+    }
     let (mut built, ends) = link.build(arguments.seed)?;
     if !lasthop_live::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
@@ -182,9 +187,16 @@ fn print_link(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.link {
         return Err(Failure::usage(anyhow!("--print-link: {} is a file already", path.display())));
     }
-    let trace = arguments.choices.overrides().trace;
-    let text =
-        arguments.flags.scenario(trace.as_deref()).map_err(|problem| Failure::usage(anyhow!(problem)))?;
+    let overrides = arguments.choices.overrides();
+    if !overrides.settings.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "--print-link prints the link of the flags, without --set; expected one of the two"
+        )));
+    }
+    let text = arguments
+        .flags
+        .scenario(overrides.trace.as_deref())
+        .map_err(|problem| Failure::usage(anyhow!(problem)))?;
     output::print(text.trim_end())
 }
 
@@ -249,9 +261,12 @@ fn run(
     drop(meter);
     command::end_the_rest(&hop);
     drop((socket, services));
+    let only_this_machine = beyond.as_ref().err().cloned();
+    // While the device still has its name: the next emulation may take both.
+    drop(beyond);
     let mut summary = running.stop()?;
-    if let (Err(sentence), true) = (&beyond, arguments.json) {
-        summary.notes.push(sentence.clone());
+    if arguments.json {
+        summary.notes.extend(only_this_machine);
     }
     Ok((summary, command::exit_code(status)))
 }

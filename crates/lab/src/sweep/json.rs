@@ -69,7 +69,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The number, read as exactly as it was written; null for none. (serde_json's own reading may be
+/// The number, read as exactly as it was written; null for none. (The own reading of `serde_json` may be
 /// off by the last bit.)
 fn number(text: &str) -> Value {
     let whole = text.parse::<u64>().map(Value::from);

@@ -40,7 +40,7 @@ impl Interface {
 
     /// Whether it is up, by its own setting: its cable or its radio link may be down even so.
     pub fn is_up(&self) -> io::Result<bool> {
-        self.request()?.is_up(self.socket.as_fd())
+        self.request()?.read_up(self.socket.as_fd())
     }
 
     /// Whether a feature such as `hw-tc-offload` is on, by the names of `ethtool -k`; `None` if this

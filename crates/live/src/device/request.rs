@@ -69,7 +69,7 @@ impl Request {
         self.call(socket, libc::SIOCSIFTXQLEN as c_ulong)
     }
 
-    pub(super) fn is_up(mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
+    pub(super) fn read_up(mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
         self.call(socket, libc::SIOCGIFFLAGS as c_ulong)?;
         // SAFETY: as above.
         Ok(unsafe { self.0.ifr_ifru.ifru_flags } & UP != 0)

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
+use super::control::lock;
 use super::device::{Device, DeviceError};
 use crate::namespace::{IpError, Namespace};
 
@@ -40,6 +41,9 @@ pub enum BehindHopError {
     /// A device cannot be made.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// Another emulation may be choosing the same subnet.
+    #[error("cannot lock /run/lasthop/emulate.lock: {0}")]
+    Lock(#[source] io::Error),
     /// Addresses cannot be set.
     #[error(transparent)]
     Ip(#[from] IpError),
@@ -54,13 +58,16 @@ impl BehindHop {
     pub fn new() -> Result<(Self, Device, Device), BehindHopError> {
         let outside = Namespace::current("this machine")?;
         let inside = Namespace::new("behind the hop")?;
+        // Until the device that takes the subnet is there.
+        let lock = lock().map_err(BehindHopError::Lock)?;
         let subnet = free_subnet(&outside)?;
         let [gateway, address] = [1, 2].map(|host| Ipv4Addr::new(100, 64, subnet, host));
         let v6 = |host| Ipv6Addr::new(0xfd6c, 0x6f70, u16::from(subnet), 0, 0, 0, 0, host);
         let device = format!("lasthop{subnet}");
 
-        let near = Device::tap_in(&inside, DEVICE)?;
         let far = Device::tap_in(&outside, &device)?;
+        drop(lock);
+        let near = Device::tap_in(&inside, DEVICE)?;
         for (namespace, name) in [(&inside, DEVICE), (&outside, device.as_str())] {
             // Hosts that look for routers would take their share of the link, and of its draws.
             let key = format!("ipv6/conf/{name}/router_solicitations");

@@ -83,7 +83,9 @@ impl Drop for Signals {
         // SAFETY: `waited_for` is initialised, and `before` is the set that was in force before.
         unsafe {
             // Those that came too late for the command would end this process now.
-            while libc::sigtimedwait(&raw const self.waited_for, std::ptr::null_mut(), &raw const at_once) > 0 {}
+            while libc::sigtimedwait(&raw const self.waited_for, std::ptr::null_mut(), &raw const at_once) > 0
+            {
+            }
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }
     }

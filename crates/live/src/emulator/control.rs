@@ -2,10 +2,10 @@
 //! JSON document, closes its half, and reads an [`Answer`]. All changes of a request are made
 //! between the same two events, or none.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use std::time::Duration;
 use lasthop_scenario::Settings;
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde::de::DeserializeOwned;
@@ -35,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the thread may take to end; one that waits for a file ends with the process.
 const LAST_WAIT: Duration = Duration::from_millis(300);
+/// How long another emulation may have the lock; it needs it for far less.
+const LONGEST_LOCK: Duration = Duration::from_secs(5);
 
 /// Keys of links whose values name files, which the emulation opens with its own rights.
 const NAMING_FILES: [&str; 3] = ["trace", "table", "states"];
@@ -138,6 +142,24 @@ pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
     }
     fs::create_dir_all(directory)?;
     fs::set_permissions(directory, Permissions::from_mode(0o755))
+}
+
+/// Keeps other emulations from choosing a subnet and from changing rules and forwarding as long as
+/// the file is open.
+pub(super) fn lock() -> io::Result<File> {
+    make_directory(Path::new(DIRECTORY))?;
+    let path = Path::new(DIRECTORY).join("emulate.lock");
+    let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+    let asked = clock::now();
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(Errno::WOULDBLOCK) if clock::now().since(asked) < LONGEST_LOCK => {
+                std::thread::park_timeout(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 impl ControlSocket {

@@ -5,12 +5,14 @@ use std::fs;
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
 
+use rustix::process::getppid;
 use serde::{Deserialize, Serialize};
 
 use super::behind::BehindHop;
 use super::control::socket_of;
-use super::masquerade::{Masquerade, Undo, clear_after_the_dead};
+use super::masquerade::{Masquerade, Undo, undo_of_the_dead};
 use super::names::files_of;
 use crate::namespace::{Namespace, kill_processes};
 
@@ -87,16 +89,23 @@ pub fn keep(notes: impl BufRead) -> io::Result<()> {
     }
     let Some((pid, namespace, device)) = hop else { return Ok(()) };
     kill_processes(namespace);
+    wait_for_the_end_of(pid);
     let machine = Namespace::current("this machine")?;
-    match undo {
-        Some(undo) => drop(Masquerade::left_behind(&machine, undo)),
-        None => {
-            clear_after_the_dead(&machine, &device);
-        }
-    }
+    undo_of_the_dead(&machine, &device, undo.as_ref());
     for file in files_of(pid).into_iter().chain([socket_of(pid)]) {
         // Most are gone.
         let _ = fs::remove_file(file);
     }
     Ok(())
+}
+
+/// Waits until the emulation that started this process has ended: by the time its children have
+/// another parent, its devices are gone.
+fn wait_for_the_end_of(pid: u32) {
+    for _ in 0..200 {
+        if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != pid) {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use super::control::lock;
 use crate::namespace::Namespace;
 
 const FORWARDING: &str = "ipv4/ip_forward";
@@ -37,6 +38,8 @@ impl<'n> Masquerade<'n> {
     /// For the hosts of `subnet` behind `device`; with `nft`, or else with `iptables`. The error is
     /// a sentence for the user.
     pub fn start(namespace: &'n Namespace, subnet: &str, device: &str) -> Result<Self, String> {
+        // Without it two emulations that start or end at once could get in each other's way.
+        let lock = lock();
         let was_off = clear_after_the_dead(namespace, device);
         let (removal, table) = match with_nft(namespace, subnet, device) {
             Ok(removal) => (removal, Some(device.to_owned())),
@@ -49,7 +52,9 @@ impl<'n> Masquerade<'n> {
         };
         let undo = Undo { removal, switched_forwarding_on: was_off, table };
         let mut started = Self { namespace, undo };
-        started.forward().map_err(|error| {
+        let forwarded = started.forward();
+        drop(lock);
+        forwarded.map_err(|error| {
             format!("only this machine can be reached from behind the hop: cannot enable forwarding: {error}")
         })?;
         Ok(started)
@@ -58,11 +63,6 @@ impl<'n> Masquerade<'n> {
     /// What another process needs to undo it.
     pub const fn undo(&self) -> &Undo {
         &self.undo
-    }
-
-    /// One that a process left behind that was killed; all of it is undone with this value.
-    pub(super) const fn left_behind(namespace: &'n Namespace, undo: Undo) -> Self {
-        Self { namespace, undo }
     }
 
     fn forward(&mut self) -> io::Result<()> {
@@ -77,18 +77,30 @@ impl<'n> Masquerade<'n> {
         }
         Ok(())
     }
+}
+
+impl Undo {
+    /// To be called with the lock.
+    fn carry_out(&self, namespace: &Namespace) {
+        // What cannot be undone now has gone already, or somebody else has taken it in hand.
+        if self.is_to_switch_off(namespace) {
+            let _ = namespace.sysctl(FORWARDING, "0");
+        }
+        let words: Vec<&str> = self.removal.iter().map(String::as_str).collect();
+        let _ = run(namespace, &words, "");
+    }
 
     /// Whether forwarding is ours to switch off: we switched it on, or somebody who ended before
     /// us.
-    fn is_to_switch_off(&self) -> bool {
-        let inherited = self.undo.table.as_ref().is_some_and(|table| has_note(self.namespace, table));
-        if !inherited && !self.undo.switched_forwarding_on {
+    fn is_to_switch_off(&self, namespace: &Namespace) -> bool {
+        let inherited = self.table.as_ref().is_some_and(|table| has_note(namespace, table));
+        if !inherited && !self.switched_forwarding_on {
             return false;
         }
         // Another one needs it still: it is his from now on.
-        let heir = tables(self.namespace).into_iter().find(|table| Some(table) != self.undo.table.as_ref());
+        let heir = tables(namespace).into_iter().find(|table| Some(table) != self.table.as_ref());
         if let Some(heir) = &heir {
-            note_that_it_was_off(self.namespace, heir);
+            note_that_it_was_off(namespace, heir);
         }
         heir.is_none()
     }
@@ -96,12 +108,24 @@ impl<'n> Masquerade<'n> {
 
 impl Drop for Masquerade<'_> {
     fn drop(&mut self) {
-        // What cannot be undone now has gone already, or somebody else has taken it in hand.
-        if self.is_to_switch_off() {
-            let _ = self.namespace.sysctl(FORWARDING, "0");
+        let _lock = lock();
+        self.undo.carry_out(self.namespace);
+    }
+}
+
+/// Undoes what a process left behind that was killed and whose device is gone. If a device has that
+/// name, another emulation has cleared up already, or does so when it starts.
+pub(super) fn undo_of_the_dead(namespace: &Namespace, device: &str, undo: Option<&Undo>) {
+    let _lock = lock();
+    let links = namespace.ip(&["link show"]).unwrap_or_default();
+    if links.contains(&format!(": {device}: ")) {
+        return;
+    }
+    match undo {
+        Some(undo) => undo.carry_out(namespace),
+        None => {
+            clear_after_the_dead(namespace, device);
         }
-        let words: Vec<&str> = self.undo.removal.iter().map(String::as_str).collect();
-        let _ = run(self.namespace, &words, "");
     }
 }
 
@@ -155,7 +179,7 @@ fn note_that_it_was_off(namespace: &Namespace, table: &str) {
 
 /// Removes the tables and rules whose devices are gone, and those that had our own device's name
 /// before. Whether forwarding was off before their time, as far as a table tells.
-pub(super) fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
+fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
     let (tables, rules) = (tables(namespace), iptables_rules(namespace));
     if tables.is_empty() && rules.is_empty() {
         return false;

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
@@ -34,11 +35,14 @@ impl Names {
         let (v4, v6) = (hop.gateway, hop.gateway_v6);
         let mut names = Self { files: Vec::new(), resolver: None };
         make_directory(Path::new(DIRECTORY))?;
-        let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
-        names.add(HOSTS, "hosts", &format!("{v4} host.lasthop server\n{v6} host.lasthop server\n{hosts}"))?;
-        let resolvers = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+        let own = format!("{v4} host.lasthop server\n{v6} host.lasthop server\n");
+        // Neither file needs to be UTF-8.
+        let hosts = fs::read("/etc/hosts").unwrap_or_default();
+        names.add(HOSTS, "hosts", &[own.as_bytes(), hosts.as_slice()].concat())?;
+        let resolvers = fs::read("/etc/resolv.conf").unwrap_or_default();
+        let resolvers = String::from_utf8_lossy(&resolvers);
         if let Some(resolver) = only_on_this_machine(&resolvers) {
-            names.add(RESOLVERS, "resolv", &with_resolver(&resolvers, v4.into()))?;
+            names.add(RESOLVERS, "resolv", with_resolver(&resolvers, v4.into()).as_bytes())?;
             names.resolver = Some(SocketAddr::new(resolver, 53));
         }
         Ok(names)
@@ -50,10 +54,10 @@ impl Names {
         self.resolver
     }
 
-    fn add(&mut self, target: &'static CStr, kind: &str, text: &str) -> io::Result<()> {
+    fn add(&mut self, target: &'static CStr, kind: &str, octets: &[u8]) -> io::Result<()> {
         let path = file_of(std::process::id(), kind);
         self.files.push((path.clone(), target));
-        fs::write(&path, text)?;
+        fs::write(&path, octets)?;
         // Whatever this process would keep from others (umask(2)).
         fs::set_permissions(&path, Permissions::from_mode(0o644))
     }
@@ -95,7 +99,12 @@ impl Mounts {
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         for (file, target) in &self.0 {
-            mount_bind(file.as_c_str(), *target)?;
+            match mount_bind(file.as_c_str(), *target) {
+                // A machine without this file has no place for another one; names of hosts resolve
+                // all the same.
+                Err(Errno::NOENT) if *target == RESOLVERS => {}
+                mounted => mounted?,
+            }
         }
         Ok(())
     }
@@ -104,9 +113,18 @@ impl Mounts {
 /// The first resolver, if none can be reached from another network namespace. Without any, the C
 /// library asks the one at 127.0.0.1 (resolv.conf(5)).
 fn only_on_this_machine(text: &str) -> Option<IpAddr> {
-    let addresses = || text.lines().filter_map(resolver_of);
-    let first = addresses().next().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
-    addresses().all(|address| address.is_loopback()).then_some(first)
+    let mut first = None;
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (Some("nameserver"), Some(address)) = (words.next(), words.next()) else { continue };
+        // One that is not read here, such as fe80::1%eth0, is another machine.
+        let address: IpAddr = address.parse().ok()?;
+        if !address.is_loopback() {
+            return None;
+        }
+        first = first.or(Some(address));
+    }
+    first.or(Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)))
 }
 
 fn with_resolver(text: &str, resolver: IpAddr) -> String {
@@ -115,11 +133,6 @@ fn with_resolver(text: &str, resolver: IpAddr) -> String {
         .chain(others.map(str::to_owned))
         .map(|line| line + "\n")
         .collect()
-}
-
-fn resolver_of(line: &str) -> Option<IpAddr> {
-    let mut words = line.split_whitespace();
-    (words.next() == Some("nameserver")).then(|| words.next()?.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -135,6 +148,7 @@ mod tests {
         assert_eq!(with_resolver(stub, gateway), expected);
         assert_eq!(only_on_this_machine("nameserver ::1\n"), Some("::1".parse().expect("an address")));
         assert_eq!(only_on_this_machine("nameserver 127.0.0.1\nnameserver 192.0.2.53\n"), None);
+        assert_eq!(only_on_this_machine("nameserver fe80::1%eth0\n"), None);
         assert_eq!(only_on_this_machine(""), Some("127.0.0.1".parse().expect("an address")));
     }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::process::{Resource, getrlimit};
 use rustix::time::Timespec;
 
 use super::behind::BehindHop;
@@ -20,8 +21,8 @@ use crate::clock;
 
 /// How often the services are looked for.
 const EVERY: Duration = Duration::from_millis(250);
-/// Connections and questions at a time; more than these are turned away.
-const MOST: usize = 1024;
+/// Connections and questions at a time, at most; more than these are turned away.
+const MOST: u64 = 1024;
 /// How long a resolver may take: as long as clients wait for it (resolv.conf(5)).
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest datagram.
@@ -49,6 +50,7 @@ impl Services {
             open: BTreeMap::new(),
             looked_at: clock::now(),
             busy: Arc::new(AtomicUsize::new(0)),
+            most: most_at_a_time(),
         };
         if resolver.is_some() {
             doors.open_to_questions();
@@ -84,9 +86,12 @@ struct Doors {
     looked_at: Instant,
     /// Connections and questions at work.
     busy: Arc<AtomicUsize>,
+    /// As many as there may be.
+    most: usize,
 }
 
 impl Doors {
+    #[expect(clippy::disallowed_methods, reason = "no packet of the link waits in this thread")]
     fn serve(mut self, stop: &OwnedFd) {
         loop {
             match self.wait(stop) {
@@ -123,9 +128,9 @@ impl Doors {
         self.looked_at = clock::now();
         let mut wanted = BTreeMap::new();
         if self.localhost {
-            for service in services() {
-                wanted.insert(service.port(), service);
-            }
+            // What cannot be read now says nothing about the services.
+            let Ok(services) = services() else { return };
+            wanted.extend(services.into_iter().map(|service| (service.port(), service)));
         }
         wanted.extend(self.resolver.map(|resolver| (resolver.port(), resolver)));
         self.open.retain(|door, (_, target)| wanted.get(&door.port()) == Some(target));
@@ -146,7 +151,19 @@ impl Doors {
     }
 
     fn let_in(&self, listener: &TcpListener, target: SocketAddr) {
-        while let Ok((stream, from)) = listener.accept() {
+        loop {
+            let (stream, from) = match listener.accept() {
+                Ok(accepted) => accepted,
+                // This guest has gone; the next one may wait.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        // Without descriptors the guest waits, and so does this thread, for a moment.
+                        thread::park_timeout(Duration::from_millis(10));
+                    }
+                    return;
+                }
+            };
             if !self.guests.contains(&from.ip()) {
                 continue;
             }
@@ -188,7 +205,7 @@ impl Doors {
     /// Does something on a thread of its own, unless there is too much to do.
     fn work(&self, name: &str, work: impl FnOnce() + Send + 'static) {
         let busy = Arc::clone(&self.busy);
-        if busy.fetch_add(1, Ordering::Relaxed) >= MOST {
+        if busy.fetch_add(1, Ordering::Relaxed) >= self.most {
             busy.fetch_sub(1, Ordering::Relaxed);
             return;
         }
@@ -256,12 +273,24 @@ fn no_answer(mut question: Vec<u8>) -> Vec<u8> {
 
 /// The addresses of the loopback device at which somebody listens for TCP in the network namespace
 /// of this thread.
-fn services() -> Vec<SocketAddr> {
-    ["tcp6", "tcp"].into_iter().flat_map(|table| listeners(&read_table(table))).collect()
+fn services() -> io::Result<Vec<SocketAddr>> {
+    let mut all = listeners(&read_table("tcp6")?);
+    all.extend(listeners(&read_table("tcp")?));
+    Ok(all)
 }
 
-fn read_table(name: &str) -> String {
-    fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default()
+/// A table of the kernel's; an empty one where there is none: a kernel without IPv6.
+fn read_table(name: &str) -> io::Result<String> {
+    match fs::read_to_string(format!("/proc/thread-self/net/{name}")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read,
+    }
+}
+
+/// A quarter of the descriptors of this process: a connection takes two, and there are others.
+fn most_at_a_time() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    (descriptors / 4).min(MOST) as usize
 }
 
 /// The listeners on the loopback device in a table of the kernel's (proc(5)).
@@ -301,11 +330,11 @@ mod tests {
         let [private, all] =
             [v4, "0.0.0.0:0"].map(|address| TcpListener::bind(address).expect("a free port"));
         let address = |listener: &TcpListener| listener.local_addr().expect("it is bound");
-        let found = services();
+        let found = services().expect("Linux has them");
         assert!(found.contains(&address(&private)), "{found:?}");
         assert!(found.iter().all(|found| found.port() != address(&all).port()), "{found:?}");
         if let Ok(private) = TcpListener::bind(v6) {
-            assert!(services().contains(&address(&private)));
+            assert!(services().expect("Linux has them").contains(&address(&private)));
         }
     }
 }

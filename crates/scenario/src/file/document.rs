@@ -6,6 +6,7 @@ mod replaced;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use lasthop_schemes::strict;
@@ -228,7 +229,8 @@ impl<'t> Document<'t> {
             if !step.is_empty() && step.chars().all(is_bare) {
                 text.push_str(&cut(step));
             } else {
-                text.push_str(&format!("{:?}", cut(step)));
+                // Writing into a string cannot fail.
+                let _ = write!(text, "{:?}", cut(step));
             }
         }
         text

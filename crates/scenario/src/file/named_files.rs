@@ -74,7 +74,7 @@ fn read_once<T, E: Display>(
     Ok(content)
 }
 
-/// An error about a file. It begins with its line, or with none: "line 3: ..." becomes "FILE:3: ...".
+/// An error about a file. It begins with its line, or with none: "line 3: ..." becomes `FILE:3: ...`.
 pub(super) fn in_file(path: &Path, error: &str) -> String {
     let colon = if error.starts_with("line ") { ":" } else { ": " };
     format!("{}{colon}{}", path.display(), error.strip_prefix("line ").unwrap_or(error))

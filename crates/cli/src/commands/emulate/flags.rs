@@ -196,7 +196,7 @@ impl Flags {
         let (delay, jitter, order) = if skipping.is_zero() {
             (Value::from(value("delay")), value("jitter"), "kept")
         } else {
-            (skipped_by(skipping, value("delay"), value("jitter"))?, "0 s", "overtake")
+            (skipped_by((skipping, value("reorder")), value("delay"), value("jitter"))?, "0 s", "overtake")
         };
         keys.insert("delay".to_owned(), delay);
         keys.insert("jitter".to_owned(), Value::from(jitter));
@@ -205,8 +205,8 @@ impl Flags {
     }
 }
 
-/// A delay that a share of the packets does not have.
-fn skipped_by(share: Probability, delay: &str, jitter: &str) -> Result<Value, String> {
+/// A delay that a share of the packets, also given as text, does not have.
+fn skipped_by((share, text): (Probability, &str), delay: &str, jitter: &str) -> Result<Value, String> {
     let mean = parse_duration(delay).map_err(|error| format!("--delay: {error}"))?;
     let spread = parse_duration(jitter).map_err(|error| format!("--jitter: {error}"))?;
     if mean.is_zero() {
@@ -218,11 +218,15 @@ fn skipped_by(share: Probability, delay: &str, jitter: &str) -> Result<Value, St
     if spread > mean {
         return Err(format!("--jitter: {jitter} is out of range; expected at most the delay, {delay}"));
     }
-    let percent = share.value() * 100.0;
-    let bands = [(percent, Duration::ZERO, Duration::ZERO), (100.0 - percent, mean - spread, mean + spread)];
-    let bands = bands.into_iter().filter(|(share, ..)| *share > 0.0).map(|(share, min, max)| {
-        let keys =
-            [("share", format!("{share}%")), ("min", format_duration(min)), ("max", format_duration(max))];
+    // As one would write it: floating-point arithmetic makes 100 - 7.1 into 92.9 and a little.
+    let rest = (100.0 - share.value() * 100.0) * 1e9;
+    let rest = rest.round() / 1e9;
+    let bands = [
+        (share.value(), text.to_owned(), Duration::ZERO, Duration::ZERO),
+        (rest, format!("{rest}%"), mean - spread, mean + spread),
+    ];
+    let bands = bands.into_iter().filter(|(share, ..)| *share > 0.0).map(|(_, share, min, max)| {
+        let keys = [("share", share), ("min", format_duration(min)), ("max", format_duration(max))];
         Value::Table(keys.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value))).collect())
     });
     let keys = [("distribution", Value::from("bands")), ("bands", Value::Array(bands.collect()))];
@@ -403,6 +407,8 @@ mod tests {
         .expect("TOML");
         assert_eq!(hop["delay"], Value::Table(expected));
         assert_eq!(hop["order"].as_str(), Some("overtake"));
+        let text = line("--delay 20ms --reorder 7%").flags.scenario(None).expect("good flags");
+        assert!(text.contains("\"7%\"") && text.contains("\"93%\""), "{text}");
         assert!(settings("--delay 20ms --jitter 5ms --reorder 25%").is_ok());
         assert!(settings("--delay 20ms --reorder 100%").is_ok());
     }

@@ -28,17 +28,18 @@ struct Summary {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let mut all = Vec::new();
-    for socket in control::sockets() {
-        match control::status(&socket) {
+    let sockets = control::sockets();
+    for socket in &sockets {
+        match control::status(socket) {
             Ok(status) => all.push(status),
-            // Another user's, or one that has just ended.
+            // Another user's, one that does not answer, or one that has just ended.
             Err(error) => output::complain(&format!("lasthop: {error}")),
         }
     }
     if arguments.json {
         return output::print_json(&all);
     }
-    if all.is_empty() {
+    if sockets.is_empty() {
         return output::print("no emulation is running");
     }
     all.iter().try_for_each(|status| output::print(&line(status)?))
