@@ -47,7 +47,7 @@ enum Command {
     /// Compare a paper's numbers with the simulator's, with a verdict per row
     Reproduce(commands::reproduce::Arguments),
     /// Run a command or a shell behind an emulated link in real time; requires root
-    Emulate(commands::emulate::Arguments),
+    Emulate(Box<commands::emulate::Arguments>),
     /// Try a scenario between real hosts on this machine: server, gateway and client with the kernel's
     /// own TCP and an emulated hop
     Try(commands::trial::Arguments),

@@ -1,5 +1,7 @@
 //! `lasthop emulate` as its users meet it.
 
+#![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
+
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, UdpSocket};
@@ -91,13 +93,7 @@ impl Machine {
     }
 
     fn emulate(&self, arguments: &[&str]) -> Output {
-        self.0.enter(|| self.command(arguments).output()).expect("enter").expect("it is there")
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-        command.arg("emulate").args(arguments);
-        command
+        self.0.enter(|| emulation(arguments).output()).expect("enter").expect("it is there")
     }
 
     /// Devices, rules for addresses, forwarding.
@@ -108,6 +104,12 @@ impl Machine {
         let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
         [links, text(&rules), self.0.enter(forwarding).expect("enter")]
     }
+}
+
+fn emulation(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.arg("emulate").args(arguments);
+    command
 }
 
 /// Has bash read what a service says.
@@ -237,7 +239,7 @@ fn a_command_runs_as_the_user_who_called_sudo() {
         "id -u; id -G; echo $USER ${SUDO_UID-none}; test -w $LASTHOP_EMULATE_SOCKET && echo may change it";
     let ask = |choice: &[&str]| {
         let arguments = [&["--delay", "1ms"], choice, &["--", "sh", "-c", say]].concat();
-        let run = || machine.command(&arguments).env("SUDO_UID", "65534").env("SUDO_GID", "65534").output();
+        let run = || emulation(&arguments).env("SUDO_UID", "65534").env("SUDO_GID", "65534").output();
         text(&machine.0.enter(run).expect("enter").expect("it is there").stdout)
     };
     let nobody = "65534\n65534\nnobody none\nmay change it\n";
@@ -277,7 +279,7 @@ fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
     let before = machine.traces();
     let start = "setsid sleep 1000 & echo $!; echo $$; exec sleep 1000";
     let arguments = ["--delay", "1ms", "--as-root", "--", "sh", "-c", start];
-    let spawn = || machine.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let spawn = || emulation(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut lasthop = machine.0.enter(spawn).expect("enter").expect("it is there");
     let mut lines = BufReader::new(lasthop.stdout.take().expect("it is piped")).lines();
     let pids = [lines.next(), lines.next()].map(|line| line.expect("a line").expect("a process ID"));
@@ -297,7 +299,7 @@ fn emulations_that_start_and_end_at_once_do_not_meet() {
     machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
     let before = machine.traces();
     let arguments = ["--delay", "1ms", "--as-root", "--", "true"];
-    let spawn = || machine.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let spawn = || emulation(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let running: Vec<_> =
         (0..4).map(|_| machine.0.enter(spawn).expect("enter").expect("it is there")).collect();
     for lasthop in running {

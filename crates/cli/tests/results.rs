@@ -12,8 +12,11 @@ use tempfile::TempDir;
 
 const FILE: &str = "docs/src/results.md";
 
+/// Source files, each with the structures in it that are documented.
+type Sources = &'static [(&'static str, &'static [&'static str])];
+
 /// The structures behind each command's JSON document, the outermost first.
-const DOCUMENTS: &[(&str, &[(&str, &[&str])])] = &[
+const DOCUMENTS: &[(&str, Sources)] = &[
     (
         "`lasthop run --json`, and `summary.json` of `--out`",
         &[
@@ -315,7 +318,7 @@ fn keys(source: &str, structure: &str) -> Vec<Key> {
     let (mut about, mut attributes) = (String::new(), String::new());
     for line in body.lines().map(str::trim) {
         if let Some(text) = line.strip_prefix("///") {
-            about = format!("{about} {}", text.trim()).trim().to_owned();
+            format!("{about} {}", text.trim()).trim().clone_into(&mut about);
         } else if line.starts_with("#[") {
             attributes += line;
         } else if let Some((name, kind)) = line.trim_end_matches(',').split_once(": ") {

@@ -268,7 +268,10 @@ fn examples(text: &str) -> Vec<Example> {
             let example =
                 examples.last_mut().unwrap_or_else(|| panic!("{}: output before a command", index + 1));
             match line.strip_prefix("> ").filter(|_| example.output.is_empty()) {
-                Some(more) => example.command += &format!("\n{more}"),
+                Some(more) => {
+                    example.command.push('\n');
+                    example.command.push_str(more);
+                }
                 None => example.output.push(line.to_owned()),
             }
         }

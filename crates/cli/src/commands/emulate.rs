@@ -85,7 +85,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "user")]
     as_root: bool,
     /// Let the command reach TCP services that listen only on the loopback device of this machine
-    /// (127.0.0.1, ::1), at host.lasthop
+    /// (127.0.0.1, `::1`), at host.lasthop
     #[arg(long)]
     localhost: bool,
     /// Print the link that the flags describe as a scenario file, and end

@@ -40,13 +40,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return output::print_json(&schemes.iter().map(|scheme| describe(scheme)).collect::<Vec<_>>());
     }
     if arguments.csv {
-        return match (&arguments.name, schemes.as_slice()) {
-            (Some(_), [scheme]) => print_settings(scheme),
-            _ => {
-                let lines: Vec<Value> = schemes.iter().map(|scheme| summary(scheme)).collect();
-                rectangle::print(&["name", "title", "source", "places", "needs", "advice"], &lines)
-            }
-        };
+        if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
+            return print_settings(scheme);
+        }
+        let lines: Vec<Value> = schemes.iter().map(|scheme| summary(scheme)).collect();
+        return rectangle::print(&["name", "title", "source", "places", "needs", "advice"], &lines);
     }
     if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
         return output::print(&details(scheme));

@@ -78,11 +78,11 @@ impl Case {
             .expect("a writable directory");
         }
     }
+}
 
-    /// What is read as standard input, once the files are there.
-    pub fn standard_input(&self, directory: &Path) -> Stdio {
-        File::open(directory.join(STANDARD_INPUT)).map_or_else(|_| Stdio::null(), Stdio::from)
-    }
+/// What a case reads as standard input, once its files are in the directory.
+pub fn standard_input(directory: &Path) -> Stdio {
+    File::open(directory.join(STANDARD_INPUT)).map_or_else(|_| Stdio::null(), Stdio::from)
 }
 
 /// Words between spaces; one in single quotes may have spaces.

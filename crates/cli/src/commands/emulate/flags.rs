@@ -223,7 +223,7 @@ fn skipped_by((share, text): (Probability, &str), delay: &str, jitter: &str) -> 
     let rest = rest.round() / 1e9;
     let bands = [
         (share.value(), text.to_owned(), Duration::ZERO, Duration::ZERO),
-        (rest, format!("{rest}%"), mean - spread, mean + spread),
+        (rest, format!("{rest}%"), mean.saturating_sub(spread), mean + spread),
     ];
     let bands = bands.into_iter().filter(|(share, ..)| *share > 0.0).map(|(_, share, min, max)| {
         let keys = [("share", share), ("min", format_duration(min)), ("max", format_duration(max))];

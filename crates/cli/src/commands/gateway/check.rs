@@ -60,8 +60,9 @@ fn line_of(finding: &Finding, longest: usize) -> String {
         Grade::Skipped => "skipped",
     };
     let label = format!("{grade:<8} {check:<longest$}  ");
-    let advice = advice.iter().map(|advice| format!(". To do: {advice}")).collect::<String>();
-    line(&label, &format!("{finding}{advice}"))
+    let advice = advice.iter().map(|advice| format!(". To do: {advice}"));
+    let sentences: Vec<String> = std::iter::once(finding.clone()).chain(advice).collect();
+    line(&label, &sentences.concat())
 }
 
 /// What a start would do, where no check found a problem.
