@@ -241,7 +241,9 @@ impl Example {
 /// A line with its numbers, and what aligns them, made the same.
 fn shape(line: &str) -> String {
     let mut shape = String::new();
-    for c in line.replace("! ", "").chars() {
+    // Whether a row is trusted depends on the machine.
+    let words = line.split(' ').filter(|word| !word.starts_with('!'));
+    for c in words.collect::<Vec<_>>().join(" ").chars() {
         let kept = match c {
             '0'..='9' | '.' | ',' | '-' | '─' | '═' | '=' if shape.ends_with('N') && c != '=' => continue,
             '0'..='9' => 'N',
