@@ -76,7 +76,7 @@ pub struct Status {
     /// What it is.
     #[serde(flatten)]
     pub about: About,
-    /// The keys of a [`Summary`].
+    /// The keys of a summary.
     #[serde(flatten)]
     pub summary: serde_json::Map<String, serde_json::Value>,
 }
