@@ -2,7 +2,7 @@
 //!
 //! A case is a file: the command line behind `$`, the files that it reads, and the message. Read one
 //! to know the format; `bad_inputs/case.rs` has the rules. `LASTHOP_WRITE_MESSAGES=1 cargo test -p
-//! lasthop-cli --test bad_inputs` writes the messages anew: read what it changed.
+//! lasthop-cli --test bad_inputs` rewrites the messages: read the difference.
 
 #![allow(clippy::disallowed_methods, reason = "a command that does not end is given up")]
 

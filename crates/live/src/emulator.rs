@@ -6,7 +6,7 @@
 //! | `end` | [`End`]: where in the model a host stands |
 //! | `pacer` | the loop: packets in, the world up to now, packets out |
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
-//! | [`control`] | a socket through which links are changed while they are in use |
+//! | [`control`] | a socket through which links are changed while they are in use; `directory`: where it is, and the lock between emulations |
 //! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
 //! | [`user`] | the user as whom it runs |
 //! | [`names`], [`services`] | the names and the services of this machine that it finds there |
@@ -23,6 +23,7 @@ pub mod behind;
 pub mod command;
 pub mod control;
 pub mod device;
+mod directory;
 mod end;
 pub mod fates;
 pub mod keeper;

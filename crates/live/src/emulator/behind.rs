@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
-use super::control::lock;
 use super::device::{Device, DeviceError};
+use super::directory::lock;
 use crate::namespace::{IpError, Namespace};
 
 /// The device's name in the namespace behind the hop.

@@ -1,11 +1,11 @@
-//! A socket through which links are changed while they are in use. A client sends a `Command` as a
-//! JSON document, closes its half, and reads an [`Answer`]. All changes of a request are made
-//! between the same two events, or none.
+//! A socket through which links are changed while they are in use, and through which an emulation
+//! says what it is and has done. A client sends a `Command` as a JSON document, closes its half, and
+//! reads an [`Answer`]. All changes of a request are made between the same two events, or none.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,14 +16,13 @@ use std::time::Duration;
 use lasthop_scenario::Settings;
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::directory::{DIRECTORY, make_directory};
 use super::running::Handle;
 use crate::answer::Answer;
 use crate::clock;
@@ -37,14 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the thread may take to end; one that waits for a file ends with the process.
 const LAST_WAIT: Duration = Duration::from_millis(300);
-/// How long another emulation may have the lock; it needs it for far less.
-const LONGEST_LOCK: Duration = Duration::from_secs(5);
 
 /// Keys of links whose values name files, which the emulation opens with its own rights.
 const NAMING_FILES: [&str; 3] = ["trace", "table", "states"];
-
-/// Where emulations keep their sockets and files.
-pub(super) const DIRECTORY: &str = "/run/lasthop";
 
 /// What can be asked of an emulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,33 +127,6 @@ fn to_reach(error: &io::Error) -> &'static str {
 /// The socket of the emulation in the process with this number.
 pub fn socket_of(pid: u32) -> PathBuf {
     Path::new(DIRECTORY).join(format!("emulate-{pid}.sock"))
-}
-
-/// Makes a directory that the users of commands can enter, if it is missing.
-pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
-    if directory.exists() {
-        return Ok(());
-    }
-    fs::create_dir_all(directory)?;
-    fs::set_permissions(directory, Permissions::from_mode(0o755))
-}
-
-/// Keeps other emulations from choosing a subnet and from changing rules and forwarding as long as
-/// the file is open.
-pub(super) fn lock() -> io::Result<File> {
-    make_directory(Path::new(DIRECTORY))?;
-    let path = Path::new(DIRECTORY).join("emulate.lock");
-    let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-    let asked = clock::now();
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(Errno::WOULDBLOCK) if clock::now().since(asked) < LONGEST_LOCK => {
-                std::thread::park_timeout(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 impl ControlSocket {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::control::lock;
+use super::directory::lock;
 use crate::namespace::Namespace;
 
 const FORWARDING: &str = "ipv4/ip_forward";

@@ -16,7 +16,7 @@ use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::behind::BehindHop;
-use super::control::{DIRECTORY, make_directory};
+use super::directory::{DIRECTORY, make_directory};
 
 const HOSTS: &CStr = c"/etc/hosts";
 const RESOLVERS: &CStr = c"/etc/resolv.conf";
