@@ -9,6 +9,7 @@
 //! [`Transport::Opaque`]: crate::Transport::Opaque
 
 mod checksum;
+mod damage;
 mod emit;
 mod glance;
 mod options;
@@ -21,6 +22,7 @@ pub(crate) mod samples;
 mod tests;
 
 pub use checksum::{checksums_are_right, header_checksum_is_right, transport_checksum_is_right};
+pub use damage::damaged;
 pub(crate) use emit::beginning;
 pub use emit::{emit, emit_for_offload};
 pub use glance::glance;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use lasthop_packet::{Instant, Probability};
 use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::{
-    ChannelConfig, Direction, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, SessionId, StationId,
+    ChannelConfig, Direction, Faults, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, SessionId, StationId,
     TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
 };
 
@@ -260,7 +260,7 @@ impl Scenario {
 }
 
 fn lossless(direction: &Direction) -> Direction {
-    Direction { loss: Probability::ZERO, ..direction.clone() }
+    Direction { loss: Probability::ZERO, faults: Faults::NONE, ..direction.clone() }
 }
 
 fn lossless_wired(config: &WiredConfig) -> WiredConfig {

@@ -27,7 +27,8 @@ impl Scenario {
         for change in &self.changes {
             let before = latest.insert(change.link, &change.model).unwrap_or(&self.links[change.link]);
             let (at, link) = (Instant::ZERO + change.at, links[change.link]);
-            let of_loss = |change: &Change| matches!(change, Change::Loss(_) | Change::Channel(_));
+            let of_loss =
+                |change: &Change| matches!(change, Change::Loss(_) | Change::Faults(_) | Change::Channel(_));
             let changes =
                 changes(before, &change.model).filter(|(_, change)| !(without_loss && of_loss(change)));
             planned.extend(changes.map(|(way, change)| PlannedChange { at, link, way, change }));
@@ -67,6 +68,9 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Chang
         }
         if old.loss.value().to_bits() != new.loss.value().to_bits() {
             changes.push((way, Change::Loss(new.loss)));
+        }
+        if old.faults != new.faults {
+            changes.push((way, Change::Faults(new.faults)));
         }
         if old.delay != new.delay {
             changes.push((way, Change::Delay(new.delay.clone())));

@@ -25,6 +25,8 @@ pub enum DropCause {
     RouteBufferFull,
     /// Nobody listens for it at its destination.
     NoListener,
+    /// A link had damaged it, and its receiver verified the checksum.
+    WrongChecksum,
     /// An agent dropped it.
     Agent(DropReason),
 }
@@ -42,13 +44,14 @@ impl DropCause {
             Self::RouteNotFound => "route not found",
             Self::RouteBufferFull => "too many waiting for routes",
             Self::NoListener => "no listener",
+            Self::WrongChecksum => "wrong checksum",
             Self::Agent(reason) => reason.about,
         }
     }
 }
 
-/// The world's account of packets. The law: `originated + heard == consumed + dropped + absorbed +
-/// broadcast + in_transit`, at every moment.
+/// The world's account of packets. The law: `originated + heard + duplicated == consumed +
+/// dropped + absorbed + broadcast + in_transit`, at every moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// Packets made by flows' endpoints, by agents, or put in from outside.
@@ -63,6 +66,8 @@ pub struct Accounts {
     pub broadcast: u64,
     /// Copies of them, one for each station that heard one: packets of their own from there on.
     pub heard: u64,
+    /// Second copies that links delivered.
+    pub duplicated: u64,
     /// Packets in queues and on links now.
     pub in_transit: u64,
 }
@@ -76,6 +81,6 @@ impl Accounts {
     /// Whether every packet is accounted for.
     pub fn balance(&self) -> bool {
         let ended = self.consumed + self.dropped_in_all() + self.absorbed + self.broadcast;
-        self.originated + self.heard == ended + self.in_transit
+        self.originated + self.heard + self.duplicated == ended + self.in_transit
     }
 }

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
+use crate::faults::Faults;
 use crate::id::LinkId;
 use crate::queue::QueueConfig;
 use crate::wireless::ChannelConfig;
@@ -32,6 +33,8 @@ pub enum Change {
     Loss(Probability),
     /// How much may wait, and the settings of the queue's discipline; what waits already stays.
     Queue(QueueConfig),
+    /// Packets that arrive twice, or with a wrong bit, among those that arrive from now on.
+    Faults(Faults),
     /// The error process, from its good state on; always for both directions.
     Channel(ChannelConfig),
 }

@@ -9,6 +9,7 @@ use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
+use crate::faults::Faults;
 use crate::id::{MediumId, NodeId};
 use crate::queue::QueueConfig;
 use crate::traffic::Application;
@@ -67,6 +68,8 @@ pub struct Direction {
     pub loss: Probability,
     /// Propagation delay.
     pub delay: Delay,
+    /// Packets that arrive twice, or with a wrong bit.
+    pub faults: Faults,
 }
 
 impl Direction {

@@ -13,6 +13,7 @@
 //! | `cells` | 802.11 cells between nodes |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
+//! | [`faults`] | packets that a link delivers twice, or with a wrong bit |
 //! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
@@ -51,6 +52,7 @@ pub mod datagrams;
 pub mod delay;
 pub mod durations;
 mod endpoints;
+pub mod faults;
 mod flight;
 pub mod flow;
 pub mod heavy_tails;
@@ -90,6 +92,7 @@ pub use counters::Counters;
 pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use delay::{Delay, Distribution, Order};
 pub use durations::Durations;
+pub use faults::Faults;
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, StationId, WlanId};
 pub use media::{CallQuality, Playout, StreamOutcome};

@@ -17,6 +17,8 @@ pub(crate) struct Parcel {
     pub(crate) destination: NodeId,
     /// It carries a message of one agent to another.
     pub(crate) is_message: bool,
+    /// A link has made a bit of it wrong.
+    pub(crate) is_damaged: bool,
 }
 
 /// Where a parcel lies.
@@ -48,7 +50,7 @@ impl Parcel {
     #[inline]
     fn note_new(&mut self) {
         self.len = self.packet().len() as u32;
-        self.is_message = false;
+        (self.is_message, self.is_damaged) = (false, false);
     }
 
     /// Lets somebody edit the packet.
@@ -97,7 +99,9 @@ impl Parcels {
     #[cold]
     fn add_slot(&mut self) -> ParcelKey {
         let key = ParcelKey(self.slots.len() as u32);
-        self.slots.push(Parcel { packet: None, len: 0, destination: NodeId(0), is_message: false });
+        let empty =
+            Parcel { packet: None, len: 0, destination: NodeId(0), is_message: false, is_damaged: false };
+        self.slots.push(empty);
         self.vacant.push(key);
         key
     }
@@ -107,7 +111,8 @@ impl Parcels {
         let (copy, _) = self.next_slot();
         let [from, to] = self.slots.get_disjoint_mut([key.0, copy.0].map(|at| at as usize)).ok()?;
         to.packet.clone_from(&from.packet);
-        (to.len, to.destination, to.is_message) = (from.len, from.destination, from.is_message);
+        (to.len, to.destination) = (from.len, from.destination);
+        (to.is_message, to.is_damaged) = (from.is_message, from.is_damaged);
         self.vacant.pop();
         Some(copy)
     }

@@ -5,6 +5,7 @@
 //! | `transit` | the time, the events to come, the packets on their way, what is told and counted |
 //! | `network` | nodes, links, addresses, routes |
 //! | `links` | what takes packets out of nodes: a technology each for wired, wireless, 802.11 |
+//! | `faults` | what links do to packets that they deliver |
 //! | `hosts` | TCP endpoints, flows and their applications |
 //! | `seats` | agents |
 //! | `sessions` | two-way applications: calls, dialogues and their connections |
@@ -22,6 +23,7 @@ mod calls;
 mod channels;
 mod datagrams;
 mod dialogues;
+mod faults;
 mod flows;
 mod forward;
 mod holdings;
@@ -45,6 +47,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::{Accounts, DropCause};
 use crate::ad_hoc::AdHocNode;
 use crate::counters::Counters;
+use crate::faults::FaultyLinks;
 use crate::flow::{Flow, FlowOutcome, FlowSoFar};
 use crate::hosts::Hosts;
 use crate::id::{FlowId, LinkId, NodeId};
@@ -75,6 +78,7 @@ pub struct World {
     transit: Transit,
     network: Network,
     links: Links,
+    faults: FaultyLinks,
     hosts: Hosts,
     sessions: Sessions,
     seats: Seats,

@@ -8,8 +8,8 @@ use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
 use lasthop_sim::{
-    Application, Arq, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, NodeKind, Opening, QueueLimit,
-    WiredConfig, WirelessConfig,
+    Application, Arq, Capacity, ChannelConfig, Direction, Faults, Feedback, LinkLayer, NodeKind, Opening,
+    QueueLimit, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{Config, RtoConfig};
 
@@ -42,6 +42,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
         delay: delay.into(),
+        faults: Faults::NONE,
     };
     let tcp = Config {
         mss: 1024,

@@ -7,7 +7,7 @@ use lasthop_live::emulator::{Device, Emulator, End};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
-    Capacity, Delay, Direction, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+    Capacity, Delay, Direction, Faults, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
 pub struct Hosts {
@@ -21,6 +21,7 @@ pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
         queue: QueueLimit::Packets(2000).into(),
         loss: Probability::new(loss_percent / 100.0).expect("0 to 100"),
         delay: Delay::ZERO,
+        faults: Faults::NONE,
     }
 }
 

@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 
+use super::checksum::{header_and_body, transport_checksum};
 use super::samples::{self, V4};
 use super::*;
 use crate::header::{Ecn, Ip, SackBlocks, Tcp, TcpOptions};
-use crate::packet::Packet;
+use crate::packet::{Packet, Transport};
 use crate::payload::Payload;
 
 /// Everything of two packets but the octets as they came.
@@ -45,6 +46,24 @@ proptest! {
     fn any_octets_are_headers_or_an_error(octets in proptest::collection::vec(any::<u8>(), 0..120), len in 0..70_000_usize) {
         if let Ok(packet) = parse_headers(&octets, len) {
             prop_assert!(packet.len() <= len);
+        }
+    }
+
+    #[test]
+    fn a_damaged_packet_keeps_its_ip_header_and_fails_its_checksum(packet in samples::packet(), bit: u64) {
+        let (octets, broken) = (emit(&packet), damaged(&packet, bit));
+        prop_assert_eq!((broken.ip(), broken.len()), (packet.ip(), packet.len()));
+        let (header, body) = header_and_body(&octets);
+        let came = emit(&broken);
+        let (came_header, came_body) = header_and_body(&came);
+        prop_assert_eq!(came_header, header);
+        if let (Transport::Opaque { protocol }, false) = (broken.transport(), body.is_empty()) {
+            let bits: u32 = came_body.iter().zip(body).map(|(came, sent)| (came ^ sent).count_ones()).sum();
+            prop_assert_eq!(bits, 1);
+            if !matches!(packet.transport(), Transport::Opaque { .. }) {
+                prop_assert_eq!(transport_checksum(packet.ip(), *protocol, body), 0);
+                prop_assert_ne!(transport_checksum(packet.ip(), *protocol, came_body), 0);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_schemes::Seat;
 use lasthop_sim::{
-    Capacity, Delay, Direction, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+    Capacity, Delay, Direction, Faults, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
 };
 
 use super::{BuildError, BuiltWlan, Seats, of_stations};
@@ -166,6 +166,7 @@ impl Site<'_> {
             queue: QueueLimit::Unlimited.into(),
             loss: Probability::ZERO,
             delay: Delay::ZERO,
+            faults: Faults::NONE,
         };
         let wire = WiredConfig {
             name: format!("{} at {}", link.name(), self.scenario.nodes[node].name),

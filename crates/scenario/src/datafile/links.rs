@@ -5,7 +5,8 @@ use std::time::Duration;
 use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
-    Arq, Capacity, ChannelConfig, Direction, Feedback, LinkLayer, QueueLimit, WiredConfig, WirelessConfig,
+    Arq, Capacity, ChannelConfig, Direction, Faults, Feedback, LinkLayer, QueueLimit, WiredConfig,
+    WirelessConfig,
 };
 
 use super::block::Located;
@@ -227,5 +228,6 @@ fn direction(common: &CommonAttributes) -> Direction {
         queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
         delay: common.latency.into(),
+        faults: Faults::NONE,
     }
 }

@@ -18,8 +18,19 @@ use crate::model::{LinkChange, LinkModel};
 const MOST_CHANGES: usize = 10_000;
 
 /// The properties of a link that can change while packets are on it, of both directions or of one.
-pub(super) const OF_A_LINK: [&str; 9] =
-    ["rate", "delay", "jitter", "jitter-distribution", "order", "loss", "queue", "channel", "trace"];
+pub(super) const OF_A_LINK: [&str; 11] = [
+    "rate",
+    "delay",
+    "jitter",
+    "jitter-distribution",
+    "order",
+    "loss",
+    "duplicate",
+    "corrupt",
+    "queue",
+    "channel",
+    "trace",
+];
 
 /// Whether the key of a link, without the link's name, is of a property that can change.
 pub(super) fn can_change(key: &[&str]) -> bool {
@@ -33,8 +44,8 @@ pub(super) struct ChangeTable {
     /// When the changes take effect, from the start of the run and before its end.
     at: Text<Duration>,
     /// Keys of links, such as "links.air.delay", with their values from then on. These can change:
-    /// rate, trace, delay, jitter, jitter-distribution, order, loss, queue (except its discipline)
-    /// and channel, of both directions or of one.
+    /// rate, trace, delay, jitter, jitter-distribution, order, loss, duplicate, corrupt, queue
+    /// (except its discipline) and channel, of both directions or of one.
     // Read from the document, each with its place.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     set: BTreeMap<String, toml::Value>,

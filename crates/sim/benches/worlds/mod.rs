@@ -159,6 +159,7 @@ fn direction(mbps: u64, queue: QueueConfig) -> Direction {
         queue,
         loss: Probability::ZERO,
         delay: lasthop_sim::Delay::ZERO,
+        faults: lasthop_sim::Faults::NONE,
     }
 }
 

@@ -87,7 +87,7 @@ impl Technology for WiredLinks {
             Change::Delay(delay) => pipe.set_delay(delay, now),
             Change::Loss(loss) => pipe.set_loss(*loss),
             Change::Queue(config) => pipe.set_limit(config.limit),
-            Change::Channel(_) => {}
+            Change::Faults(_) | Change::Channel(_) => {}
         }
         // The event that was scheduled finds nothing to do unless it comes at the right time.
         if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {

@@ -131,7 +131,7 @@ impl ManagedPipe {
             Change::Delay(delay) => self.delay = delay.clone(),
             Change::Loss(loss) => self.loss = *loss,
             Change::Queue(config) => self.queue.set(config),
-            Change::Channel(_) => {}
+            Change::Faults(_) | Change::Channel(_) => {}
         }
     }
 }

@@ -241,6 +241,7 @@ mod tests {
     use lasthop_packet::Bitrate;
 
     use super::*;
+    use crate::faults::Faults;
 
     fn pipe(queue: QueueLimit) -> Pipe {
         let direction = Direction {
@@ -248,6 +249,7 @@ mod tests {
             queue: queue.into(),
             loss: Probability::ZERO,
             delay: Duration::from_millis(5).into(),
+            faults: Faults::NONE,
         };
         Pipe::new(
             LinkId(0),

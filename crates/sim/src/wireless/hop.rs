@@ -211,7 +211,7 @@ impl Hop {
             Change::Delay(delay) => self.delay = delay.clone(),
             Change::Loss(loss) => self.loss = *loss,
             Change::Queue(config) => self.queue.set(config),
-            Change::Channel(_) => {}
+            Change::Faults(_) | Change::Channel(_) => {}
         }
         // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer
         // than one takes as before.

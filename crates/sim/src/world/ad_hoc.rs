@@ -148,7 +148,7 @@ impl World {
         } else if self.transit.parcels[key].is_message {
             self.deliver_message(node, key);
         } else {
-            self.drop_parcel(node, key, DropCause::NoListener);
+            self.drop_unclaimed(node, key);
         }
     }
 

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::{AtNode, World};
 use crate::config::NodeConfig;
+use crate::faults::FaultyLinks;
 use crate::hosts::Hosts;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::links::Links;
@@ -57,6 +58,7 @@ impl World {
             transit: Transit::new(),
             network: Network::default(),
             links: Links::default(),
+            faults: FaultyLinks::default(),
             hosts: Hosts::default(),
             sessions: Sessions::default(),
             seats: Seats::default(),

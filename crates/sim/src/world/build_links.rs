@@ -4,10 +4,10 @@ use lasthop_packet::{Instant, Rng};
 
 use super::World;
 use crate::cells::RadioUse;
-use crate::config::{WiredConfig, WirelessConfig};
+use crate::config::{Direction, WiredConfig, WirelessConfig};
 use crate::id::{LinkId, MediumId, NodeId, StationId, WlanId};
 use crate::queue::Managed;
-use crate::technology::Egress;
+use crate::technology::{At, Egress};
 use crate::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, Wlan, WlanConfig};
 use crate::wired::{ManagedPipe, Pipe};
 use crate::wireless::{Channel, Hop};
@@ -35,6 +35,7 @@ impl World {
                 }
             };
             self.network.add_interface(from.0, link, egress);
+            self.add_faults(to, direction, (config.seed, &config.name, name));
         }
         link
     }
@@ -70,6 +71,7 @@ impl World {
                 [losses, jitter, queueing],
             ));
             self.network.add_interface(from.0, link, Egress::Hop(hop));
+            self.add_faults(to, direction, (config.seed, &config.name, name));
         }
         link
     }
@@ -137,6 +139,12 @@ impl World {
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
         let used = self.links.cells.radio_use(wlan, station, self.transit.now);
         self.warm_up.radio(wlan, station).map_or(used, |earlier| used.since(earlier))
+    }
+
+    /// What arrives here came through a link of this seed and name, in the direction of this name.
+    fn add_faults(&mut self, to: At, direction: &Direction, (seed, link, name): (Option<u64>, &str, &str)) {
+        let rng = self.link_stream(seed, &format!("link {link} faults {name}"));
+        self.faults.add(to, direction.faults, rng);
     }
 
     /// A stream of a link that may have a seed of its own.

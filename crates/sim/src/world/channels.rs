@@ -4,7 +4,6 @@ use lasthop_packet::Seq;
 use lasthop_tcp::{Config, Connection};
 
 use super::World;
-use crate::accounts::DropCause;
 use crate::channels::{ChannelKey, Taken};
 use crate::id::{AgentId, ChannelEndId, NodeId};
 use crate::parcel::ParcelKey;
@@ -48,7 +47,7 @@ impl World {
             gone.on_segment(packet, self.transit.now);
             gone.poll_transmit(self.transit.now)
         });
-        self.drop_parcel(node, parcel, DropCause::NoListener);
+        self.drop_unclaimed(node, parcel);
         if let Some(reset) = reset.map(|reset| self.transit.parcels.insert(reset))
             && self.originate(node, reset)
         {

@@ -174,10 +174,21 @@ impl World {
         self.transit.emit(&TraceEvent::Queue { node, link, packets, octets });
     }
 
+    /// A parcel arrives at a node by an interface to this link.
+    #[expect(clippy::inline_always, reason = "as with `route`")]
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, at: At, link: LinkId, key: ParcelKey) {
+        let second = if self.faults.are_any { self.meet_faults(at, key) } else { None };
+        self.come_in(at, link, key);
+        if let Some(second) = second {
+            self.come_in_again(at, link, second);
+        }
+    }
+
     /// A parcel comes in at a node by an interface to this link, past the agent that watches it.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
-    pub(super) fn arrive(&mut self, (node, interface): (NodeId, usize), link: LinkId, key: ParcelKey) {
+    pub(super) fn come_in(&mut self, (node, interface): At, link: LinkId, key: ParcelKey) {
         self.transit.trace(Interest::INTERFACES, key, |packet| TraceEvent::InterfaceIn {
             node,
             link,

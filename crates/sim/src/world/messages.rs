@@ -6,7 +6,6 @@ use bytes::Bytes;
 use lasthop_packet::{Ip, Packet, Payload, Transport, Udp};
 
 use super::World;
-use crate::accounts::DropCause;
 use crate::id::{AgentId, NodeId};
 use crate::parcel::ParcelKey;
 
@@ -31,8 +30,8 @@ impl World {
     /// Gives a message to the agents at its destination.
     pub(super) fn deliver_message(&mut self, node: NodeId, key: ParcelKey) {
         let here: Vec<AgentId> = self.seats.at(node).collect();
-        if here.is_empty() {
-            self.drop_parcel(node, key, DropCause::NoListener);
+        if here.is_empty() || self.transit.parcels[key].is_damaged {
+            self.drop_unclaimed(node, key);
             return;
         }
         self.transit.telemetry.accounts.consumed += 1;

@@ -3,14 +3,18 @@
 use super::World;
 use crate::change::{Change, ChangeError, Way};
 use crate::id::LinkId;
-use crate::technology::Egress;
+use crate::technology::At;
 
 impl World {
     /// Changes a link, now. After an error nothing has changed.
     pub fn reconfigure_link(&mut self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
         self.can_reconfigure_link(link, way, change)?;
-        for egress in self.changed(link, way, change) {
-            let (links, port) = self.links.of_mut(egress);
+        for [from, to] in self.changed(link, way, change) {
+            if let Change::Faults(faults) = change {
+                self.faults.set(to, *faults);
+                continue;
+            }
+            let (links, port) = self.links.of_mut(self.network.interface(from).egress);
             links.change(port, change, &mut self.transit);
         }
         Ok(())
@@ -19,27 +23,29 @@ impl World {
     /// Whether a link can be changed so. No other change makes this one impossible: several of
     /// which each is possible can all be made.
     pub fn can_reconfigure_link(&self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
-        for egress in self.changed(link, way, change) {
-            let (links, port) = self.links.of(egress);
+        for [from, _] in self.changed(link, way, change) {
+            let (links, port) = self.links.of(self.network.interface(from).egress);
             links.can_change(port, change)?;
         }
         Ok(())
     }
 
-    /// The directions that are to be told of a change.
-    fn changed(&self, link: LinkId, way: Way, change: &Change) -> impl Iterator<Item = Egress> + use<> {
+    /// The directions that are to be told of a change: each with the interface that its packets
+    /// leave by, and the one that they arrive at.
+    fn changed(&self, link: LinkId, way: Way, change: &Change) -> impl Iterator<Item = [At; 2]> + use<> {
         let (first, second) = self.link_ends(link);
-        let [first, second] = [first, second].map(|node| {
-            let interface = self.network.interface_to(node, link)?;
-            Some(self.network.interface((node, interface)).egress)
-        });
-        let egresses = match way {
+        let [first, second] =
+            [first, second].map(|node| Some((node, self.network.interface_to(node, link)?)));
+        let ends = first.zip(second);
+        let forward = ends.map(|(first, second)| [first, second]);
+        let backward = ends.map(|(first, second)| [second, first]);
+        let directions = match way {
             // Both directions have one channel.
-            _ if matches!(change, Change::Channel(_)) => [first, None],
-            Way::Forward => [first, None],
-            Way::Backward => [None, second],
-            Way::Both => [first, second],
+            _ if matches!(change, Change::Channel(_)) => [forward, None],
+            Way::Forward => [forward, None],
+            Way::Backward => [None, backward],
+            Way::Both => [forward, backward],
         };
-        egresses.into_iter().flatten()
+        directions.into_iter().flatten()
     }
 }

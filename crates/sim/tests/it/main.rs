@@ -9,6 +9,7 @@ mod cells;
 mod delays;
 mod dialogues;
 mod endpoints;
+mod faults;
 mod formulas;
 mod link_events;
 mod links;

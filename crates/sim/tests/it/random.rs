@@ -10,7 +10,7 @@ use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
     Application, Arq, Capacity, CapacityTrace, ChannelConfig, Delay, Direction, Discipline, Distribution,
-    Feedback, FlowConfig, LinkId, LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, Order,
+    Faults, Feedback, FlowConfig, LinkId, LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, Order,
     QueueConfig, QueueLimit, Sojourn, StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, Recovery, RtoConfig, SlowStart};
@@ -126,7 +126,9 @@ fn random_direction(rng: &mut Rng) -> Direction {
         _ => Discipline::DropTail,
     };
     let queue = QueueConfig { limit, discipline };
-    Direction { capacity, queue, loss: percent([0.0, 0.0, 1.0][rng.below(3) as usize]), delay: Delay::ZERO }
+    let mut share = || percent([0.0, 0.0, 1.0][rng.below(3) as usize]);
+    let (loss, faults) = (share(), Faults { duplicate: share(), corrupt: share() });
+    Direction { capacity, queue, loss, delay: Delay::ZERO, faults }
 }
 
 fn random_delay(rng: &mut Rng) -> Delay {

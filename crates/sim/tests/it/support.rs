@@ -6,9 +6,9 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Delay, Direction, FlowConfig, Interest, LinkLayer, NodeConfig,
-    NodeId, NodeKind, Observer, Opening, QueueLimit, TcpConfig, TraceEvent, TransportConfig, WiredConfig,
-    WirelessConfig, World,
+    Application, Capacity, ChannelConfig, Delay, Direction, Faults, FlowConfig, Interest, LinkLayer,
+    NodeConfig, NodeId, NodeKind, Observer, Opening, QueueLimit, TcpConfig, TraceEvent, TransportConfig,
+    WiredConfig, WirelessConfig, World,
 };
 use lasthop_tcp::Config;
 
@@ -30,6 +30,7 @@ pub fn direction(kbps: u64) -> Direction {
         queue: QueueLimit::Unlimited.into(),
         loss: Probability::ZERO,
         delay: Delay::ZERO,
+        faults: Faults::NONE,
     }
 }
 

@@ -33,6 +33,13 @@ pub struct LinkFlags {
     /// Share of packets that are lost, such as 1% [default: 0%]
     #[arg(long, value_name = "VALUE")]
     loss: Option<String>,
+    /// Share of packets that arrive twice, such as 1% [default: 0%]
+    #[arg(long, value_name = "VALUE")]
+    duplicate: Option<String>,
+    /// Share of packets that arrive with one bit wrong, such as 0.1%; the receiver's checksum fails
+    /// [default: 0%]
+    #[arg(long, value_name = "VALUE")]
+    corrupt: Option<String>,
     /// Share of packets that skip the delay and so overtake those before them; also lets jitter
     /// change the order of packets [default: 0%, and the order is kept]
     #[arg(long, value_name = "VALUE")]
@@ -116,6 +123,8 @@ impl LinkFlags {
             ("delay", &self.delay),
             ("jitter", &self.jitter),
             ("loss", &self.loss),
+            ("duplicate", &self.duplicate),
+            ("corrupt", &self.corrupt),
             ("reorder", &self.reorder),
             ("queue", &self.queue),
         ];
@@ -149,6 +158,7 @@ impl LinkFlags {
             flags.set(flag.trim(), value.trim()).map_err(&told)?;
             states.push(State { at: at.to_owned(), ways: flags.ways().map_err(&told)? });
         }
+        leave_out_faults_that_never_happen(&mut states);
         Ok(states)
     }
 }
@@ -164,6 +174,8 @@ impl Flags {
             ("delay", "0 s"),
             ("jitter", "0 s"),
             ("loss", "0%"),
+            ("duplicate", "0%"),
+            ("corrupt", "0%"),
             ("reorder", "0%"),
             ("queue", "100 packets"),
         ];
@@ -187,7 +199,7 @@ impl Flags {
 
     fn way(&self, way: usize) -> Result<Table, String> {
         let value = |flag| self.0[flag][way].as_str();
-        let mut keys: Table = ["rate", "queue", "loss"]
+        let mut keys: Table = ["rate", "queue", "loss", "duplicate", "corrupt"]
             .map(|key| (key.to_owned(), Value::from(value(key))))
             .into_iter()
             .collect();
@@ -242,7 +254,7 @@ fn one_way(flag: &str, text: &str) -> Result<String, String> {
     let is_number = text.parse::<f64>().is_ok();
     match flag {
         // A scenario takes 1 for certainty; who types --loss 1 means a percentage.
-        "loss" | "reorder" if is_number => {
+        "loss" | "duplicate" | "corrupt" | "reorder" if is_number => {
             Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
         }
         "queue" if is_number => Ok(format!("{text} packets")),
@@ -256,6 +268,16 @@ struct State {
     at: String,
     /// The keys of the download and of the upload.
     ways: [Table; 2],
+}
+
+/// Few links have faults: a scenario without any is easier to read without these keys.
+fn leave_out_faults_that_never_happen(states: &mut [State]) {
+    for key in ["duplicate", "corrupt"] {
+        let mut values = states.iter().flat_map(|state| &state.ways).filter_map(|way| way.get(key)?.as_str());
+        if values.all(|value| value == "0%") {
+            states.iter_mut().flat_map(|state| &mut state.ways).for_each(|way| drop(way.remove(key)));
+        }
+    }
 }
 
 /// Keys of which the directions have different values at any time. The others are written once, as
@@ -305,7 +327,8 @@ fn in_a_file(path: &Path) -> Result<Value, String> {
 
 /// What is wrong with the link, by the flag that said it.
 fn in_terms_of_flags(error: ScenarioError) -> String {
-    const FLAGS: [&str; 8] = ["rate", "delay", "jitter", "loss", "order", "queue", "trace", "changes"];
+    const FLAGS: [&str; 10] =
+        ["rate", "delay", "jitter", "loss", "duplicate", "corrupt", "order", "queue", "trace", "changes"];
     let known = |step: &&str| FLAGS.contains(step);
     let of_a_change = error.key.starts_with("changes") || error.problem.starts_with("with the changes");
     match error.key.split(['.', '[']).rfind(known) {
@@ -354,11 +377,13 @@ mod tests {
             delay = "20 ms"
             jitter = "5 ms"
             loss = "1%"
+            duplicate = "2%"
             queue = "50 packets"
             [links.hop.forward]
             rate = "10 Mbit/s"
             [links.hop.backward]
             rate = "2 Mbit/s"
+            corrupt = "3%"
             [[changes]]
             at = "2 s"
             set = { "links.hop.loss" = "100%" }
@@ -370,8 +395,8 @@ mod tests {
             Settings::parse(file.to_owned(), "file".to_owned(), PathBuf::new(), &Overrides::default());
         let of_file = of_file.expect("a good file");
         let of_flags = settings(
-            "--rate 10mbit:2mbit --delay 20ms --jitter 5ms --loss 1% --queue 50 --at 10s loss=0% --at 2s loss=100% \
-             --at 10s rate=10mbit:1mbit",
+            "--rate 10mbit:2mbit --delay 20ms --jitter 5ms --loss 1% --duplicate 2% --corrupt 0%:3% --queue 50 \
+             --at 10s loss=0% --at 2s loss=100% --at 10s rate=10mbit:1mbit",
         );
         let of_flags = of_flags.expect("good flags");
         let [of_flags, of_file] = [&of_flags, &of_file].map(Settings::scenario);
@@ -420,6 +445,8 @@ mod tests {
             ("--rate 10mbit:", "--rate: a value is missing"),
             ("--loss 1", "--loss: \"1\" has no unit; expected a percentage"),
             ("--loss 101%", "--loss: \"101%\" is not"),
+            ("--corrupt 0.1", "--corrupt: \"0.1\" has no unit; expected a percentage"),
+            ("--duplicate 101%", "--duplicate: \"101%\" is not"),
             ("--delay 20ms --jitter 30ms", "--jitter: 30 ms is out of range"),
             ("--delay 20ms --jitter 30ms --reorder 1%", "--jitter: 30ms is out of range"),
             ("--reorder 1%", "--reorder: requires a delay"),

@@ -15,7 +15,7 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 #[derive(Args)]
 pub struct Arguments {
     /// A key of a link and its value, as in the file: air.rate="5 Mbit/s", air.forward.loss=2%; keys:
-    /// rate, delay, jitter, jitter-distribution, loss, queue, channel, trace
+    /// rate, delay, jitter, jitter-distribution, order, loss, duplicate, corrupt, queue, channel, trace
     #[arg(required = true, value_name = "LINK.KEY=VALUE", value_parser = assignment)]
     assignments: Vec<String>,
     /// The process ID of the emulation; required if there are several

@@ -1,7 +1,7 @@
 //! One direction of a link: its rate, its queue, its loss, its delay.
 
 use lasthop_packet::Probability;
-use lasthop_sim::{Capacity, Direction};
+use lasthop_sim::{Capacity, Direction, Faults};
 
 use super::table::{DirectionTable, LinkTable};
 use super::{delay, queue};
@@ -20,10 +20,17 @@ pub(super) fn read(
         Some(queue) => queue::read(reader, &["links", name, side, "queue"], Some(queue))?,
         None => queue::read(reader, &["links", name, "queue"], table.queue.as_ref())?,
     };
-    let loss = own.loss.or(table.loss).map_or(Probability::ZERO, |Text(loss)| loss);
+    let share = |own: Option<Text<Probability>>, of_both: Option<Text<Probability>>| {
+        own.or(of_both).map_or(Probability::ZERO, |Text(share)| share)
+    };
+    let loss = share(own.loss, table.loss);
+    let faults = Faults {
+        duplicate: share(own.duplicate, table.duplicate),
+        corrupt: share(own.corrupt, table.corrupt),
+    };
     let capacity = capacity(reader, name, table, side, own)?;
     let delay = delay::read(reader, name, table, (side, own))?;
-    Ok(Direction { capacity, queue, loss, delay })
+    Ok(Direction { capacity, queue, loss, delay, faults })
 }
 
 /// A direction's own rate and trace, or else the link's.

@@ -37,6 +37,11 @@ pub(in crate::file) struct LinkTable {
     /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
     /// independent of everything else; default "0%".
     pub(super) loss: Option<Text<Probability>>,
+    /// Share of packets that arrive twice; the second copy follows at once. Default "0%".
+    pub(super) duplicate: Option<Text<Probability>>,
+    /// Share of packets that arrive with one bit wrong behind their IP header, so that the receiver's
+    /// checksum fails; default "0%".
+    pub(super) corrupt: Option<Text<Probability>>,
     /// Propagation delay of each packet, at most "1 h": one duration for all, or a table with a
     /// distribution. With a link layer that acknowledges frames it must be one duration, the same
     /// in both directions. Default "0 s".
@@ -110,6 +115,10 @@ pub(in crate::file) struct DirectionTable {
     pub(super) queue: Option<NameOrTable<QueueTable>>,
     /// Probability that a packet or a transmission is lost.
     pub(super) loss: Option<Text<Probability>>,
+    /// Share of packets that arrive twice.
+    pub(super) duplicate: Option<Text<Probability>>,
+    /// Share of packets that arrive with one bit wrong.
+    pub(super) corrupt: Option<Text<Probability>>,
     /// Propagation delay. With a distribution the jitter of the link does not apply.
     pub(super) delay: Option<NameOrTable<DelayTable>>,
     /// By how much the delay varies.

@@ -1,0 +1,51 @@
+//! Links that deliver packets twice, or with a wrong bit.
+
+use lasthop_packet::wire::damaged;
+
+use super::World;
+use crate::accounts::DropCause;
+use crate::faults::Drawn;
+use crate::id::{LinkId, NodeId};
+use crate::parcel::ParcelKey;
+use crate::technology::At;
+
+impl World {
+    /// Does to a parcel that arrives here what the link does to it. Returns the second copy, if there
+    /// is one.
+    #[cold]
+    pub(super) fn meet_faults(&mut self, at: At, key: ParcelKey) -> Option<ParcelKey> {
+        let Drawn { damage, second } = self.faults.draw(at);
+        let copy = second.and_then(|damage| Some((self.transit.parcels.copy(key)?, damage)));
+        if let Some((copy, damage)) = copy {
+            self.transit.telemetry.accounts.duplicated += 1;
+            self.packet_added(copy);
+            self.damage(copy, damage);
+        }
+        self.damage(key, damage);
+        copy.map(|(copy, _)| copy)
+    }
+
+    #[cold]
+    pub(super) fn come_in_again(&mut self, at: At, link: LinkId, copy: ParcelKey) {
+        self.come_in(at, link, copy);
+    }
+
+    /// Inverts a bit of a packet, if one is to be.
+    fn damage(&mut self, key: ParcelKey, bit: Option<u64>) {
+        let Some(bit) = bit else { return };
+        let intact = self.transit.parcels[key].packet().clone();
+        // For whoever waits for this copy it is lost.
+        self.packet_gone(&intact);
+        let parcel = &mut self.transit.parcels[key];
+        parcel.edit(|packet| *packet = damaged(&intact, bit));
+        parcel.is_damaged = true;
+    }
+
+    /// A packet that nobody takes ends here.
+    #[cold]
+    pub(super) fn drop_unclaimed(&mut self, node: NodeId, key: ParcelKey) {
+        let is_damaged = self.transit.parcels[key].is_damaged;
+        let cause = if is_damaged { DropCause::WrongChecksum } else { DropCause::NoListener };
+        self.drop_parcel(node, key, cause);
+    }
+}
