@@ -250,8 +250,7 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let known = meanings();
-    page +=
-        "\n## JSON\n\nA type with a capital letter is a table: see the heading of that name, first in the same section.\n";
+    page += "\n## JSON\n\nA type with a capital letter is a table: see the heading of that name, first in the same section.\n";
     for (document, sources) in DOCUMENTS {
         let _ = write!(page, "\n### {document}\n");
         for (file, structures) in *sources {
@@ -269,8 +268,7 @@ fn page() -> String {
             }
         }
     }
-    page +=
-        "\n## Series\n\n`lasthop run --out DIR` writes one file for each series in the scenario's `measure`.\n";
+    page += "\n## Series\n\n`lasthop run --out DIR` writes one file for each series in the scenario's `measure`.\n";
     for (file, columns) in TABLES {
         match *file {
             "sweep" => {
