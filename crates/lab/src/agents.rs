@@ -17,9 +17,9 @@ const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 /// What agents held and owed in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AgentLoad {
-    /// Largest number of connections to which agents owed something at one time. An agent owes what it
-    /// has acknowledged and not delivered; it also owes the translation between sequence numbers that
-    /// differ at the two ends. 0 means that end-to-end semantics were kept.
+    /// Largest number of connections to which agents owed something at one time. An agent owes what
+    /// it has acknowledged and not delivered; it also owes the translation between sequence numbers
+    /// that differ at the two ends. 0 means that end-to-end semantics were kept.
     pub owed_connections: u64,
     /// Largest number of octets at risk at one time: acknowledged, and not known to be delivered.
     pub octets_at_risk: u64,

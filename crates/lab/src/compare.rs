@@ -39,14 +39,15 @@ pub struct ComparisonRow {
     pub runs: usize,
     /// Runs in which every flow with a size completed.
     pub completed: usize,
-    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are none,
-    /// the sum over UDP.
+    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
+    /// none, the sum over UDP.
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with a size completed, from the start of the first such flow;
     /// null unless all runs completed.
     pub completion_s: Option<Estimate>,
     /// Percentage by which the completion time is below the baseline's. If a run of either did not
-    /// complete, the percentage by which the goodput is above the baseline's. Null for the baseline.
+    /// complete, the percentage by which the goodput is above the baseline's. Null for the
+    /// baseline.
     pub improvement_percent: Option<Estimate>,
     /// Segments that TCP senders retransmitted.
     pub retransmits: Estimate,
@@ -66,8 +67,8 @@ pub struct ComparisonRow {
     /// Percentage of the run for which a station in power-save mode was awake, as the mean over all
     /// such stations; null without one.
     pub awake_percent: Option<Estimate>,
-    /// The goodput of each flow. Flows whose names differ only in a final number (`NAME-1`, `NAME-2`)
-    /// share an entry.
+    /// The goodput of each flow. Flows whose names differ only in a final number (`NAME-1`,
+    /// `NAME-2`) share an entry.
     pub flows: Vec<FlowRow>,
     /// Each flow separately, in the scenario's order.
     pub single_flows: Vec<SingleFlow>,

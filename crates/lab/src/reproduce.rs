@@ -30,9 +30,9 @@ pub struct Row {
     pub ci95: Option<f64>,
     /// Number of runs.
     pub runs: usize,
-    /// The range in which `measured` must lie; a null end is infinite. Null if the verdict is computed
-    /// otherwise: with `at_least_percent` in `parameters`, the whole confidence interval must lie above
-    /// that number.
+    /// The range in which `measured` must lie; a null end is infinite. Null if the verdict is
+    /// computed otherwise: with `at_least_percent` in `parameters`, the whole confidence interval
+    /// must lie above that number.
     pub tolerance: Reference,
     /// Whether the simulator agrees with the paper.
     pub agrees: bool,

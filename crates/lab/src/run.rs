@@ -180,8 +180,8 @@ pub struct StationSummary {
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are none,
-    /// the sum over UDP.
+    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
+    /// none, the sum over UDP.
     pub goodput_bps: f64,
     /// Jain's fairness index of these goodputs.
     pub jain_fairness: f64,
@@ -200,8 +200,8 @@ pub struct Aggregate {
     pub datagrams: Option<Datagrams>,
     /// All sessions, by kind; null without sessions.
     pub sessions: Option<SessionTotals>,
-    /// Sum of the stations' `air_time_share`, divided by the number of cells; each of the frames that
-    /// collide counts. Null without an 802.11 cell.
+    /// Sum of the stations' `air_time_share`, divided by the number of cells; each of the frames
+    /// that collide counts. Null without an 802.11 cell.
     pub air_time_share: Option<f64>,
 }
 

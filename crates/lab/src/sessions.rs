@@ -22,8 +22,8 @@ pub struct SessionSummary {
     pub client: String,
     /// The server's node; for a call, that of the other party.
     pub server: String,
-    /// Goodput of both directions together in bits per second, from the session's start to its end or
-    /// the end of the run.
+    /// Goodput of both directions together in bits per second, from the session's start to its end
+    /// or the end of the run.
     pub goodput_bps: f64,
     /// Octets delivered to both applications.
     pub bytes: u64,

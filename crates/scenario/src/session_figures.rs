@@ -40,8 +40,8 @@ pub struct StreamFigures {
     pub packets: Packets,
     /// Mouth-to-ear delay in seconds; null for a video, and if nothing arrived.
     pub mouth_to_ear_s: Option<f64>,
-    /// Rating R of the E-model (ITU-T G.107), 0 to 93.2; null for a video, and if no packet arrived or
-    /// was lost.
+    /// Rating R of the E-model (ITU-T G.107), 0 to 93.2; null for a video, and if no packet arrived
+    /// or was lost.
     pub rating: Option<f64>,
     /// Mean opinion score, 1 to 4.5; null like `rating`.
     pub mos: Option<f64>,

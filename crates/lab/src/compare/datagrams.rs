@@ -12,7 +12,8 @@ pub struct DatagramEstimates {
     pub goodput_bps: Estimate,
     /// Lost datagrams in percent of all that arrived or were lost; null if a run has none.
     pub lost_percent: Option<Estimate>,
-    /// Mean one-way delay, in seconds; null unless datagrams arrived in every run, like the next two.
+    /// Mean one-way delay, in seconds; null unless datagrams arrived in every run, like the next
+    /// two.
     pub delay_mean_s: Option<Estimate>,
     /// 95th percentile of the one-way delay, in seconds; for several flows, that of the worst.
     pub delay_p95_s: Option<Estimate>,

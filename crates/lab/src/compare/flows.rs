@@ -18,7 +18,8 @@ pub struct SingleFlow {
     /// Percentage by which the goodput is above the baseline's; null for the baseline, and if the
     /// baseline's goodput is zero.
     pub change_percent: Option<Estimate>,
-    /// Seconds from the flow's start to its last octet; null unless the flow completed in every run.
+    /// Seconds from the flow's start to its last octet; null unless the flow completed in every
+    /// run.
     pub completion_s: Option<Estimate>,
     /// Retransmitted segments; null over UDP, like the next three.
     pub retransmits: Option<Estimate>,

@@ -47,8 +47,8 @@ pub struct StreamEstimates {
     pub lost_percent: Option<Estimate>,
     /// Packets that arrived too late for playout, in percent of the same packets; null likewise.
     pub late_percent: Option<Estimate>,
-    /// Mean one-way delay in the network, in seconds; null unless packets arrived in every run, like
-    /// the next three.
+    /// Mean one-way delay in the network, in seconds; null unless packets arrived in every run,
+    /// like the next three.
     pub delay_mean_s: Option<Estimate>,
     /// Variance of the one-way delay, in seconds squared (1 s² is 10^6 ms²).
     pub delay_variance_s2: Option<Estimate>,

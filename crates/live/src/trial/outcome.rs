@@ -39,8 +39,8 @@ pub struct Outcome {
     pub seed: u64,
     /// The flows of the run.
     pub beside: Vec<String>,
-    /// Goodput in bits per second. For a flow without a size it is measured after the settling time;
-    /// for a flow with a size, until the flow completes.
+    /// Goodput in bits per second. For a flow without a size it is measured after the settling
+    /// time; for a flow with a size, until the flow completes.
     pub goodput_bps: f64,
     /// Goodput in the simulator, in bits per second, with the same seed; `None` for a congestion
     /// control that the simulator does not have.
@@ -49,19 +49,20 @@ pub struct Outcome {
     pub share: f64,
     /// `share` in the simulator.
     pub predicted_share: Option<f64>,
-    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save mode.
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
     pub awake_share: Option<f64>,
     /// `awake_share` in the simulator.
     pub predicted_awake_share: Option<f64>,
     /// Octets that the receiver received.
     pub octets: u64,
-    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did not
-    /// complete.
+    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did
+    /// not complete.
     pub completion_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
-    /// Median round-trip time of the latency probe, in milliseconds; `None` if no packet came back. The
-    /// probe sends small packets over the path of the run's first flow during the transfer.
+    /// Median round-trip time of the latency probe, in milliseconds; `None` if no packet came back.
+    /// The probe sends small packets over the path of the run's first flow during the transfer.
     pub latency_median_ms: Option<f64>,
     /// 95th percentile of that round-trip time, in milliseconds; `None` likewise.
     pub latency_p95_ms: Option<f64>,

@@ -29,8 +29,8 @@ pub struct SessionRun {
     pub controls: Vec<String>,
     /// Between real hosts.
     pub real: SessionFigures,
-    /// In the simulator, with the same seed; `None` for a congestion control that the simulator does
-    /// not have.
+    /// In the simulator, with the same seed; `None` for a congestion control that the simulator
+    /// does not have.
     pub predicted: Option<SessionFigures>,
     /// Whether every octet arrived as it was sent.
     pub intact: bool,
@@ -50,8 +50,8 @@ pub struct SessionRun {
 /// What a session came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionFigures {
-    /// Goodput of both directions together in bits per second, from the session's start to its end or
-    /// the end of the run.
+    /// Goodput of both directions together in bits per second, from the session's start to its end
+    /// or the end of the run.
     pub goodput_bps: f64,
     /// Octets delivered to both applications.
     pub bytes: u64,

@@ -10,8 +10,8 @@ pub(super) struct Fairness {
     pub(super) scheme: String,
     /// Jain's fairness index of the flows between real hosts; `None` with `--predict`.
     pub(super) jain: Option<f64>,
-    /// The same index in the simulator; `None` if the simulator does not have a congestion control of
-    /// the run.
+    /// The same index in the simulator; `None` if the simulator does not have a congestion control
+    /// of the run.
     pub(super) predicted_jain: Option<f64>,
 }
 

@@ -83,11 +83,13 @@ struct Prediction {
     congestion: String,
     scheme: String,
     seed: u64,
-    /// Goodput in bits per second; `None` for a congestion control that the simulator does not have.
+    /// Goodput in bits per second; `None` for a congestion control that the simulator does not
+    /// have.
     predicted_goodput_bps: Option<f64>,
     /// Share of the goodput of all flows in the run.
     predicted_share: Option<f64>,
-    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save mode.
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
     predicted_awake_share: Option<f64>,
     #[serde(skip)]
     series: Vec<Sample>,
@@ -162,7 +164,8 @@ struct Report {
     scenario: String,
     /// The seeds; each row has one run with each seed.
     seeds: Vec<u64>,
-    /// Schemes with a part in TCP endpoints. The kernel's TCP does not have it; the simulator's does.
+    /// Schemes with a part in TCP endpoints. The kernel's TCP does not have it; the simulator's
+    /// does.
     with_endpoints: Vec<String>,
     /// One row for each flow, congestion control and scheme.
     rows: Vec<Row>,
@@ -189,8 +192,8 @@ struct Row {
     predicted_mean: Option<Estimate>,
     /// Median share of the goodput of all flows in the run.
     predicted_share: Option<f64>,
-    /// Median share of the run for which the flow's host was awake; `None` if it is not in power-save
-    /// mode.
+    /// Median share of the run for which the flow's host was awake; `None` if it is not in
+    /// power-save mode.
     predicted_awake_share: Option<f64>,
 }
 

@@ -23,8 +23,8 @@ pub(super) struct Report {
     seeds: Vec<u64>,
     /// The scheme that the others are compared with.
     baseline: String,
-    /// Schemes of which only the part in the gateway ran. Their other part belongs in TCP endpoints,
-    /// and the kernel's TCP does not have it.
+    /// Schemes of which only the part in the gateway ran. Their other part belongs in TCP
+    /// endpoints, and the kernel's TCP does not have it.
     gateway_alone: Vec<String>,
     /// One row for each flow, congestion control and scheme.
     rows: Vec<Row>,
@@ -64,12 +64,13 @@ struct Row {
     share: f64,
     /// `share` in the simulator.
     predicted_share: Option<f64>,
-    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save mode.
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
     awake_share: Option<f64>,
     /// `awake_share` in the simulator.
     predicted_awake_share: Option<f64>,
-    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did not
-    /// complete in every run.
+    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did
+    /// not complete in every run.
     completion_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     retransmits: f64,

@@ -59,7 +59,8 @@ pub(super) struct SessionRow {
 struct Medians {
     /// Goodput of both directions together, in bits per second.
     goodput_bps: Option<f64>,
-    /// Pages, messages or files that are complete; `None` for a call or a video, like the next five.
+    /// Pages, messages or files that are complete; `None` for a call or a video, like the next
+    /// five.
     completed: Option<f64>,
     /// Pages, messages or files whose connections failed.
     failed: Option<f64>,
@@ -81,8 +82,8 @@ struct Medians {
 struct StreamMedians {
     from: String,
     to: String,
-    /// Packets sent. This and the following keys are medians over the runs, and null if a run has no
-    /// value.
+    /// Packets sent. This and the following keys are medians over the runs, and null if a run has
+    /// no value.
     sent: Option<f64>,
     lost_percent: Option<f64>,
     /// Packets that arrived too late for playout, in percent of the same packets.
