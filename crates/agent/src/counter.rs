@@ -56,9 +56,9 @@ listed! {
     CONTROL_MESSAGES = "control_messages",
     /// Times that agents dropped data that they had taken over, or the tail of a super-packet.
     DROPPED_HELD = "dropped_held",
-    /// Octets of payload in such drops.
+    /// Octets of payload that these drops lost.
     DROPPED_HELD_OCTETS = "dropped_held_octets",
-    /// Times that something passed an agent untouched because a bound was reached.
+    /// Times that an agent left something untouched because a bound was reached.
     AT_BOUND = "at_bound",
 }
 

@@ -7,8 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate with its floor. DESIGN.md gives agent and tcp one floor; tcp uses the agent crate's
-/// `Deadline`, so it stands above.
+/// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
 const FLOORS: [(&str, u32); 10] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),

@@ -32,7 +32,7 @@ This page is generated from the code by `crates/cli/tests/reference.rs`, which a
 
 ## Schemes
 
-\"Places\" and \"needs\" apply to the default settings; `lasthop schemes NAME` lists the settings.
+`lasthop schemes NAME` lists the settings of a scheme. \"Places\" and \"needs\" apply to its default settings.
 
 | scheme | what it does | places | needs of the link layer | source |
 |---|---|---|---|---|
@@ -51,16 +51,32 @@ This page is generated from the code by `crates/cli/tests/reference.rs`, which a
         "
 ## Counters
 
-`lasthop run --json` has the counters of agents and of simulations (`counters`). A gateway has the counters of agents in
-`status --json`. Its metrics page has all counters except those of simulations. There, each name has the suffix `_total` and
-the prefix `lasthop_`, or `lasthop_agent_` and `lasthop_rule_` for the counters of agents; reasons are labels.
+| where | which counters |
+|---|---|
+| `lasthop run --json` (`counters`) | those of agents and of simulations |
+| `lasthop gateway status --json` | those of agents and of the gateway; the last three tables have other keys there, such as `received` for `received_frames`, `sent` for `made_packets` and `not_understood` for `not-understood` |
+| the gateway's metrics | the same, with the suffix `_total` and the prefix `lasthop_`; the counters of agents have the prefix `lasthop_agent_` for all rules together and `lasthop_rule_` for each rule; reasons are labels |
 ",
     );
     table(&mut text, "What agents report", REPORTS);
     table(&mut text, "Why agents drop packets", DROP_REASONS);
-    let of_schemes: Vec<&Counter> = CATALOGUE.iter().flat_map(|scheme| scheme.counters).copied().collect();
-    table(&mut text, "What the agents of one scheme report or drop packets for", &of_schemes);
+    text.push_str(
+        "\n### What the agents of one scheme report or drop packets for\n\n| scheme | name | what |\n|---|---|---|\n",
+    );
+    for scheme in CATALOGUE {
+        for Counter { name, about } in scheme.counters {
+            let _ = writeln!(text, "| `{}` | `{name}` | {about} |", scheme.name);
+        }
+    }
     table(&mut text, "What a simulation counts", Counters::COUNTERS);
+    text.push_str(
+        "
+It also accounts for all packets: `packets_originated`, `packets_consumed` (those that reached their destination),
+`packets_absorbed` (those that an agent took over) and `dropped_CAUSE`, such as `dropped_queue_full` and
+`dropped_wireless_loss`. `packets_in_transit` and `packets_held_by_agents` are those at the end of the run.
+`packets_marked_ce` is present with a queue that can mark, `packets_broadcast` and `broadcasts_heard` with AODV.
+",
+    );
     table(&mut text, "What AODV's nodes count", AodvCounters::COUNTERS);
     table(&mut text, "What a gateway counts of an agent's packets", PacketCounters::COUNTERS);
     table(&mut text, "What a gateway counts", EngineCounters::COUNTERS);

@@ -17,15 +17,15 @@ const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 /// What agents held and owed in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AgentLoad {
-    /// The most connections of which agents owed something: what they had acknowledged to one end was
-    /// not delivered to the other, or the two ends do not have the same sequence numbers. 0 at every look:
-    /// end-to-end semantics were kept.
+    /// Largest number of connections to which agents owed something at one time. An agent owes what
+    /// it has acknowledged and not delivered; it also owes the translation between sequence numbers
+    /// that differ at the two ends. 0 means that end-to-end semantics were kept.
     pub owed_connections: u64,
-    /// The most octets at risk: acknowledged, and not known to be delivered.
+    /// Largest number of octets at risk at one time: acknowledged, and not known to be delivered.
     pub octets_at_risk: u64,
-    /// Their mean.
+    /// Mean number of octets at risk.
     pub octets_at_risk_mean: f64,
-    /// The most octets of memory that agents took for what they kept of packets.
+    /// Largest amount of memory that agents used for packets, in octets.
     pub memory_octets: u64,
 }
 
@@ -34,11 +34,11 @@ pub struct AgentLoad {
 pub struct AgentLoads {
     /// Whether end-to-end semantics were kept in all runs.
     pub end_to_end: bool,
-    /// The most octets at risk.
+    /// Largest number of octets at risk in a run.
     pub octets_at_risk: Estimate,
-    /// Octets at risk in the mean.
+    /// Mean number of octets at risk.
     pub octets_at_risk_mean: Estimate,
-    /// The most octets of memory.
+    /// Largest amount of memory that agents used for packets in a run, in octets.
     pub memory_octets: Estimate,
 }
 

@@ -22,11 +22,11 @@ pub use flows::{SingleFlow, WorstFlow};
 pub struct Comparison {
     /// The scenario's name.
     pub scenario: String,
-    /// The seeds; each scheme ran once under each.
+    /// The seeds; each scheme ran once with each seed.
     pub seeds: Vec<u64>,
     /// The scheme that the others are compared with.
     pub baseline: String,
-    /// A row a scheme, in the scenario's order.
+    /// One row per scheme, in the scenario's order.
     pub rows: Vec<ComparisonRow>,
 }
 
@@ -35,21 +35,23 @@ pub struct Comparison {
 pub struct ComparisonRow {
     /// The scheme's label.
     pub scheme: String,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
-    /// Runs in which every flow with an end completed.
+    /// Runs in which every flow with a size completed.
     pub completed: usize,
-    /// Sum of the goodputs of the flows and sessions over TCP, in bits per second; of all, where none
-    /// goes over TCP.
+    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
+    /// none, the sum over UDP.
     pub goodput_bps: Estimate,
-    /// Seconds until the last flow with an end was complete; null unless all runs completed.
+    /// Seconds until the last flow with a size completed, from the start of the first such flow;
+    /// null unless all runs completed.
     pub completion_s: Option<Estimate>,
-    /// By how much the completion time lies below the baseline's, or where not all flows complete,
-    /// the goodput above it; percent. Null for the baseline itself.
+    /// Percentage by which the completion time is below the baseline's. If a run of either did not
+    /// complete, the percentage by which the goodput is above the baseline's. Null for the
+    /// baseline.
     pub improvement_percent: Option<Estimate>,
-    /// Segments that the TCP senders sent again.
+    /// Segments that TCP senders retransmitted.
     pub retransmits: Estimate,
-    /// Expiries of the TCP senders' timers.
+    /// Expiries of the TCP senders' retransmission timers.
     pub timeouts: Estimate,
     /// Fast retransmits.
     pub fast_retransmits: Estimate,
@@ -57,38 +59,38 @@ pub struct ComparisonRow {
     pub control_messages: Estimate,
     /// Segments that agents retransmitted.
     pub local_retransmits: Estimate,
-    /// Jain's fairness index of the same goodputs.
+    /// Jain's fairness index of these goodputs.
     pub jain_fairness: Estimate,
-    /// The part of the run in which stations of 802.11 cells transmitted, in percent
+    /// Percentage of the run for which stations of 802.11 cells transmitted
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
-    /// The part of the run in which a station in power-save mode was awake, in percent, mean over these
-    /// stations; null without any.
+    /// Percentage of the run for which a station in power-save mode was awake, as the mean over all
+    /// such stations; null without one.
     pub awake_percent: Option<Estimate>,
-    /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...)
-    /// as one, with the mean of theirs.
+    /// The goodput of each flow. Flows whose names differ only in a final number (`NAME-1`,
+    /// `NAME-2`) share an entry.
     pub flows: Vec<FlowRow>,
-    /// Each flow by itself, in the scenario's order.
+    /// Each flow separately, in the scenario's order.
     pub single_flows: Vec<SingleFlow>,
-    /// The flow that lost the most goodput, in percent of what it has under the baseline, or gained
-    /// the least; null for the baseline itself, and for a single flow.
+    /// The flow with the lowest `change_percent`; null for the baseline, and if the scenario has a
+    /// single flow.
     pub worst_flow: Option<WorstFlow>,
-    /// What became of the datagrams of all flows over UDP; null where no flow goes over UDP.
+    /// The fate of the datagrams of all flows over UDP; null without such flows.
     pub datagrams: Option<DatagramEstimates>,
-    /// What came of sessions; null where there are none.
+    /// All sessions, by kind; null without sessions.
     pub sessions: Option<SessionEstimates>,
-    /// What agents held and owed.
+    /// Data at risk in agents, and their memory.
     pub agents: AgentLoads,
 }
 
 /// The goodput of a flow, or of those of a group of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowRow {
-    /// The flow's name, without the number of a group's.
+    /// The name of the flow, or the common part of the names.
     pub name: String,
-    /// How many flows it stands for.
+    /// Number of flows in this entry.
     pub flows: usize,
-    /// Mean goodput of one of them in bits per second.
+    /// Mean goodput of one of these flows, in bits per second.
     pub goodput_bps: Estimate,
 }
 

@@ -10,29 +10,31 @@ pub use explained::Explanations;
 /// One number of a paper, or one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The paper's short name, as the command line has it.
+    /// The paper's short name, as on the command line.
     pub paper: &'static str,
-    /// Where in the paper it stands.
+    /// The figure, table or claim in the paper.
     pub item: String,
-    /// What was set.
+    /// The conditions of the runs. A comparison has the other scheme in `than`.
     pub parameters: Map<String, Value>,
     /// The scheme.
     pub scheme: String,
-    /// What is measured, or the claim.
+    /// The measured quantity, or the claim.
     pub metric: String,
-    /// Its unit.
+    /// The unit of the numbers.
     pub unit: &'static str,
-    /// What the paper says.
+    /// The value in the paper; null for a claim without a number.
     pub published: Reference,
-    /// What we measure; null for a claim without a number.
+    /// The simulator's value, a mean over the runs; null if the verdict rests on no number.
     pub measured: Option<f64>,
-    /// Half the 95% confidence interval of it.
+    /// Half the width of its 95% confidence interval.
     pub ci95: Option<f64>,
-    /// Runs behind it.
+    /// Number of runs.
     pub runs: usize,
-    /// How far ours may lie from the paper's, or the range in which it must lie.
+    /// The range in which `measured` must lie; a null end is infinite. Null if the verdict is
+    /// computed otherwise: with `at_least_percent` in `parameters`, the whole confidence interval
+    /// must lie above that number.
     pub tolerance: Reference,
-    /// Whether it does.
+    /// Whether the simulator agrees with the paper.
     pub agrees: bool,
 }
 
@@ -40,10 +42,10 @@ pub struct Row {
 /// them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedRow {
-    /// The row.
+    /// The number or claim.
     #[serde(flatten)]
     pub row: Row,
-    /// Why it disagrees; null where it agrees, or where the reason is not known.
+    /// Why the row disagrees; null if it agrees, or if no explanation is listed.
     pub explained: Option<String>,
 }
 

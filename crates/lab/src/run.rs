@@ -28,19 +28,20 @@ pub struct RunSummary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
-    /// The part of it, at the start, that all figures but completion times leave out; in seconds.
+    /// Warm-up at the start of the run, in seconds. All figures exclude it, except `duration_s` and
+    /// completion times.
     pub warm_up_s: f64,
     /// Each flow.
     pub flows: Vec<FlowSummary>,
     /// Each session.
     pub sessions: Vec<SessionSummary>,
-    /// Each station of each IEEE 802.11 cell; empty without one.
+    /// Each station of each 802.11 cell; empty without a cell.
     pub stations: Vec<StationSummary>,
     /// All flows together.
     pub aggregate: Aggregate,
-    /// What agents held and owed.
+    /// Data at risk in agents, and their memory.
     pub agents: AgentLoad,
-    /// What was counted.
+    /// Counts by name; the reference explains the names.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -55,17 +56,17 @@ pub struct FlowSummary {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// Goodput in bits per second: octets delivered to the application, from the flow's start, or from
-    /// the end of the warm-up if that is later, to its completion or the end.
+    /// Goodput in bits per second, measured until the flow completes or the run ends. Measurement
+    /// begins with the flow, or with the end of the warm-up if that is later.
     pub goodput_bps: f64,
     /// Octets delivered to the application.
     pub bytes: u64,
     /// "tcp" or "udp".
     pub transport: &'static str,
-    /// Seconds from the flow's start to its last octet; null if it did not complete, or has no end,
-    /// or goes over UDP.
+    /// Seconds from the flow's start to its last octet; null over UDP, and for a flow that has no
+    /// size or did not complete.
     pub completion_s: Option<f64>,
-    /// Segments sent again; null over UDP.
+    /// Retransmitted segments; null over UDP.
     pub retransmits: Option<u64>,
     /// Expiries of the retransmission timer; null over UDP.
     pub timeouts: Option<u64>,
@@ -75,7 +76,7 @@ pub struct FlowSummary {
     pub duplicate_acks: Option<u64>,
     /// Mean of the round-trip times that the sender measured, in seconds; null over UDP.
     pub rtt_mean_s: Option<f64>,
-    /// What became of its datagrams; null over TCP.
+    /// The fate of its datagrams; null over TCP.
     pub datagrams: Option<Datagrams>,
 }
 
@@ -86,20 +87,20 @@ pub struct Datagrams {
     pub sent: u64,
     /// Datagrams that arrived, each counted once.
     pub received: u64,
-    /// Datagrams that did not arrive and are not on their way.
+    /// Datagrams that were lost.
     pub lost: u64,
-    /// Datagrams on their way at the end of the run.
+    /// Datagrams in transit at the end of the run.
     pub in_transit: u64,
-    /// Arrivals of what had arrived before.
+    /// Duplicates that arrived.
     pub duplicated: u64,
     /// Datagrams that arrived after one sent later.
     pub out_of_order: u64,
     /// Mean one-way delay, in seconds; null if nothing arrived.
     pub delay_mean_s: Option<f64>,
-    /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
+    /// 95th percentile of the one-way delay, in seconds; for several flows, that of the worst.
     pub delay_p95_s: Option<f64>,
-    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several flows, the
-    /// worst flow's.
+    /// Interarrival jitter at the end of the run, in seconds (RFC 3550, section 6.4.1); for several
+    /// flows, that of the worst.
     pub jitter_s: Option<f64>,
 }
 
@@ -156,23 +157,22 @@ pub struct StationSummary {
     pub wlan: String,
     /// The node's name.
     pub name: String,
-    /// Frames that it sent: delivered, or given up.
+    /// Frames that it delivered or gave up.
     pub frames: u64,
-    /// Their transmissions.
+    /// Transmissions of these frames.
     pub transmissions: u64,
     /// Frames that it gave up.
     pub frames_given_up: u64,
-    /// Seconds that it transmitted for them: data frames, RTS and CTS-to-self, failed ones among
-    /// them. Acknowledgments and the spaces between frames are not in it.
+    /// Seconds that it spent transmitting data frames, RTS and CTS-to-self, including failed
+    /// transmissions. Acknowledgments and interframe spaces do not count.
     pub air_time_s: f64,
-    /// The same as a part of the run, from 0 to 1.
+    /// `air_time_s` as a share of the run after the warm-up.
     pub air_time_share: f64,
-    /// Seconds that it was awake; null for a station that is not in power-save mode, and always
-    /// awake.
+    /// Seconds for which it was awake; null for a station that is not in power-save mode.
     pub awake_s: Option<f64>,
-    /// The same as a part of the run, from 0 to 1.
+    /// `awake_s` as a share of the run after the warm-up; null likewise.
     pub awake_share: Option<f64>,
-    /// Mean of the time that a frame was at the head of the queue before its first transmission, in
+    /// Mean time that a frame waited at the head of the queue for its first transmission, in
     /// seconds; null without frames.
     pub access_mean_s: Option<f64>,
 }
@@ -180,28 +180,28 @@ pub struct StationSummary {
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs of the flows and sessions over TCP, in bits per second; of all, where none
-    /// goes over TCP.
+    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
+    /// none, the sum over UDP.
     pub goodput_bps: f64,
-    /// Jain's fairness index of the same goodputs.
+    /// Jain's fairness index of these goodputs.
     pub jain_fairness: f64,
-    /// Seconds until the last flow with an end was complete; null if one did not complete, or none
-    /// has an end.
+    /// Seconds until the last flow with a size completed, from the start of the first such flow;
+    /// null if one did not complete, or if there is none.
     pub completion_s: Option<f64>,
-    /// Sums over the flows and sessions.
+    /// Retransmitted segments of all flows and sessions.
     pub retransmits: u64,
-    /// Sums over the flows and sessions.
+    /// Expiries of the retransmission timer in all flows and sessions.
     pub timeouts: u64,
-    /// Sums over the flows and sessions.
+    /// Fast retransmits of all flows and sessions.
     pub fast_retransmits: u64,
-    /// Sum of the goodputs of the flows over UDP, in bits per second; null where there are none.
+    /// Sum of the goodputs of all flows over UDP, in bits per second; null without such flows.
     pub udp_goodput_bps: Option<f64>,
-    /// What became of their datagrams; null where there are none.
+    /// The fate of their datagrams; null without such flows.
     pub datagrams: Option<Datagrams>,
-    /// All sessions, by kind; null where there are none.
+    /// All sessions, by kind; null without sessions.
     pub sessions: Option<SessionTotals>,
-    /// Sum of the stations' parts of the run in which they transmitted, over the number of cells:
-    /// frames that collide count each. Null without an IEEE 802.11 cell.
+    /// Sum of the stations' `air_time_share`, divided by the number of cells; each of the frames
+    /// that collide counts. Null without an 802.11 cell.
     pub air_time_share: Option<f64>,
 }
 

@@ -18,18 +18,18 @@ pub struct SessionSummary {
     pub scheme: String,
     /// "voice", "web", "mail", "ftp" or "video".
     pub kind: &'static str,
-    /// The client's node, or that of one party of a call.
+    /// The client's node; for a call, that of one party.
     pub client: String,
-    /// The server's node, or that of the other party.
+    /// The server's node; for a call, that of the other party.
     pub server: String,
-    /// Goodput in bits per second: octets that both applications got, from the session's start to its
-    /// end or the run's.
+    /// Goodput of both directions together in bits per second, from the session's start to its end
+    /// or the end of the run.
     pub goodput_bps: f64,
-    /// Octets that both applications got.
+    /// Octets delivered to both applications.
     pub bytes: u64,
     /// Its pages, messages or files; null for a call or a video.
     pub transactions: Option<DialogueSummary>,
-    /// The directions of a call or a video; empty for all else.
+    /// The directions of a call or a video; empty for other kinds.
     pub streams: Vec<StreamFigures>,
 }
 
@@ -39,9 +39,9 @@ pub struct DialogueSummary {
     /// Its pages, messages or files.
     #[serde(flatten)]
     pub transactions: Transactions,
-    /// Expiries of both hosts' retransmission timers.
+    /// Expiries of the retransmission timers of both hosts.
     pub timeouts: u64,
-    /// Their fast retransmits.
+    /// Fast retransmits of both hosts.
     pub fast_retransmits: u64,
 }
 
@@ -63,11 +63,11 @@ pub struct SessionTotals {
 /// All sessions of a kind that has transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DialogueTotals {
-    /// How many there are.
+    /// Number of these sessions.
     pub sessions: usize,
-    /// Sum of their goodputs, in bits per second.
+    /// Sum of the goodputs of these sessions, in bits per second.
     pub goodput_bps: f64,
-    /// What came of them, as if they were one.
+    /// The totals over these sessions.
     #[serde(flatten)]
     pub summary: DialogueSummary,
 }
@@ -75,16 +75,17 @@ pub struct DialogueTotals {
 /// All calls, or all videos.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StreamTotals {
-    /// How many there are.
+    /// Number of these sessions.
     pub sessions: usize,
-    /// Sum of their goodputs, in bits per second.
+    /// Sum of the goodputs of these sessions, in bits per second.
     pub goodput_bps: f64,
-    /// The packets of all their streams, as if they were those of one.
+    /// The totals over all their streams.
     #[serde(flatten)]
     pub packets: Packets,
-    /// The mean of the opinion scores of calls' directions; null without one that was heard.
+    /// Mean opinion score over all directions of calls; null for videos, and if no direction has a
+    /// score.
     pub mos: Option<f64>,
-    /// The worst of them.
+    /// Lowest opinion score of a direction; null likewise.
     pub mos_worst: Option<f64>,
 }
 

@@ -5,9 +5,9 @@ use serde::Serialize;
 /// A mean over runs with the half-width of its 95% confidence interval (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The mean.
+    /// Mean over the runs.
     pub mean: f64,
-    /// Half the width of the interval; `None` with fewer than two runs.
+    /// Half the width of the 95% confidence interval; `None` with fewer than two runs.
     pub ci95: Option<f64>,
 }
 

@@ -21,13 +21,13 @@ pub struct Lateness {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatenessSummary {
-    /// How many.
+    /// Number of packets.
     pub count: u64,
-    /// Median, in microseconds; known to 7%.
+    /// Median, in microseconds; accurate to 7%.
     pub median_us: f64,
-    /// 99th percentile, in microseconds; known to 7%.
+    /// 99th percentile, in microseconds; accurate to 7%.
     pub p99_us: f64,
-    /// The most, in microseconds; exact.
+    /// Maximum, in microseconds; exact.
     pub max_us: f64,
 }
 

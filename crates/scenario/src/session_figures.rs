@@ -7,24 +7,24 @@ use serde::Serialize;
 /// Pages, messages or files: of one session, or of all of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Transactions {
-    /// Those that are complete.
+    /// Pages, messages or files that are complete.
     pub completed: u64,
-    /// Those whose connections failed.
+    /// Pages, messages or files whose connections failed.
     pub failed: u64,
-    /// Those that the run's end cut off.
+    /// Pages, messages or files in progress at the end of the run.
     pub under_way: u64,
     /// Mean time from the first SYN or request to the last octet, in seconds; null if none is
-    /// complete.
+    /// complete, like the next two.
     pub time_mean_s: Option<f64>,
-    /// The median of these times, within 0.4%.
+    /// Median of these times, in seconds, accurate to 0.4%.
     pub time_median_s: Option<f64>,
-    /// Their 95th percentile, within 0.4%.
+    /// 95th percentile of these times, in seconds, accurate to 0.4%.
     pub time_p95_s: Option<f64>,
     /// Octets that both applications wrote.
     pub offered_bytes: u64,
     /// Connections opened.
     pub connections: u64,
-    /// Segments that both hosts' TCP sent again.
+    /// Segments that the two hosts retransmitted.
     pub retransmits: u64,
 }
 
@@ -35,14 +35,15 @@ pub struct StreamFigures {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// What became of its packets.
+    /// The fate of its packets.
     #[serde(flatten)]
     pub packets: Packets,
-    /// From mouth to ear, in seconds; null unless it is speech that arrived.
+    /// Mouth-to-ear delay in seconds; null for a video, and if nothing arrived.
     pub mouth_to_ear_s: Option<f64>,
-    /// The rating R of the E-model (ITU-T G.107), 0 to 93.2.
+    /// Rating R of the E-model (ITU-T G.107), 0 to 93.2; null for a video, and if no packet arrived
+    /// or was lost.
     pub rating: Option<f64>,
-    /// The mean opinion score, 1 to 4.5.
+    /// Mean opinion score, 1 to 4.5; null like `rating`.
     pub mos: Option<f64>,
 }
 
@@ -53,23 +54,22 @@ pub struct Packets {
     pub sent: u64,
     /// Packets that arrived, each counted once.
     pub received: u64,
-    /// Packets that did not arrive and are not on their way.
+    /// Packets that were lost.
     pub lost: u64,
-    /// Packets that arrived too late to be played.
+    /// Packets that arrived too late for playout.
     pub late: u64,
-    /// Lost packets in percent of those that are not on their way any more; null if there are
-    /// none, as where nothing was sent.
+    /// Lost packets in percent of all packets that arrived or were lost; null if there are none.
     pub lost_percent: Option<f64>,
-    /// Late packets in percent of the same.
+    /// Late packets in percent of the same packets; null likewise.
     pub late_percent: Option<f64>,
-    /// Mean one-way delay in the network, in seconds; null if nothing arrived.
+    /// Mean one-way delay in the network, in seconds; null if nothing arrived, like the next three.
     pub delay_mean_s: Option<f64>,
-    /// The variance of the one-way delays, in seconds squared (10^6 ms²).
+    /// Variance of the one-way delay, in seconds squared (1 s² is 10^6 ms²).
     pub delay_variance_s2: Option<f64>,
-    /// Their 95th percentile, in seconds.
+    /// 95th percentile of the one-way delay, in seconds.
     pub delay_p95_s: Option<f64>,
-    /// Interarrival jitter at the end, in seconds (RFC 3550, section 6.4.1); of several streams the
-    /// mean of theirs.
+    /// Interarrival jitter at the end of the run, in seconds (RFC 3550, section 6.4.1); for several
+    /// streams, the mean.
     pub jitter_s: Option<f64>,
 }
 

@@ -8,16 +8,16 @@ use crate::stats::Estimate;
 /// What became of the datagrams of a flow over UDP, or of all such flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DatagramEstimates {
-    /// Goodput in bits per second; of several flows, the sum.
+    /// Goodput in bits per second; for several flows, the sum.
     pub goodput_bps: Estimate,
-    /// The share that was lost, in percent; null unless every run has some that are not on their
-    /// way any more.
+    /// Lost datagrams in percent of all that arrived or were lost; null if a run has none.
     pub lost_percent: Option<Estimate>,
-    /// Mean one-way delay, in seconds; null unless some arrived in every run.
+    /// Mean one-way delay, in seconds; null unless datagrams arrived in every run, like the next
+    /// two.
     pub delay_mean_s: Option<Estimate>,
-    /// 95th percentile of the one-way delay, in seconds; of several flows, the worst flow's.
+    /// 95th percentile of the one-way delay, in seconds; for several flows, that of the worst.
     pub delay_p95_s: Option<Estimate>,
-    /// Interarrival jitter, in seconds; of several flows, the worst flow's.
+    /// Interarrival jitter, in seconds; for several flows, that of the worst.
     pub jitter_s: Option<Estimate>,
 }
 

@@ -15,12 +15,13 @@ pub struct SingleFlow {
     pub transport: &'static str,
     /// Goodput in bits per second.
     pub goodput_bps: Estimate,
-    /// By how much this lies above the baseline's, in percent; null for the baseline itself, and
-    /// where the baseline has none.
+    /// Percentage by which the goodput is above the baseline's; null for the baseline, and if the
+    /// baseline's goodput is zero.
     pub change_percent: Option<Estimate>,
-    /// Seconds from the flow's start to its last octet; null unless it completed in every run.
+    /// Seconds from the flow's start to its last octet; null unless the flow completed in every
+    /// run.
     pub completion_s: Option<Estimate>,
-    /// Segments sent again; null over UDP, as the next three.
+    /// Retransmitted segments; null over UDP, like the next three.
     pub retransmits: Option<Estimate>,
     /// Expiries of the retransmission timer.
     pub timeouts: Option<Estimate>,
@@ -28,18 +29,18 @@ pub struct SingleFlow {
     pub fast_retransmits: Option<Estimate>,
     /// Mean of the round-trip times that the sender measured, in seconds.
     pub rtt_mean_s: Option<Estimate>,
-    /// What became of its datagrams; null over TCP.
+    /// The fate of its datagrams; null over TCP.
     pub datagrams: Option<DatagramEstimates>,
 }
 
 /// The flow that a scheme harms most, or helps least.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorstFlow {
-    /// Its name.
+    /// The flow's name.
     pub name: String,
-    /// Its goodput in bits per second.
+    /// The flow's goodput, in bits per second.
     pub goodput_bps: Estimate,
-    /// By how much this lies above the baseline's, in percent.
+    /// Percentage by which the goodput is above the baseline's.
     pub change_percent: Estimate,
 }
 

@@ -23,41 +23,43 @@ pub struct SessionEstimates {
 /// All sessions of a kind that has transactions, over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DialogueEstimates {
-    /// Sum of their goodputs, in bits per second.
+    /// Sum of the goodputs of these sessions, in bits per second.
     pub goodput_bps: Estimate,
     /// Pages, messages or files that are complete.
     pub completed: Estimate,
-    /// Those whose connections failed.
+    /// Pages, messages or files whose connections failed.
     pub failed: Estimate,
-    /// Mean time of one, in seconds; null unless some are complete in every run, as all below.
+    /// Mean time from the first SYN or request to the last octet, in seconds; null unless every run
+    /// completed one, like the next two.
     pub time_mean_s: Option<Estimate>,
-    /// The median of these times, in seconds.
+    /// Median of these times, in seconds.
     pub time_median_s: Option<Estimate>,
-    /// Their 95th percentile, in seconds.
+    /// 95th percentile of these times, in seconds.
     pub time_p95_s: Option<Estimate>,
 }
 
 /// All calls, or all videos, over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StreamEstimates {
-    /// Sum of their goodputs, in bits per second.
+    /// Sum of the goodputs of these sessions, in bits per second.
     pub goodput_bps: Estimate,
-    /// Packets lost, in percent; null unless every run has some that are not on their way any more.
+    /// Lost packets in percent of all packets that arrived or were lost; null if a run has none.
     pub lost_percent: Option<Estimate>,
-    /// Packets that came too late to be played, in percent; null likewise.
+    /// Packets that arrived too late for playout, in percent of the same packets; null likewise.
     pub late_percent: Option<Estimate>,
-    /// Mean one-way delay in the network, in seconds; null unless some arrived in every run, as all
-    /// below.
+    /// Mean one-way delay in the network, in seconds; null unless packets arrived in every run,
+    /// like the next three.
     pub delay_mean_s: Option<Estimate>,
-    /// The variance of the one-way delays, in seconds squared (10^6 ms²).
+    /// Variance of the one-way delay, in seconds squared (1 s² is 10^6 ms²).
     pub delay_variance_s2: Option<Estimate>,
-    /// Their 95th percentile, in seconds.
+    /// 95th percentile of the one-way delay, in seconds.
     pub delay_p95_s: Option<Estimate>,
-    /// The mean of the streams' interarrival jitters, in seconds.
+    /// Interarrival jitter, in seconds; the mean over the streams.
     pub jitter_s: Option<Estimate>,
-    /// The mean of the opinion scores of calls' directions.
+    /// Mean opinion score over all directions of calls; null for videos, and if no direction has a
+    /// score.
     pub mos: Option<Estimate>,
-    /// The worst of them.
+    /// Lowest opinion score of a direction; null likewise.
     pub mos_worst: Option<Estimate>,
 }
 

@@ -23,41 +23,39 @@ pub const LARGEST_STALLED_PART: f64 = 0.001;
 /// How a run went.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// How long it ran, in seconds of the model's time.
+    /// Duration of the emulation, in seconds of the model's time.
     pub duration_s: f64,
     /// Packets that real hosts sent into the model.
     pub packets_taken: u64,
     /// Packets that the model delivered to real hosts.
     pub packets_handed_out: u64,
-    /// What the model delivered to each real host.
+    /// Packets that the model delivered, by host.
     pub delivered: Vec<Delivered>,
-    /// Packets that the model dropped, those of its own stations included, by cause.
+    /// Packets that the model dropped, by cause. They include packets of simulated stations.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Packets that the model's queues marked with CE (RFC 3168); left out without a queue that
-    /// could.
+    /// Packets that the model's queues marked with CE (RFC 3168); absent if no queue can mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked_ce: Option<u64>,
-    /// Frames from real hosts that were no IP: dropped.
+    /// Frames from real hosts that were dropped because they were not IP.
     pub frames_not_ip: u64,
-    /// Packets from real hosts that were no whole IP packet: dropped.
+    /// Packets from real hosts that were dropped because they were malformed or truncated.
     pub packets_malformed: u64,
-    /// Packets that the model delivered and the kernel would not take: the device was down.
+    /// Packets that the model delivered and the kernel refused because the device was down.
     pub packets_refused: u64,
-    /// From the time at which the model delivered a packet to the time at which it was given to its
-    /// host.
+    /// Delay between the time at which the model delivered a packet and the time at which the host
+    /// received it.
     pub lateness: LatenessSummary,
-    /// Times that the loop came more than 10 ms late.
+    /// Times that the loop was more than 10 ms late.
     pub stalls: u64,
-    /// The longest, in milliseconds.
+    /// Longest of these delays, in milliseconds.
     pub longest_stall_ms: f64,
-    /// What was cut out of the model's time because it could not be caught up with, in
-    /// milliseconds.
+    /// Time by which the model was set back because the loop could not catch up, in milliseconds.
     pub cut_ms: f64,
-    /// What the kernel did not grant; each a sentence.
+    /// Requests that the kernel did not grant, each a sentence.
     pub notes: Vec<String>,
-    /// Whether the model's times were kept.
+    /// Whether the emulator was on time.
     pub trusted: bool,
-    /// Why not; each a sentence.
+    /// Why the run is not trusted, each reason a sentence.
     pub because: Vec<String>,
 }
 
@@ -66,7 +64,7 @@ pub struct Summary {
 pub struct Delivered {
     /// The host's node.
     pub node: String,
-    /// Packets.
+    /// Packets delivered to it.
     pub packets: u64,
     /// Octets of these packets, from the IP header on.
     pub octets: u64,

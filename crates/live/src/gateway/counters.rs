@@ -18,7 +18,8 @@ lasthop_agent::counters! {
         received: RECEIVED = "received_frames",
         /// Octets of these frames, including link headers.
         received_octets: RECEIVED_OCTETS = "received_octets",
-        /// Copies of frames that agents let pass in the kernel; no other counter includes them.
+        /// Copies of frames that passed in the kernel because agents allowed it; no other counter
+        /// includes them.
         copies: COPIES = "copied_frames",
         /// Packets that agents generated for connections that had been forgotten.
         unaddressed: UNADDRESSED = "unaddressed_packets",
@@ -63,7 +64,7 @@ lasthop_agent::counters! {
         wrong_checksum: WRONG_CHECKSUM = "wrong-checksum",
         /// ICMP, or UDP that no agent uses.
         not_tcp: NOT_TCP = "not-tcp",
-        /// No rule matches it.
+        /// No rule matched it.
         unwanted: UNWANTED = "unwanted",
         /// The table was full of connections in use.
         table_full: TABLE_FULL = "table-full",
@@ -71,7 +72,7 @@ lasthop_agent::counters! {
         aside: ASIDE = "aside",
         /// Only one direction of its connection has been seen so far.
         one_way: ONE_WAY = "one-way",
-        /// The gateway drains and passes everything untouched.
+        /// The gateway was drained: everything passed untouched.
         drained: DRAINED = "drained",
         /// Its rule's agent panicked, now or too often before.
         broken_agent: BROKEN_AGENT = "broken-agent",
@@ -94,7 +95,7 @@ lasthop_agent::counters! {
         shown: SHOWN = "shown_packets",
         /// Packets that agents generated.
         sent: SENT = "made_packets",
-        /// Panics of agents; each time a new agent replaced the one that panicked.
+        /// Panics of agents. A new agent replaces each one that panics.
         panics: PANICS = "panics",
     }
 }

@@ -37,50 +37,55 @@ pub struct Outcome {
     pub scheme: String,
     /// The seed of the emulated links.
     pub seed: u64,
-    /// The flows of the same run.
+    /// The flows of the run.
     pub beside: Vec<String>,
-    /// Goodput in bits per second: octets that the receiver got after the settling time.
+    /// Goodput in bits per second. For a flow without a size it is measured after the settling
+    /// time; for a flow with a size, until the flow completes.
     pub goodput_bps: f64,
-    /// The same in the simulator, with its own TCP, same seed and time; `None` for congestion
-    /// controls that it does not have.
+    /// Goodput in the simulator, in bits per second, with the same seed; `None` for a congestion
+    /// control that the simulator does not have.
     pub predicted_goodput_bps: Option<f64>,
-    /// Its part of the goodput of all flows of the run.
+    /// Share of the goodput of all flows in the run.
     pub share: f64,
-    /// The same in the simulator.
+    /// `share` in the simulator.
     pub predicted_share: Option<f64>,
-    /// The part of the run in which the flow's host was awake; `None` if it is not in power-save mode.
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
     pub awake_share: Option<f64>,
-    /// The same in the simulator.
+    /// `awake_share` in the simulator.
     pub predicted_awake_share: Option<f64>,
-    /// Octets that the receiver got.
+    /// Octets that the receiver received.
     pub octets: u64,
-    /// Of a flow with a size: from its opening to its last octet; `None` if time was up before.
+    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did
+    /// not complete.
     pub completion_s: Option<f64>,
-    /// Segments that the sender's TCP sent again.
+    /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
-    /// Round-trip time of a small packet beside the transfer, over the whole path of the run's
-    /// first flow: the median; `None` if none came back.
+    /// Median round-trip time of the latency probe, in milliseconds; `None` if no packet came back.
+    /// The probe sends small packets over the path of the run's first flow during the transfer.
     pub latency_median_ms: Option<f64>,
-    /// The same: the 95th percentile.
+    /// 95th percentile of that round-trip time, in milliseconds; `None` likewise.
     pub latency_p95_ms: Option<f64>,
-    /// Processor time of the gateway's packet loop, as a part of one core; `None` without a
+    /// Processor time of the gateway's packet loop, as a share of one core; `None` without a
     /// gateway.
     pub gateway_cores: Option<f64>,
-    /// What the gateway's packet loop did; `None` without a gateway.
+    /// Report of the gateway's packet loop, as `report` in `lasthop gateway status --json`; `None`
+    /// without a gateway.
     pub gateway: Option<LoopReport>,
-    /// Every octet arrived as it was sent.
+    /// Whether every octet arrived as it was sent.
     pub intact: bool,
-    /// What each station of each 802.11 cell had of the air.
+    /// One entry for each station of each 802.11 cell.
     pub stations: Vec<StationUse>,
-    /// ACKs that agents in the model made in receivers' names; the gateway's are among its own.
+    /// ACKs that agents in the model generated on behalf of receivers; those of the gateway are in
+    /// `gateway`.
     pub acks_generated: u64,
-    /// ACKs that agents in the model kept off the air; the gateway's are among its own.
+    /// ACKs that agents in the model kept off the air; those of the gateway are in `gateway`.
     pub acks_suppressed: u64,
-    /// How the emulator did.
+    /// Summary of the emulator.
     pub emulator: emulator::Summary,
-    /// Whether the machine kept out of it: neither the emulator nor the gateway was late.
+    /// Whether emulator and gateway were on time.
     pub trusted: bool,
-    /// Why not; each a sentence.
+    /// Why the run is not trusted, each reason a sentence.
     pub because: Vec<String>,
     /// The sender over time, if asked for.
     #[serde(skip)]

@@ -17,48 +17,49 @@ pub struct SessionRun {
     pub session: String,
     /// "voice", "web", "mail", "ftp" or "video".
     pub kind: &'static str,
-    /// Both hosts' congestion control; `None` of a call or a video.
+    /// The congestion control of both hosts; `None` for a call or a video.
     pub congestion: Option<String>,
     /// The scheme's label.
     pub scheme: String,
-    /// The seed of the emulated links, and of what the session draws.
+    /// The seed of the emulated links and of the session.
     pub seed: u64,
-    /// The flows of the same run.
+    /// The flows of the run.
     pub beside: Vec<String>,
     /// The congestion control of each flow and session of the run that goes over TCP.
     pub controls: Vec<String>,
     /// Between real hosts.
     pub real: SessionFigures,
-    /// In the simulator, with its own TCP, same seed and time; `None` for congestion controls that
-    /// it does not have.
+    /// In the simulator, with the same seed; `None` for a congestion control that the simulator
+    /// does not have.
     pub predicted: Option<SessionFigures>,
-    /// Every octet arrived as it was sent.
+    /// Whether every octet arrived as it was sent.
     pub intact: bool,
-    /// What the gateway's packet loop did; `None` without a gateway.
+    /// Report of the gateway's packet loop, as `report` in `lasthop gateway status --json`; `None`
+    /// without a gateway.
     pub gateway: Option<LoopReport>,
-    /// What each station of each 802.11 cell had of the air.
+    /// One entry for each station of each 802.11 cell.
     pub stations: Vec<StationUse>,
-    /// How the emulator did.
+    /// Summary of the emulator.
     pub emulator: emulator::Summary,
-    /// Whether the machine kept out of it: neither the emulator nor the gateway was late.
+    /// Whether emulator and gateway were on time.
     pub trusted: bool,
-    /// Why not; each a sentence.
+    /// Why the run is not trusted, each reason a sentence.
     pub because: Vec<String>,
 }
 
 /// What a session came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionFigures {
-    /// Octets that both applications got, times eight, from the session's start to its end or the
-    /// run's, in bits per second.
+    /// Goodput of both directions together in bits per second, from the session's start to its end
+    /// or the end of the run.
     pub goodput_bps: f64,
-    /// Octets that both applications got.
+    /// Octets delivered to both applications.
     pub bytes: u64,
-    /// Its pages, messages or files; `None` of a call or a video.
+    /// Its pages, messages or files; `None` for a call or a video.
     pub transactions: Option<Transactions>,
-    /// The directions of a call or a video; empty for all else.
+    /// The directions of a call or a video; empty for other kinds.
     pub streams: Vec<StreamFigures>,
-    /// RTCP packets that both sides of a call or a video sent.
+    /// RTCP packets that the two sides of a call or a video sent.
     pub reports_sent: u64,
     /// RTCP packets that arrived.
     pub reports_received: u64,

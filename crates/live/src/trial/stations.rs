@@ -11,18 +11,17 @@ pub struct StationUse {
     pub wlan: String,
     /// The node.
     pub name: String,
-    /// Frames whose fate it knows: delivered, or given up.
+    /// Frames that it delivered or gave up.
     pub frames: u64,
-    /// Their transmissions.
+    /// Transmissions of these frames.
     pub transmissions: u64,
-    /// Of the frames, those that were given up.
+    /// Frames that it gave up.
     pub given_up: u64,
-    /// The time that it transmitted for them, in seconds.
+    /// Seconds that it spent transmitting these frames.
     pub air_time_s: f64,
-    /// Seconds that it was awake; null for a station that is not in power-save mode, and always
-    /// awake.
+    /// Seconds for which it was awake; null for a station that is not in power-save mode.
     pub awake_s: Option<f64>,
-    /// The same as a part of the run.
+    /// `awake_s` as a share of the run; null likewise.
     pub awake_share: Option<f64>,
 }
 

@@ -14,12 +14,14 @@ use super::sender::ELN;
 use super::settings::{Settings, Undo};
 
 /// Counts the cases in which a sender is told that its reduction was unnecessary.
-pub static TOLD: Counter =
-    Counter::new("repairs_told", "ACKs of repairs that told senders that all losses occurred on the hop.");
+pub static TOLD: Counter = Counter::new(
+    "repairs_told",
+    "ACKs that report to a sender that all repaired losses occurred on the hop.",
+);
 /// Counts the cases in which TCP decides by itself.
 pub static LEFT: Counter = Counter::new(
     "repairs_left",
-    "ACKs of repairs that told senders nothing: congestion, a loss elsewhere, or an unknown cause.",
+    "ACKs of repairs that report nothing, because of congestion, a loss elsewhere or an unknown cause.",
 );
 /// Counts the duplicate ACKs that are marked.
 pub static MARKED: Counter =

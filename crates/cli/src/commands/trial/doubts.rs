@@ -5,8 +5,9 @@ use serde::Serialize;
 /// Why a run is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Doubt {
+    /// The seed of the run.
     seed: u64,
-    /// Each a sentence.
+    /// The reasons, each a sentence.
     because: Vec<String>,
 }
 

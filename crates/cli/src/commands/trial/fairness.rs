@@ -8,9 +8,10 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct Fairness {
     pub(super) scheme: String,
-    /// Between real hosts; `None` where none ran.
+    /// Jain's fairness index of the flows between real hosts; `None` with `--predict`.
     pub(super) jain: Option<f64>,
-    /// In the simulator; `None` for congestion controls that it does not have.
+    /// The same index in the simulator; `None` if the simulator does not have a congestion control
+    /// of the run.
     pub(super) predicted_jain: Option<f64>,
 }
 

@@ -66,12 +66,13 @@ struct RunPrediction {
 struct SessionPrediction {
     session: String,
     kind: &'static str,
+    /// The congestion control of both hosts; `None` for a call or a video.
     congestion: Option<String>,
     scheme: String,
     seed: u64,
     beside: Vec<String>,
     controls: Vec<String>,
-    /// `None` for congestion controls that the simulator does not have.
+    /// Figures of the simulator; `None` for a congestion control that it does not have.
     predicted: Option<SessionFigures>,
 }
 
@@ -82,9 +83,13 @@ struct Prediction {
     congestion: String,
     scheme: String,
     seed: u64,
-    /// `None` for congestion controls that the simulator does not have.
+    /// Goodput in bits per second; `None` for a congestion control that the simulator does not
+    /// have.
     predicted_goodput_bps: Option<f64>,
+    /// Share of the goodput of all flows in the run.
     predicted_share: Option<f64>,
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
     predicted_awake_share: Option<f64>,
     #[serde(skip)]
     series: Vec<Sample>,
@@ -157,15 +162,20 @@ impl Prediction {
 struct Report {
     /// The scenario's name.
     scenario: String,
-    /// The seeds; each run has one of them.
+    /// The seeds; each row has one run with each seed.
     seeds: Vec<u64>,
-    /// Schemes with a part in TCP endpoints, which a real kernel does not have.
+    /// Schemes with a part in TCP endpoints. The kernel's TCP does not have it; the simulator's
+    /// does.
     with_endpoints: Vec<String>,
+    /// One row for each flow, congestion control and scheme.
     rows: Vec<Row>,
-    /// Of flows together; empty for flows one by one.
+    /// Fairness between flows that run together; empty if flows run one at a time.
     fairness: Vec<Fairness>,
+    /// One entry for each flow of each run.
     runs: Vec<Prediction>,
+    /// One row for each session, congestion control and scheme.
     sessions: Vec<SessionRow>,
+    /// One entry for each session of each run.
     session_runs: Vec<SessionPrediction>,
 }
 
@@ -175,12 +185,15 @@ struct Row {
     flow: String,
     congestion: String,
     scheme: String,
-    /// The median; `None` for congestion controls that the simulator does not have.
+    /// Median goodput of the runs, in bits per second; `None` for a congestion control that the
+    /// simulator does not have.
     predicted_goodput_bps: Option<f64>,
-    /// The mean goodput of the runs, in bits per second.
+    /// Mean goodput of the runs, in bits per second.
     predicted_mean: Option<Estimate>,
+    /// Median share of the goodput of all flows in the run.
     predicted_share: Option<f64>,
-    /// The part of the run in which its host was awake; `None` if it is not in power-save mode.
+    /// Median share of the run for which the flow's host was awake; `None` if it is not in
+    /// power-save mode.
     predicted_awake_share: Option<f64>,
 }
 

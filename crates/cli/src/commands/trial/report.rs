@@ -19,21 +19,22 @@ use super::sessions::{self, Entry, SessionRow};
 pub(super) struct Report {
     /// The scenario's name.
     scenario: String,
-    /// The seeds; each run has one of them.
+    /// The seeds; each row has one run with each seed.
     seeds: Vec<u64>,
     /// The scheme that the others are compared with.
     baseline: String,
-    /// Schemes with a part in TCP senders or receivers, which hosts of this kernel do not have.
+    /// Schemes of which only the part in the gateway ran. Their other part belongs in TCP
+    /// endpoints, and the kernel's TCP does not have it.
     gateway_alone: Vec<String>,
     /// One row for each flow, congestion control and scheme.
     rows: Vec<Row>,
-    /// Of flows together; empty for flows one by one.
+    /// Fairness between flows that run together; empty if flows run one at a time.
     fairness: Vec<Fairness>,
-    /// Each flow of each run.
+    /// One entry for each flow of each run.
     runs: Vec<Outcome>,
     /// One row for each session, congestion control and scheme.
     sessions: Vec<SessionRow>,
-    /// Each session of each run.
+    /// One entry for each session of each run.
     session_runs: Vec<SessionRun>,
 }
 
@@ -43,33 +44,43 @@ struct Row {
     flow: String,
     congestion: String,
     scheme: String,
-    /// Runs.
+    /// Number of runs. The other keys of this table are medians over these runs, unless stated
+    /// otherwise; a median is null if a run has no value.
     runs: usize,
-    /// Of these runs, how many are not trusted.
+    /// Number of runs that are not trusted.
     doubtful: usize,
-    /// Why each of these is not.
+    /// The runs that are not trusted, with the reasons.
     doubts: Vec<Doubt>,
-    /// The median goodput of these runs, in bits per second.
+    /// Goodput in bits per second.
     goodput_bps: f64,
-    /// The lowest, in bits per second.
+    /// Lowest goodput of a run, in bits per second.
     goodput_min_bps: f64,
-    /// The highest, in bits per second.
+    /// Highest goodput of a run, in bits per second.
     goodput_max_bps: f64,
-    /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that
-    /// it does not have.
+    /// Goodput in the simulator, in bits per second, with the same seeds; `None` for a congestion
+    /// control that the simulator does not have.
     predicted_goodput_bps: Option<f64>,
-    /// Its part of the goodput of all flows of a run.
+    /// Share of the goodput of all flows in the run.
     share: f64,
+    /// `share` in the simulator.
     predicted_share: Option<f64>,
-    /// The part of the run in which its host was awake; `None` if it is not in power-save mode.
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
     awake_share: Option<f64>,
+    /// `awake_share` in the simulator.
     predicted_awake_share: Option<f64>,
+    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did
+    /// not complete in every run.
     completion_s: Option<f64>,
+    /// Segments that the sender's TCP retransmitted.
     retransmits: f64,
+    /// Median round-trip time of the latency probe, in milliseconds.
     latency_median_ms: Option<f64>,
+    /// 95th percentile of that round-trip time, in milliseconds.
     latency_p95_ms: Option<f64>,
+    /// Processor time of the gateway's packet loop, as a share of one core.
     gateway_cores: Option<f64>,
-    /// How far the goodput lies above the baseline's, in percent; `None` for the baseline itself.
+    /// Percentage by which the goodput is above the baseline's; `None` for the baseline.
     improvement_percent: Option<f64>,
 }
 

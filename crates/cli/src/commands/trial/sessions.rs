@@ -34,35 +34,44 @@ pub(super) struct Entry<'a> {
 pub(super) struct SessionRow {
     session: String,
     kind: &'static str,
-    /// Both hosts' congestion control; `None` of a call or a video.
+    /// The congestion control of both hosts; `None` for a call or a video.
     congestion: Option<String>,
     scheme: String,
     /// The flows of the same runs.
     beside: Vec<String>,
-    /// The congestion control of each flow and session of the run that goes over TCP.
+    /// The congestion control of each flow and session of these runs that goes over TCP.
     controls: Vec<String>,
+    /// Number of runs.
     runs: usize,
-    /// Of these runs, how many are not trusted.
+    /// Number of runs that are not trusted.
     doubtful: usize,
-    /// Why each of these is not.
+    /// The runs that are not trusted, with the reasons.
     pub(super) doubts: Vec<Doubt>,
-    /// Between real hosts; `None` where none ran.
+    /// Medians over the runs between real hosts; `None` with `--predict`.
     real: Option<Medians>,
-    /// The simulator's, with its own TCP, over the same seeds; `None` for congestion controls that
-    /// it does not have.
+    /// Medians in the simulator, with the same seeds; `None` for a congestion control that the
+    /// simulator does not have.
     predicted: Option<Medians>,
 }
 
 /// Medians over the seeds; `None` unless every run has a value.
 #[derive(Serialize)]
 struct Medians {
+    /// Goodput of both directions together, in bits per second.
     goodput_bps: Option<f64>,
-    /// Of pages, messages or files; `None` of a call or a video, as all below.
+    /// Pages, messages or files that are complete; `None` for a call or a video, like the next
+    /// five.
     completed: Option<f64>,
+    /// Pages, messages or files whose connections failed.
     failed: Option<f64>,
+    /// Mean time from the first SYN or request to the last octet, in seconds; `None` also if a run
+    /// completed none, like the next two.
     time_mean_s: Option<f64>,
+    /// Median of these times, in seconds.
     time_median_s: Option<f64>,
+    /// 95th percentile of these times, in seconds.
     time_p95_s: Option<f64>,
+    /// Segments that the two hosts retransmitted.
     retransmits: Option<f64>,
     /// The directions of a call or a video.
     streams: Vec<StreamMedians>,
@@ -73,13 +82,20 @@ struct Medians {
 struct StreamMedians {
     from: String,
     to: String,
+    /// Packets sent. This and the following keys are medians over the runs, and null if a run has
+    /// no value.
     sent: Option<f64>,
     lost_percent: Option<f64>,
+    /// Packets that arrived too late for playout, in percent of the same packets.
     late_percent: Option<f64>,
+    /// Mean one-way delay in the network, in seconds.
     delay_mean_s: Option<f64>,
     delay_variance_s2: Option<f64>,
+    /// 95th percentile of the one-way delay, in seconds.
     delay_p95_s: Option<f64>,
+    /// Interarrival jitter at the end of the run, in seconds (RFC 3550, section 6.4.1).
     jitter_s: Option<f64>,
+    /// Mean opinion score, 1 to 4.5; `None` for a video.
     mos: Option<f64>,
 }
 
