@@ -764,3 +764,33 @@ application = { kind = "cbr", rate = "100 Mbit/s" }
     }
     assert!(folder.refuse(&["run", "growing.toml", "--memory-limit", "much"]).contains("amount of data"));
 }
+
+#[test]
+fn a_sweep_and_a_prediction_that_exceed_the_memory_limit_name_the_run() {
+    let growing = r#"
+duration = "600 s"
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "1 Gbit/s", delay = "1 ms" }
+links.air = { kind = "wireless", between = ["gateway", "client"], rate = "100 Mbit/s", delay = "1 ms", queue = "unlimited" }
+flows.download = { from = "server", to = "client" }
+tcp = { window = "unlimited", initial-ssthresh = "unlimited", congestion = "reno" }
+try = { congestion = ["reno"], duration = "600 s" }
+"#;
+    let sweep = "scenario = \"growing.toml\"\nseeds = 1\nschemes = [\"none\"]\n\
+                 [vary]\n\"links.wire.delay\" = [\"1 ms\", \"2 ms\"]\n";
+    let folder = Folder::new().with("growing.toml", growing).with("growing.sweep.toml", sweep);
+    let limit = ["--memory-limit", "60 MB"];
+    for (command, run) in [
+        (&["sweep", "growing.sweep.toml", "--jobs", "1"][..], "at links.wire.delay_s = 0.001: the run"),
+        (&["try", "growing.toml", "--predict"], "the prediction for download (reno): the run"),
+    ] {
+        let output = folder.run(&[command, &limit].concat());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        for part in [run, "scheme \"none\" and seed 1", "memory limit of 60 MB", "links.air.queue"] {
+            assert!(message.contains(part), "{part:?} in {message}");
+        }
+    }
+}

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use lasthop_agent::Counter;
 use lasthop_packet::Instant;
-use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
+use lasthop_scenario::memory::MemoryExceeded;
+use lasthop_scenario::{BuildError, Built, Pieces, Scenario, SchemeChoice};
 use lasthop_sim::aodv::AodvCounters;
 use lasthop_sim::{DropCause, Observer, UdpOutcome};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::agents::AgentLoad;
-use crate::memory::{self, MemoryExceeded};
-use crate::pieces::Pieces;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::jain_fairness;
 
@@ -221,6 +220,14 @@ pub enum RunError {
         what: String,
     },
 }
+    /// A run of a sweep failed.
+    #[error("at {point}: {error}")]
+    AtPoint {
+        /// What the sweep varies, as it is at this point.
+        point: String,
+        /// Why.
+        error: Box<RunError>,
+    },
 
 /// Runs a scenario under a scheme.
 pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, RunError> {
@@ -238,13 +245,10 @@ pub fn run_observed(
     progress: &dyn Fn(Duration),
 ) -> Result<(RunSummary, Vec<Box<dyn Observer>>), RunError> {
     let mut built = scenario.build(scheme, seed)?;
-    if memory::is_exceeded() {
-        return Err(MemoryExceeded::of(scenario, &scheme.label, seed, &mut built).into());
-    }
+    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, progress)?;
     for observer in observers(&built) {
         built.world.observe(observer);
     }
-    let mut run = Pieces::new(scenario, scheme, seed, progress);
     let uncounted = warm_up(&mut run, &mut built)?;
     let agents = AgentLoad::of_run(&mut run, &mut built)?;
     let observers = built.world.take_observers();
@@ -265,7 +269,7 @@ fn warm_up(run: &mut Pieces<'_>, built: &mut Built) -> Result<BTreeMap<String, u
         return Ok(BTreeMap::new());
     }
     let end = Instant::ZERO + run.scenario.warm_up;
-    run.advance(built, end)?;
+    run.advance(built, end, run.scenario.stop_when_done)?;
     if built.world.now() < end {
         return Err(RunError::NothingMeasured { what: "all traffic".to_owned() });
     }

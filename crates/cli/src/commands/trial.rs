@@ -22,6 +22,7 @@ use lasthop_scenario::{Scenario, SchemeChoice, file};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
+use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use report::Report;
@@ -43,6 +44,8 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    memory: MemoryLimit,
     /// Try only these schemes (comma-separated labels of the scenario or names of the catalog)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
@@ -85,6 +88,7 @@ impl Arguments {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.memory.apply();
     let scenario = chosen(arguments)?;
     if !scenario.warm_up.is_zero() {
         let problem = "`warm-up` applies to simulations only; run `try` with --set 'warm-up=0 s'";

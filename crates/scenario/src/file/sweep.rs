@@ -134,6 +134,12 @@ impl Sweep {
 
     /// The number of points, 1 to 100,000.
     pub fn len(&self) -> usize {
+    /// What varies, as it is at a point: `tcp.window_octets = 4096, links.air.loss_percent = 1`.
+    pub fn describe(&self, index: usize) -> String {
+        let varied = self.columns().zip(self.values(index));
+        varied.map(|(column, value)| format!("{} = {value}", column.name)).collect::<Vec<_>>().join(", ")
+    }
+
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
