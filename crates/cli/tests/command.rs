@@ -620,6 +620,19 @@ fn what_is_wrong_in_a_scenario_is_told_with_file_line_and_key() {
         for command in ["compare", "run"] {
             let message = folder.refuse(&[command, name]);
             assert!(message.contains(expected), "{command} {name}: {message}");
+#[test]
+fn a_comparison_says_what_its_figures_leave_out() {
+    let endless = SMALL.replace("size = \"200 kB\"", "").replace("\"60 s\"", "\"2 s\"");
+    let folder = Folder::new().with("small.toml", endless);
+    let warm_up = |command: &str, setting: &str| {
+        folder.json(&[command, "small.toml", "--json", "--set", setting])["warm_up_s"].as_f64()
+    };
+    for command in ["run", "compare"] {
+        assert_eq!(warm_up(command, "warm-up=500 ms"), Some(0.5));
+        assert_eq!(warm_up(command, "warm-up=0 s"), Some(0.0));
+    }
+}
+
         }
     }
 }

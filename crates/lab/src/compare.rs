@@ -24,6 +24,9 @@ pub struct Comparison {
     pub scenario: String,
     /// The seeds; each scheme ran once under each.
     pub seeds: Vec<u64>,
+    /// The part of each run, at the start, that all figures but completion times leave out; the rest
+    /// is the measured time. In seconds.
+    pub warm_up_s: f64,
     /// The scheme that the others are compared with.
     pub baseline: String,
     /// A row a scheme, in the scenario's order.
@@ -59,11 +62,11 @@ pub struct ComparisonRow {
     pub local_retransmits: Estimate,
     /// Jain's fairness index of the same goodputs.
     pub jain_fairness: Estimate,
-    /// The part of the run in which stations of 802.11 cells transmitted, in percent
+    /// The part of the measured time in which stations of 802.11 cells transmitted, in percent
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
-    /// The part of the run in which a station in power-save mode was awake, in percent, mean over these
-    /// stations; null without any.
+    /// The part of the measured time in which a station in power-save mode was awake, in percent, mean
+    /// over these stations; null without any.
     pub awake_percent: Option<Estimate>,
     /// The goodput of each flow; flows that a group of nodes stands for (`NAME-1`, `NAME-2`, ...)
     /// as one, with the mean of theirs.
@@ -113,6 +116,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
     Ok(Comparison {
         scenario: scenario.name.clone(),
         seeds: scenario.seeds.clone(),
+        warm_up_s: scenario.warm_up.as_secs_f64(),
         baseline: scenario.schemes[scenario.baseline].label.clone(),
         rows: by_scheme
             .iter()
@@ -125,6 +129,12 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
 }
 
 impl ComparisonRow {
+    /// Whether a flow or a session goes over TCP.
+    pub(crate) fn uses_tcp(&self) -> bool {
+        let of_sessions = self.sessions.is_some_and(|all| all.web.or(all.mail).or(all.ftp).is_some());
+        of_sessions || self.single_flows.iter().any(|flow| flow.retransmits.is_some())
+    }
+
     /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with.
     fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Option<Self> {
         let estimate =

@@ -27,7 +27,8 @@ pub struct RunSummary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
-    /// The part of it, at the start, that all figures but completion times leave out; in seconds.
+    /// The part of it, at the start, that all figures but completion times leave out; the rest is the
+    /// measured time. In seconds.
     pub warm_up_s: f64,
     /// Each flow.
     pub flows: Vec<FlowSummary>,
@@ -164,12 +165,12 @@ pub struct StationSummary {
     /// Seconds that it transmitted for them: data frames, RTS and CTS-to-self, failed ones among
     /// them. Acknowledgments and the spaces between frames are not in it.
     pub air_time_s: f64,
-    /// The same as a part of the run, from 0 to 1.
+    /// The same as a part of the measured time, from 0 to 1.
     pub air_time_share: f64,
     /// Seconds that it was awake; null for a station that is not in power-save mode, and always
     /// awake.
     pub awake_s: Option<f64>,
-    /// The same as a part of the run, from 0 to 1.
+    /// The same as a part of the measured time, from 0 to 1.
     pub awake_share: Option<f64>,
     /// Mean of the time that a frame was at the head of the queue before its first transmission, in
     /// seconds; null without frames.
@@ -199,8 +200,8 @@ pub struct Aggregate {
     pub datagrams: Option<Datagrams>,
     /// All sessions, by kind; null where there are none.
     pub sessions: Option<SessionTotals>,
-    /// Sum of the stations' parts of the run in which they transmitted, over the number of cells:
-    /// frames that collide count each. Null without an IEEE 802.11 cell.
+    /// Sum of the stations' parts of the measured time in which they transmitted, over the number of
+    /// cells: frames that collide count each. Null without an IEEE 802.11 cell.
     pub air_time_share: Option<f64>,
 }
 
@@ -219,7 +220,6 @@ pub enum RunError {
         /// What was done.
         what: String,
     },
-}
     /// A run of a sweep failed.
     #[error("at {point}: {error}")]
     AtPoint {
@@ -228,6 +228,7 @@ pub enum RunError {
         /// Why.
         error: Box<RunError>,
     },
+}
 
 /// Runs a scenario under a scheme.
 pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, RunError> {
@@ -456,7 +457,7 @@ impl RunSummary {
         self.counters.get(counter.name).copied().unwrap_or(0)
     }
 
-    /// The part of the run in which a station in power-save mode was awake, mean over these
+    /// The part of the measured time in which a station in power-save mode was awake, mean over these
     /// stations, from 0 to 1; `None` without any.
     pub fn awake_share(&self) -> Option<f64> {
         let shares: Vec<f64> = self.stations.iter().filter_map(|station| station.awake_share).collect();
