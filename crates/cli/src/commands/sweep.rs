@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
 use lasthop_scenario::results::ResultPath;
-use lasthop_scenario::{Scenario, Sweep};
+use lasthop_scenario::{Scenario, Sweep, file};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -125,7 +125,7 @@ impl Arguments {
         if scenario.flows.is_empty() {
             return Err(Failure::usage(anyhow!(
                 "{}: the scenario has no flows; a line of the results is one flow of one run",
-                self.sweep.display()
+                file::name_of(&self.sweep)
             )));
         }
         if !self.schemes.is_empty() {

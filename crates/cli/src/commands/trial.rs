@@ -92,9 +92,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = chosen(arguments)?;
     if !scenario.warm_up.is_zero() {
         let problem = "`warm-up` applies to simulations only; run `try` with --set 'warm-up=0 s'";
-        return Err(Failure::usage(anyhow!("{}: {problem}", arguments.scenario.display())));
+        return Err(Failure::usage(anyhow!("{}: {problem}", file::name_of(&arguments.scenario))));
     }
-    let in_file = |error| Failure::usage(anyhow!("{}: {error}", arguments.scenario.display()));
+    let in_file = |error| Failure::usage(anyhow!("{}: {error}", file::name_of(&arguments.scenario)));
     let of_congestion = |error| {
         let flag = if arguments.congestion.is_empty() { "try.congestion" } else { "--congestion" };
         Failure::usage(anyhow!("{flag}: {error}"))

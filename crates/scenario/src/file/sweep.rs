@@ -18,7 +18,7 @@ use super::overrides::{self, Overrides};
 use super::quantity::Text;
 use super::scenario;
 use super::seeds::Seeds;
-use super::text::read_file;
+use super::text::{name_of, read_file};
 use crate::model::Scenario;
 use axis::{Axis, axes};
 pub use column::Column;
@@ -71,7 +71,7 @@ impl Sweep {
     /// Reads a sweep and checks each value of each parameter, with the first of the others.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let text = read_file(path)?;
-        Self::parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), overrides)
+        Self::parse(&text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
     }
 
     /// Reads a sweep from text. `name` is the file name in errors. The scenario that the sweep
@@ -84,7 +84,7 @@ impl Sweep {
         let scenario_text =
             read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
         // Before its keys are varied: what is not there would be said of them.
-        Document::parse(&scenario_text, scenario.display().to_string())?.expect(Kind::Scenario)?;
+        Document::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
             name: Path::new(name)
@@ -132,14 +132,14 @@ impl Sweep {
         chosen.map(|(axis, chosen)| axis.values[chosen].as_str()).collect()
     }
 
-    /// The number of points, 1 to 100,000.
-    pub fn len(&self) -> usize {
     /// What varies, as it is at a point: `tcp.window_octets = 4096, links.air.loss_percent = 1`.
     pub fn describe(&self, index: usize) -> String {
         let varied = self.columns().zip(self.values(index));
         varied.map(|(column, value)| format!("{} = {value}", column.name)).collect::<Vec<_>>().join(", ")
     }
 
+    /// The number of points, 1 to 100,000.
+    pub fn len(&self) -> usize {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
@@ -174,7 +174,7 @@ impl Sweep {
     fn at(&self, choice: &[usize]) -> Result<Scenario, ScenarioError> {
         let settings = overrides::as_toml(&self.overrides.settings)?;
         let sweep = Document::parse(&self.text, self.file.clone())?;
-        let mut document = Document::parse(&self.scenario_text, self.scenario.display().to_string())?;
+        let mut document = Document::parse(&self.scenario_text, name_of(&self.scenario))?;
         overrides::apply(&settings, &mut document)?;
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
