@@ -32,7 +32,8 @@ const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
 ///
 /// ```toml
 /// scenario = "first-look.toml"                    # relative to the sweep
-/// seeds = 5                                       # overrides the scenario's, as do schemes, baseline and duration
+/// seeds = 5                                       # overrides the scenario's, as do schemes, baseline and duration;
+///                                                 # the command line overrides both
 ///
 /// [vary]
 /// "links.air.channel.bad.mean" = ["0.1 s", "0.3 s", "1 s"]
@@ -99,6 +100,7 @@ impl Sweep {
             named_files: NamedFiles::default(),
             axes,
         };
+        sweep.refuse_settings_of_what_varies()?;
         sweep.check()?;
         Ok(sweep)
     }
@@ -175,10 +177,10 @@ impl Sweep {
         let settings = overrides::as_toml(&self.overrides.settings)?;
         let sweep = Document::parse(&self.text, self.file.clone())?;
         let mut document = Document::parse(&self.scenario_text, name_of(&self.scenario))?;
-        overrides::apply(&settings, &mut document)?;
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
         }
+        overrides::apply(&settings, &mut document)?;
         for (axis, chosen) in self.axes.iter().zip(choice) {
             let index = chosen.to_string();
             let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
@@ -190,6 +192,16 @@ impl Sweep {
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
         scenario::read(&document, base, &self.overrides, &self.named_files)
+    }
+
+    /// The values of the sweep would take the place of such a setting without a word.
+    fn refuse_settings_of_what_varies(&self) -> Result<(), ScenarioError> {
+        for setting in overrides::as_toml(&self.overrides.settings)? {
+            for axis in &self.axes {
+                setting.refuse_varied(&axis.key, &axis.path)?;
+            }
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
