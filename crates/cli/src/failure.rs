@@ -49,7 +49,9 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Build(_) => Self::Usage(error.into()),
-            RunError::Memory(_) | RunError::NothingMeasured { .. } => Self::Run(error.into()),
+            RunError::Memory(_) | RunError::NothingMeasured { .. } | RunError::AtPoint { .. } => {
+                Self::Run(error.into())
+            }
         }
     }
 }

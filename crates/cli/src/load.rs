@@ -11,6 +11,7 @@ use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::SchemeError;
 use lasthop_schemes::catalogue::CATALOGUE;
+use lasthop_schemes::words::did_you_mean;
 
 use crate::failure::Failure;
 use crate::output;
@@ -61,7 +62,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         return Err(Failure::usage(anyhow!(
             "{}: flows: no flows and no sessions, as in a link for `lasthop emulate`; expected at least one",
-            path.display()
+            file::name_of(path)
         )));
     }
     Ok(Loaded::Scenario(Box::new(scenario)))
@@ -79,8 +80,11 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
             let labels = scenario.schemes.iter().map(|choice| choice.label.as_str());
             let own: Vec<&str> = labels.filter(|label| !known.contains(label)).collect();
             known.extend(own.into_iter().filter(|label| *label != SchemeChoice::NO_LOSS));
+            let meant = did_you_mean(name, &known);
             let (known, reference) = (known.join(", "), SchemeChoice::ABOUT_NO_LOSS);
-            Failure::usage(anyhow!("{flag}: unknown scheme {name:?}; expected one of: {known}; {reference}"))
+            Failure::usage(anyhow!(
+                "{flag}: unknown scheme {name:?}{meant}; expected one of: {known}; {reference}"
+            ))
         }
         other @ (SchemeError::Settings { .. }
         | SchemeError::Senders { .. }

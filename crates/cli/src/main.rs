@@ -3,6 +3,7 @@
 //! Exit codes: 0 success, 1 a failed run, 2 a usage or file error. Results go to standard output,
 //! everything else to standard error.
 
+mod command_line;
 mod commands;
 mod failure;
 mod leftovers;
@@ -16,26 +17,13 @@ mod signals;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser as _, Subcommand};
+
+use command_line::CommandLine;
 
 /// TCP acceleration for wireless last hops: published schemes, compared on your link.
 ///
 /// Start with `lasthop init my-link.toml`, then `lasthop compare my-link.toml`.
-#[derive(Parser)]
-#[command(
-    name = "lasthop",
-    max_term_width = 110,
-    disable_version_flag = true,
-    arg_required_else_help = true,
-    args_conflicts_with_subcommands = true
-)]
-struct Arguments {
-    #[command(flatten)]
-    version: commands::version::Arguments,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// Run every scheme of a scenario with several seeds and print the results side by side
@@ -67,7 +55,7 @@ enum Command {
 
 fn main() -> ExitCode {
     // Usage errors exit with 2 by clap's own rule, help and version with 0.
-    let Arguments { version, command } = Arguments::parse();
+    let CommandLine { version, command } = CommandLine::<Command>::parse();
     let Some(command) = command else {
         return commands::version::execute(&version)
             .map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS);
@@ -94,8 +82,10 @@ fn main() -> ExitCode {
         Command::Schemes(arguments) => commands::schemes::execute(&arguments),
         Command::Init(arguments) => commands::init::execute(&arguments),
         Command::Schema(arguments) => commands::schema::execute(&arguments),
-        Command::Completions(arguments) => commands::completions::execute(&arguments, Arguments::command()),
-        Command::Man(arguments) => commands::man::execute(&arguments, Arguments::command()),
+        Command::Completions(arguments) => {
+            commands::completions::execute(&arguments, CommandLine::<Command>::command())
+        }
+        Command::Man(arguments) => commands::man::execute(&arguments, CommandLine::<Command>::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

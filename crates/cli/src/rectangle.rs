@@ -16,21 +16,13 @@ pub fn print(first: &[&str], results: &[Value]) -> Result<(), Failure> {
 }
 
 fn text(first: &[&str], results: &[Value]) -> Result<String, csv::Error> {
-    let lines: Vec<BTreeMap<String, String>> = results
-        .iter()
-        .map(|result| {
-            let mut line = BTreeMap::new();
-            flatten("", result, &mut line);
-            line
-        })
-        .collect();
-    let mut named: BTreeSet<&str> = lines.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
-    // An object that is missing in one result has columns for its fields from others.
-    let objects =
-        results.iter().filter_map(Value::as_object).flatten().filter(|(_, value)| value.is_object());
-    for (key, value) in objects {
-        if !value.as_object().is_some_and(is_estimate) {
-            named.remove(key.as_str());
+    let lines: Vec<Line> = results.iter().map(Line::of).collect();
+    let mut named: BTreeSet<&str> =
+        lines.iter().flat_map(|line| line.cells.keys()).map(String::as_str).collect();
+    // What is missing in one result has columns for its parts from others.
+    for name in lines.iter().flat_map(|line| &line.wholes) {
+        if lines.iter().all(|line| line.cell(name).is_empty()) {
+            named.remove(name.as_str());
         }
     }
     let rest = named.iter().filter(|name| !first.contains(name));
@@ -38,44 +30,65 @@ fn text(first: &[&str], results: &[Value]) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&columns)?;
     for line in &lines {
-        writer.write_record(columns.iter().map(|column| line.get(*column).map_or("", String::as_str)))?;
+        writer.write_record(columns.iter().map(|column| line.cell(column)))?;
     }
     let octets = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
     Ok(String::from_utf8_lossy(&octets).into_owned())
 }
 
-/// What an object has, as columns: `a.b` is `a_b`, an estimate `x` is `x` and `x_ci95`, and a range
-/// `x` is `x_from` and `x_to`.
-fn flatten(name: &str, value: &Value, line: &mut BTreeMap<String, String>) {
-    let within = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}_{key}") };
-    match value {
-        Value::Null => {
-            line.insert(name.to_owned(), String::new());
-        }
-        Value::Object(fields) if is_estimate(fields) => {
-            flatten(name, &fields["mean"], line);
-            flatten(&within("ci95"), &fields["ci95"], line);
-        }
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                flatten(&within(key), value, line);
+/// A result as columns.
+#[derive(Default)]
+struct Line {
+    cells: BTreeMap<String, String>,
+    /// The names of what is not in one column: its parts are.
+    wholes: BTreeSet<String>,
+}
+
+impl Line {
+    fn of(result: &Value) -> Self {
+        let mut line = Self::default();
+        line.flatten("", result);
+        line
+    }
+
+    fn cell(&self, column: &str) -> &str {
+        self.cells.get(column).map_or("", String::as_str)
+    }
+
+    /// Adds what a value has: `a.b` is `a_b`, an estimate `x` is `x` and `x_ci95`, and a range `x` is
+    /// `x_from` and `x_to`.
+    fn flatten(&mut self, name: &str, value: &Value) {
+        let within = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}_{key}") };
+        match value {
+            Value::Null => self.add(name, String::new()),
+            Value::Object(fields) if is_estimate(fields) => {
+                self.flatten(name, &fields["mean"]);
+                self.flatten(&within("ci95"), &fields["ci95"]);
             }
+            Value::Object(fields) => {
+                self.wholes.insert(name.to_owned());
+                for (key, value) in fields {
+                    self.flatten(&within(key), value);
+                }
+            }
+            Value::Array(ends) if is_range(ends) => {
+                self.wholes.insert(name.to_owned());
+                self.flatten(&within("from"), &ends[0]);
+                self.flatten(&within("to"), &ends[1]);
+            }
+            Value::Array(values) => {
+                let values = values
+                    .iter()
+                    .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                self.add(name, values.collect::<Vec<_>>().join("; "));
+            }
+            Value::String(text) => self.add(name, text.clone()),
+            other @ (Value::Bool(_) | Value::Number(_)) => self.add(name, other.to_string()),
         }
-        Value::Array(ends) if is_range(ends) => {
-            flatten(&within("from"), &ends[0], line);
-            flatten(&within("to"), &ends[1], line);
-        }
-        Value::Array(values) => {
-            let values =
-                values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            line.insert(name.to_owned(), values.collect::<Vec<_>>().join("; "));
-        }
-        Value::String(text) => {
-            line.insert(name.to_owned(), text.clone());
-        }
-        other @ (Value::Bool(_) | Value::Number(_)) => {
-            line.insert(name.to_owned(), other.to_string());
-        }
+    }
+
+    fn add(&mut self, name: &str, cell: String) {
+        self.cells.insert(name.to_owned(), cell);
     }
 }
 
@@ -106,5 +119,22 @@ mod tests {
              none,,1.5,,,,,\n\
              \"a, b\",true,,,1,,x=1; y=2,\n"
         );
+    }
+
+    #[test]
+    fn what_is_missing_in_one_line_has_the_columns_of_its_parts_alone() {
+        let results = [
+            json!({ "all": { "voice": null, "range": null }, "count": null }),
+            json!({ "all": { "voice": { "mos": 4, "lost": null }, "range": [1, 2] }, "count": 3 }),
+            json!({ "all": null, "count": null }),
+        ];
+        let text = text(&[], &results).expect("CSV");
+        assert_eq!(
+            text,
+            "all_range_from,all_range_to,all_voice_lost,all_voice_mos,count\n\
+             ,,,,\n1,2,,4,3\n,,,,\n"
+        );
+        let with_a_number = [json!({ "range": 5 }), json!({ "range": [1, 2] })];
+        assert_eq!(super::text(&[], &with_a_number).expect("CSV"), "range,range_from,range_to\n5,,\n,1,2\n");
     }
 }

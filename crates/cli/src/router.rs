@@ -2,6 +2,7 @@
 //!
 //! `main.rs` is the whole command. Both have the same modules.
 
+mod command_line;
 mod commands {
     //! The subcommands, a file each.
     pub mod gateway;
@@ -14,25 +15,12 @@ mod rectangle;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser as _, Subcommand};
+
+use command_line::CommandLine;
 
 /// TCP acceleration for wireless last hops: the gateway alone. The whole command also has the
 /// simulator and the emulator.
-#[derive(Parser)]
-#[command(
-    name = "lasthop",
-    max_term_width = 110,
-    disable_version_flag = true,
-    arg_required_else_help = true,
-    args_conflicts_with_subcommands = true
-)]
-struct Arguments {
-    #[command(flatten)]
-    version: commands::version::Arguments,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// Run the schemes on this machine's traffic: the daemon and its control commands
@@ -42,7 +30,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let Arguments { version, command } = Arguments::parse();
+    let CommandLine { version, command } = CommandLine::parse();
     let outcome = match command {
         None => commands::version::execute(&version),
         Some(Command::Gateway(arguments)) => commands::gateway::execute(&arguments),

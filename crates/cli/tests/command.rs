@@ -1,6 +1,7 @@
 //! The command as its users meet it: output, files, exit codes.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -482,6 +483,32 @@ fn a_sweep_that_was_stopped_is_resumed_to_the_same_result() {
 }
 
 #[test]
+fn a_sweep_that_is_interrupted_while_it_writes_its_file_keeps_all_runs() {
+    let folder = Folder::new().with("small.toml", SMALL).with(
+        "grid.toml",
+        "scenario = \"small.toml\"\nseeds = 2\nschemes = [\"none\"]\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n",
+    );
+    // A pipe that nobody reads is never written.
+    assert!(Command::new("mkfifo").arg(folder.path("grid.csv")).status().expect("mkfifo").success());
+    let part = || fs::read_to_string(folder.path("grid.csv.part")).unwrap_or_default();
+    let mut child = Command::new("timeout")
+        .args(["-s", "KILL", "120", env!("CARGO_BIN_EXE_lasthop"), "sweep", "grid.toml", "--out", "grid.csv"])
+        .current_dir(folder.0.path())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    while part().lines().count() < 4 {
+        assert!(child.try_wait().expect("our child").is_none(), "it waits for a reader");
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("our child");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(2), "it ends by the signal: {message}");
+    assert!(message.contains("interrupted: 2 of 2 runs are in grid.csv.part"), "{message}");
+    assert_eq!(part().lines().count(), 4);
+}
+
+#[test]
 fn a_sweep_says_how_long_stations_in_power_save_were_awake() {
     let scenario = repository().join("scenarios/uploads.toml");
     let sweep = format!(
@@ -591,6 +618,19 @@ fn the_version_says_what_is_built_in_if_it_is_asked() {
     }
     assert!(folder.refuse(&["--verbose"]).contains("--version"));
     assert!(folder.refuse(&[]).contains("Usage"));
+}
+
+#[test]
+fn a_comparison_says_what_its_figures_leave_out() {
+    let endless = SMALL.replace("size = \"200 kB\"", "").replace("\"60 s\"", "\"2 s\"");
+    let folder = Folder::new().with("small.toml", endless);
+    let warm_up = |command: &str, setting: &str| {
+        folder.json(&[command, "small.toml", "--json", "--set", setting])["warm_up_s"].as_f64()
+    };
+    for command in ["run", "compare"] {
+        assert_eq!(warm_up(command, "warm-up=500 ms"), Some(0.5));
+        assert_eq!(warm_up(command, "warm-up=0 s"), Some(0.0));
+    }
 }
 
 #[test]
@@ -763,4 +803,34 @@ application = { kind = "cbr", rate = "100 Mbit/s" }
         }
     }
     assert!(folder.refuse(&["run", "growing.toml", "--memory-limit", "much"]).contains("amount of data"));
+}
+
+#[test]
+fn a_sweep_and_a_prediction_that_exceed_the_memory_limit_name_the_run() {
+    let growing = r#"
+duration = "600 s"
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "1 Gbit/s", delay = "1 ms" }
+links.air = { kind = "wireless", between = ["gateway", "client"], rate = "100 Mbit/s", delay = "1 ms", queue = "unlimited" }
+flows.download = { from = "server", to = "client" }
+tcp = { window = "unlimited", initial-ssthresh = "unlimited", congestion = "reno" }
+try = { congestion = ["reno"], duration = "600 s" }
+"#;
+    let sweep = "scenario = \"growing.toml\"\nseeds = 1\nschemes = [\"none\"]\n\
+                 [vary]\n\"links.wire.delay\" = [\"1 ms\", \"2 ms\"]\n";
+    let folder = Folder::new().with("growing.toml", growing).with("growing.sweep.toml", sweep);
+    let limit = ["--memory-limit", "60 MB"];
+    for (command, run) in [
+        (&["sweep", "growing.sweep.toml", "--jobs", "1"][..], "at links.wire.delay_s = 0.001: the run"),
+        (&["try", "growing.toml", "--predict"], "the prediction for download (reno): the run"),
+    ] {
+        let output = folder.run(&[command, &limit].concat());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        for part in [run, "scheme \"none\" and seed 1", "memory limit of 60 MB", "links.air.queue"] {
+            assert!(message.contains(part), "{part:?} in {message}");
+        }
+    }
 }

@@ -2,12 +2,20 @@
 //!
 //! Keys, types and texts are those of the structures that are printed, read from their sources.
 
-use std::collections::BTreeMap;
+#[path = "results/columns.rs"]
+mod columns;
+#[path = "results/keys.rs"]
+mod keys;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use columns::TABLES;
+use keys::keys;
+use serde_json::Value;
 use tempfile::TempDir;
 
 const FILE: &str = "docs/src/results.md";
@@ -64,111 +72,25 @@ const DOCUMENTS: &[(&str, Sources)] = &[
             ("live/src/lateness.rs", &["LatenessSummary"]),
         ],
     ),
-];
-
-/// The columns of each CSV file.
-const TABLES: &[(&str, &[(&str, &str)])] = &[
     (
-        "window.csv",
+        "`lasthop gateway status --json`; its LoopReport is `gateway` of a trial",
         &[
-            ("time_s", "seconds since the start of the run"),
-            ("flow", "the flow's name"),
-            ("cwnd_octets", "congestion window, in octets"),
-            ("ssthresh_octets", "slow start threshold, in octets"),
-            ("in_flight_octets", "sequence space that the sender considers in flight, in octets"),
-        ],
-    ),
-    (
-        "rtt.csv",
-        &[
-            ("time_s", "seconds since the start of the run"),
-            ("flow", "the flow's name"),
-            ("rtt_s", "a measured round-trip time, in seconds"),
-            ("srtt_s", "the smoothed round-trip time, in seconds"),
-            ("rto_s", "the retransmission time-out, in seconds"),
-        ],
-    ),
-    (
-        "sequence.csv",
-        &[
-            ("time_s", "seconds since the start of the run"),
-            ("flow", "the flow's name"),
-            ("end", "`sender` or `receiver`"),
-            ("event", "`sent` or `received`"),
-            ("seq", "sequence number of the data, in octets from the first one; empty if there is none"),
-            ("ack", "acknowledgment number, in octets from the first one; empty if there is none"),
-            ("octets", "octets of data"),
-        ],
-    ),
-    (
-        "queue.csv",
-        &[
-            ("time_s", "seconds since the start of the run"),
-            ("link", "the link or cell"),
-            ("node", "the node whose queue it is"),
-            ("packets", "packets in the queue"),
-            ("octets", "octets in the queue"),
-        ],
-    ),
-    (
-        "channel.csv",
-        &[
-            ("time_s", "seconds since the start of the run"),
-            ("link", "the link"),
-            ("good", "1 if the channel enters the good state at this time, 0 if it enters the bad one"),
-        ],
-    ),
-    (
-        "frames.csv",
-        &[
-            ("time_s", "seconds since the start of the run"),
-            ("link", "the link or cell"),
-            ("from", "the node that transmits"),
-            ("to", "the node that receives"),
-            ("frame", "the frame's number"),
-            ("transmission", "1 for the first transmission of the frame, 2 for the next, and so on"),
-            ("event", "what happened to this transmission"),
-            ("octets", "octets of the frame"),
-        ],
-    ),
-    (
-        "sweep",
-        &[
-            ("scheme", "the scheme's label"),
-            ("seed", "the seed"),
-            ("flow", "the flow's name"),
-            ("from", "the sending node"),
-            ("to", "the receiving node"),
-            ("goodput_bps", "goodput of the flow, in bits per second"),
-            ("bytes", "octets delivered to the application"),
-            ("completion_s", "seconds from the flow's start to its last octet; empty if there is none"),
-            ("retransmits", "retransmitted segments; empty over UDP"),
-            ("timeouts", "expiries of the retransmission timer; empty over UDP"),
-            ("fast_retransmits", "fast retransmits; empty over UDP"),
-            ("duplicate_acks", "duplicate ACKs that the sender received; empty over UDP"),
-            ("rtt_mean_s", "mean measured round-trip time, in seconds; empty over UDP"),
-            ("frames_sent", "transmissions of frames, in the whole run"),
-            ("frames_given_up", "frames that link layers gave up, in the whole run"),
-            ("control_messages", "control messages of agents, in the whole run"),
-            ("local_retransmits", "segments that agents retransmitted, in the whole run"),
-            ("transport", "`tcp` or `udp`"),
-            ("datagrams_sent", "datagrams sent; empty over TCP, like all columns up to `jitter_s`"),
-            ("datagrams_received", "datagrams that arrived, each counted once"),
-            ("datagrams_lost", "datagrams that were lost"),
-            ("datagrams_out_of_order", "datagrams that arrived after one sent later"),
-            ("delay_mean_s", "mean one-way delay, in seconds"),
-            ("delay_p95_s", "95th percentile of the one-way delay, in seconds"),
-            ("jitter_s", "interarrival jitter (RFC 3550), in seconds"),
-            ("jain_fairness", "Jain's fairness index, as `aggregate.jain_fairness` of `run --json`"),
+            ("live/src/gateway/control.rs", &["Status", "PortStatus"]),
+            ("live/src/gateway/packet_loop.rs", &["LoopReport", "ThreadReport"]),
+            ("live/src/gateway/punctuality.rs", &["PunctualityReport", "KeptWaiting"]),
+            ("live/src/gateway/link.rs", &["LinkReport"]),
+            ("live/src/gateway/engine/report.rs", &["EngineReport", "RuleReport"]),
             (
-                "air_time_share",
-                "share of the run for which stations of 802.11 cells transmitted; empty without a cell",
+                "live/src/gateway/counters.rs",
+                &["Counters", "EngineCounters", "Passed", "RuleCounters", "PacketCounters"],
             ),
-            (
-                "awake_share",
-                "share of the run for which a station in power-save mode was awake, as the mean over all such stations; empty without one",
-            ),
+            ("live/src/gateway/hop_rtt.rs", &["HopRtts"]),
+            ("live/src/gateway/clients.rs", &["ClientsReport", "ClientCounters"]),
         ],
+    ),
+    (
+        "`lasthop gateway flows --json`: a list of flows",
+        &[("live/src/gateway/engine/report.rs", &["FlowReport"])],
     ),
 ];
 
@@ -201,10 +123,48 @@ This page is generated by `crates/cli/tests/results.rs`, which also tests that i
 | `_octets`, `octets`, `bytes` | octets |
 | `_percent` | percent |
 | `_share` | a share, from 0 to 1 |
+| `_cores` | processor time as a share of one core |
 
-In files and in `--set`, quantities have a unit: \"11 Mbit/s\", \"5 ms\", \"1%\", \"10 MB\" (10^7
-octets), \"64 KiB\" (2^16 octets). The error for a wrong unit lists the accepted ones.
+Columns of sweeps with the values of varied keys may also end with:
+
+| suffix | unit |
+|---|---|
+| `_packets`, `_segments` | packets, segments |
+| `_m`, `_m_per_s` | meters, meters per second |
+| `_w`, `_dbm`, `_db` | watts, decibels above 1 mW, decibels |
+| `_hz` | hertz |
+
+In files and in `--set`, quantities have a unit. 1 kB is 1000 octets, 1 KiB is 1024. The error for a wrong unit lists the
+accepted ones:
 ";
+
+/// Quantities whose units are those of another.
+const OF_ANOTHER: [&str; 6] =
+    ["DataRate", "LinkRate", "Mac", "QueueLimitOrDiscipline", "ReceiveWindow", "StationQueue"];
+
+#[test]
+fn every_unit_of_a_column_is_on_the_page() {
+    let source = source("scenario/src/file/sweep/column.rs");
+    let (_, rest) = source.split_once("const UNITS").expect("units");
+    let (table, _) = rest.split_once("];").expect("it ends");
+    let of_varied = table.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split('"').nth(2));
+    let suffixes: BTreeSet<&str> = of_varied.chain(["s", "bps", "octets"]).collect();
+    assert!(suffixes.contains("m_per_s"), "{suffixes:?}");
+    for suffix in suffixes {
+        assert!(INTRODUCTION.contains(&format!("`_{suffix}`")), "{suffix}");
+    }
+}
+
+/// What each kind of quantity is to look like.
+fn quantities() -> String {
+    let schema = fs::read_to_string(repository().join("scenarios/scenario.schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let kinds = schema["$defs"].as_object().expect("definitions").iter();
+    let expected = kinds.filter(|(name, _)| !OF_ANOTHER.contains(&name.as_str())).filter_map(|(_, kind)| {
+        kind["description"].as_str()?.strip_prefix("Expected: ").map(|text| format!("- {text}\n"))
+    });
+    expected.collect::<Vec<_>>().concat()
+}
 
 #[test]
 fn the_page_of_results_is_what_the_code_says() {
@@ -218,6 +178,19 @@ fn the_page_of_results_is_what_the_code_says() {
         fs::read_to_string(&path).expect(FILE) == page,
         "{FILE} is not what the code says; {advice} writes it"
     );
+}
+
+#[test]
+fn every_type_has_a_table() {
+    let all = || DOCUMENTS.iter().flat_map(|(_, sources)| *sources);
+    let tables: BTreeSet<&str> = all().flat_map(|(_, structures)| *structures).copied().collect();
+    for (file, structures) in all() {
+        for key in structures.iter().flat_map(|name| keys(&source(file), name)) {
+            let kind = key.kind.trim_start_matches("list of ").trim_end_matches(" or null");
+            let is_plain = kind.starts_with(char::is_lowercase);
+            assert!(is_plain || tables.contains(kind), "{file}: {}: there is no table of {kind}", key.name);
+        }
+    }
 }
 
 #[test]
@@ -236,8 +209,13 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
     let sweep = format!("scenario = \"{scenario}\"\n[vary]\n\"links.wire.delay\" = [\"1 ms\"]\n");
     fs::write(folder.path().join("one.sweep.toml"), sweep).expect("a file");
     let swept = lasthop(&["sweep", "one.sweep.toml"]);
+    let trial = repository().join("scenarios/try.toml");
+    let trial = trial.to_str().expect("UTF-8");
+    let choice = ["--seeds", "1", "--schemes", "none", "--congestion", "cubic", "--series", "try.csv"];
+    lasthop(&[&["try", trial, "--predict"], &choice[..]].concat());
     for (file, columns) in TABLES {
         let text = match *file {
+            "try" => fs::read_to_string(folder.path().join("try.csv")).expect("a series"),
             "sweep" => swept.replacen("links.wire.delay_s,", "", 1),
             series => fs::read_to_string(folder.path().join("series").join(series)).expect("a series"),
         };
@@ -248,7 +226,7 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
 }
 
 fn page() -> String {
-    let mut page = INTRODUCTION.to_owned();
+    let mut page = format!("{INTRODUCTION}\n{}", quantities());
     let known = meanings();
     page += "\n## JSON\n\nA type with a capital letter is a table: see the heading of that name, first in the same section.\n";
     for (document, sources) in DOCUMENTS {
@@ -261,8 +239,11 @@ fn page() -> String {
                     let about = if key.about.is_empty() { known.get(&key.name) } else { Some(&key.about) };
                     let about =
                         about.unwrap_or_else(|| panic!("{file}: {name}.{} is not documented", key.name));
-                    let shown =
-                        if key.is_flat { "*the keys of*".to_owned() } else { format!("`{}`", key.name) };
+                    let shown = match key.is_flat {
+                        true if key.kind == "number" => "*a key for each*".to_owned(),
+                        true => "*the keys of*".to_owned(),
+                        false => format!("`{}`", key.name),
+                    };
                     let _ = writeln!(page, "| {shown} | {} | {about} |", key.kind);
                 }
             }
@@ -271,6 +252,9 @@ fn page() -> String {
     page += "\n## Series\n\n`lasthop run --out DIR` writes one file for each series in the scenario's `measure`.\n";
     for (file, columns) in TABLES {
         match *file {
+            "try" => {
+                page += "\n## Series of trials\n\n`lasthop try --series FILE` writes a line every 10 ms for each sender of each run.\n";
+            }
             "sweep" => {
                 page += "\n## Sweeps\n\n`lasthop sweep` writes one line for each flow of each run. The first columns are the varied keys. If all values of a key have the same dimension, its column ends with their unit: `links.air.loss_percent`.\n";
             }
@@ -303,66 +287,6 @@ fn meanings() -> BTreeMap<String, String> {
 fn source(file: &str) -> String {
     fs::read_to_string(repository().join("crates").join(file))
         .unwrap_or_else(|error| panic!("{file}: {error}"))
-}
-
-struct Key {
-    name: String,
-    kind: String,
-    about: String,
-    is_flat: bool,
-}
-
-/// The fields of a structure as they are printed.
-fn keys(source: &str, structure: &str) -> Vec<Key> {
-    let opening = format!("struct {structure} {{");
-    let (_, rest) = source.split_once(&opening).unwrap_or_else(|| panic!("there is no {structure}"));
-    let (body, _) = rest.split_once("\n}").expect("it ends");
-    let mut keys = Vec::new();
-    let (mut about, mut attributes) = (String::new(), String::new());
-    for line in body.lines().map(str::trim) {
-        if let Some(text) = line.strip_prefix("///") {
-            format!("{about} {}", text.trim()).trim().clone_into(&mut about);
-        } else if line.starts_with("#[") {
-            attributes += line;
-        } else if let Some((name, kind)) = line.trim_end_matches(',').split_once(": ") {
-            let name = name.rsplit(' ').next().expect("a name");
-            if !attributes.contains("serde(skip)") {
-                keys.push(Key {
-                    name: name.to_owned(),
-                    kind: kind_of(kind),
-                    about: in_json(&about),
-                    is_flat: attributes.contains("flatten"),
-                });
-            }
-            about.clear();
-            attributes.clear();
-        }
-    }
-    keys
-}
-
-/// A type of Rust, as JSON has it.
-fn kind_of(kind: &str) -> String {
-    let inner = |prefix: &str| kind.strip_prefix(prefix).and_then(|rest| rest.strip_suffix('>'));
-    if let Some(inner) = inner("Option<") {
-        return format!("{} or null", kind_of(inner));
-    }
-    if let Some(inner) = inner("Vec<") {
-        return format!("list of {}", kind_of(inner));
-    }
-    match kind {
-        "String" | "&'static str" => "text".to_owned(),
-        "u64" | "usize" | "f64" => "number".to_owned(),
-        "bool" => "true or false".to_owned(),
-        "Reference" => "number, pair of numbers, or null".to_owned(),
-        _ if kind.contains("Map<") => "table".to_owned(),
-        structure => structure.rsplit("::").next().expect("a name").to_owned(),
-    }
-}
-
-/// A text without links to code, and with JSON's word for nothing.
-fn in_json(text: &str) -> String {
-    text.replace("`None`", "null").replace(" ([`crate::run::Aggregate::air_time_share`])", "")
 }
 
 fn repository() -> &'static Path {

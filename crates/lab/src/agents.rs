@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::Built;
+use lasthop_scenario::memory::MemoryExceeded;
+use lasthop_scenario::{Built, Pieces};
 use serde::Serialize;
 
-use crate::memory::MemoryExceeded;
-use crate::pieces::Pieces;
 use crate::stats::Estimate;
 
 /// A run is looked at this many times, or at intervals of [`LONGEST_INTERVAL`] if that is more often.
@@ -54,7 +53,7 @@ impl AgentLoad {
         let mut until = built.world.now();
         while until < end && built.world.now() == until {
             until = end.min(until + interval);
-            run.advance(built, until)?;
+            run.advance(built, until, scenario.stop_when_done)?;
             let owed = built.world.owed_by_agents();
             load.owed_connections = load.owed_connections.max(owed.connections);
             load.octets_at_risk = load.octets_at_risk.max(owed.octets);

@@ -24,6 +24,9 @@ pub struct Comparison {
     pub scenario: String,
     /// The seeds; each scheme ran once with each seed.
     pub seeds: Vec<u64>,
+    /// Warm-up at the start of each run, in seconds. All figures except completion times are of the
+    /// rest, the measured time.
+    pub warm_up_s: f64,
     /// The scheme that the others are compared with.
     pub baseline: String,
     /// One row per scheme, in the scenario's order.
@@ -61,11 +64,11 @@ pub struct ComparisonRow {
     pub local_retransmits: Estimate,
     /// Jain's fairness index of these goodputs.
     pub jain_fairness: Estimate,
-    /// Percentage of the run for which stations of 802.11 cells transmitted
+    /// Percentage of the measured time for which stations of 802.11 cells transmitted
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
-    /// Percentage of the run for which a station in power-save mode was awake, as the mean over all
-    /// such stations; null without one.
+    /// Percentage of the measured time for which a station in power-save mode was awake, as the mean
+    /// over all such stations; null without one.
     pub awake_percent: Option<Estimate>,
     /// The goodput of each flow. Flows whose names differ only in a final number (`NAME-1`,
     /// `NAME-2`) share an entry.
@@ -115,6 +118,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
     Ok(Comparison {
         scenario: scenario.name.clone(),
         seeds: scenario.seeds.clone(),
+        warm_up_s: scenario.warm_up.as_secs_f64(),
         baseline: scenario.schemes[scenario.baseline].label.clone(),
         rows: by_scheme
             .iter()
@@ -127,6 +131,12 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
 }
 
 impl ComparisonRow {
+    /// Whether a flow or a session goes over TCP.
+    pub(crate) fn uses_tcp(&self) -> bool {
+        let of_sessions = self.sessions.is_some_and(|all| all.web.or(all.mail).or(all.ftp).is_some());
+        of_sessions || self.single_flows.iter().any(|flow| flow.retransmits.is_some())
+    }
+
     /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with.
     fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Option<Self> {
         let estimate =

@@ -3,7 +3,6 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`mod@run`] | one run and its [`RunSummary`] |
-//! | [`memory`] | the memory limit of simulations |
 //! | [`agents`] | what agents held and owed in a run |
 //! | [`sessions`] | what came of a run's sessions |
 //! | [`mod@compare`] | every scheme of a scenario over all seeds, in parallel: one table |
@@ -33,9 +32,7 @@ pub mod claim;
 pub mod compare;
 pub mod goel;
 pub mod kliazovich;
-pub mod memory;
 pub mod packet_control;
-mod pieces;
 pub mod progress;
 pub mod relatives;
 pub mod reproduce;

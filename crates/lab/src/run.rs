@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use lasthop_agent::Counter;
 use lasthop_packet::Instant;
-use lasthop_scenario::{BuildError, Built, Scenario, SchemeChoice};
+use lasthop_scenario::memory::MemoryExceeded;
+use lasthop_scenario::{BuildError, Built, Pieces, Scenario, SchemeChoice};
 use lasthop_sim::aodv::AodvCounters;
 use lasthop_sim::{DropCause, Observer, UdpOutcome};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::agents::AgentLoad;
-use crate::memory::{self, MemoryExceeded};
-use crate::pieces::Pieces;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::jain_fairness;
 
@@ -28,8 +27,8 @@ pub struct RunSummary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub duration_s: f64,
-    /// Warm-up at the start of the run, in seconds. All figures exclude it, except `duration_s` and
-    /// completion times.
+    /// Warm-up at the start of the run, in seconds. All figures except `duration_s` and completion
+    /// times are of the rest, the measured time.
     pub warm_up_s: f64,
     /// Each flow.
     pub flows: Vec<FlowSummary>,
@@ -166,11 +165,11 @@ pub struct StationSummary {
     /// Seconds that it spent transmitting data frames, RTS and CTS-to-self, including failed
     /// transmissions. Acknowledgments and interframe spaces do not count.
     pub air_time_s: f64,
-    /// `air_time_s` as a share of the run after the warm-up.
+    /// `air_time_s` as a share of the measured time.
     pub air_time_share: f64,
     /// Seconds for which it was awake; null for a station that is not in power-save mode.
     pub awake_s: Option<f64>,
-    /// `awake_s` as a share of the run after the warm-up; null likewise.
+    /// `awake_s` as a share of the measured time; null likewise.
     pub awake_share: Option<f64>,
     /// Mean time that a frame waited at the head of the queue for its first transmission, in
     /// seconds; null without frames.
@@ -220,6 +219,14 @@ pub enum RunError {
         /// What was done.
         what: String,
     },
+    /// A run of a sweep failed.
+    #[error("at {point}: {error}")]
+    AtPoint {
+        /// What the sweep varies, as it is at this point.
+        point: String,
+        /// Why.
+        error: Box<RunError>,
+    },
 }
 
 /// Runs a scenario under a scheme.
@@ -238,13 +245,10 @@ pub fn run_observed(
     progress: &dyn Fn(Duration),
 ) -> Result<(RunSummary, Vec<Box<dyn Observer>>), RunError> {
     let mut built = scenario.build(scheme, seed)?;
-    if memory::is_exceeded() {
-        return Err(MemoryExceeded::of(scenario, &scheme.label, seed, &mut built).into());
-    }
+    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, progress)?;
     for observer in observers(&built) {
         built.world.observe(observer);
     }
-    let mut run = Pieces::new(scenario, scheme, seed, progress);
     let uncounted = warm_up(&mut run, &mut built)?;
     let agents = AgentLoad::of_run(&mut run, &mut built)?;
     let observers = built.world.take_observers();
@@ -265,7 +269,7 @@ fn warm_up(run: &mut Pieces<'_>, built: &mut Built) -> Result<BTreeMap<String, u
         return Ok(BTreeMap::new());
     }
     let end = Instant::ZERO + run.scenario.warm_up;
-    run.advance(built, end)?;
+    run.advance(built, end, run.scenario.stop_when_done)?;
     if built.world.now() < end {
         return Err(RunError::NothingMeasured { what: "all traffic".to_owned() });
     }
@@ -452,7 +456,7 @@ impl RunSummary {
         self.counters.get(counter.name).copied().unwrap_or(0)
     }
 
-    /// The part of the run in which a station in power-save mode was awake, mean over these
+    /// The part of the measured time in which a station in power-save mode was awake, mean over these
     /// stations, from 0 to 1; `None` without any.
     pub fn awake_share(&self) -> Option<f64> {
         let shares: Vec<f64> = self.stations.iter().filter_map(|station| station.awake_share).collect();

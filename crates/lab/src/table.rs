@@ -103,7 +103,7 @@ fn stations(run: &RunSummary) -> String {
     let total = number(share * 100.0, 1);
     let legend = format!(
         "failed: frames dropped at the retry limit; access delay: time at the head of the queue before the first \
-         transmission; airtime: {total}% of the run in total, for data frames, RTS and CTS-to-self"
+         transmission; airtime: {total}% of the measured time in total, for data frames, RTS and CTS-to-self"
     );
     format!("{table}\n{}", paragraph(&legend))
 }

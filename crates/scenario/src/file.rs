@@ -72,7 +72,7 @@ pub use kind::Kind;
 pub use overrides::Overrides;
 pub use settings::Settings;
 pub use sweep::Sweep;
-pub use text::read_file;
+pub use text::{name_of, read_file};
 
 use document::Document;
 use named_files::NamedFiles;
@@ -84,7 +84,7 @@ use named_files::NamedFiles;
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
     let text = read_file(path)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    let mut scenario = parse(&text, &path.display().to_string(), base, overrides)?;
+    let mut scenario = parse(&text, &name_of(path), base, overrides)?;
     scenario.files.push(path.to_owned());
     Ok(scenario)
 }

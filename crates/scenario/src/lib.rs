@@ -8,6 +8,8 @@
 //! | [`results`] | files of results: whole or not there, and never in an input's place |
 //! | [`session_figures`] | what sessions came to, in figures, wherever they ran |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
+//! | [`Pieces`] | a run of it, piece by piece: in between it looks at the process's memory |
+//! | [`memory`] | the memory limit of simulations |
 //! | [`change`] | what to tell a world whose scenario changes, at once or at given times |
 //!
 //! Start with [`Scenario`] and [`file::read`].
@@ -16,7 +18,9 @@ pub mod build;
 pub mod change;
 pub mod datafile;
 pub mod file;
+pub mod memory;
 pub mod model;
+mod pieces;
 pub mod results;
 pub mod session_figures;
 
@@ -27,3 +31,4 @@ pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkModel, Measure, NodeModel, Scenario, SchemeChoice,
     SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,
 };
+pub use pieces::Pieces;

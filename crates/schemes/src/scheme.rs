@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::strict;
-use crate::words::for_writers;
+use crate::words::{did_you_mean, for_writers};
 
 /// The role of a node in a scheme. The scenario assigns the roles.
 #[derive(
@@ -124,7 +124,10 @@ pub struct Scheme {
 #[derive(Clone, Debug, Error)]
 pub enum SchemeError {
     /// There is no scheme of that name.
-    #[error("unknown scheme {name:?}; expected one of: {known}")]
+    #[error(
+        "unknown scheme {name:?}{}; expected one of: {known}",
+        did_you_mean(name, &known.split(", ").collect::<Vec<_>>())
+    )]
     Unknown {
         /// The name asked for, cut to 40 characters.
         name: String,

@@ -31,6 +31,12 @@ fn unknown_key(key: &str, expected: &str) -> String {
     format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
 }
 
+/// What to say behind a name that is not one of these, such as ` (did you mean "snoop"?)`; nothing if
+/// none is like it.
+pub fn did_you_mean(name: &str, known: &[&str]) -> String {
+    similar(name, known).map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default()
+}
+
 /// The one of these names that was probably meant.
 pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.get(..LONGEST_QUOTE).unwrap_or(name).to_lowercase();

@@ -13,6 +13,7 @@ use lasthop_live::gateway::Start;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
 use lasthop_live::gateway::control::{AskError, Command, PortStatus, Reloaded, SetAside, ask, parse_flow};
 use lasthop_live::gateway::engine::FlowReport;
+use lasthop_scenario::file::name_of;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -127,7 +128,7 @@ fn run(config: Config, file: &Path) -> Result<(), Failure> {
     }
     start_log(&config);
     for note in config.notes() {
-        tracing::warn!("{}: {note}", file.display());
+        tracing::warn!("{}: {note}", name_of(file));
     }
     let start = Start { config, file: Some(file.to_owned()), owns_process: true };
     let gateway = start.here().map_err(|error| Failure::Run(error.into()))?;

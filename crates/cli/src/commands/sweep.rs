@@ -1,6 +1,6 @@
 //! `lasthop sweep`.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
 use lasthop_scenario::results::ResultPath;
-use lasthop_scenario::{Scenario, Sweep};
+use lasthop_scenario::{Scenario, Sweep, file};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -125,7 +125,7 @@ impl Arguments {
         if scenario.flows.is_empty() {
             return Err(Failure::usage(anyhow!(
                 "{}: the scenario has no flows; a line of the results is one flow of one run",
-                self.sweep.display()
+                file::name_of(&self.sweep)
             )));
         }
         if !self.schemes.is_empty() {
@@ -223,9 +223,13 @@ fn to_file(
     });
     let swept = sweep(grid, done, &bar, |lines| Ok(part.lock().append(lines)?));
     bar.finish();
-    let written = swept
-        .and_then(|()| convert(&part.lock(), &grid.columns(), format, &mut place).map_err(Failure::from));
+    let written = swept.and_then(|()| {
+        let rows = part.lock().rows()?;
+        // Without the lock: whoever interrupts this does not have to wait for it.
+        Ok(convert(rows, &grid.columns(), format, &mut place)?)
+    });
     let mut part = part.lock();
+    let written = written.and_then(|()| Ok(place.finish()?));
     if written.is_err() {
         keep(&part, "", runs);
         return written;
@@ -284,15 +288,18 @@ fn keep(part: &Part, why: &str, runs: usize) {
     });
 }
 
-/// Makes the file of results.
-fn convert(part: &Part, columns: &[Column], format: Format, place: &mut ResultPath) -> io::Result<()> {
+/// Writes the file of results, which has no name yet.
+fn convert(
+    mut rows: impl Read,
+    columns: &[Column],
+    format: Format,
+    place: &mut ResultPath,
+) -> io::Result<()> {
     let mut out = BufWriter::new(place.open()?);
-    let mut rows = part.rows()?;
     let written = match format {
         Format::Csv => io::copy(&mut rows, &mut out).map(drop),
         Format::Json => JsonArray::of(columns, rows, &mut out),
         Format::Parquet => write_parquet(columns, rows, &mut out),
     };
-    written.and_then(|()| out.flush()).map_err(|error| place.error(&error))?;
-    place.finish()
+    written.and_then(|()| out.flush()).map_err(|error| place.error(&error))
 }

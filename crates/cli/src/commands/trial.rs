@@ -22,6 +22,7 @@ use lasthop_scenario::{Scenario, SchemeChoice, file};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
+use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use report::Report;
@@ -43,6 +44,8 @@ pub struct Arguments {
     scenario: PathBuf,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    memory: MemoryLimit,
     /// Try only these schemes (comma-separated labels of the scenario or names of the catalog)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     schemes: Vec<String>,
@@ -85,12 +88,13 @@ impl Arguments {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.memory.apply();
     let scenario = chosen(arguments)?;
     if !scenario.warm_up.is_zero() {
         let problem = "`warm-up` applies to simulations only; run `try` with --set 'warm-up=0 s'";
-        return Err(Failure::usage(anyhow!("{}: {problem}", arguments.scenario.display())));
+        return Err(Failure::usage(anyhow!("{}: {problem}", file::name_of(&arguments.scenario))));
     }
-    let in_file = |error| Failure::usage(anyhow!("{}: {error}", arguments.scenario.display()));
+    let in_file = |error| Failure::usage(anyhow!("{}: {error}", file::name_of(&arguments.scenario)));
     let of_congestion = |error| {
         let flag = if arguments.congestion.is_empty() { "try.congestion" } else { "--congestion" };
         Failure::usage(anyhow!("{flag}: {error}"))

@@ -81,7 +81,9 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
                 None => Arc::clone(shared.insert(Arc::new((self.read)(run.point)?))),
             }
         };
-        let summary = self::run(&scenario, &scenario.schemes[run.scheme], run.seed)?;
+        let summary = self::run(&scenario, &scenario.schemes[run.scheme], run.seed).map_err(|error| {
+            RunError::AtPoint { point: self.sweep.describe(run.point), error: error.into() }
+        })?;
         Ok(lines(&self.sweep.values(run.point), &summary))
     }
 }

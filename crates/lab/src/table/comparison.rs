@@ -69,9 +69,9 @@ const WORST_FLOW: Column = Column::new(
 );
 
 const DETAILS: [Column; 13] = [
-    Column::new("retransmits", |row| count(&row.retransmits), |_| true),
-    Column::new("timeouts", |row| count(&row.timeouts), |_| true),
-    Column::new("fast retransmits", |row| count(&row.fast_retransmits), |_| true),
+    Column::new("retransmits", |row| count(&row.retransmits), ComparisonRow::uses_tcp),
+    Column::new("timeouts", |row| count(&row.timeouts), ComparisonRow::uses_tcp),
+    Column::new("fast retransmits", |row| count(&row.fast_retransmits), ComparisonRow::uses_tcp),
     Column::new("control packets", |row| count(&row.control_messages), |row| row.control_messages.mean > 0.0),
     Column::new(
         "local retransmits",
@@ -99,7 +99,7 @@ const DETAILS: [Column; 13] = [
         |row| or_dash(row.air_time_percent.map(|share| number(share.mean, 1))),
         |row| row.air_time_percent.is_some(),
     )
-    .with_legend("airtime: part of the run in which stations sent data frames, RTS and CTS-to-self"),
+    .with_legend("airtime: part of the measured time in which stations sent data frames, RTS and CTS-to-self"),
     Column::new(
         "awake %",
         |row| or_dash(row.awake_percent.map(|share| plus_minus(&share, 2))),
@@ -269,5 +269,23 @@ loss = "2%"
         let rows = text.lines().filter(|line| line.starts_with("│ voice") || line.starts_with("│ meter"));
         assert!(text.contains("│ UDP flow ┆ scheme") && rows.count() == 4, "{text}");
         assert!(!compared(&udp("voice"), FlowsShown::Screenful).contains("UDP flow"));
+    }
+
+    #[test]
+    fn what_only_tcp_has_is_shown_only_where_there_is_tcp() {
+        let udp = "voice = { from = \"server\", to = \"phone\", transport = \"udp\", \
+                   application = { kind = \"cbr\", rate = \"100 kbit/s\", message = \"200 B\" } }\n";
+        let page = "[sessions.page]\nkind = \"web\"\nclient = \"phone\"\nserver = \"server\"\n";
+        for (traffic, has_tcp) in [
+            (udp.to_owned(), false),
+            (format!("{udp}{}", downloads(1)), true),
+            (format!("{udp}{page}"), true),
+        ] {
+            let text = compared(&traffic, FlowsShown::Screenful);
+            for name in ["timeouts", "fast retransmits"] {
+                assert_eq!(text.contains(name), has_tcp, "{name} in {text}");
+            }
+            assert!(text.contains("UDP lost %"), "{text}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use std::thread;
 use lasthop_agent::Budget;
 use lasthop_packet::units::format_octets;
 use lasthop_scenario::file::document::Document;
-use lasthop_scenario::file::{Kind, read_file};
+use lasthop_scenario::file::{Kind, name_of, read_file};
 
 use super::plan::{Plan, RulePlan};
 use super::selector::Selector;
@@ -60,7 +60,7 @@ pub struct Config {
 
 /// Reads a file for a gateway in these surroundings.
 pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
-    parse(&read_file(path)?, &path.display().to_string(), surroundings)
+    parse(&read_file(path)?, &name_of(path), surroundings)
 }
 
 /// Reads a configuration from text. `name` is the file name in errors.

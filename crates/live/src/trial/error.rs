@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lasthop_scenario::BuildError;
+use lasthop_scenario::memory::MemoryExceeded;
 use thiserror::Error;
 
 use crate::emulator::DeviceError;
@@ -57,6 +58,14 @@ pub enum TrialError {
     /// The simulator does not have a congestion control; what it has.
     #[error("the simulator has no congestion control {0:?}; expected one or more of: {1}")]
     NoPrediction(String, String),
+    /// The simulator took too much memory.
+    #[error("the prediction for {of}: {error}")]
+    Prediction {
+        /// The flows and sessions of the run.
+        of: String,
+        /// What grew.
+        error: MemoryExceeded,
+    },
     /// The gateway cannot run the scheme.
     #[error("schemes: {0}")]
     Gateway(String),

@@ -67,6 +67,18 @@ pub(super) struct Times {
     pub(super) end: Duration,
 }
 
+impl Case {
+    /// Its flows and sessions, as messages name them: `download (cubic), web (reno), call`.
+    pub(super) fn traffic(&self) -> String {
+        let flows = self.flows.iter().map(|flow| format!("{} ({})", flow.name, flow.congestion));
+        let sessions = self.sessions.iter().map(|session| match &session.congestion {
+            Some(congestion) => format!("{} ({congestion})", session.name),
+            None => session.name.clone(),
+        });
+        flows.chain(sessions).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Every run of a scenario, each with all sessions. Flows that run one at a time: for each flow
 /// between real hosts and each congestion control, the schemes in turn, each with every seed. Flows
 /// that run together: the schemes, each with every seed.

@@ -7,11 +7,13 @@ mod tests;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::{ActivityModel, BuildError, Scenario, SchemeChoice, TcpModel, TransportModel};
+use lasthop_scenario::memory::MemoryExceeded;
+use lasthop_scenario::{ActivityModel, Built, Pieces, Scenario, SchemeChoice, TcpModel, TransportModel};
 use lasthop_sim::{FlowId, World};
 use lasthop_tcp::{Congestion, SlowStart};
 
 use super::congestion::simulated;
+use super::error::TrialError;
 use super::plan::Case;
 use super::sample::Sample;
 use super::session::SessionFigures;
@@ -47,7 +49,7 @@ pub fn predict(
     scenario: &Scenario,
     case: &Case,
     sample_every: Option<Duration>,
-) -> Result<Option<Prediction>, BuildError> {
+) -> Result<Option<Prediction>, TrialError> {
     let congestion: Option<Vec<Congestion>> =
         case.flows.iter().map(|flow| simulated(&flow.congestion)).collect();
     let of_sessions = case.sessions.iter().map(|session| session.congestion.as_deref().map(simulated));
@@ -76,7 +78,10 @@ pub fn predict(
     let [settled, end] = [times.settled, times.end].map(|time| Instant::ZERO + time);
     // With nothing but flows that have a size, what follows the last of them is of no interest.
     let stop_when_done = case.sessions.is_empty() && flows.iter().all(|flow| flow.size.is_some());
-    let mut flows = run(&mut built.world, &flows, [settled, end], stop_when_done, sample_every);
+    let in_case = |error| TrialError::Prediction { of: case.traffic(), error };
+    let mut pieces = Pieces::begin(&reduced, &scheme, case.seed, &mut built, &|_| ()).map_err(in_case)?;
+    let advance = |built: &mut Built, until: Instant| pieces.advance(built, until, stop_when_done);
+    let mut flows = run(&mut built, &flows, [settled, end], advance, sample_every).map_err(in_case)?;
     let stations = stations::look(&built.world, stations::seats(&reduced, &built.wlans));
     for (flow, place) in flows.iter_mut().zip(&places) {
         flow.awake_share = stations::awake_share(&reduced, &reduced.flows[*place], &stations);
@@ -152,30 +157,31 @@ pub(super) fn share_of(own: f64, all: &[f64]) -> f64 {
     if sum > 0.0 { own / sum } else { 0.0 }
 }
 
+/// Runs to the end with `advance`, which brings a world to a time.
 fn run(
-    world: &mut World,
+    built: &mut Built,
     flows: &[Followed],
     [settled, end]: [Instant; 2],
-    stop_when_done: bool,
+    mut advance: impl FnMut(&mut Built, Instant) -> Result<(), MemoryExceeded>,
     sample_every: Option<Duration>,
-) -> Vec<Predicted> {
+) -> Result<Vec<Predicted>, MemoryExceeded> {
     let mut series = vec![Vec::new(); flows.len()];
-    let mut run_to = |world: &mut World, to: Instant, from: Instant| {
+    let mut run_to = |built: &mut Built, to: Instant, from: Instant| {
         if let Some(every) = sample_every {
             let mut next = from + every;
             while next < to {
-                world.run(next, stop_when_done);
-                sample(world, flows, next, &mut series);
+                advance(built, next)?;
+                sample(&built.world, flows, next, &mut series);
                 next += every;
             }
         }
-        world.run(to, stop_when_done);
+        advance(built, to)
     };
-    run_to(world, settled, Instant::ZERO);
-    let before: Vec<u64> = flows.iter().map(|flow| world.outcome(flow.id).octets).collect();
-    run_to(world, end, settled);
+    run_to(built, settled, Instant::ZERO)?;
+    let before: Vec<u64> = flows.iter().map(|flow| built.world.outcome(flow.id).octets).collect();
+    run_to(built, end, settled)?;
     let goodput = |flow: &Followed, before: u64| {
-        let outcome = world.outcome(flow.id);
+        let outcome = built.world.outcome(flow.id);
         match flow.size {
             Some(_) => outcome.goodput_bps,
             None => (outcome.octets - before) as f64 * 8.0 / end.since(settled).as_secs_f64(),
@@ -188,7 +194,7 @@ fn run(
         awake_share: None,
         series,
     });
-    predicted.collect()
+    Ok(predicted.collect())
 }
 
 /// Adds a sample of each flow that has started.

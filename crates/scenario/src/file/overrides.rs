@@ -26,6 +26,26 @@ pub(super) struct Setting {
     line: String,
 }
 
+impl Setting {
+    /// The key, step by step.
+    fn path(&self) -> Vec<&str> {
+        let key = self.line.split_once('=').map_or(self.line.as_str(), |(key, _)| key);
+        key.split('.').map(|step| step.trim().trim_matches('"')).collect()
+    }
+
+    /// An error if it sets what the sweep varies: `key`, which is at `path`, or something within it.
+    pub(super) fn refuse_varied(&self, key: &str, path: &[String]) -> Result<(), ScenarioError> {
+        let source = Document::parse_setting(&self.line, name(&self.given))?;
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        if source.has(&path) || self.path().starts_with(&path) {
+            let problem =
+                format!("this sweep varies {key}; change its values in the sweep, or leave out this setting");
+            return Err(ScenarioError::of_file(name(&self.given), problem));
+        }
+        Ok(())
+    }
+}
+
 /// Settings as lines of TOML: a value that is not TOML is taken as a string, so that a shell
 /// needs no quotes.
 pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, ScenarioError> {
@@ -53,10 +73,8 @@ fn line(setting: &str) -> Result<String, ScenarioError> {
 }
 
 fn apply_one<'t>(setting: &'t Setting, document: &mut Document<'t>) -> Result<(), ScenarioError> {
-    let Setting { given, line } = setting;
-    let source = Document::parse_setting(line, name(given))?;
-    let key = line.split_once('=').map_or(line.as_str(), |(key, _)| key);
-    let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
+    let source = Document::parse_setting(&setting.line, name(&setting.given))?;
+    let path = setting.path();
     if let Some(problem) = document.names_nothing(&path) {
         return Err(source.error(&path, problem));
     }

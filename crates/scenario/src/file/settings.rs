@@ -23,7 +23,7 @@ impl Settings {
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let text = super::read_file(path)?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
-        let mut settings = Self::parse(text, path.display().to_string(), base, overrides)?;
+        let mut settings = Self::parse(text, super::name_of(path), base, overrides)?;
         settings.scenario.files.push(path.to_owned());
         Ok(settings)
     }

@@ -18,7 +18,7 @@ use super::overrides::{self, Overrides};
 use super::quantity::Text;
 use super::scenario;
 use super::seeds::Seeds;
-use super::text::read_file;
+use super::text::{name_of, read_file};
 use crate::model::Scenario;
 use axis::{Axis, axes};
 pub use column::Column;
@@ -32,7 +32,8 @@ const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
 ///
 /// ```toml
 /// scenario = "first-look.toml"                    # relative to the sweep
-/// seeds = 5                                       # overrides the scenario's, as do schemes, baseline and duration
+/// seeds = 5                                       # overrides the scenario's, as do schemes, baseline and duration;
+///                                                 # the command line overrides both
 ///
 /// [vary]
 /// "links.air.channel.bad.mean" = ["0.1 s", "0.3 s", "1 s"]
@@ -71,7 +72,7 @@ impl Sweep {
     /// Reads a sweep and checks each value of each parameter, with the first of the others.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let text = read_file(path)?;
-        Self::parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), overrides)
+        Self::parse(&text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
     }
 
     /// Reads a sweep from text. `name` is the file name in errors. The scenario that the sweep
@@ -84,7 +85,7 @@ impl Sweep {
         let scenario_text =
             read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
         // Before its keys are varied: what is not there would be said of them.
-        Document::parse(&scenario_text, scenario.display().to_string())?.expect(Kind::Scenario)?;
+        Document::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
             name: Path::new(name)
@@ -99,6 +100,7 @@ impl Sweep {
             named_files: NamedFiles::default(),
             axes,
         };
+        sweep.refuse_settings_of_what_varies()?;
         sweep.check()?;
         Ok(sweep)
     }
@@ -130,6 +132,12 @@ impl Sweep {
     pub fn values(&self, index: usize) -> Vec<&str> {
         let chosen = self.axes.iter().zip(self.choice(index));
         chosen.map(|(axis, chosen)| axis.values[chosen].as_str()).collect()
+    }
+
+    /// What varies, as it is at a point: `tcp.window_octets = 4096, links.air.loss_percent = 1`.
+    pub fn describe(&self, index: usize) -> String {
+        let varied = self.columns().zip(self.values(index));
+        varied.map(|(column, value)| format!("{} = {value}", column.name)).collect::<Vec<_>>().join(", ")
     }
 
     /// The number of points, 1 to 100,000.
@@ -168,11 +176,11 @@ impl Sweep {
     fn at(&self, choice: &[usize]) -> Result<Scenario, ScenarioError> {
         let settings = overrides::as_toml(&self.overrides.settings)?;
         let sweep = Document::parse(&self.text, self.file.clone())?;
-        let mut document = Document::parse(&self.scenario_text, self.scenario.display().to_string())?;
-        overrides::apply(&settings, &mut document)?;
+        let mut document = Document::parse(&self.scenario_text, name_of(&self.scenario))?;
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
         }
+        overrides::apply(&settings, &mut document)?;
         for (axis, chosen) in self.axes.iter().zip(choice) {
             let index = chosen.to_string();
             let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
@@ -184,6 +192,16 @@ impl Sweep {
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
         scenario::read(&document, base, &self.overrides, &self.named_files)
+    }
+
+    /// The values of the sweep would take the place of such a setting without a word.
+    fn refuse_settings_of_what_varies(&self) -> Result<(), ScenarioError> {
+        for setting in overrides::as_toml(&self.overrides.settings)? {
+            for axis in &self.axes {
+                setting.refuse_varied(&axis.key, &axis.path)?;
+            }
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<(), ScenarioError> {

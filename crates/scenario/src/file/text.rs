@@ -9,6 +9,14 @@ use super::error::ScenarioError;
 /// What stands for standard input in place of a file's name.
 const STANDARD_INPUT: &str = "-";
 
+/// What messages call a file.
+pub fn name_of(path: &Path) -> String {
+    match path.to_str() {
+        Some(STANDARD_INPUT) => "standard input".to_owned(),
+        _ => path.display().to_string(),
+    }
+}
+
 /// Reads a scenario or a sweep; "-" is standard input. Longer files are refused.
 pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
     read_text(path, 16 << 20)
@@ -16,7 +24,7 @@ pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
 
 /// Reads a text file of bounded length.
 pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
-    let error = |problem: String| ScenarioError::of_file(path.display().to_string(), problem);
+    let error = |problem: String| ScenarioError::of_file(name_of(path), problem);
     let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
     let mut octets = Vec::new();
     let source: Box<dyn Read> = match path.to_str() {
@@ -33,7 +41,7 @@ pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioErr
         let line = line_at(error.as_bytes(), good);
         ScenarioError {
             line: Some(line),
-            ..ScenarioError::of_file(path.display().to_string(), "not valid UTF-8; expected a text file")
+            ..ScenarioError::of_file(name_of(path), "not valid UTF-8; expected a text file")
         }
     })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use lasthop_scenario::file::name_of;
 use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
 use lasthop_sim::{NodeId, NodeKind};
 
@@ -27,12 +28,12 @@ impl Link {
             Some(path) if flags.are_given() => Err(Failure::usage(anyhow!(
                 "{} and flags of a link: expected a file or flags; to change a value of the file, use --set, such as \
                  --set links.air.loss=3%, and [[changes]] in place of --at",
-                path.display()
+                name_of(path)
             ))),
             Some(path) => {
                 let settings = Settings::read(path, &choices.overrides()).map_err(Failure::usage)?;
                 let label = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Ok(Self { name: path.display().to_string(), label, settings })
+                Ok(Self { name: name_of(path), label, settings })
             }
             None if flags.are_given() || trace.is_some() => {
                 let label = flags.label(trace.as_deref());

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use lasthop_live::gateway::check::{Finding, Grade, MachineCheck, machine};
 use lasthop_live::gateway::config::Config;
+use lasthop_scenario::file::name_of;
 use serde_json::json;
 
 use super::lines::line;
@@ -15,7 +16,7 @@ use crate::output;
 /// found, so that a start would fail here.
 pub fn execute(config: &Config, file: &Path, is_json: bool) -> Result<(), Failure> {
     let check = machine(config);
-    let name = file.display().to_string();
+    let name = name_of(file);
     if is_json {
         let mut document = json!({ "file": name });
         let found = serde_json::to_value(&check).map_err(|error| Failure::Run(error.into()))?;

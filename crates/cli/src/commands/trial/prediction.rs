@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use lasthop_lab::stats::{Estimate, median};
 use lasthop_lab::table::{self, Table};
-use lasthop_live::trial::TrialError;
 use lasthop_live::trial::plan::{self, Case};
 use lasthop_live::trial::prediction::{self, predict};
 use lasthop_live::trial::sample::Sample;
@@ -30,8 +29,7 @@ pub(super) fn execute(
 ) -> Result<(), Failure> {
     let sample_every = series.as_ref().map(|_| series::EVERY);
     let run = |case: &Case| {
-        let predicted = predict(scenario, case, sample_every);
-        let predicted = predicted.map_err(TrialError::from)?;
+        let predicted = predict(scenario, case, sample_every)?;
         Ok(RunPrediction::of(case, predicted))
     };
     let predictions = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run)?;

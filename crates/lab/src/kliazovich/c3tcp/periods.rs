@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
+use lasthop_scenario::{Overrides, Pieces, Scenario, SchemeChoice, file};
 use lasthop_schemes::c3tcp::options::{Backward, Carried, Forward};
 use lasthop_sim::{DropCause, Interest, NodeId, Observer, TraceEvent};
 use rayon::prelude::*;
@@ -100,6 +100,7 @@ fn run(
     watched: &str,
 ) -> Result<Vec<Period>, RunError> {
     let mut built = scenario.build(choice, seed)?;
+    let mut run = Pieces::begin(scenario, choice, seed, &mut built, &|_| ())?;
     let node = |name: &str| {
         let index = scenario.nodes.iter().position(|node| node.name == name);
         built.nodes[index.expect("a node of the file")]
@@ -116,7 +117,7 @@ fn run(
     let (mut from, mut octets) = (0, vec![0; built.flows.len()]);
     let mut periods = Vec::new();
     for to in cuts {
-        built.world.run(Instant::from_secs(*to), false);
+        run.advance(&mut built, Instant::from_secs(*to), false)?;
         let now: Vec<u64> = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).collect();
         let mbps =
             |(now, before): (&u64, &u64)| (now - before) as f64 * 8.0 * DATAGRAM / (to - from) as f64 / 1e6;

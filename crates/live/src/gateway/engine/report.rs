@@ -26,7 +26,7 @@ pub struct EngineReport {
     pub owed_connections: u64,
     /// Octets at risk: acknowledged by agents, and not known to be delivered.
     pub octets_at_risk: u64,
-    /// Whether all traffic passes untouched, because it was told to drain.
+    /// Whether all traffic passes untouched, because it drains.
     pub drained: bool,
     /// Connections now.
     pub connections: usize,

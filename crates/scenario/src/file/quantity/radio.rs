@@ -28,7 +28,7 @@ pub(in crate::file) struct Metres(pub(in crate::file) f64);
 
 impl Written for Metres {
     const NAME: &'static str = "Metres";
-    const EXPECTED: &'static str = "a place or a distance within 1000 km, such as \"10 m\"";
+    const EXPECTED: &'static str = "a place or a distance within 1000 km in cm, m or km, such as \"10 m\"";
     const PATTERN: &'static str = r"^\s*-?[0-9.]+\s*(cm|m|km)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {
@@ -58,7 +58,8 @@ pub(in crate::file) struct Watts(pub(in crate::file) f64);
 
 impl Written for Watts {
     const NAME: &'static str = "Power";
-    const EXPECTED: &'static str = "a power of -200 dBm to 100 dBm, such as \"20 dBm\" or \"100 mW\"";
+    const EXPECTED: &'static str =
+        "a power of -200 dBm to 100 dBm in dBm, mW or W, such as \"20 dBm\" or \"100 mW\"";
     const PATTERN: &'static str = r"^\s*-?[0-9.]+\s*(dBm|mW|W)\s*$";
 
     fn read(text: &str) -> Result<Self, String> {

@@ -58,6 +58,31 @@ fn a_sweep_is_the_grid_of_its_values_with_the_last_changing_fastest() {
 }
 
 #[test]
+fn the_command_line_overrides_the_sweep_but_not_what_varies() {
+    let folder = Folder::new(
+        "settings",
+        "scenario = \"good.toml\"\nseeds = 5\nschemes = [\"none\"]\n[vary]\n\"links.air.forward.loss\" = [\"1%\"]\n",
+    );
+    let read = |setting: &str| {
+        let overrides = Overrides { settings: vec![setting.to_owned()], ..Overrides::default() };
+        Sweep::read(&folder.0.join("sweep.toml"), &overrides).map_err(|error| error.to_string())
+    };
+    for (setting, seeds, scheme) in
+        [("seeds=3", 3, "none"), ("schemes=[\"snoop\"]", 5, "snoop"), ("schemes.0=snoop", 5, "snoop")]
+    {
+        let scenario = read(setting).expect("a right sweep").point(0).expect("a point").expect("it is right");
+        assert_eq!((scenario.seeds.len(), &*scenario.schemes[0].label), (seeds, scheme), "{setting}");
+    }
+    for setting in
+        ["links.air.forward.loss=2%", "links.air.forward={ loss = \"2%\" }", "links.air.forward.loss.x=1"]
+    {
+        let message = read(setting).err().expect("it would be ignored");
+        assert!(message.contains("this sweep varies links.air.forward.loss; change"), "{message}");
+    }
+    assert!(read("links.air.reverse.loss=2%").is_ok());
+}
+
+#[test]
 fn an_element_of_a_list_can_be_varied() {
     let folder = Folder::new(
         "element",
