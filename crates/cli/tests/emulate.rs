@@ -284,7 +284,7 @@ fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
     let mut lines = BufReader::new(lasthop.stdout.take().expect("it is piped")).lines();
     let pids = [lines.next(), lines.next()].map(|line| line.expect("a line").expect("a process ID"));
     let files = ["emulate-PID.sock", "hosts-PID"]
-        .map(|file| format!("/run/lasthop/{}", file.replace("PID", &lasthop.id().to_string())));
+        .map(|file| format!("/run/lasthop-emulate/{}", file.replace("PID", &lasthop.id().to_string())));
     assert!(pids.iter().all(|pid| is_running(pid)) && Path::new(&files[0]).exists());
     assert_ne!(machine.traces(), before);
     lasthop.kill().expect("it runs");
