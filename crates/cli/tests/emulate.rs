@@ -26,6 +26,7 @@ fn main() -> ExitCode {
             a_command_runs_as_the_user_who_called_sudo,
             what_a_command_leaves_running_ends_with_it,
             nothing_runs_on_and_nothing_is_left_after_a_kill,
+            the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills,
             emulations_that_start_and_end_at_once_do_not_meet,
             the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
@@ -292,6 +293,16 @@ fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
     wait_until("the end of the command", || !pids.iter().any(|pid| is_running(pid)));
     wait_until("nothing is left", || machine.traces() == before);
     wait_until("no files are left", || !files.iter().any(|file| Path::new(file).exists()));
+}
+
+fn the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills() {
+    let machine = Machine::new();
+    // The standard outputs that are namespaces, and the command's own namespace.
+    let say = "find /proc/[0-9]*/fd/1 -lname 'net:*' -printf '%l\\n' 2>/dev/null; readlink /proc/self/ns/net";
+    let output = machine.emulate(&["--delay", "1ms", "--as-root", "--", "sh", "-c", say]);
+    let out = text(&output.stdout);
+    let (held, own) = out.trim_end().rsplit_once('\n').unwrap_or_else(|| panic!("nothing is held: {out}"));
+    assert!(held.lines().any(|namespace| namespace == own), "{own} is not held: {held}");
 }
 
 fn emulations_that_start_and_end_at_once_do_not_meet() {

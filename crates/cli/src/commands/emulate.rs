@@ -10,6 +10,7 @@ mod status;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -131,7 +132,10 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Other::Set(set)) => return set::execute(set).map(|()| ExitCode::SUCCESS),
         Some(Other::Status(status)) => return status::execute(status).map(|()| ExitCode::SUCCESS),
         Some(Other::Keep) => {
-            return keep(std::io::stdin().lock()).map(|()| ExitCode::SUCCESS).map_err(Failure::from);
+            let namespace = std::io::stdout().as_fd().try_clone_to_owned()?;
+            return keep(std::io::stdin().lock(), namespace)
+                .map(|()| ExitCode::SUCCESS)
+                .map_err(Failure::from);
         }
         None => {}
     }
@@ -218,9 +222,8 @@ fn run(
     (far, near): (NodeId, NodeId),
     signals: &Signals,
 ) -> anyhow::Result<(Summary, u8)> {
-    let mut keeper = start_keeper().context("cannot start the process that clears up after this one")?;
     let (hop, near_device, far_device) = BehindHop::new()?;
-    keeper.watch(&hop)?;
+    let mut keeper = start_keeper(&hop).context("cannot start the process that clears up after this one")?;
     let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
     match &beyond {
         Ok(masquerade) => keeper.watch_masquerade(masquerade)?,
@@ -272,10 +275,10 @@ fn run(
 }
 
 /// This very program, whatever has become of its file.
-fn start_keeper() -> std::io::Result<Keeper> {
+fn start_keeper(hop: &BehindHop) -> std::io::Result<Keeper> {
     let mut program = Command::new("/proc/self/exe");
     program.arg0("lasthop").args(["emulate", "keep"]);
-    Keeper::start(program)
+    Keeper::start(program, hop)
 }
 
 /// The command as a user would type it, quotes aside.
