@@ -22,6 +22,7 @@ fn main() -> ExitCode {
             a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code,
             a_link_is_changed_from_behind_it,
             a_user_who_is_not_root_cannot_have_root_open_files,
+            a_pipe_is_a_trace_at_the_start_and_refused_later,
             what_cannot_be_is_told_with_the_right_exit_code,
             a_command_runs_as_the_user_who_called_sudo,
             what_a_command_leaves_running_ends_with_it,
@@ -368,9 +369,17 @@ fn a_user_who_is_not_root_cannot_have_root_open_files() {
     let secret = directory.path().join("secret");
     std::fs::write(&secret, "the-secret\n").expect("there is room");
     std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is ours");
+    let trace = directory.path().join("down.trace");
+    std::fs::write(&trace, "1\n2\n").expect("there is room");
+    // What the user makes of it while it is in use.
+    let replace = format!("rm -f {0}; ln -s {1} {0}", trace.display(), secret.display());
     let set = |assignment: &str| {
-        let lasthop = lasthop.to_str().expect("UTF-8");
-        emulate(&["--delay", "1ms", "--user", "nobody", "--", lasthop, "emulate", "set", assignment])
+        std::fs::remove_file(&trace).expect("it is there");
+        std::fs::write(&trace, "1\n2\n").expect("there is room");
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("it is ours");
+        let script = format!("{replace}; exec {} emulate set '{assignment}'", lasthop.display());
+        let trace = trace.to_str().expect("UTF-8");
+        emulate(&["--trace", trace, "--user", "nobody", "--", "sh", "-c", &script])
     };
     let output = set("hop.loss=2%");
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -379,9 +388,23 @@ fn a_user_who_is_not_root_cannot_have_root_open_files() {
         let output = set(&assignment);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(2), "{out}{err}");
-        assert!(err.contains("only root may set keys that name files"), "{err}");
+        assert!(err.contains("only root may name files"), "{err}");
         assert!(!out.contains("the-secret") && !err.contains("the-secret"), "{out}{err}");
     }
+}
+
+fn a_pipe_is_a_trace_at_the_start_and_refused_later() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let pipe = pipe.to_str().expect("UTF-8");
+    assert!(Command::new("mkfifo").arg(pipe).status().expect("it is installed").success());
+    let mut writer = Command::new("sh").args(["-c", "echo 1 > $0", pipe]).spawn().expect("it is installed");
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let set = format!("{lasthop} emulate set hop.loss=2% || exit 8; {lasthop} emulate set hop.trace={pipe}");
+    let output = emulate(&["--trace", pipe, "--as-root", "--", "sh", "-c", &set]);
+    writer.wait().expect("it is ours");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("not a regular file"), "{}", text(&output.stderr));
 }
 
 fn what_cannot_be_is_told_with_the_right_exit_code() {
