@@ -32,6 +32,8 @@ fn main() -> ExitCode {
             the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             a_resolver_on_the_loopback_device_is_asked_through_the_hop;
+        [namespaces, iptables]:
+            with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
         [namespaces, unshare, bash]:
             a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags,
             a_service_on_the_loopback_device_is_reached_on_request,
@@ -46,6 +48,10 @@ fn getent() -> Result<(), String> {
 
 fn bash() -> Result<(), String> {
     lasthop_needs::program("bash")
+}
+
+fn iptables() -> Result<(), String> {
+    lasthop_needs::program("iptables")
 }
 
 fn unshare() -> Result<(), String> {
@@ -319,6 +325,46 @@ fn emulations_that_start_and_end_at_once_do_not_meet() {
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
     assert_eq!(machine.traces(), before);
+}
+
+fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    // All that an emulation runs, without `nft`.
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = std::env::var_os("PATH").expect("it is set");
+    for program in ["ip", "iptables", "cat"] {
+        let there = std::env::split_paths(&path).map(|directory| directory.join(program));
+        let there = there.into_iter().find(|file| file.is_file()).expect("it is installed");
+        std::os::unix::fs::symlink(there, directory.path().join(program)).expect("there is room");
+    }
+    // Ends when its input does; it has begun when it has sent back a line.
+    let begin = || {
+        let mut command = emulation(&["--delay", "1ms", "--as-root", "--", "cat"]);
+        command.env("PATH", directory.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut lasthop = machine.0.enter(|| command.spawn()).expect("enter").expect("it is there");
+        lasthop.stdin.as_mut().expect("it is piped").write_all(b"begun\n").expect("it reads");
+        let mut line = String::new();
+        BufReader::new(lasthop.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("a line");
+        assert_eq!(line, "begun\n");
+        lasthop
+    };
+    let end = |lasthop: std::process::Child| {
+        let output = lasthop.wait_with_output().expect("it is ours");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let is_forwarding = || machine.traces()[2].trim() == "1";
+    let rules = || {
+        let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
+        text(&machine.0.enter(list).expect("enter").expect("it is installed").stdout)
+    };
+    let (first, second) = (begin(), begin());
+    assert!(is_forwarding() && rules().contains("-o lasthop1 "), "{}", rules());
+    end(first);
+    assert!(is_forwarding(), "the second one needs it");
+    end(second);
+    assert!(!is_forwarding() && !rules().contains("lasthop"), "{}", rules());
 }
 
 fn a_command_that_is_told_to_end_ends_and_says_by_which_signal() {
