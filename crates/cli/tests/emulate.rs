@@ -34,6 +34,8 @@ fn main() -> ExitCode {
             a_resolver_on_the_loopback_device_is_asked_through_the_hop;
         [namespaces, iptables]:
             with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
+        [namespaces, unshare, fish]:
+            fish_shows_the_link_in_its_prompt;
         [namespaces, unshare, bash]:
             a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags,
             a_service_on_the_loopback_device_is_reached_on_request,
@@ -52,6 +54,10 @@ fn bash() -> Result<(), String> {
 
 fn iptables() -> Result<(), String> {
     lasthop_needs::program("iptables")
+}
+
+fn fish() -> Result<(), String> {
+    lasthop_needs::program("fish")
 }
 
 fn unshare() -> Result<(), String> {
@@ -162,6 +168,24 @@ fn a_service_on_the_loopback_device_is_reached_on_request() {
         assert_eq!(text(&output.stdout), "hello\n", "{address}: {}", text(&output.stderr));
         server.join().expect("it has served");
     }
+}
+
+fn fish_shows_the_link_in_its_prompt() {
+    let machine = Machine::new();
+    let home = tempfile::tempdir().expect("a directory");
+    let settings = home.path().join("fish");
+    std::fs::create_dir(&settings).expect("there is room");
+    std::fs::write(settings.join("config.fish"), "function fish_prompt; echo after $status; end\n")
+        .expect("there is room");
+    let start = || {
+        let mut fish = emulation(&["--delay", "1ms", "--as-root", "--", "fish"]);
+        fish.env("XDG_CONFIG_HOME", home.path()).env("HOME", home.path());
+        let mut fish = fish.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        fish.stdin.take().expect("it is piped").write_all(b"false; fish_prompt\n")?;
+        fish.wait_with_output()
+    };
+    let output = machine.0.enter(start).expect("enter").expect("it is there");
+    assert_eq!(text(&output.stdout), "[delay 1ms] after 1\n", "{}", text(&output.stderr));
 }
 
 fn a_change_of_the_flags_happens_at_its_time() {

@@ -246,7 +246,7 @@ fn run(
     };
     let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
     let path = socket_of(std::process::id());
-    let mut command = command(arguments, user, &label);
+    let mut command = command(arguments, user);
     let about = About { pid: std::process::id(), link: label.clone(), command: words_of(&command) };
     let socket = ControlSocket::listen(path, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
@@ -256,6 +256,9 @@ fn run(
     }
 
     command.env(set::SOCKET, socket.path()).env(LINK, &label);
+    if arguments.command.len() <= 1 {
+        prompt::announce(&mut command, &label);
+    }
     let mut child = command::start(&hop, &names, user, &mut command, signals)
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
     drop(names);
@@ -288,20 +291,14 @@ fn words_of(command: &Command) -> String {
 }
 
 /// What the command line asks for, or a shell.
-fn command(arguments: &Arguments, user: Option<&User>, label: &str) -> Command {
+fn command(arguments: &Arguments, user: Option<&User>) -> Command {
     if let [program, words @ ..] = arguments.command.as_slice() {
         let mut command = Command::new(program);
         command.args(words);
-        if words.is_empty() {
-            prompt::announce(&mut command, program, label);
-        }
         return command;
     }
     let own = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-    let shell = user.map_or_else(own, |user| user.shell().to_owned());
-    let mut command = Command::new(&shell);
-    prompt::announce(&mut command, &shell, label);
-    command
+    Command::new(user.map_or_else(own, |user| user.shell().to_owned()))
 }
 
 fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {
