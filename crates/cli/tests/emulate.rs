@@ -22,14 +22,20 @@ fn main() -> ExitCode {
             a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code,
             a_link_is_changed_from_behind_it,
             a_user_who_is_not_root_cannot_have_root_open_files,
+            a_pipe_is_a_trace_at_the_start_and_refused_later,
             what_cannot_be_is_told_with_the_right_exit_code,
             a_command_runs_as_the_user_who_called_sudo,
             what_a_command_leaves_running_ends_with_it,
             nothing_runs_on_and_nothing_is_left_after_a_kill,
+            the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills,
             emulations_that_start_and_end_at_once_do_not_meet,
             the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             a_resolver_on_the_loopback_device_is_asked_through_the_hop;
+        [namespaces, iptables]:
+            with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
+        [namespaces, unshare, fish]:
+            fish_shows_the_link_in_its_prompt;
         [namespaces, unshare, bash]:
             a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags,
             a_service_on_the_loopback_device_is_reached_on_request,
@@ -44,6 +50,14 @@ fn getent() -> Result<(), String> {
 
 fn bash() -> Result<(), String> {
     lasthop_needs::program("bash")
+}
+
+fn iptables() -> Result<(), String> {
+    lasthop_needs::program("iptables")
+}
+
+fn fish() -> Result<(), String> {
+    lasthop_needs::program("fish")
 }
 
 fn unshare() -> Result<(), String> {
@@ -154,6 +168,24 @@ fn a_service_on_the_loopback_device_is_reached_on_request() {
         assert_eq!(text(&output.stdout), "hello\n", "{address}: {}", text(&output.stderr));
         server.join().expect("it has served");
     }
+}
+
+fn fish_shows_the_link_in_its_prompt() {
+    let machine = Machine::new();
+    let home = tempfile::tempdir().expect("a directory");
+    let settings = home.path().join("fish");
+    std::fs::create_dir(&settings).expect("there is room");
+    std::fs::write(settings.join("config.fish"), "function fish_prompt; echo after $status; end\n")
+        .expect("there is room");
+    let start = || {
+        let mut fish = emulation(&["--delay", "1ms", "--as-root", "--", "fish"]);
+        fish.env("XDG_CONFIG_HOME", home.path()).env("HOME", home.path());
+        let mut fish = fish.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        fish.stdin.take().expect("it is piped").write_all(b"false; fish_prompt\n")?;
+        fish.wait_with_output()
+    };
+    let output = machine.0.enter(start).expect("enter").expect("it is there");
+    assert_eq!(text(&output.stdout), "[delay 1ms] after 1\n", "{}", text(&output.stderr));
 }
 
 fn a_change_of_the_flags_happens_at_its_time() {
@@ -284,7 +316,7 @@ fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
     let mut lines = BufReader::new(lasthop.stdout.take().expect("it is piped")).lines();
     let pids = [lines.next(), lines.next()].map(|line| line.expect("a line").expect("a process ID"));
     let files = ["emulate-PID.sock", "hosts-PID"]
-        .map(|file| format!("/run/lasthop/{}", file.replace("PID", &lasthop.id().to_string())));
+        .map(|file| format!("/run/lasthop-emulate/{}", file.replace("PID", &lasthop.id().to_string())));
     assert!(pids.iter().all(|pid| is_running(pid)) && Path::new(&files[0]).exists());
     assert_ne!(machine.traces(), before);
     lasthop.kill().expect("it runs");
@@ -292,6 +324,16 @@ fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
     wait_until("the end of the command", || !pids.iter().any(|pid| is_running(pid)));
     wait_until("nothing is left", || machine.traces() == before);
     wait_until("no files are left", || !files.iter().any(|file| Path::new(file).exists()));
+}
+
+fn the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills() {
+    let machine = Machine::new();
+    // The standard outputs that are namespaces, and the command's own namespace.
+    let say = "find /proc/[0-9]*/fd/1 -lname 'net:*' -printf '%l\\n' 2>/dev/null; readlink /proc/self/ns/net";
+    let output = machine.emulate(&["--delay", "1ms", "--as-root", "--", "sh", "-c", say]);
+    let out = text(&output.stdout);
+    let (held, own) = out.trim_end().rsplit_once('\n').unwrap_or_else(|| panic!("nothing is held: {out}"));
+    assert!(held.lines().any(|namespace| namespace == own), "{own} is not held: {held}");
 }
 
 fn emulations_that_start_and_end_at_once_do_not_meet() {
@@ -307,6 +349,46 @@ fn emulations_that_start_and_end_at_once_do_not_meet() {
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
     assert_eq!(machine.traces(), before);
+}
+
+fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    // All that an emulation runs, without `nft`.
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = std::env::var_os("PATH").expect("it is set");
+    for program in ["ip", "iptables", "cat"] {
+        let there = std::env::split_paths(&path).map(|directory| directory.join(program));
+        let there = there.into_iter().find(|file| file.is_file()).expect("it is installed");
+        std::os::unix::fs::symlink(there, directory.path().join(program)).expect("there is room");
+    }
+    // Ends when its input does; it has begun when it has sent back a line.
+    let begin = || {
+        let mut command = emulation(&["--delay", "1ms", "--as-root", "--", "cat"]);
+        command.env("PATH", directory.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut lasthop = machine.0.enter(|| command.spawn()).expect("enter").expect("it is there");
+        lasthop.stdin.as_mut().expect("it is piped").write_all(b"begun\n").expect("it reads");
+        let mut line = String::new();
+        BufReader::new(lasthop.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("a line");
+        assert_eq!(line, "begun\n");
+        lasthop
+    };
+    let end = |lasthop: std::process::Child| {
+        let output = lasthop.wait_with_output().expect("it is ours");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let is_forwarding = || machine.traces()[2].trim() == "1";
+    let rules = || {
+        let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
+        text(&machine.0.enter(list).expect("enter").expect("it is installed").stdout)
+    };
+    let (first, second) = (begin(), begin());
+    assert!(is_forwarding() && rules().contains("-o lasthop1 "), "{}", rules());
+    end(first);
+    assert!(is_forwarding(), "the second one needs it");
+    end(second);
+    assert!(!is_forwarding() && !rules().contains("lasthop"), "{}", rules());
 }
 
 fn a_command_that_is_told_to_end_ends_and_says_by_which_signal() {
@@ -357,9 +439,17 @@ fn a_user_who_is_not_root_cannot_have_root_open_files() {
     let secret = directory.path().join("secret");
     std::fs::write(&secret, "the-secret\n").expect("there is room");
     std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is ours");
+    let trace = directory.path().join("down.trace");
+    std::fs::write(&trace, "1\n2\n").expect("there is room");
+    // What the user makes of it while it is in use.
+    let replace = format!("rm -f {0}; ln -s {1} {0}", trace.display(), secret.display());
     let set = |assignment: &str| {
-        let lasthop = lasthop.to_str().expect("UTF-8");
-        emulate(&["--delay", "1ms", "--user", "nobody", "--", lasthop, "emulate", "set", assignment])
+        std::fs::remove_file(&trace).expect("it is there");
+        std::fs::write(&trace, "1\n2\n").expect("there is room");
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("it is ours");
+        let script = format!("{replace}; exec {} emulate set '{assignment}'", lasthop.display());
+        let trace = trace.to_str().expect("UTF-8");
+        emulate(&["--trace", trace, "--user", "nobody", "--", "sh", "-c", &script])
     };
     let output = set("hop.loss=2%");
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -368,9 +458,23 @@ fn a_user_who_is_not_root_cannot_have_root_open_files() {
         let output = set(&assignment);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(2), "{out}{err}");
-        assert!(err.contains("only root may set keys that name files"), "{err}");
+        assert!(err.contains("only root may name files"), "{err}");
         assert!(!out.contains("the-secret") && !err.contains("the-secret"), "{out}{err}");
     }
+}
+
+fn a_pipe_is_a_trace_at_the_start_and_refused_later() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let pipe = pipe.to_str().expect("UTF-8");
+    assert!(Command::new("mkfifo").arg(pipe).status().expect("it is installed").success());
+    let mut writer = Command::new("sh").args(["-c", "echo 1 > $0", pipe]).spawn().expect("it is installed");
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let set = format!("{lasthop} emulate set hop.loss=2% || exit 8; {lasthop} emulate set hop.trace={pipe}");
+    let output = emulate(&["--trace", pipe, "--as-root", "--", "sh", "-c", &set]);
+    writer.wait().expect("it is ours");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("not a regular file"), "{}", text(&output.stderr));
 }
 
 fn what_cannot_be_is_told_with_the_right_exit_code() {

@@ -64,10 +64,14 @@ impl Namespace {
         Ok(Self { name: self.name.clone(), file: self.file.try_clone()? })
     }
 
-    /// What tells it from all other namespaces of this machine as long as anything is in it: the
-    /// number in `/proc/PID/ns/net`.
-    pub fn inode(&self) -> io::Result<u64> {
-        Ok(rustix::fs::fstat(&self.file)?.st_ino)
+    /// The namespace of which another process has handed us this file.
+    pub fn handed_over(name: impl Into<String>, file: OwnedFd) -> Self {
+        Self { name: name.into(), file }
+    }
+
+    /// The file, to be handed to another process.
+    pub fn into_file(self) -> OwnedFd {
+        self.file
     }
 
     /// Its name in messages.
@@ -130,34 +134,35 @@ impl Namespace {
     pub fn sysctl(&self, key: &str, value: &str) -> io::Result<()> {
         self.enter(|| fs::write(format!("/proc/sys/net/{key}"), value))?
     }
-}
 
-/// Sends a signal to all processes in the network namespace with this [`Namespace::inode`].
-/// Returns how many there were.
-pub fn signal_processes(inode: u64, signal: Signal) -> usize {
-    let link = format!("net:[{inode}]");
-    let is_in_it = |pid: &Pid| {
-        let of_process = fs::read_link(format!("/proc/{}/ns/net", pid.as_raw_nonzero()));
-        of_process.is_ok_and(|namespace| namespace.as_os_str() == link.as_str())
-    };
-    let pids = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        Pid::from_raw(pid)
-    });
-    // One that has ended meanwhile needs no signal.
-    pids.filter(is_in_it).filter(|pid| kill_process(*pid, signal).is_ok()).count()
-}
+    /// Sends a signal to all processes in it. Returns how many there were.
+    pub fn signal_processes(&self, signal: Signal) -> io::Result<usize> {
+        // The number tells it from all other namespaces as long as we have it open.
+        let link = format!("net:[{}]", rustix::fs::fstat(&self.file)?.st_ino);
+        let is_in_it = |pid: &Pid| {
+            let of_process = fs::read_link(format!("/proc/{}/ns/net", pid.as_raw_nonzero()));
+            of_process.is_ok_and(|namespace| namespace.as_os_str() == link.as_str())
+        };
+        let pids = fs::read_dir("/proc")?.flatten().filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            Pid::from_raw(pid)
+        });
+        // One that has ended meanwhile needs no signal.
+        Ok(pids.filter(is_in_it).filter(|pid| kill_process(*pid, signal).is_ok()).count())
+    }
 
-/// Kills all processes in the network namespace with this [`Namespace::inode`].
-#[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
-pub fn kill_processes(inode: u64) {
-    // A process may be starting another one while it is killed; those that are killed take a moment
-    // to end.
-    for _ in 0..100 {
-        if signal_processes(inode, Signal::KILL) == 0 {
-            return;
+    /// Kills all processes in it.
+    #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
+    pub fn kill_processes(&self) -> io::Result<()> {
+        // A process may be starting another one while it is killed; those that are killed take a
+        // moment to end.
+        for _ in 0..100 {
+            if self.signal_processes(Signal::KILL)? == 0 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
         }
-        thread::sleep(Duration::from_millis(5));
+        Ok(())
     }
 }
 

@@ -44,12 +44,18 @@ impl Peer {
 /// Such as `process 1234 (lasthop)`.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(pid) = self.pid else { return f.write_str("a process of another container") };
-        write!(f, "process {pid}")?;
-        match fs::read_to_string(format!("/proc/{pid}/comm")) {
-            Ok(name) => write!(f, " ({})", name.trim_end()),
-            Err(_) => Ok(()),
+        match self.pid {
+            Some(pid) => f.write_str(&shown(pid)),
+            None => f.write_str("a process of another container"),
         }
+    }
+}
+
+/// A process in a message.
+pub(crate) fn shown(pid: NonZeroU32) -> String {
+    match fs::read_to_string(format!("/proc/{pid}/comm")) {
+        Ok(name) => format!("process {pid} ({})", name.trim_end()),
+        Err(_) => format!("process {pid}"),
     }
 }
 

@@ -69,6 +69,7 @@ use crate::model::Scenario;
 
 pub use error::ScenarioError;
 pub use kind::Kind;
+pub use named_files::FurtherFiles;
 pub use overrides::Overrides;
 pub use settings::Settings;
 pub use sweep::Sweep;
@@ -92,8 +93,19 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioErro
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the
 /// scenario's name unless it has one; files that the scenario names are looked for in `base`.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+    parse_with(text, name, base, overrides, &NamedFiles::default())
+}
+
+/// The same with files that may have been read before.
+fn parse_with(
+    text: &str,
+    name: &str,
+    base: &Path,
+    overrides: &Overrides,
+    named_files: &NamedFiles,
+) -> Result<Scenario, ScenarioError> {
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
-    scenario::read(&document, base, overrides, &NamedFiles::default())
+    scenario::read(&document, base, overrides, named_files)
 }

@@ -26,7 +26,7 @@ pub mod session_figures;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};
-pub use file::{Overrides, ScenarioError, Settings, Sweep};
+pub use file::{FurtherFiles, Overrides, ScenarioError, Settings, Sweep};
 pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkModel, Measure, NodeModel, Scenario, SchemeChoice,
     SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,

@@ -10,6 +10,7 @@ mod status;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -131,7 +132,10 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Other::Set(set)) => return set::execute(set).map(|()| ExitCode::SUCCESS),
         Some(Other::Status(status)) => return status::execute(status).map(|()| ExitCode::SUCCESS),
         Some(Other::Keep) => {
-            return keep(std::io::stdin().lock()).map(|()| ExitCode::SUCCESS).map_err(Failure::from);
+            let namespace = std::io::stdout().as_fd().try_clone_to_owned()?;
+            return keep(std::io::stdin().lock(), namespace)
+                .map(|()| ExitCode::SUCCESS)
+                .map_err(Failure::from);
         }
         None => {}
     }
@@ -218,9 +222,8 @@ fn run(
     (far, near): (NodeId, NodeId),
     signals: &Signals,
 ) -> anyhow::Result<(Summary, u8)> {
-    let mut keeper = start_keeper().context("cannot start the process that clears up after this one")?;
     let (hop, near_device, far_device) = BehindHop::new()?;
-    keeper.watch(&hop)?;
+    let mut keeper = start_keeper(&hop).context("cannot start the process that clears up after this one")?;
     let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
     match &beyond {
         Ok(masquerade) => keeper.watch_masquerade(masquerade)?,
@@ -243,7 +246,7 @@ fn run(
     };
     let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
     let path = socket_of(std::process::id());
-    let mut command = command(arguments, user, &label);
+    let mut command = command(arguments, user);
     let about = About { pid: std::process::id(), link: label.clone(), command: words_of(&command) };
     let socket = ControlSocket::listen(path, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
@@ -253,6 +256,9 @@ fn run(
     }
 
     command.env(set::SOCKET, socket.path()).env(LINK, &label);
+    if arguments.command.len() <= 1 {
+        prompt::announce(&mut command, &label);
+    }
     let mut child = command::start(&hop, &names, user, &mut command, signals)
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
     drop(names);
@@ -272,10 +278,10 @@ fn run(
 }
 
 /// This very program, whatever has become of its file.
-fn start_keeper() -> std::io::Result<Keeper> {
+fn start_keeper(hop: &BehindHop) -> std::io::Result<Keeper> {
     let mut program = Command::new("/proc/self/exe");
     program.arg0("lasthop").args(["emulate", "keep"]);
-    Keeper::start(program)
+    Keeper::start(program, hop)
 }
 
 /// The command as a user would type it, quotes aside.
@@ -285,20 +291,14 @@ fn words_of(command: &Command) -> String {
 }
 
 /// What the command line asks for, or a shell.
-fn command(arguments: &Arguments, user: Option<&User>, label: &str) -> Command {
+fn command(arguments: &Arguments, user: Option<&User>) -> Command {
     if let [program, words @ ..] = arguments.command.as_slice() {
         let mut command = Command::new(program);
         command.args(words);
-        if words.is_empty() {
-            prompt::announce(&mut command, program, label);
-        }
         return command;
     }
     let own = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-    let shell = user.map_or_else(own, |user| user.shell().to_owned());
-    let mut command = Command::new(&shell);
-    prompt::announce(&mut command, &shell, label);
-    command
+    Command::new(user.map_or_else(own, |user| user.shell().to_owned()))
 }
 
 fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {

@@ -133,6 +133,64 @@ pub fn a_check_tells_the_gateway_that_would_be_restarted_from_another_one() {
     assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
 }
 
+pub fn a_check_tells_the_metrics_address_of_the_running_gateway_from_one_that_is_taken() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let listener = || TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port_of = |listener: &TcpListener| listener.local_addr().expect("it is bound");
+    let free = site.gateway.enter(|| port_of(&listener())).expect("enter");
+    let mut daemon = Daemon::start(&site.gateway, "");
+    let directory = tempfile::tempdir().expect("a directory");
+    let own = fs::read_to_string(daemon.file()).expect("it is there");
+    let with_metrics = |at: &str| own.replace("listen = \"off\"", &format!("listen = \"{at}\""));
+    let taken = site.gateway.enter(listener).expect("enter");
+    let at = port_of(&taken).to_string();
+    let said = check(&site.gateway, directory.path(), &with_metrics(&at), &[]).fails();
+    let holder = format!("process {} (", std::process::id());
+    assert!(assert_line(&said, "problem", "metrics").contains(&holder), "{said}");
+    assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
+    fs::write(daemon.file(), with_metrics(&free.to_string())).expect("a file");
+    daemon.start_again(&site.gateway);
+    let said = check(&site.gateway, directory.path(), &with_metrics(&free.to_string()), &[]).passes();
+    assert!(assert_line(&said, "ok", "metrics").contains("of the gateway that is running"), "{said}");
+    assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
+}
+
+pub fn a_check_finds_gateways_on_interfaces_that_the_file_does_not_name() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    site.gateway.ip(&["link add core2 type veth peer name radio2"]).expect("interfaces");
+    let daemon = Daemon::start(&site.gateway, "");
+    let directory = tempfile::tempdir().expect("a directory");
+    let (own, other) = ("radio = [\"radio\"]", "radio = [\"radio2\"]");
+    let moved = fs::read_to_string(daemon.file()).expect("it is there").replace(own, other);
+    let said = check(&site.gateway, directory.path(), &moved, &[]).passes();
+    let line = assert_line(&said, "ok", "other gateway");
+    let holder = format!("process {} (lasthop), on radio;", daemon.pid());
+    assert!(line.contains(&holder) && line.contains("a restart"), "{said}");
+    assert_line(&said, "ok", "control socket");
+    let beside = file(directory.path(), "", other, NO_METRICS);
+    let said = check(&site.gateway, directory.path(), &beside, &[]).passes();
+    let line = assert_line(&said, "ok", "other gateway");
+    assert!(line.contains(&format!("process {} (lasthop)", daemon.pid())), "{said}");
+    assert!(line.contains("on other interfaces: radio"), "{said}");
+}
+
+pub fn a_check_counts_the_rules_that_tun_needs() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = |ports: &str| {
+        let traffic = format!("{NO_METRICS}[traffic]\nports = [\"{ports}\"]\nexclude-ports = []\n");
+        file(directory.path(), "backend = \"tun\"", PORTS, &traffic)
+    };
+    // A port is either end's, and there are two interfaces: four rules for each.
+    let said = check(&site.gateway, directory.path(), &text("8000-8249"), &[]).passes();
+    assert!(assert_line(&said, "ok", "rules").contains("1000 of its 1000"), "{said}");
+    let said = check(&site.gateway, directory.path(), &text("8000-8250"), &[]).fails();
+    assert!(assert_line(&said, "problem", "rules").contains("requires 1004 rules"), "{said}");
+}
+
 pub fn a_check_bounds_the_files_that_a_gateway_opens() {
     let _alone = alone();
     let site = Site::new(Kind::Routed);
@@ -173,6 +231,19 @@ pub fn a_check_without_root_says_which_checks_it_could_not_make() {
     let said = run(&site.gateway, directory.path(), &text, &nobody, &options).passes();
     let document: Value = serde_json::from_str(&said).expect("one document");
     assert_eq!((&document["could_start"], &document["backend"]), (&Value::Null, &Value::Null));
+}
+
+pub fn a_check_without_root_does_not_take_the_running_gateway_for_another_one() {
+    let _alone = alone();
+    let site = Site::new(Kind::Routed);
+    let daemon = Daemon::start(&site.gateway, "");
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let own = fs::read_to_string(daemon.file()).expect("it is there");
+    let nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
+    let said = check(&site.gateway, directory.path(), &own, &nobody).passes();
+    let line = assert_line(&said, "skipped", "other gateway");
+    assert!(line.contains(&format!("process {} (lasthop)", daemon.pid())), "{said}");
 }
 
 pub fn a_check_tells_a_missing_privilege_from_a_missing_feature_of_the_kernel() {

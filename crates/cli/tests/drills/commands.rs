@@ -57,9 +57,9 @@ fn traces(machine: &Namespace) -> [String; 5] {
         output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
     };
     let forwarding = || fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
-    let sockets = fs::read_dir("/run/lasthop").into_iter().flatten().flatten();
+    let sockets = fs::read_dir("/run/lasthop-emulate").into_iter().flatten().flatten();
     // The lock between emulations stays: an empty file.
-    let of_emulations = sockets.map(|entry| entry.file_name()).filter(|name| name != "emulate.lock");
+    let of_emulations = sockets.map(|entry| entry.file_name()).filter(|name| name != "lock");
     let mut sockets: Vec<_> = of_emulations.collect();
     sockets.sort();
     [

@@ -64,6 +64,9 @@ fn main() -> ExitCode {
             checks::a_check_names_interfaces_that_are_missing_or_down,
             checks::a_check_tells_which_doors_cannot_be_opened,
             checks::a_check_tells_the_gateway_that_would_be_restarted_from_another_one,
+            checks::a_check_tells_the_metrics_address_of_the_running_gateway_from_one_that_is_taken,
+            checks::a_check_finds_gateways_on_interfaces_that_the_file_does_not_name,
+            checks::a_check_counts_the_rules_that_tun_needs,
             checks::a_check_bounds_the_files_that_a_gateway_opens;
         [namespaces, nft]:
             starts::auto_does_not_fall_back_beside_nftables,
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         [namespaces, setpriv]:
             commands::without_root_each_command_says_what_it_needs,
             checks::a_check_without_root_says_which_checks_it_could_not_make,
+            checks::a_check_without_root_does_not_take_the_running_gateway_for_another_one,
             checks::a_check_tells_a_missing_privilege_from_a_missing_feature_of_the_kernel;
     })
 }

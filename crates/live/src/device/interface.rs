@@ -28,6 +28,12 @@ impl Interface {
         Ok(Self { name: name.to_owned(), index, socket })
     }
 
+    /// The name of the interface with this number.
+    pub fn name_of(index: u32) -> io::Result<String> {
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        Ok(netdevice::index_to_name(&socket, index)?)
+    }
+
     /// Its number.
     pub const fn index(&self) -> u32 {
         self.index

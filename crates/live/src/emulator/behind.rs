@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
 use super::device::{Device, DeviceError};
-use super::directory::lock;
+use super::directory::{lock, lock_file};
 use crate::namespace::{IpError, Namespace};
 
 /// The device's name in the namespace behind the hop.
@@ -42,7 +42,7 @@ pub enum BehindHopError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// Another emulation may be choosing the same subnet.
-    #[error("cannot lock /run/lasthop/emulate.lock: {0}")]
+    #[error("cannot lock {file}: {0}", file = lock_file().display())]
     Lock(#[source] io::Error),
     /// Addresses cannot be set.
     #[error(transparent)]

@@ -17,7 +17,6 @@ use rustix::time::Timespec;
 use super::behind::BehindHop;
 use super::names::Names;
 use super::user::User;
-use crate::namespace::{kill_processes, signal_processes};
 
 /// Signals that this process waits for instead of ending by them. Blocked as long as this value
 /// lives; threads that are started meanwhile leave them to it, and children start without.
@@ -97,15 +96,11 @@ const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 /// Ends what a command that has ended has left running behind the hop, and waits until its last
 /// words have crossed most hops: else its peers would wait for them in vain.
 pub fn end_the_rest(hop: &BehindHop) {
-    let inode = hop.inside.inode();
-    if let Ok(inode) = inode {
-        signal_processes(inode, Signal::TERM);
-    }
+    // What cannot be found here is for the keeper.
+    let _ = hop.inside.signal_processes(Signal::TERM);
     // A signal that cuts it short is one to end.
     let _ = rustix::thread::nanosleep(&LINGER);
-    if let Ok(inode) = inode {
-        kill_processes(inode);
-    }
+    let _ = hop.inside.kill_processes();
 }
 
 /// The exit code that a shell would give this status.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lasthop_scenario::Settings;
+use lasthop_scenario::{FurtherFiles, Settings};
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -36,9 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the thread may take to end; one that waits for a file ends with the process.
 const LAST_WAIT: Duration = Duration::from_millis(300);
-
-/// Keys of links whose values name files, which the emulation opens with its own rights.
-const NAMING_FILES: [&str; 3] = ["trace", "table", "states"];
 
 /// What can be asked of an emulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -284,27 +281,6 @@ pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, St
         .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
 }
 
-/// Whether an assignment names a file.
-fn names_a_file(key: &str, value: &str) -> Result<bool, String> {
-    // A key that is malformed could become another one together with its value.
-    let key: toml::Table = toml::from_str(&format!("{key} = 0"))
-        .map_err(|_| format!("{key}: malformed; expected LINK.KEY, such as air.loss"))?;
-    // A value that is not TOML is a string.
-    let value: toml::Table = toml::from_str(&format!("x = {value}")).unwrap_or_default();
-    // The first step of the key is a link.
-    Ok(key.values().chain(value.values()).any(has_key_that_names_a_file))
-}
-
-fn has_key_that_names_a_file(value: &toml::Value) -> bool {
-    match value {
-        toml::Value::Table(table) => table
-            .iter()
-            .any(|(key, value)| NAMING_FILES.contains(&key.as_str()) || has_key_that_names_a_file(value)),
-        toml::Value::Array(values) => values.iter().any(has_key_that_names_a_file),
-        _ => false,
-    }
-}
-
 struct Server {
     about: About,
     settings: Settings,
@@ -316,8 +292,10 @@ impl Server {
     fn serve(&mut self, mut stream: UnixStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        // The user who has the socket is not always the one whose rights this process has.
+        // The user who has the socket is not always the one whose rights this process has; and no user
+        // may keep it waiting.
         let is_root = Peer::of(&stream).is_ok_and(|peer| peer.uid == 0);
+        let further = if is_root { FurtherFiles::Regular } else { FurtherFiles::None };
         let mut request = String::new();
         Read::by_ref(&mut stream).take(LONGEST_REQUEST).read_to_string(&mut request)?;
         if request.is_empty() {
@@ -330,7 +308,7 @@ impl Server {
             serde_json::from_str(&request).map_err(|error| format!("{error}; nothing has changed"))
         };
         let answer = match command {
-            Ok(Command::Set { assignments }) => Answer::from(self.set(&assignments, is_root)).line(),
+            Ok(Command::Set { assignments }) => Answer::from(self.set(&assignments, further)).line(),
             Ok(Command::Status) => Answer::from(self.status()).line(),
             Err(problem) => Answer::<()>::Error(problem).line(),
         };
@@ -345,15 +323,10 @@ impl Server {
         }
     }
 
-    fn set(&mut self, assignments: &[String], may_name_files: bool) -> Result<(), String> {
+    fn set(&mut self, assignments: &[String], further: FurtherFiles) -> Result<(), String> {
         let assignments = parse_assignments(assignments)?;
-        for (key, value) in &assignments {
-            if !may_name_files && names_a_file(key, value)? {
-                return Err(format!("{key}: only root may set keys that name files; use sudo"));
-            }
-        }
         let mut settings = self.settings.clone();
-        let before = settings.set(&assignments).map_err(|error| error.to_string())?;
+        let before = settings.set(&assignments, further).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(settings.scenario());
         let links = self.links.clone();
         let work = move |world: &mut World| {
@@ -374,24 +347,6 @@ mod tests {
     use rustix::net::{bind, socket};
 
     use super::*;
-
-    #[test]
-    fn assignments_that_name_files_are_found_at_any_depth() {
-        for (key, value, names) in [
-            ("hop.trace", "/etc/shadow", true),
-            ("hop.forward.trace", "\"/etc/shadow\"", true),
-            ("hop.delay.\"t\\u0061ble\"", "x", true),
-            ("hop.delay", "{ table = \"x\" }", true),
-            ("hop.delay", "{ \"t\\u0061ble\" = \"x\" }", true),
-            ("hop.channel", "{ good = { mean = \"1 s\" }, states = 'x' }", true),
-            ("trace.loss", "2%", false),
-            ("hop.rate", "trace", false),
-            ("hop.channel", "{ good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }", false),
-        ] {
-            assert_eq!(names_a_file(key, value), Ok(names), "{key}={value}");
-        }
-        assert!(names_a_file("hop.delay.'a", "'.table = \"x\"").is_err());
-    }
 
     #[test]
     fn an_emulation_that_hangs_up_without_an_answer_is_not_taken_to_have_changed() {

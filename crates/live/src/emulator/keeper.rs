@@ -1,8 +1,12 @@
 //! A process that clears up after an emulation that was killed. The emulation tells it through a
 //! pipe what there is to clear up. Whatever ends the emulation closes the pipe.
+//!
+//! The keeper's standard output is the namespace behind the hop: as long as the keeper has it open,
+//! the kernel gives its number to no other namespace, whose processes would be killed.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
@@ -14,7 +18,7 @@ use super::behind::BehindHop;
 use super::control::socket_of;
 use super::masquerade::{Masquerade, Undo, undo_of_the_dead};
 use super::names::files_of;
-use crate::namespace::{Namespace, kill_processes};
+use crate::namespace::Namespace;
 
 /// A keeper at work; it ends with this value.
 #[derive(Debug)]
@@ -27,8 +31,8 @@ pub struct Keeper {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Note {
-    /// A host behind a hop is there.
-    Hop { pid: u32, namespace: u64, device: String },
+    /// There is a host behind a hop; `pid` is the emulation.
+    Hop { pid: u32, device: String },
     /// It has been given the way to what this machine reaches.
     Masquerade(Undo),
     /// Everything has been cleared up.
@@ -36,19 +40,17 @@ enum Note {
 }
 
 impl Keeper {
-    /// Starts a keeper: `program` is a command that calls [`keep`].
-    pub fn start(mut program: Command) -> io::Result<Self> {
+    /// Starts a keeper for the host behind a hop, all whose processes are to end with this process.
+    /// `program` is a command that calls [`keep`].
+    pub fn start(mut program: Command, hop: &BehindHop) -> io::Result<Self> {
+        let namespace = hop.inside.try_clone()?.into_file();
         // Signals of the terminal are for the emulation.
-        program.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        program.process_group(0).stdin(Stdio::piped()).stdout(namespace).stderr(Stdio::null());
         let mut process = program.spawn()?;
         let pipe = process.stdin.take();
-        Ok(Self { process, pipe })
-    }
-
-    /// Tells it of the host behind a hop, all whose processes are to end with this process.
-    pub fn watch(&mut self, hop: &BehindHop) -> io::Result<()> {
-        let (pid, namespace) = (std::process::id(), hop.inside.inode()?);
-        self.tell(&Note::Hop { pid, namespace, device: hop.device.clone() })
+        let mut keeper = Self { process, pipe };
+        keeper.tell(&Note::Hop { pid: std::process::id(), device: hop.device.clone() })?;
+        Ok(keeper)
     }
 
     /// Tells it what there is to undo on this machine.
@@ -74,21 +76,22 @@ impl Drop for Keeper {
 }
 
 /// The work of a keeper: reads what there is to clear up until the other end is closed, and clears
-/// it up unless that has been done.
-pub fn keep(notes: impl BufRead) -> io::Result<()> {
+/// it up unless that has been done. `namespace` is the one behind the hop.
+pub fn keep(notes: impl BufRead, namespace: OwnedFd) -> io::Result<()> {
     let mut hop = None;
     let mut undo = None;
     for line in notes.lines() {
         // A line that was cut short by the end is none.
         match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
-            Some(Note::Hop { pid, namespace, device }) => hop = Some((pid, namespace, device)),
+            Some(Note::Hop { pid, device }) => hop = Some((pid, device)),
             Some(Note::Masquerade(note)) => undo = Some(note),
             Some(Note::Done) => return Ok(()),
             None => break,
         }
     }
-    let Some((pid, namespace, device)) = hop else { return Ok(()) };
-    kill_processes(namespace);
+    let Some((pid, device)) = hop else { return Ok(()) };
+    // What cannot be killed must not keep the rest.
+    let _ = Namespace::handed_over("behind the hop", namespace).kill_processes();
     wait_for_the_end_of(pid);
     let machine = Namespace::current("this machine")?;
     undo_of_the_dead(&machine, &device, undo.as_ref());

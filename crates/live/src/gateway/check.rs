@@ -6,7 +6,9 @@ mod backends;
 mod bypasses;
 mod doors;
 mod finding;
+mod gateways;
 mod interfaces;
+mod port;
 mod rights;
 
 use serde::Serialize;
@@ -52,8 +54,12 @@ pub fn machine(config: &Config) -> MachineCheck {
         }
         _ => Vec::new(),
     };
+    let all = [&radio[..], &core[..]].concat();
+    if backend == Some(Backend::Tun) {
+        backends::check_rules(config, &all, &mut found);
+    }
     bypasses::check(rights, backend, &radio, &mut found);
-    let running = doors::other_gateways(config, [&radio[..], &core[..]].concat().as_slice(), &mut found);
+    let running = gateways::check(config, &all, &mut found);
     doors::check(rights, config, running, &mut found);
     doors::open_files(config, backend, radio.len(), &mut found);
     let checks = found.0;

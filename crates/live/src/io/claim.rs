@@ -6,7 +6,9 @@
 //! nothing has to be cleaned up. A process that connects learns the holder's process ID; the holder
 //! accepts such connections only to close them.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::fs;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -127,6 +129,22 @@ pub(crate) fn holder(interface: &str) -> Option<Holder> {
     claim(index).is_err().then(|| holder_of(index))
 }
 
+/// All claims in the network namespace of the calling thread: the interfaces' names, and who has
+/// claimed them.
+pub(crate) fn holders() -> io::Result<Vec<(String, Holder)>> {
+    let sockets = fs::read_to_string("/proc/thread-self/net/unix")?;
+    let names = sockets.lines().filter_map(|line| line.split_whitespace().next_back());
+    let indices = names.filter_map(|name| name.strip_prefix('@')?.strip_prefix(NAME)?.parse().ok());
+    // A connection that is not dismissed yet has the same name.
+    let indices: BTreeSet<u32> = indices.collect();
+    let named = |index| {
+        let name =
+            Interface::name_of(index).unwrap_or_else(|_| format!("an interface that is gone ({index})"));
+        (name, holder_of(index))
+    };
+    Ok(indices.into_iter().map(named).collect())
+}
+
 /// How many connections to a claim are closed at a time.
 const DISMISSED: usize = 64;
 
@@ -189,6 +207,9 @@ fn unix_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
 }
 
+/// What a claim's name begins with; the interface's index follows.
+const NAME: &str = "lasthop/gateway/";
+
 fn address(index: u32) -> io::Result<SocketAddrUnix> {
-    Ok(SocketAddrUnix::new_abstract_name(format!("lasthop/gateway/{index}").as_bytes())?)
+    Ok(SocketAddrUnix::new_abstract_name(format!("{NAME}{index}").as_bytes())?)
 }

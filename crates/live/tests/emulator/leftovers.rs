@@ -45,7 +45,7 @@ pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
 
 /// The rules of `iptables` that translate addresses; `None` where there is no `iptables`.
 fn translations(machine: &Namespace) -> Option<String> {
-    let list = || Command::new("iptables").args(["-t", "nat", "-S", "POSTROUTING"]).output();
+    let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
     let output = machine.enter(list).expect("enter").ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -68,9 +68,16 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
     ] {
         add(subnet, device);
     }
+    // Forwarding was off before the one at lasthop88.
+    let note = || Command::new("iptables").args(["-t", "nat", "-N", "lasthop88_was_off"]).status();
+    assert!(machine.enter(note).expect("enter").expect("it has just been there").success());
+    machine.sysctl("ipv4/ip_forward", "1").expect("it is there");
     let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device).expect("nft or iptables");
     drop(beyond);
+    // That is for the end of the one at lasthop77.
+    assert_eq!(traces(&machine)[2].trim(), "1");
     let left = translations(&machine).expect("it is there");
+    assert!(left.contains("-N lasthop77_was_off"), "{left}");
     assert!(!left.contains("lasthop88"), "its device is gone: {left}");
     assert!(!left.contains(&hop.device), "it had our device's name before: {left}");
     assert!(left.contains("lasthop77"), "somebody is at work there: {left}");

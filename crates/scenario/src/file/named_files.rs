@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +27,19 @@ pub(super) struct NamedFiles {
     traces: Contents<CapacityTrace>,
     delay_tables: Contents<Bands>,
     state_traces: Contents<StateTrace>,
+    further: FurtherFiles,
+}
+
+/// Which files may be read in addition to those that have been read already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FurtherFiles {
+    /// All, pipes and devices among them.
+    #[default]
+    All,
+    /// Regular files: reading them waits for no other process.
+    Regular,
+    /// None: who asks for them need not have the rights that this process has.
+    None,
 }
 
 /// What files of one kind contain, with the digests of their texts.
@@ -34,17 +48,27 @@ type Contents<T> = Mutex<BTreeMap<PathBuf, (Arc<T>, u64)>>;
 impl NamedFiles {
     /// The capacity trace in this file. The error names the file and its line.
     pub(super) fn trace(&self, path: &Path) -> Result<Arc<CapacityTrace>, String> {
-        read_once(&self.traces, path, LARGEST_TRACE, CapacityTrace::parse)
+        self.read_once(&self.traces, path, LARGEST_TRACE, CapacityTrace::parse)
     }
 
     /// The table of delays in this file. The error names the file and its line.
     pub(super) fn delay_table(&self, path: &Path) -> Result<Arc<Bands>, String> {
-        read_once(&self.delay_tables, path, LARGEST_DELAY_TABLE, delay_table::parse)
+        self.read_once(&self.delay_tables, path, LARGEST_DELAY_TABLE, delay_table::parse)
     }
 
     /// The states of a channel in this file. The error names the file and its line.
     pub(super) fn state_trace(&self, path: &Path) -> Result<Arc<StateTrace>, String> {
-        read_once(&self.state_traces, path, LARGEST_TRACE, StateTrace::parse)
+        self.read_once(&self.state_traces, path, LARGEST_TRACE, StateTrace::parse)
+    }
+
+    /// The same for another reading of the scenario, without those that are to be read anew.
+    pub(super) fn but(&self, is_to_be_read: impl Fn(&Path) -> bool, further: FurtherFiles) -> Self {
+        Self {
+            traces: others(&self.traces, &is_to_be_read),
+            delay_tables: others(&self.delay_tables, &is_to_be_read),
+            state_traces: others(&self.state_traces, &is_to_be_read),
+            further,
+        }
     }
 
     /// Where they were read.
@@ -56,22 +80,45 @@ impl NamedFiles {
     pub(super) fn digests(&self) -> Vec<(PathBuf, u64)> {
         [digests(&self.traces), digests(&self.delay_tables), digests(&self.state_traces)].concat()
     }
+
+    fn read_once<T, E: Display>(
+        &self,
+        known: &Contents<T>,
+        path: &Path,
+        largest: u64,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Arc<T>, String> {
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((content, _)) = known.get(path) {
+            return Ok(Arc::clone(content));
+        }
+        self.further.check(path)?;
+        let text = read_text(path, largest).map_err(|error| error.to_string())?;
+        let content = parse(&text).map(Arc::new).map_err(|error| in_file(path, &error.to_string()))?;
+        known.insert(path.to_owned(), (Arc::clone(&content), digest(&text)));
+        Ok(content)
+    }
 }
 
-fn read_once<T, E: Display>(
-    known: &Contents<T>,
-    path: &Path,
-    largest: u64,
-    parse: impl FnOnce(&str) -> Result<T, E>,
-) -> Result<Arc<T>, String> {
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((content, _)) = known.get(path) {
-        return Ok(Arc::clone(content));
+impl FurtherFiles {
+    /// Whether this file may be read.
+    fn check(self, path: &Path) -> Result<(), String> {
+        match self {
+            Self::All => Ok(()),
+            Self::Regular => match fs::metadata(path) {
+                Ok(metadata) if metadata.is_file() => Ok(()),
+                Ok(_) => Err(in_file(path, "not a regular file; expected one, not a pipe or a device")),
+                Err(error) => Err(in_file(path, &format!("cannot read the file: {error}"))),
+            },
+            Self::None => Err("only root may name files; use sudo".to_owned()),
+        }
     }
-    let text = read_text(path, largest).map_err(|error| error.to_string())?;
-    let content = parse(&text).map(Arc::new).map_err(|error| in_file(path, &error.to_string()))?;
-    known.insert(path.to_owned(), (Arc::clone(&content), digest(&text)));
-    Ok(content)
+}
+
+fn others<T>(known: &Contents<T>, is_to_be_read: impl Fn(&Path) -> bool) -> Contents<T> {
+    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = known.iter().filter(|(path, _)| !is_to_be_read(path));
+    Mutex::new(others.map(|(path, content)| (path.clone(), content.clone())).collect())
 }
 
 /// An error about a file. It begins with its line, or with none: "line 3: ..." becomes `FILE:3: ...`.

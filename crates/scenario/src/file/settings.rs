@@ -1,13 +1,16 @@
 //! A scenario of which single keys are set anew while it runs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::changes::{OF_A_LINK, can_change};
 use super::error::ScenarioError;
+use super::named_files::{FurtherFiles, NamedFiles};
 use super::overrides::Overrides;
 use crate::model::Scenario;
 
-/// A scenario file with what was set since. The file itself is read once.
+/// A scenario file with what was set since. The file itself is read once, and so are the files that
+/// it names.
 #[derive(Clone)]
 pub struct Settings {
     text: String,
@@ -15,6 +18,7 @@ pub struct Settings {
     base: PathBuf,
     /// With what was set since, last.
     overrides: Overrides,
+    named_files: Arc<NamedFiles>,
     scenario: Scenario,
 }
 
@@ -35,8 +39,9 @@ impl Settings {
         base: PathBuf,
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
-        let scenario = super::parse(&text, &name, &base, overrides)?;
-        Ok(Self { text, name, base, overrides: overrides.clone(), scenario })
+        let named_files = Arc::new(NamedFiles::default());
+        let scenario = super::parse_with(&text, &name, &base, overrides, &named_files)?;
+        Ok(Self { text, name, base, overrides: overrides.clone(), named_files, scenario })
     }
 
     /// The scenario as it is set now.
@@ -47,7 +52,14 @@ impl Settings {
     /// Sets keys of links: each a key such as `air.loss` or `air.forward.rate`, and its value as
     /// the file would have it, where the quotes of a string may be left out. All of them or, if one
     /// is wrong, none. Returns the scenario as it was before.
-    pub fn set(&mut self, assignments: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+    ///
+    /// Files that have been read are not read again, unless a value names them and `further` files
+    /// may be read.
+    pub fn set(
+        &mut self,
+        assignments: &[(&str, &str)],
+        further: FurtherFiles,
+    ) -> Result<Scenario, ScenarioError> {
         let mut overrides = self.overrides.clone();
         for (key, value) in assignments {
             let key = self.full_key(key)?;
@@ -55,8 +67,16 @@ impl Settings {
             overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
             overrides.settings.push(assigns + value);
         }
-        let scenario = super::parse(&self.text, &self.name, &self.base, &overrides).map_err(as_assigned)?;
+        let is_named = |path: &Path| {
+            let name = path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy();
+            assignments.iter().any(|(_, value)| value.contains(&*name))
+        };
+        let is_to_be_read = |path: &Path| further != FurtherFiles::None && is_named(path);
+        let named_files = self.named_files.but(is_to_be_read, further);
+        let scenario = super::parse_with(&self.text, &self.name, &self.base, &overrides, &named_files);
+        let scenario = scenario.map_err(as_assigned)?;
         self.overrides = overrides;
+        self.named_files = Arc::new(named_files);
         Ok(std::mem::replace(&mut self.scenario, scenario))
     }
 

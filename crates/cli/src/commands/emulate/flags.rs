@@ -343,7 +343,7 @@ fn in_terms_of_flags(error: ScenarioError) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use lasthop_scenario::Settings;
+    use lasthop_scenario::{FurtherFiles, Settings};
 
     use super::*;
 
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_value_of_both_directions_can_be_set_while_the_link_is_in_use() {
         let mut settings = settings("--rate 10mbit:2mbit --loss 1%").expect("good flags");
-        let before = settings.set(&[("hop.loss", "2%")]).expect("a good value");
+        let before = settings.set(&[("hop.loss", "2%")], FurtherFiles::None).expect("a good value");
         assert_eq!(before.changes_of_links(settings.scenario()).len(), 2, "both directions");
     }
 

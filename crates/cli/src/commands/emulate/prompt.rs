@@ -1,15 +1,25 @@
 //! A shell behind a hop says so in its prompt.
 
-use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// Tells an interactive shell to show `label` in its prompt: before the prompt of bash and sh, at
-/// the right margin of zsh. A start-up file of the user's may set another prompt and so hide it.
-pub fn announce(command: &mut Command, shell: &OsStr, label: &str) {
+/// Before the prompt that fish has after its start-up files, to which the status of the last command
+/// is handed on. LABEL stands for the label.
+const FISH: &str = "functions --copy fish_prompt lasthop_prompt
+function lasthop_status; return $argv[1]; end
+function fish_prompt
+    set --local last $status
+    printf '[%s] ' 'LABEL'
+    lasthop_status $last
+    lasthop_prompt
+end";
+
+/// Tells an interactive shell to show `label` in its prompt: before the prompt of bash, sh and fish,
+/// at the right margin of zsh. A start-up file of the user's may set another prompt and so hide it.
+pub fn announce(command: &mut Command, label: &str) {
     let label = harmless(label);
-    let name = Path::new(shell).file_name().and_then(OsStr::to_str).unwrap_or_default();
-    match name {
+    let shell = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
+    match shell.to_str().unwrap_or_default() {
         // Bash runs this after its start-up files and before its first prompt.
         "bash" => {
             command.env("PROMPT_COMMAND", format!("PS1=\"[{label}] $PS1\"; unset PROMPT_COMMAND"));
@@ -19,6 +29,9 @@ pub fn announce(command: &mut Command, shell: &OsStr, label: &str) {
         }
         "zsh" => {
             command.env("RPROMPT", format!("[{}]", label.replace('%', "%%")));
+        }
+        "fish" => {
+            command.args(["--init-command", &FISH.replace("LABEL", &label)]);
         }
         _ => {}
     }
@@ -32,12 +45,14 @@ fn harmless(label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]
     fn a_shell_runs_nothing_that_a_label_contains() {
-        let mut command = Command::new("bash");
-        announce(&mut command, OsStr::new("/bin/bash"), "loss 1%, $(reboot)`x`\"\\");
+        let mut command = Command::new("/bin/bash");
+        announce(&mut command, "loss 1%, $(reboot)`x`\"\\");
         let value = command.get_envs().find_map(|(name, value)| (name == "PROMPT_COMMAND").then_some(value));
         let value = value.flatten().and_then(OsStr::to_str).expect("it is set");
         assert_eq!(value, "PS1=\"[loss 1%, ??reboot??x???] $PS1\"; unset PROMPT_COMMAND");

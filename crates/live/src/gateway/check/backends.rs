@@ -7,7 +7,7 @@ use crate::gateway::choice::Choice;
 use crate::gateway::config::{Backend, Config};
 use crate::gateway::ports;
 use crate::gateway::translation::{self, Translation};
-use crate::io::policy::Policy;
+use crate::io::policy::{Policy, RULES};
 
 /// Checks them; the backend that a start would use, if there is one.
 pub(super) fn check(
@@ -52,6 +52,16 @@ pub(super) fn check(
     }
     report_translation(chosen, found);
     chosen
+}
+
+/// Checks whether the backend tun has room for the rules of the file's selection.
+pub(super) fn check_rules(config: &Config, ports: &[String], found: &mut Findings) {
+    match Policy::rules_needed(ports, &config.plan.selection(config.threads)) {
+        Ok(count) => {
+            found.add("rules", Grade::Ok, format!("tun needs {count} of its {RULES} policy routing rules"))
+        }
+        Err(error) => found.add("rules", Grade::Problem, error.to_string()),
+    }
 }
 
 /// What was found of a backend: it works, or something is missing that a start needs, or does not.

@@ -1,9 +1,8 @@
-//! What a gateway shares with others on the machine: its interfaces, its control socket, its metrics
-//! address, and open files.
+//! What a gateway shares with others on the machine: its control socket, its metrics address, and
+//! open files.
 
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -11,49 +10,12 @@ use rustix::fs::Access;
 use rustix::process::{Resource, getrlimit};
 
 use super::finding::{Findings, Grade};
+use super::gateways::Running;
+use super::port::holders_of;
 use super::rights::Rights;
 use crate::gateway::config::{Backend, Config};
 use crate::gateway::{descriptors, listeners};
-use crate::io::claim;
-use crate::peer::Peer;
-
-/// A gateway that already runs with this file's control socket and interfaces: a start is refused
-/// until it has ended, and `reload` reaches it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Running(NonZeroU32);
-
-/// Checks whether another gateway has one of these interfaces. The one with this file's own control
-/// socket is not another one.
-pub(super) fn other_gateways(
-    config: &Config,
-    interfaces: &[String],
-    found: &mut Findings,
-) -> Option<Running> {
-    let name = "other gateway";
-    let at_our_socket =
-        config.control.as_deref().and_then(|path| Peer::of(UnixStream::connect(path).ok()?).ok()?.pid);
-    let holders: Vec<_> = interfaces.iter().filter_map(|name| Some((name, claim::holder(name)?))).collect();
-    for (interface, holder) in &holders {
-        if at_our_socket.is_none() || holder.pid() != at_our_socket {
-            found.advise(
-                name,
-                Grade::Problem,
-                format!("{holder} is a gateway that uses {interface}: a second one is refused"),
-                "stop that gateway first, or name other interfaces",
-            );
-        }
-    }
-    let ours = holders.iter().find(|(_, holder)| holder.pid() == at_our_socket)?.1.pid()?;
-    found.advise(
-        name,
-        Grade::Ok,
-        format!(
-            "the gateway of this control socket is running (process {ours}); this is what a restart would do"
-        ),
-        "`lasthop gateway reload` has it read its file again",
-    );
-    Some(Running(ours))
-}
+use crate::peer::{self, Peer};
 
 /// Checks the control socket and the metrics address.
 pub(super) fn check(rights: Rights, config: &Config, running: Option<Running>, found: &mut Findings) {
@@ -121,18 +83,29 @@ fn may_be_made(path: &Path) -> Result<(), String> {
 
 fn check_metrics(at: SocketAddr, running: Option<Running>, found: &mut Findings) {
     let name = "metrics";
-    match listeners::may_listen(at) {
-        Ok(()) => found.add(name, Grade::Ok, format!("{at} is free")),
-        Err(error) if running.is_some() && error.kind() == io::ErrorKind::AddrInUse => {
-            found.add(name, Grade::Ok, format!("{at}: in use while that gateway is running"));
+    let error = match listeners::may_listen(at) {
+        Ok(()) => return found.add(name, Grade::Ok, format!("{at} is free")),
+        Err(error) => error,
+    };
+    let is_in_use = error.kind() == io::ErrorKind::AddrInUse;
+    let holders = if is_in_use { holders_of(at) } else { Vec::new() };
+    let why = match (holders.first(), running) {
+        (Some(_), Some(Running(ours))) if holders.contains(&ours) => {
+            return found.add(name, Grade::Ok, format!("{at}, of the gateway that is running"));
         }
-        Err(error) => found.advise(
-            name,
-            Grade::Problem,
-            format!("cannot listen on the metrics address {at}: {error}"),
-            "set another [metrics] listen, or \"off\"",
-        ),
-    }
+        (None, Some(_)) if is_in_use => {
+            let finding = format!("{at} is in use; only root can see whether by the gateway that is running");
+            return found.add(name, Grade::Skipped, finding);
+        }
+        (Some(holder), _) => format!("{} listens there", peer::shown(*holder)),
+        (None, _) => error.to_string(),
+    };
+    found.advise(
+        name,
+        Grade::Problem,
+        format!("cannot listen on the metrics address {at}: {why}"),
+        "set another [metrics] listen, or \"off\"",
+    );
 }
 
 /// Checks the limit of open files. What a gateway needs is known as an upper bound only, so that a

@@ -9,7 +9,7 @@ use lasthop_sim::world::{Change, Way};
 use lasthop_sim::{Direction, Discipline, QueueConfig, QueueLimit};
 
 use super::{GOOD, check, read};
-use crate::file::{Overrides, Settings};
+use crate::file::{FurtherFiles, Overrides, Settings};
 use crate::model::{Link, Scenario};
 
 /// The first link's two directions with these lines in its table.
@@ -118,12 +118,12 @@ fn settings_of_a_discipline_change_while_the_link_is_in_use() {
     let mut settings =
         Settings::parse(text, "x.toml".to_owned(), PathBuf::new(), &Overrides::default()).expect("good");
     let value = "{ discipline = \"codel\", target = \"15 ms\" }";
-    let before = settings.set(&[("wire.forward.queue", value)]).expect("a good value");
+    let before = settings.set(&[("wire.forward.queue", value)], FurtherFiles::None).expect("a good value");
     let changes = before.changes_of_links(settings.scenario());
     let [(0, Way::Forward, Change::Queue(queue))] = changes.as_slice() else { panic!("{changes:?}") };
     let codel = CoDelConfig { target: Duration::from_millis(15), ..CoDelConfig::default() };
     assert_eq!(queue.discipline, Discipline::CoDel(codel));
-    settings.set(&[("wire.forward.queue.target", "20 ms")]).expect("a key of its table");
-    let wrong = settings.set(&[("wire.queue", "{ discipline = \"codel\", flows = 3 }")]);
+    settings.set(&[("wire.forward.queue.target", "20 ms")], FurtherFiles::None).expect("a key of its table");
+    let wrong = settings.set(&[("wire.queue", "{ discipline = \"codel\", flows = 3 }")], FurtherFiles::None);
     assert!(wrong.map(drop).expect_err("no flows").to_string().contains("has no effect"));
 }

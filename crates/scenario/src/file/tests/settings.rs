@@ -1,6 +1,7 @@
 //! Keys that are set anew while a scenario runs, and the nodes and delays that only real packets
 //! need.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use lasthop_sim::world::{Change, Way};
 use lasthop_sim::{Distribution, NodeKind};
 
 use super::{GOOD, check, error, read};
-use crate::file::{Overrides, Settings};
+use crate::file::{FurtherFiles, Overrides, Settings};
 use crate::model::Link;
 
 fn settings() -> Settings {
@@ -19,7 +20,9 @@ fn settings() -> Settings {
 #[test]
 fn what_is_set_becomes_changes_of_links() {
     let mut settings = settings();
-    let before = settings.set(&[("air.rate", "5 Mbit/s"), ("air.forward.loss", "2%")]).expect("good values");
+    let before = settings
+        .set(&[("air.rate", "5 Mbit/s"), ("air.forward.loss", "2%")], FurtherFiles::None)
+        .expect("good values");
     let changes = before.changes_of_links(settings.scenario());
     let [
         (1, Way::Forward, Change::Capacity(_)),
@@ -31,7 +34,9 @@ fn what_is_set_becomes_changes_of_links() {
     };
     assert!((loss.value() - 0.02).abs() < 1e-12);
 
-    let before = settings.set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")]).expect("good values");
+    let before = settings
+        .set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")], FurtherFiles::None)
+        .expect("good values");
     let changes = before.changes_of_links(settings.scenario());
     let [(0, Way::Forward, Change::Delay(forward)), (0, Way::Backward, Change::Delay(backward))] =
         changes.as_slice()
@@ -41,7 +46,9 @@ fn what_is_set_becomes_changes_of_links() {
     let [min, max] = [6, 8].map(Duration::from_millis);
     assert_eq!((forward, forward), (backward, &Distribution::Uniform { min, max }.into()));
     let channel = "{ good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }";
-    let before = settings.set(&[("air.channel", channel), ("air.queue", "7 packets")]).expect("good values");
+    let before = settings
+        .set(&[("air.channel", channel), ("air.queue", "7 packets")], FurtherFiles::None)
+        .expect("good values");
     assert_eq!(before.changes_of_links(settings.scenario()).len(), 3, "what was set before stays");
 }
 
@@ -57,11 +64,62 @@ fn a_wrong_setting_changes_nothing_and_says_why() {
         ("wire.jitter", "1 ms", "out of range"),
         ("wire.channel.good.mean", "1 s", "wired"),
     ] {
-        let error = settings.set(&[("air.loss", "9%"), (key, value)]).map(drop).expect_err("wrong");
+        let error = settings
+            .set(&[("air.loss", "9%"), (key, value)], FurtherFiles::None)
+            .map(drop)
+            .expect_err("wrong");
         assert!(error.to_string().contains(says), "{key}={value}: {error}");
     }
-    let before = settings.set(&[("air.queue", "9 packets")]).expect("a good value");
+    let before = settings.set(&[("air.queue", "9 packets")], FurtherFiles::None).expect("a good value");
     assert_eq!(before.changes_of_links(settings.scenario()).len(), 2, "no loss was set");
+}
+
+#[test]
+fn a_file_that_was_read_is_not_read_again_unless_a_value_names_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let base = directory.path().to_owned();
+    fs::write(base.join("down.trace"), "1\n2\n").expect("there is room");
+    let text = GOOD.replacen("rate = \"2 Mbit/s\"", "trace = \"down.trace\"", 1);
+    let mut settings =
+        Settings::parse(text, "x.toml".to_owned(), base.clone(), &Overrides::default()).expect("a good file");
+    fs::write(base.join("down.trace"), "a secret\n").expect("there is room");
+    for further in [FurtherFiles::None, FurtherFiles::Regular] {
+        settings.set(&[("air.loss", "2%")], further).unwrap_or_else(|error| panic!("{error}"));
+    }
+    settings.set(&[("air.trace", "down.trace")], FurtherFiles::None).expect("it has been read");
+    let error = settings.set(&[("air.trace", "down.trace")], FurtherFiles::Regular).map(drop);
+    assert!(error.expect_err("it is read anew").to_string().contains("down.trace:1: "));
+    settings.set(&[("air.loss", "3%")], FurtherFiles::Regular).expect("what was refused is forgotten");
+}
+
+#[test]
+fn of_further_files_only_those_are_opened_that_may_be() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let base = directory.path().to_owned();
+    fs::write(base.join("down.trace"), "1\n2\n").expect("there is room");
+    fs::write(base.join("other.trace"), "1\n3\n").expect("there is room");
+    let text = GOOD.replacen("rate = \"2 Mbit/s\"", "trace = \"down.trace\"", 1);
+    let mut settings =
+        Settings::parse(text, "x.toml".to_owned(), base, &Overrides::default()).expect("a good file");
+    for (key, value) in [
+        ("air.trace", "other.trace"),
+        ("air.forward.trace", "\"other.trace\""),
+        ("air.delay", "{ table = \"other.trace\" }"),
+        ("air.delay.\"t\\u0061ble\"", "other.trace"),
+        ("air.channel", "{ states = \"other.trace\" }"),
+        ("air.trace", "/nonesuch"),
+    ] {
+        let error = settings.set(&[(key, value)], FurtherFiles::None).map(drop).expect_err("a file");
+        assert!(error.to_string().ends_with("only root may name files; use sudo"), "{key}={value}: {error}");
+    }
+    for (value, says) in
+        [("/dev/zero", "not a regular file"), (".", "not a regular file"), ("-", "No such file")]
+    {
+        let error = settings.set(&[("air.trace", value)], FurtherFiles::Regular).map(drop);
+        let error = error.expect_err("nothing to read").to_string();
+        assert!(error.contains(says), "{value}: {error}");
+    }
+    settings.set(&[("air.trace", "other.trace")], FurtherFiles::Regular).expect("a trace");
 }
 
 #[test]

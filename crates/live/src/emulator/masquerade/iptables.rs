@@ -1,0 +1,66 @@
+//! Address translation by `iptables`: a rule for each emulation.
+
+use super::tool::{is_ours, run};
+use crate::namespace::Namespace;
+
+/// The subnet and the device of each rule of ours.
+pub(super) fn rules(namespace: &Namespace) -> Vec<(String, String)> {
+    if !may_have_rules(namespace) {
+        return Vec::new();
+    }
+    let listed = in_nat(namespace, &["-S", "POSTROUTING"]).unwrap_or_default();
+    let ours = listed.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [.., "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"] = words.as_slice() else { return None };
+        // Nothing but what we would have written ourselves.
+        let is_whole = words[1..] == rule_of(subnet, device);
+        (is_ours(device) && is_whole).then(|| ((*subnet).to_owned(), (*device).to_owned()))
+    });
+    ours.collect()
+}
+
+/// Whether to ask `iptables` for its rules. The one of old would load the kernel's `iptable_nat`
+/// only to find that there are none.
+fn may_have_rules(namespace: &Namespace) -> bool {
+    let Ok(version) = run(namespace, &["iptables", "--version"], "") else { return false };
+    let names = || std::fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
+    let has_nat = || namespace.enter(names).is_ok_and(|names| names.lines().any(|name| name == "nat"));
+    version.contains("nf_tables") || has_nat()
+}
+
+pub(super) fn add(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
+    change(namespace, "-A", subnet, device)
+}
+
+/// Removes a rule and, before it, its note: a note without a rule would not be found.
+pub(super) fn remove(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
+    // Most rules have none.
+    let _ = in_nat(namespace, &["-X", &note_of(device)]);
+    change(namespace, "-D", subnet, device)
+}
+
+pub(super) fn has_note(namespace: &Namespace, device: &str) -> bool {
+    in_nat(namespace, &["-S", &note_of(device)]).is_ok()
+}
+
+pub(super) fn note(namespace: &Namespace, device: &str) -> Result<(), String> {
+    in_nat(namespace, &["-N", &note_of(device)]).map(drop)
+}
+
+/// A chain without rules that nothing leads to: forwarding was off before.
+fn note_of(device: &str) -> String {
+    format!("{device}_was_off")
+}
+
+fn change(namespace: &Namespace, action: &str, subnet: &str, device: &str) -> Result<(), String> {
+    let words = [&[action][..], &rule_of(subnet, device)].concat();
+    in_nat(namespace, &words).map(drop)
+}
+
+const fn rule_of<'a>(subnet: &'a str, device: &'a str) -> [&'a str; 8] {
+    ["POSTROUTING", "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"]
+}
+
+fn in_nat(namespace: &Namespace, words: &[&str]) -> Result<String, String> {
+    run(namespace, &[&["iptables", "-w", "-t", "nat"], words].concat(), "")
+}

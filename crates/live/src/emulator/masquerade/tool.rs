@@ -1,0 +1,37 @@
+//! The programs that translate addresses, and the names that are ours.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::namespace::Namespace;
+
+/// Whether a device has a name as ours have.
+pub(super) fn is_ours(device: &str) -> bool {
+    let number = device.strip_prefix("lasthop").unwrap_or_default();
+    !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
+}
+
+/// Runs a program in a namespace, and returns what it prints.
+pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
+    let Some((program, arguments)) = words.split_first() else { return Ok(String::new()) };
+    let output = namespace.enter(|| {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // It may read nothing; its status says how it went.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        child.wait_with_output()
+    });
+    let output =
+        output.and_then(|output| output).map_err(|error| format!("cannot run `{program}`: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{program}`: {}", said.lines().next().unwrap_or("failed").trim()))
+}

@@ -1,0 +1,155 @@
+//! The rules of policy routing that lead packets to our devices.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::error::{PolicyError, RULES};
+use crate::io::Selection;
+use crate::io::claim::{self, Claims};
+use crate::io::selection::Prefix;
+
+/// The first priority of ours; rules of ours have no others.
+const FIRST_PRIORITY: usize = 26_000;
+
+/// Both families, as `ip` has them.
+pub(super) const FAMILIES: [Family; 2] =
+    [Family { option: "-4", is_v4: true }, Family { option: "-6", is_v4: false }];
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Family {
+    option: &'static str,
+    is_v4: bool,
+}
+
+/// The commands that add the rules for what comes in by these ports, each with the number of its
+/// routing table; for each family.
+pub(super) fn additions(
+    ports: &[(String, u32)],
+    selection: &Selection,
+) -> Result<[Vec<String>; 2], PolicyError> {
+    let of_family = |family| {
+        let rules = || ports.iter().flat_map(|(port, table)| rules_of(port, *table, selection, family));
+        // Of ports and prefixes that are combined there may be millions.
+        let count = rules().count();
+        if count > RULES {
+            return Err(PolicyError::TooMany(count));
+        }
+        let numbered = rules().zip(FIRST_PRIORITY..);
+        Ok(numbered.map(|(rule, priority)| format!("rule add {rule} priority {priority}")).collect())
+    };
+    let [v4, v6] = FAMILIES.map(of_family);
+    Ok([v4?, v6?])
+}
+
+/// The rules for what comes in by a port, without their priorities: exclusions, then inclusions.
+fn rules_of(
+    port: &str,
+    table: u32,
+    selection: &Selection,
+    family: Family,
+) -> impl Iterator<Item = String> + use<> {
+    let from = format!("iif {port} ipproto tcp");
+    let of_family = |prefixes: &[Prefix]| -> Vec<String> {
+        let prefixes = prefixes.iter().filter(|prefix| prefix.is_ipv4() == family.is_v4);
+        prefixes.flat_map(|prefix| [format!("from {prefix}"), format!("to {prefix}")]).collect()
+    };
+    let of_ports = |ports: &[u16]| {
+        ports.iter().flat_map(|port| [format!("sport {port}"), format!("dport {port}")]).collect()
+    };
+    let excluded_ports: Vec<String> = of_ports(&selection.excluded_ports);
+    let mut ports: Vec<String> = of_ports(&selection.ports);
+    let mut prefixes = of_family(&selection.prefixes);
+
+    let excluded = excluded_ports.into_iter().chain(of_family(&selection.excluded_prefixes));
+    let excluded: Vec<String> = excluded.map(|selector| format!("{from} {selector} lookup main")).collect();
+    if selection.ports.is_empty() {
+        ports.push(String::new());
+    }
+    if selection.prefixes.is_empty() {
+        prefixes.push(String::new());
+    }
+    let included = prefixes.into_iter().flat_map(move |prefix| {
+        let rule = |port: &String| format!("{from} {prefix} {port} lookup {table}");
+        ports.iter().map(rule).collect::<Vec<_>>()
+    });
+    excluded.into_iter().chain(included)
+}
+
+/// The rules that are there on account of our ports; removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Rules(Claims);
+
+impl Rules {
+    /// Removes what gateways before us have left: at our ports, and at others that no gateway has.
+    pub(super) fn none(claims: &Claims) -> Result<Self, PolicyError> {
+        remove_rules(|port| claims.has(port) || claim::holder(port).is_none())?;
+        Ok(Self(claims.clone()))
+    }
+}
+
+/// Removes what killed gateways with this backend have left, for one with another. Where there is
+/// no `ip` nothing was left.
+pub fn clear_away(claims: &Claims) {
+    match remove_rules(|port| claims.has(port) || claim::holder(port).is_none()) {
+        Ok(()) | Err(PolicyError::Start(_)) => {}
+        Err(error) => {
+            tracing::warn!(%error, "routing rules of a killed gateway may remain; they have no effect");
+        }
+    }
+}
+
+impl Drop for Rules {
+    fn drop(&mut self) {
+        if let Err(error) = remove_rules(|port| self.0.has(port)) {
+            tracing::warn!(%error, "routing rules remain; they have no effect");
+        }
+    }
+}
+
+/// Removes the rules with a priority of ours that are for such ports. The tables' routes vanish
+/// with their devices.
+fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
+    for family in FAMILIES {
+        let rules = run_ip(family, &["rule show".to_owned()])?;
+        let ours = rules.lines().filter_map(priority_and_port).filter(|(_, port)| is_for(port));
+        let commands: Vec<String> = ours
+            .map(|(priority, port)| format!("rule del priority {priority} iif {port} ipproto tcp"))
+            .collect();
+        if !commands.is_empty() {
+            run_ip(family, &commands)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a line such as `26002:\tfrom all iif wlan0 ipproto tcp lookup 26003`; `None` if it is not
+/// a rule of a gateway.
+fn priority_and_port(line: &str) -> Option<(usize, &str)> {
+    let (priority, rule) = line.split_once(':')?;
+    let priority = priority.trim().parse().ok()?;
+    let mut words = rule.split_whitespace().skip_while(|word| *word != "iif");
+    let port = words.nth(1)?;
+    (FIRST_PRIORITY..FIRST_PRIORITY + RULES).contains(&priority).then_some((priority, port))
+}
+
+/// Has `ip` do these, in order; returns what it printed.
+pub(super) fn run_ip(family: Family, commands: &[String]) -> Result<String, PolicyError> {
+    let mut child = Command::new("ip")
+        .args([family.option, "-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(PolicyError::Start)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may end at the first error and read no further; its status says so.
+        let _ = stdin.write_all((commands.join("\n") + "\n").as_bytes());
+    }
+    let output = child.wait_with_output().map_err(PolicyError::Start)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(PolicyError::Refused { message, commands: commands.join("; ") })
+}
