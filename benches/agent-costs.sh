@@ -98,7 +98,7 @@ if [[ $part =~ ^(time|all)$ ]]; then
 fi
 
 if [[ $part =~ ^(state|all)$ ]]; then
-    echo "| agent | octets per idle connection, of 1 | of 1,000 | of 100,000 | by its budget | with 8 segments in the air, of 1,000 | by its budget |"
+    echo "| agent | idle, 1 connection | 1,000 | 100,000 | counted, 1,000 | with 8 segments in flight, 1,000 | counted |"
     echo "|---|---:|---:|---:|---:|---:|---:|"
     while IFS='|' read -r title scheme settings way; do
         read -r one _ < <("$agents" "$scheme" "$settings" "$way" 0 1 state 0)

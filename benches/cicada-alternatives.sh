@@ -46,8 +46,8 @@ row() {
 
 echo "| assumed | 10 calls, 50 kbit/s: Mbit/s | voice delay ms | variance ms² | lost % | 30 calls, 200 kbit/s: Mbit/s | voice delay ms | variance ms² | lost % |"
 echo "|---|---|---|---|---|---|---|---|---|"
-echo "| *the tables* | 2.42, 2.76 | 2.28, 1.11 | 0.679, 0.0714 | | 9.43, 9.77 | 16.7, 5.80 | 58140, ? | |"
-row "as in one-wlan.toml" one-wlan
+echo "| *published* | 2.42, 2.76 | 2.28, 1.11 | 0.679, 0.0714 | | 9.43, 9.77 | 16.7, 5.80 | 58140, ? | |"
+row "as in \`one-wlan.toml\`" one-wlan
 row "802.11b" one-wlan wlans.air.standard=802.11b
 row "802.11g with 802.11b stations in range" one-wlan wlans.air.cts-to-self=true
 row "four WLANs of 802.11b" four-wlans
@@ -57,7 +57,7 @@ row "T1 to the servers" one-wlan "links.site.rate=1.536 Mbit/s"
 row "T1 to the other ends of the calls" one-wlan "links.building.rate=1.536 Mbit/s"
 row "no bit errors" one-wlan wlans.air.errors.bit-error-rate=0%
 row "five times the bit errors" one-wlan wlans.air.errors.bit-error-rate=0.005%
-row "0.3 s of silence each 10 s" one-wlan "wlans.air.errors={ channel = { good = { mean = '10 s' }, bad = { mean = '0.3 s', loss = '100%' } } }"
+row "outages of 0.3 s in each 10 s" one-wlan "wlans.air.errors={ channel = { good = { mean = '10 s' }, bad = { mean = '0.3 s', loss = '100%' } } }"
 row "the same, with unlimited queues" one-wlan "wlans.air.errors={ channel = { good = { mean = '10 s' }, bad = { mean = '0.3 s', loss = '100%' } } }" wlans.air.queue=unlimited
 row "unlimited queues" one-wlan wlans.air.queue=unlimited
 row "Linux hosts" one-wlan "tcp={ preset = 'linux' }"

@@ -36,12 +36,12 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// Run a command or a shell behind an emulated link in real time; requires root
     Emulate(Box<commands::emulate::Arguments>),
-    /// Try a scenario between real hosts on this machine: server, gateway and client with the kernel's
-    /// own TCP and an emulated hop
+    /// Run a scenario between real hosts on this machine, with the kernel's own TCP and an emulated hop;
+    /// requires root
     Try(commands::trial::Arguments),
     /// Run the schemes on this machine's traffic: the daemon and its control commands
     Gateway(commands::gateway::Arguments),
-    /// List the schemes: what each one does, what it requires and its source
+    /// List the schemes: what each one does, what it needs, and its source
     Schemes(commands::schemes::Arguments),
     /// Write a commented file to start from
     Init(commands::init::Arguments),

@@ -25,7 +25,7 @@ use command_line::CommandLine;
 enum Command {
     /// Run the schemes on this machine's traffic: the daemon and its control commands
     Gateway(commands::gateway::Arguments),
-    /// List the schemes: what each one does, what it requires and its source
+    /// List the schemes: what each one does, what it needs, and its source
     Schemes(commands::schemes::Arguments),
 }
 

@@ -52,8 +52,8 @@ const LINK: &str = "LASTHOP_LINK";
     after_help = "A link is described by flags, or by a LINK file: a scenario with two nodes of kind \"external\": `near`, where the \
                   command runs, and `far`, the rest of the world (see scenarios/links/). \"Down\" is from far to near. The \
                   command reaches this machine by the name `host.lasthop` and runs as the user who called sudo.\n\n\
-                  The exit code is that of the command, 1 if the emulation fails, or 2 if the link is wrong. The summary is printed on \
-                  standard error.\n\n\
+                  The exit code is that of the command, 1 if the emulation fails, or 2 if the link is wrong. The summary goes to standard \
+                  error, because standard output belongs to the command.\n\n\
                   Examples:\n  \
                   lasthop emulate --rate 10mbit --delay 20ms --loss 1% -- curl http://host.lasthop:8000/\n  \
                   lasthop emulate --rate 20mbit:2mbit --delay 300ms --queue 64KiB\n  \
@@ -89,10 +89,10 @@ pub struct Arguments {
     /// (127.0.0.1, `::1`), at host.lasthop
     #[arg(long)]
     localhost: bool,
-    /// Print the link that the flags describe as a scenario file, and end
+    /// Print the link that the flags describe as a scenario file, and exit
     #[arg(long)]
     print_link: bool,
-    /// Print the summary as JSON, also on standard error: standard output belongs to the command
+    /// Print the summary as JSON instead of text, on standard error
     #[arg(long)]
     json: bool,
     /// Write the summary as JSON to this file
@@ -108,8 +108,8 @@ pub struct Arguments {
     /// Do not use real-time scheduling and locked memory
     #[arg(long)]
     no_fifo: bool,
-    /// Poll the clock during the last 60 us before each event: events are less late, but up to a
-    /// whole processor is busy
+    /// Poll the clock during the last 60 us before each event: events are less late, at the cost of
+    /// up to one processor
     #[arg(long)]
     spin: bool,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Other {
-    /// Change links of a running emulation, all keys at the same time between two events
+    /// Change links of a running emulation; all keys change at the same time
     Set(set::Arguments),
     /// List the emulations on this machine: link, command, time, packets
     Status(status::Arguments),

@@ -19,7 +19,7 @@ The package and the tarball have these pages. For a binary without them:
 
   lasthop man ~/.local/share/man")]
 pub struct Arguments {
-    /// The directory for the pages: they go to man1 and man5 in it, as `man` expects
+    /// Write the pages to man1 and man5 in this directory
     directory: PathBuf,
 }
 

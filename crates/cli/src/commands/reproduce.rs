@@ -17,21 +17,21 @@ use crate::rectangle;
 /// The arguments of `reproduce`.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if the measured mean lies within its tolerance. Where the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above it; with few seeds the intervals are too wide. \"published\" is the number in the paper; a claim without a number has none, and its tolerance was chosen by this project. packet-control makes 20 runs per seed. docs/src/validation.md explains rows that disagree. Where crates/lab/src/reproduce/explained.toml lists a row, its reason is below its table, and in JSON in \"explained\"."
+    after_help = "A row agrees if the measured mean lies within its tolerance. If the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above it; with few seeds it is too wide. \"published\" is the number in the paper; it is empty for a claim without a number, whose tolerance is lasthop's own. The reason for an explained disagreement is below its table, and in JSON in \"explained\"; docs/src/validation.md has the details. packet-control makes 20 runs per seed."
 )]
 pub struct Arguments {
     /// The paper
     paper: Paper,
-    /// Runs per number
+    /// Run with this many seeds per number
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(2..=10_000))]
     seeds: u64,
-    /// Print only rows that disagree
+    /// Print only the rows that disagree
     #[arg(long)]
     disagreements: bool,
     #[command(flatten)]
     memory: MemoryLimit,
-    /// Exit with 1 if a row disagrees that is not on the list of explained disagreements, or agrees
-    /// although it is on it. The list is for the default number of runs
+    /// Exit with 1 if a row disagrees without an explanation, or agrees although its disagreement is
+    /// explained. The explanations are for the default number of seeds
     #[arg(long, conflicts_with = "seeds")]
     check: bool,
     /// Print a JSON array of rows instead of the table

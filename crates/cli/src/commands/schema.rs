@@ -14,7 +14,7 @@ use crate::output;
                   the schema:\n\n  lasthop schema scenario > scenario.schema.json\n  #:schema ./scenario.schema.json"
 )]
 pub struct Arguments {
-    /// Of which kind of file
+    /// The kind of file
     #[arg(value_enum)]
     kind: Kind,
 }

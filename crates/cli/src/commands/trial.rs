@@ -30,13 +30,13 @@ use report::Report;
 /// The arguments of `try`.
 #[derive(Args)]
 #[command(after_help = "\
-Each flow of the scenario runs alone: once per congestion control of the table [try], scheme and seed. With `flows = \"together\"` in \
-[try], all flows share one run. Sessions of the scenario take part in every run, together with its flows. Every host is a network \
-namespace of this process: nothing is left behind, no matter how the process ends.
+Each flow of the scenario runs alone, once per scheme, seed and congestion control of the table [try]. With `flows = \"together\"` in \
+[try], all flows share one run. The scenario's sessions take part in every run. Every host is a network \
+namespace of this process, so nothing is left behind, even if it is killed.
 
 Examples:
   sudo lasthop try scenarios/try.toml
-  sudo lasthop try scenarios/try.toml --set links.air.loss=5% --flows download --congestion cubic --seeds 4
+  sudo lasthop try scenarios/try.toml --set links.air.loss=5% --flows download --seeds 4
   sudo lasthop try scenarios/try-fairness.toml --congestion cubic,bbr
   lasthop try scenarios/try.toml --predict --seeds 20")]
 pub struct Arguments {
@@ -60,15 +60,15 @@ pub struct Arguments {
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
     #[arg(long, value_name = "N", value_parser = whole(1..=1_000))]
     seeds: Option<u64>,
-    /// Number of runs at the same time; with more than one run per core, the emulator may be late
+    /// Run this many runs at a time; with more than one per core, the emulator may be late
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=64))]
     jobs: u64,
-    /// Also run this program, such as a proxy, at the edge instead of a scheme, as a separate row for
-    /// comparison. May be given several times; benches/pepsal.sh shows how the program is called
+    /// Compare with this program, such as a proxy, which runs at the edge in place of a scheme. May be
+    /// given several times; benches/pepsal.sh shows how the program is called
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = program, conflicts_with = "predict")]
     beside: Vec<Program>,
-    /// Print what the simulator predicts for the same runs instead of running them: requires no root
-    /// and no real time
+    /// Print what the simulator predicts for the same runs instead of running them; needs neither root
+    /// nor real time
     #[arg(long)]
     predict: bool,
     /// Write the state of each sender over time to this CSV file: window, threshold, round-trip time

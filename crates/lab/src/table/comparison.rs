@@ -64,9 +64,7 @@ const WORST_FLOW: Column = Column::new(
     },
     |row| row.worst_flow.as_ref().is_some_and(WorstFlow::lost_surely),
 )
-.with_legend(
-    "worst flow: the flow that lost the most of what it has under the baseline, or gained the least",
-);
+.with_legend("worst flow: the flow whose goodput fell the most, or rose the least, against the baseline");
 
 const DETAILS: [Column; 13] = [
     Column::new("retransmits", |row| count(&row.retransmits), ComparisonRow::uses_tcp),
@@ -120,7 +118,7 @@ const DETAILS: [Column; 13] = [
         |row| row.agents.octets_at_risk.mean > 0.0,
     )
     .with_legend(
-        "data at risk: the most that agents had acknowledged and did not know to be delivered; it is lost \
+        "data at risk: the most data that agents had acknowledged before they knew of its delivery; lost \
          if the agent fails",
     ),
     Column::new(

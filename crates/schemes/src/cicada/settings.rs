@@ -39,9 +39,9 @@ pub struct Settings {
     /// Whether a sending mobile host learns which of its losses occurred on the hop, so that it
     /// undoes a reduction of its window, as with the scheme `eln`; default true. Added by lasthop.
     pub notification: bool,
-    /// How often the streams of a call are compared with the quality that the following settings
-    /// define. The paper calls it `T_RTP` and states no value. Default 200 ms. No stream is
-    /// silenced for longer.
+    /// How often the streams of a call are compared with the required quality (`call-delay`,
+    /// `call-variation`). The paper calls it `T_RTP` and states no value. Default 200 ms. No stream
+    /// is silenced for longer.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub sampling_interval: Duration,
     /// Longest end-to-end delay of a call's packets; default 150 ms (ITU-T G.114: most users do not

@@ -33,13 +33,13 @@ pub struct Settings {
     /// The longest time for which an ACK is withheld before it passes; default 100 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_interval: Duration,
-    /// How long the agent that acknowledged data waits for the receiver's own ACK before it sends
-    /// the first such segment again. The time doubles with each attempt. It must be longer than
-    /// `evidence-interval` plus one crossing of the hop. Default 400 ms.
+    /// How long the agent waits for the receiver's own ACK of data that it has acknowledged, before
+    /// it retransmits the first segment of this data. The time doubles with each attempt. It must
+    /// be longer than `evidence-interval` plus one crossing of the hop. Default 400 ms.
     #[serde(with = "Time::<MS, HOUR>")]
     pub evidence_timeout: Duration,
-    /// How often the agent repeats such a segment before it gives the data up, reports it and
-    /// acknowledges no more; default 10.
+    /// How often the agent retransmits a segment after `evidence-timeout` before it gives the data
+    /// up, reports it and acknowledges no more; default 10.
     #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
     /// Whether a segment that the link layer gave up is requested from its sender by three

@@ -26,8 +26,8 @@ pub struct Settings {
     /// How duplicates, and reports of data above a hole, are withheld; default "learned"; published
     /// "counted".
     pub withholding: Withholding,
-    /// With "learned": the longest time for which they are withheld, "1 ms" to "1 min"; default
-    /// 400 ms. Added by lasthop.
+    /// With "learned": the longest time for which duplicates and reports are withheld, "1 ms" to "1
+    /// min"; default 400 ms. Added by lasthop.
     #[serde(with = "Time::<MS, MINUTE>")]
     pub longest_withholding: Duration,
     /// With "learned": whether all ACKs pass on connections whose sender can detect an unnecessary
@@ -35,8 +35,7 @@ pub struct Settings {
     /// by timestamps (RFC 3522) or by reports of duplicates (RFC 3708). Withholding would only keep
     /// such a sender from learning how late segments are. Added by lasthop.
     pub steps_aside: bool,
-    /// Whether data is kept off the hop if the sender has been told that it is acknowledged;
-    /// default true.
+    /// Whether data that was acknowledged to the sender is kept off the hop; default true.
     pub data_filter: bool,
     /// Whether each segment that the data filter drops is reported as a duplicate to a sender with
     /// SACK (RFC 2883), as the receiver would have done; default true; published false. Added by

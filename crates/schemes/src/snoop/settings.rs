@@ -104,8 +104,8 @@ pub struct Settings {
     /// 100 ms (ns-default.tcl, `srtt_`).
     #[serde(with = "Time::<0, HOUR>")]
     pub initial_srtt: Duration,
-    /// Deviation of that round-trip time before the first measurement; default 25 ms; published
-    /// 250 ms (ns-default.tcl, `rttvar_`).
+    /// Deviation of the hop's round-trip time before the first measurement; default 25 ms;
+    /// published 250 ms (ns-default.tcl, `rttvar_`).
     #[serde(with = "Time::<0, HOUR>")]
     pub initial_rttvar: Duration,
     /// A connection without packets for this long is forgotten and its cache is freed; resolution

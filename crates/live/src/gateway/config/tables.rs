@@ -23,8 +23,7 @@ pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GatewayFile {
-    /// How frames are taken out of the kernel's path. Default "auto": tc-bpf, or tun if the kernel
-    /// does not support tc-bpf.
+    /// How frames are taken out of the kernel's path; default "auto".
     pub backend: Backend,
     /// The interfaces.
     pub ports: PortsTable,
@@ -38,7 +37,7 @@ pub struct GatewayFile {
     pub bounds: BoundsTable,
     /// How long a connection may be idle.
     pub idle: IdleTable,
-    /// When connections that no agent helps are not accelerated.
+    /// Connections that are not accelerated, because no agent helps them.
     pub stepping_aside: SteppingAsideTable,
     /// Metrics for Prometheus.
     pub metrics: MetricsTable,
@@ -144,8 +143,9 @@ pub struct RuleTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoundsTable {
-    /// The most simultaneous connections, 1 to 1,000,000; default 10,000. Connections above the
-    /// limit pass untouched.
+    /// The most simultaneous connections, 1 to 1,000,000; default 10,000. At the limit, an idle
+    /// connection is removed to make room (see `grace`); if none is idle, new connections pass
+    /// untouched.
     #[serde(with = "Count::<1, 1_000_000>")]
     pub flows: usize,
     /// The most memory that an agent may use for one connection; default 4 MiB. A scheme's own
@@ -197,7 +197,7 @@ impl IdleTable {
     }
 }
 
-/// When connections that no agent helps are not accelerated.
+/// Connections that are not accelerated, because no agent helps them.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SteppingAsideTable {
