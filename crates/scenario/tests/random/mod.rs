@@ -9,7 +9,7 @@ use lasthop_scenario::{
 };
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
-    Application, Arq, Capacity, ChannelConfig, Delay, Direction, Distribution, Feedback, LinkLayer, NodeKind,
+    Application, Arq, Capacity, ChannelConfig, Delay, Direction, Faults, Distribution, Feedback, LinkLayer, NodeKind,
     Opening, Order, QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, SlowStart};
@@ -76,7 +76,9 @@ fn direction(rng: &mut Rng) -> Direction {
     };
     let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
     let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
-    Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss, delay: Delay::ZERO }
+    let mut fault = || Probability::new([0.0, 0.0, 0.01][rng.below(3) as usize]).expect("a probability");
+    let faults = Faults { duplicate: fault(), corrupt: fault() };
+    Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss, delay: Delay::ZERO, faults }
 }
 
 fn wired(rng: &mut Rng) -> WiredConfig {
