@@ -35,12 +35,18 @@ struct End {
     rng: Rng,
 }
 
-/// What becomes of a packet.
+/// What a packet arrives as.
 pub(crate) struct Drawn {
-    /// Which bit of it is wrong, if one is; modulo the number of its bits.
-    pub(crate) damage: Option<u64>,
-    /// There is a second copy, with the same of it.
-    pub(crate) second: Option<Option<u64>>,
+    pub(crate) first: Condition,
+    /// The second copy, if there is one.
+    pub(crate) second: Option<Condition>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Condition {
+    Intact,
+    /// With this bit wrong, modulo the number of bits that can be.
+    Damaged(u64),
 }
 
 impl FaultyLinks {
@@ -60,10 +66,13 @@ impl FaultyLinks {
 
     pub(crate) fn draw(&mut self, at: At) -> Drawn {
         let Some(End { faults, rng }) = self.ends.get_mut(&at) else {
-            return Drawn { damage: None, second: None };
+            return Drawn { first: Condition::Intact, second: None };
         };
         let is_doubled = rng.happens(faults.duplicate);
-        let mut damage = || rng.happens(faults.corrupt).then(|| rng.next_u64());
-        Drawn { damage: damage(), second: is_doubled.then(&mut damage) }
+        let mut condition = || {
+            let is_damaged = rng.happens(faults.corrupt);
+            if is_damaged { Condition::Damaged(rng.next_u64()) } else { Condition::Intact }
+        };
+        Drawn { first: condition(), second: is_doubled.then(condition) }
     }
 }

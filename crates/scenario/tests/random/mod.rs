@@ -9,8 +9,8 @@ use lasthop_scenario::{
 };
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
-    Application, Arq, Capacity, ChannelConfig, Delay, Direction, Faults, Distribution, Feedback, LinkLayer, NodeKind,
-    Opening, Order, QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
+    Application, Arq, Capacity, ChannelConfig, Delay, Direction, Distribution, Faults, Feedback, LinkLayer,
+    NodeKind, Opening, Order, QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery, SlowStart};
 

@@ -4,7 +4,7 @@ use lasthop_packet::wire::damaged;
 
 use super::World;
 use crate::accounts::DropCause;
-use crate::faults::Drawn;
+use crate::faults::{Condition, Drawn};
 use crate::id::{LinkId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::technology::At;
@@ -14,15 +14,10 @@ impl World {
     /// is one.
     #[cold]
     pub(super) fn meet_faults(&mut self, at: At, key: ParcelKey) -> Option<ParcelKey> {
-        let Drawn { damage, second } = self.faults.draw(at);
-        let copy = second.and_then(|damage| Some((self.transit.parcels.copy(key)?, damage)));
-        if let Some((copy, damage)) = copy {
-            self.transit.telemetry.accounts.duplicated += 1;
-            self.packet_added(copy);
-            self.damage(copy, damage);
-        }
-        self.damage(key, damage);
-        copy.map(|(copy, _)| copy)
+        let Drawn { first, second } = self.faults.draw(at);
+        let copy = second.and_then(|second| self.duplicate(key, second));
+        self.put_into(first, key);
+        copy
     }
 
     #[cold]
@@ -30,9 +25,16 @@ impl World {
         self.come_in(at, link, copy);
     }
 
-    /// Inverts a bit of a packet, if one is to be.
-    fn damage(&mut self, key: ParcelKey, bit: Option<u64>) {
-        let Some(bit) = bit else { return };
+    fn duplicate(&mut self, key: ParcelKey, condition: Condition) -> Option<ParcelKey> {
+        let copy = self.transit.parcels.copy(key)?;
+        self.transit.telemetry.accounts.duplicated += 1;
+        self.packet_added(copy);
+        self.put_into(condition, copy);
+        Some(copy)
+    }
+
+    fn put_into(&mut self, condition: Condition, key: ParcelKey) {
+        let Condition::Damaged(bit) = condition else { return };
         let intact = self.transit.parcels[key].packet().clone();
         // For whoever waits for this copy it is lost.
         self.packet_gone(&intact);
