@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lasthop_live::emulator::control::parse_assignments;
 use lasthop_live::gateway::control::{Command, parse_flow, read_question};
 use lasthop_live::gateway::http;
-use lasthop_scenario::{Overrides, Settings};
+use lasthop_scenario::{FurtherFiles, Overrides, Settings};
 
 /// A question to the gateway is refused with what was expected, or the same when it is written and
 /// read again.
@@ -48,16 +48,12 @@ pub fn link_changes(data: &[u8]) {
         Ok(assignments) => assignments,
         Err(why) => return assert!(why.contains("expected KEY=VALUE"), "{why}"),
     };
-    // A trace or a table is a file of whoever asks: not to be opened here.
-    if ["trace", "file", "table"].iter().any(|key| text.contains(key)) {
-        return;
-    }
     let overrides = Overrides::default();
     let settings =
         Settings::parse(EMULATED.to_owned(), "swept-scenario.toml".to_owned(), PathBuf::new(), &overrides);
     let mut settings = settings.expect("it is right");
     let before = settings.scenario().clone();
-    match settings.set(&assignments) {
+    match settings.set(&assignments, FurtherFiles::None) {
         Err(error) => {
             assert!(!error.problem.is_empty());
             assert!(
@@ -68,7 +64,7 @@ pub fn link_changes(data: &[u8]) {
         Ok(old) => {
             assert!(before.changes_of_links(&old).is_empty());
             let changed = settings.scenario().clone();
-            settings.set(&assignments).expect("what was set can be set again");
+            settings.set(&assignments, FurtherFiles::None).expect("what was set can be set again");
             assert!(changed.changes_of_links(settings.scenario()).is_empty());
             changed.build(&changed.schemes[0], 1).expect("reading has built it once");
         }
