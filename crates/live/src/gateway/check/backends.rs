@@ -58,7 +58,7 @@ pub(super) fn check(
 pub(super) fn check_rules(config: &Config, ports: &[String], found: &mut Findings) {
     match Policy::rules_needed(ports, &config.plan.selection(config.threads)) {
         Ok(count) => {
-            found.add("rules", Grade::Ok, format!("tun needs {count} of its {RULES} policy routing rules"))
+            found.add("rules", Grade::Ok, format!("tun needs {count} of its {RULES} policy routing rules"));
         }
         Err(error) => found.add("rules", Grade::Problem, error.to_string()),
     }
