@@ -2,7 +2,7 @@
 //! need.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lasthop_sim::world::{Change, Way};
@@ -74,14 +74,19 @@ fn a_wrong_setting_changes_nothing_and_says_why() {
     assert_eq!(before.changes_of_links(settings.scenario()).len(), 2, "no loss was set");
 }
 
+/// A link that follows `down.trace`.
+fn with_a_trace(base: &Path) -> Settings {
+    fs::write(base.join("down.trace"), "1\n2\n").expect("there is room");
+    let text = GOOD.replacen("rate = \"2 Mbit/s\"", "trace = \"down.trace\"", 1);
+    let text = text.replacen("link-layer = { kind = \"stop-and-wait\" }\n", "", 1);
+    Settings::parse(text, "x.toml".to_owned(), base.to_owned(), &Overrides::default()).expect("a good file")
+}
+
 #[test]
 fn a_file_that_was_read_is_not_read_again_unless_a_value_names_it() {
     let directory = tempfile::tempdir().expect("a directory");
     let base = directory.path().to_owned();
-    fs::write(base.join("down.trace"), "1\n2\n").expect("there is room");
-    let text = GOOD.replacen("rate = \"2 Mbit/s\"", "trace = \"down.trace\"", 1);
-    let mut settings =
-        Settings::parse(text, "x.toml".to_owned(), base.clone(), &Overrides::default()).expect("a good file");
+    let mut settings = with_a_trace(&base);
     fs::write(base.join("down.trace"), "a secret\n").expect("there is room");
     for further in [FurtherFiles::None, FurtherFiles::Regular] {
         settings.set(&[("air.loss", "2%")], further).unwrap_or_else(|error| panic!("{error}"));
@@ -96,11 +101,8 @@ fn a_file_that_was_read_is_not_read_again_unless_a_value_names_it() {
 fn of_further_files_only_those_are_opened_that_may_be() {
     let directory = tempfile::tempdir().expect("a directory");
     let base = directory.path().to_owned();
-    fs::write(base.join("down.trace"), "1\n2\n").expect("there is room");
     fs::write(base.join("other.trace"), "1\n3\n").expect("there is room");
-    let text = GOOD.replacen("rate = \"2 Mbit/s\"", "trace = \"down.trace\"", 1);
-    let mut settings =
-        Settings::parse(text, "x.toml".to_owned(), base, &Overrides::default()).expect("a good file");
+    let mut settings = with_a_trace(&base);
     for (key, value) in [
         ("air.trace", "other.trace"),
         ("air.forward.trace", "\"other.trace\""),

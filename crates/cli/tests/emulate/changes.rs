@@ -1,0 +1,81 @@
+//! Links that change, and the files that a change may name.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::machine::{Machine, emulate, link, port_of, read_from, say_hello, text};
+
+pub fn a_change_of_the_flags_happens_at_its_time() {
+    let machine = Machine::new();
+    let listener = machine.listen("0.0.0.0:0");
+    let client = format!("sleep 0.5; timeout 1 bash -c '{}'", read_from(port_of(&listener)));
+    let output =
+        machine.emulate(&["--delay", "1ms", "--at", "200ms", "loss=100%", "--", "bash", "-c", &client]);
+    assert_eq!(output.status.code(), Some(124), "{}", text(&output.stderr));
+    let server = std::thread::spawn(move || say_hello(&listener));
+    let output =
+        machine.emulate(&["--loss", "100%", "--at", "200ms", "loss=0%", "--", "bash", "-c", &client]);
+    assert_eq!(text(&output.stdout), "hello\n", "{}", text(&output.stderr));
+    server.join().expect("it has served");
+}
+
+pub fn a_link_is_changed_from_behind_it() {
+    let cell = link("busy-cell.toml");
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let set = format!(
+        "{lasthop} emulate set to-near.rate='5 Mbit/s' to-near.loss=2% || exit 8; {lasthop} emulate set moon.rate=1"
+    );
+    let output = emulate(&[&cell, "--", "sh", "-c", &set]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("unknown link \"moon\""), "{}", text(&output.stderr));
+}
+
+pub fn a_user_who_is_not_root_cannot_have_root_open_files() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("it is ours");
+    // Where any user can run it.
+    let lasthop = directory.path().join("lasthop");
+    std::fs::copy(env!("CARGO_BIN_EXE_lasthop"), &lasthop).expect("there is room");
+    let secret = directory.path().join("secret");
+    std::fs::write(&secret, "the-secret\n").expect("there is room");
+    std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is ours");
+    let trace = directory.path().join("down.trace");
+    std::fs::write(&trace, "1\n2\n").expect("there is room");
+    // What the user makes of it while it is in use.
+    let replace = format!("rm -f {0}; ln -s {1} {0}", trace.display(), secret.display());
+    let set = |assignment: &str| {
+        std::fs::remove_file(&trace).expect("it is there");
+        std::fs::write(&trace, "1\n2\n").expect("there is room");
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("it is ours");
+        let script = format!("{replace}; exec {} emulate set '{assignment}'", lasthop.display());
+        let trace = trace.to_str().expect("UTF-8");
+        emulate(&["--trace", trace, "--user", "nobody", "--", "sh", "-c", &script])
+    };
+    let output = set("hop.loss=2%");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let name = secret.display();
+    for assignment in [format!("hop.trace={name}"), format!("hop.delay={{ table = \"{name}\" }}")] {
+        let output = set(&assignment);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{out}{err}");
+        assert!(err.contains("only root may name files"), "{err}");
+        assert!(!out.contains("the-secret") && !err.contains("the-secret"), "{out}{err}");
+    }
+}
+
+pub fn a_pipe_is_a_trace_at_the_start_and_refused_later() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipe = directory.path().join("pipe");
+    let pipe = pipe.to_str().expect("UTF-8");
+    assert!(Command::new("mkfifo").arg(pipe).status().expect("it is installed").success());
+    let mut writer = Command::new("sh").args(["-c", "echo 1 > $0", pipe]).spawn().expect("it is installed");
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let set = format!("{lasthop} emulate set hop.loss=2% || exit 8; {lasthop} emulate set hop.trace={pipe}");
+    let output = emulate(&["--trace", pipe, "--as-root", "--", "sh", "-c", &set]);
+    // It has written, or will never do so.
+    let _ = writer.kill();
+    writer.wait().expect("it is ours");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("not a regular file"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,116 @@
+//! What an emulation leaves behind: nothing.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::machine::{Machine, emulation, text};
+
+fn is_running(pid: &str) -> bool {
+    // One that has ended and is not waited for has no links.
+    std::fs::read_link(format!("/proc/{}/exe", pid.trim())).is_ok()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(20), "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub fn what_a_command_leaves_running_ends_with_it() {
+    let machine = Machine::new();
+    let leave = "trap '' TERM; sleep 1000 >/dev/null 2>&1 & echo $!";
+    let output = machine.emulate(&["--delay", "1ms", "--", "sh", "-c", leave]);
+    let pid = text(&output.stdout);
+    assert!(output.status.success() && !pid.is_empty(), "{}", text(&output.stderr));
+    wait_until("the end of what was left", || !is_running(&pid));
+}
+
+pub fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let before = machine.traces();
+    let start = "setsid sleep 1000 & echo $!; echo $$; exec sleep 1000";
+    let arguments = ["--delay", "1ms", "--as-root", "--", "sh", "-c", start];
+    let spawn = || emulation(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut lasthop = machine.0.enter(spawn).expect("enter").expect("it is there");
+    let mut lines = BufReader::new(lasthop.stdout.take().expect("it is piped")).lines();
+    let pids = [lines.next(), lines.next()].map(|line| line.expect("a line").expect("a process ID"));
+    let files = ["emulate-PID.sock", "hosts-PID"]
+        .map(|file| format!("/run/lasthop-emulate/{}", file.replace("PID", &lasthop.id().to_string())));
+    assert!(pids.iter().all(|pid| is_running(pid)) && Path::new(&files[0]).exists());
+    assert_ne!(machine.traces(), before);
+    lasthop.kill().expect("it runs");
+    lasthop.wait().expect("it is ours");
+    wait_until("the end of the command", || !pids.iter().any(|pid| is_running(pid)));
+    wait_until("nothing is left", || machine.traces() == before);
+    wait_until("no files are left", || !files.iter().any(|file| Path::new(file).exists()));
+}
+
+pub fn the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills() {
+    let machine = Machine::new();
+    // The standard outputs that are namespaces, and the command's own namespace.
+    let say = "find /proc/[0-9]*/fd/1 -lname 'net:*' -printf '%l\\n' 2>/dev/null; readlink /proc/self/ns/net";
+    let output = machine.emulate(&["--delay", "1ms", "--as-root", "--", "sh", "-c", say]);
+    let out = text(&output.stdout);
+    let (held, own) = out.trim_end().rsplit_once('\n').unwrap_or_else(|| panic!("nothing is held: {out}"));
+    assert!(held.lines().any(|namespace| namespace == own), "{own} is not held: {held}");
+}
+
+pub fn emulations_that_start_and_end_at_once_do_not_meet() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let before = machine.traces();
+    let arguments = ["--delay", "1ms", "--as-root", "--", "true"];
+    let spawn = || emulation(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let running: Vec<_> =
+        (0..4).map(|_| machine.0.enter(spawn).expect("enter").expect("it is there")).collect();
+    for lasthop in running {
+        let output = lasthop.wait_with_output().expect("it is ours");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert_eq!(machine.traces(), before);
+}
+
+pub fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    // All that an emulation runs, without `nft`.
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = std::env::var_os("PATH").expect("it is set");
+    for program in ["ip", "iptables", "cat"] {
+        let there = std::env::split_paths(&path).map(|directory| directory.join(program));
+        let there = there.into_iter().find(|file| file.is_file()).expect("it is installed");
+        std::os::unix::fs::symlink(there, directory.path().join(program)).expect("there is room");
+    }
+    // Ends when its input does; it has begun when it has sent back a line.
+    let begin = || {
+        let mut command = emulation(&["--delay", "1ms", "--as-root", "--", "cat"]);
+        command.env("PATH", directory.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut lasthop = machine.0.enter(|| command.spawn()).expect("enter").expect("it is there");
+        lasthop.stdin.as_mut().expect("it is piped").write_all(b"begun\n").expect("it reads");
+        let mut line = String::new();
+        BufReader::new(lasthop.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("a line");
+        assert_eq!(line, "begun\n");
+        lasthop
+    };
+    let end = |lasthop: std::process::Child| {
+        let output = lasthop.wait_with_output().expect("it is ours");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let is_forwarding = || machine.traces()[2].trim() == "1";
+    let rules = || {
+        let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
+        text(&machine.0.enter(list).expect("enter").expect("it is installed").stdout)
+    };
+    let (first, second) = (begin(), begin());
+    assert!(is_forwarding() && rules().contains("-o lasthop1 "), "{}", rules());
+    end(first);
+    assert!(is_forwarding(), "the second one needs it");
+    end(second);
+    assert!(!is_forwarding() && !rules().contains("lasthop"), "{}", rules());
+}

@@ -1,0 +1,78 @@
+//! Machines with `lasthop emulate` on them.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use lasthop_live::namespace::Namespace;
+
+/// Runs the command in a network namespace of its own, where it can do no harm.
+pub fn emulate(arguments: &[&str]) -> Output {
+    Command::new("unshare")
+        .args(["--net", env!("CARGO_BIN_EXE_lasthop"), "emulate"])
+        .args(arguments)
+        .output()
+        .expect("it is installed")
+}
+
+/// A machine of one's own, with `lasthop emulate` on it.
+pub struct Machine(pub Namespace);
+
+impl Machine {
+    pub fn new() -> Self {
+        Self(Namespace::new("machine").expect("root"))
+    }
+
+    pub fn listen(&self, address: &'static str) -> TcpListener {
+        self.0.enter(|| TcpListener::bind(address)).expect("enter").expect("a free port")
+    }
+
+    pub fn emulate(&self, arguments: &[&str]) -> Output {
+        self.0.enter(|| emulation(arguments).output()).expect("enter").expect("it is there")
+    }
+
+    /// Devices, rules for addresses, forwarding.
+    pub fn traces(&self) -> [String; 3] {
+        let links = self.0.ip(&["link show"]).expect("it can be asked");
+        let rules = || Command::new("nft").args(["list", "ruleset"]).output();
+        let rules = self.0.enter(rules).expect("enter").map(|output| output.stdout).unwrap_or_default();
+        let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
+        [links, text(&rules), self.0.enter(forwarding).expect("enter")]
+    }
+}
+
+pub fn emulation(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.arg("emulate").args(arguments);
+    command
+}
+
+pub fn link(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/links").join(name);
+    path.to_string_lossy().into_owned()
+}
+
+pub fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+/// Has bash read what a service says.
+pub fn read_from(port: u16) -> String {
+    format!("exec 3<>/dev/tcp/host.lasthop/{port} && cat <&3")
+}
+
+pub fn port_of(listener: &TcpListener) -> u16 {
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// Says hello to the next client; how long the last word took there and its end back.
+pub fn say_hello(listener: &TcpListener) -> Duration {
+    let (mut stream, _) = listener.accept().expect("a client");
+    let start = Instant::now();
+    stream.write_all(b"hello\n").expect("a reader");
+    stream.shutdown(Shutdown::Write).expect("a connection");
+    stream.read_to_end(&mut Vec::new()).expect("its end");
+    start.elapsed()
+}

@@ -1,0 +1,64 @@
+//! `lasthop emulate` as its users meet it.
+
+#![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
+
+mod changes;
+mod commands;
+mod leftovers;
+mod machine;
+mod services;
+
+use std::process::ExitCode;
+
+use lasthop_needs::{namespaces, tests};
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces, unshare]:
+            commands::the_command_s_output_and_exit_code_are_its_own_and_a_summary_follows,
+            commands::a_command_that_is_told_to_end_ends_and_says_by_which_signal,
+            commands::a_signal_after_the_end_of_the_command_changes_nothing,
+            commands::a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code,
+            changes::a_link_is_changed_from_behind_it,
+            changes::a_user_who_is_not_root_cannot_have_root_open_files,
+            changes::a_pipe_is_a_trace_at_the_start_and_refused_later,
+            commands::what_cannot_be_is_told_with_the_right_exit_code,
+            commands::a_command_runs_as_the_user_who_called_sudo,
+            leftovers::what_a_command_leaves_running_ends_with_it,
+            leftovers::nothing_runs_on_and_nothing_is_left_after_a_kill,
+            leftovers::the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills,
+            leftovers::emulations_that_start_and_end_at_once_do_not_meet,
+            commands::the_emulations_of_this_machine_are_listed;
+        [namespaces, unshare, getent]:
+            services::a_resolver_on_the_loopback_device_is_asked_through_the_hop;
+        [namespaces, iptables]:
+            leftovers::with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
+        [namespaces, unshare, fish]:
+            commands::fish_shows_the_link_in_its_prompt;
+        [namespaces, unshare, bash]:
+            services::a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags,
+            services::a_service_on_the_loopback_device_is_reached_on_request,
+            changes::a_change_of_the_flags_happens_at_its_time,
+            services::a_capture_has_each_packet_at_both_ends;
+    })
+}
+
+fn getent() -> Result<(), String> {
+    lasthop_needs::program("getent")
+}
+
+fn bash() -> Result<(), String> {
+    lasthop_needs::program("bash")
+}
+
+fn iptables() -> Result<(), String> {
+    lasthop_needs::program("iptables")
+}
+
+fn fish() -> Result<(), String> {
+    lasthop_needs::program("fish")
+}
+
+fn unshare() -> Result<(), String> {
+    lasthop_needs::program("unshare")
+}
