@@ -13,7 +13,7 @@
 //! | `cells` | 802.11 cells between nodes |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
-//! | [`faults`] | packets that a link delivers twice, or with a wrong bit |
+//! | [`faults`] | packets that a link delivers twice, or with a wrong bit; those of a world: `faulty_links` |
 //! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
@@ -53,6 +53,7 @@ pub mod delay;
 pub mod durations;
 mod endpoints;
 pub mod faults;
+mod faulty_links;
 mod flight;
 pub mod flow;
 pub mod heavy_tails;

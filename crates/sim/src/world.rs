@@ -47,7 +47,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::{Accounts, DropCause};
 use crate::ad_hoc::AdHocNode;
 use crate::counters::Counters;
-use crate::faults::FaultyLinks;
+use crate::faulty_links::FaultyLinks;
 use crate::flow::{Flow, FlowOutcome, FlowSoFar};
 use crate::hosts::Hosts;
 use crate::id::{FlowId, LinkId, NodeId};

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::{AtNode, World};
 use crate::config::NodeConfig;
-use crate::faults::FaultyLinks;
+use crate::faulty_links::FaultyLinks;
 use crate::hosts::Hosts;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::links::Links;

@@ -4,7 +4,7 @@ use lasthop_packet::wire::damaged;
 
 use super::World;
 use crate::accounts::DropCause;
-use crate::faults::{Condition, Drawn};
+use crate::faulty_links::{Condition, Drawn};
 use crate::id::{LinkId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::technology::At;
