@@ -69,10 +69,10 @@ pub fn status(status: &Status) -> String {
 }
 
 /// What the columns of the table of rules mean.
-const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits: losses repaired here, which \
-    their senders did not see. ACKs suppressed: duplicate ACKs withheld from senders. generated: packets that \
-    the agent sent of its own. absorbed: packets that it took over. held: packets that it has yet to send. \
-    panics: restarts of the agent.";
+const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits: segments that it sent \
+    again. ACKs suppressed: duplicate ACKs withheld from senders. generated: packets that the agent sent of its \
+    own. absorbed: packets that it took over. held: packets that it has yet to send. panics: restarts of the \
+    agent.";
 
 /// What the columns of the table of connections mean.
 const FLOW_LEGEND: &str = "down: to the radio side. generated: packets that an agent sent for the connection. \
