@@ -453,7 +453,7 @@ mod tests {
             ("--queue 5apples", "--queue: \"5apples\" is not"),
             ("--at soon loss=1%", "--at: \"soon\" is not a duration"),
             ("--at 1s loss", "--at 1s loss: expected KEY=VALUE"),
-            ("--at 1s los=1%", "--at 1s los=1%: unknown key \"los\"; expected one of: delay,"),
+            ("--at 1s los=1%", "--at 1s los=1%: unknown key \"los\"; expected one of: corrupt,"),
             ("--at 1s rate=fast", "--at: with the changes up to 1 s: \"fast\" is not"),
             ("--rate 1mbit --trace x", "--trace: --rate is given for both directions"),
             ("--trace /nonesuch", "--trace: "),
