@@ -158,7 +158,7 @@ fn an_error_names_line_and_key_and_says_what_was_expected() {
         ("# nothing\n\n".to_owned(), "2: simulator: missing"),
         (
             with("print_interval = 500", "print_interval = 500\nscheme = snop"),
-            "6: simulator.scheme: unknown scheme \"snop\"; expected one of: none, ",
+            "6: simulator.scheme: unknown scheme \"snop\" (did you mean \"snoop\"?); expected one of: none, ",
         ),
         (
             format!("{MANUAL}shared_links\n{{\n link_id = 101\n}}\n"),

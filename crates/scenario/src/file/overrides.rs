@@ -75,6 +75,10 @@ fn line(setting: &str) -> Result<String, ScenarioError> {
 fn apply_one<'t>(setting: &'t Setting, document: &mut Document<'t>) -> Result<(), ScenarioError> {
     let source = Document::parse_setting(&setting.line, name(&setting.given))?;
     let path = setting.path();
+    if !source.has(&path) {
+        let problem = "expected a key of plain words with dots between them, such as links.air.loss";
+        return Err(ScenarioError::of_file(name(&setting.given), problem));
+    }
     if let Some(problem) = document.names_nothing(&path) {
         return Err(source.error(&path, problem));
     }

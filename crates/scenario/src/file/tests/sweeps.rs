@@ -79,7 +79,7 @@ fn the_command_line_overrides_the_sweep_but_not_what_varies() {
         let message = read(setting).err().expect("it would be ignored");
         assert!(message.contains("this sweep varies links.air.forward.loss; change"), "{message}");
     }
-    assert!(read("links.air.reverse.loss=2%").is_ok());
+    assert!(read("links.air.backward.loss=2%").is_ok());
 }
 
 #[test]
