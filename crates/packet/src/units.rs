@@ -114,10 +114,12 @@ pub struct UnitError {
 impl FromStr for Bitrate {
     type Err = UnitError;
     /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`, and the same as others write
-    /// it: `"11 Mbps"`, `"11mbit"`. Bits in every spelling, unlike `tc`, whose `mbps` are octets.
+    /// it: `"11 Mbps"`, `"11mbit"`. `mbps` are bits, unlike those of `tc`; `MBps`, which everybody
+    /// else writes for octets, is refused.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let error = || UnitError { found: text.into(), expected: EXPECTED_RATE };
         let factor = |unit: &str| match unit.to_ascii_lowercase().as_str() {
+            _ if unit.ends_with("Bps") => None,
             "bit/s" | "bps" | "bit" => Some(1.0),
             "kbit/s" | "kbps" | "kbit" => Some(1e3),
             "mbit/s" | "mbps" | "mbit" => Some(1e6),
@@ -255,8 +257,13 @@ mod tests {
     fn quantities_are_read_with_their_unit() {
         assert_eq!("11 Mbit/s".parse(), Ok(Bitrate::mbps(11)));
         assert_eq!("5.5Mbit/s".parse::<Bitrate>().map(Bitrate::as_bps), Ok(5_500_000));
-        for as_others_write_it in ["11Mbps", "11 mbps", "11mbit", "11 Mbit", "0.011Gbit/s", "1.1e7 bps"] {
+        for as_others_write_it in
+            ["11Mbps", "11 mbps", "11mbit", "11 Mbit", "11 MBit/s", "0.011Gbit/s", "1.1e7 bps"]
+        {
             assert_eq!(as_others_write_it.parse(), Ok(Bitrate::mbps(11)), "{as_others_write_it}");
+        }
+        for octets in ["11 MBps", "11Bps", "11 MB/s"] {
+            assert!(octets.parse::<Bitrate>().is_err(), "{octets}");
         }
         assert_eq!(parse_duration("1e3 s"), Ok(Duration::from_secs(1000)));
         assert_eq!(parse_duration("1.5E-3s"), Ok(Duration::from_micros(1500)));
