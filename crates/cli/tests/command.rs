@@ -488,7 +488,7 @@ fn a_sweep_that_is_interrupted_while_it_writes_its_file_keeps_all_runs() {
         "grid.toml",
         "scenario = \"small.toml\"\nseeds = 2\nschemes = [\"none\"]\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n",
     );
-    // A pipe that nobody reads is never written.
+    // Opening a pipe without a reader blocks: the conversion never ends by itself.
     assert!(Command::new("mkfifo").arg(folder.path("grid.csv")).status().expect("mkfifo").success());
     let part = || fs::read_to_string(folder.path("grid.csv.part")).unwrap_or_default();
     let mut child = Command::new("timeout")

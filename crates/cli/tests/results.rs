@@ -28,7 +28,10 @@ const DOCUMENTS: &[(&str, Sources)] = &[
     (
         "`lasthop run --json`, and `summary.json` of `--out`",
         &[
-            ("lab/src/run.rs", &["RunSummary", "FlowSummary", "Datagrams", "StationSummary", "Aggregate"]),
+            (
+                "lab/src/run/summary.rs",
+                &["RunSummary", "FlowSummary", "Datagrams", "StationSummary", "Aggregate"],
+            ),
             ("lab/src/agents.rs", &["AgentLoad"]),
             (
                 "lab/src/sessions.rs",

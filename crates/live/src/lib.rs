@@ -12,6 +12,7 @@
 //! | [`io`] | [`io::PacketIo`]: ports that frames come from and go to, and its backends |
 //! | [`trial`] | a scenario between real hosts on this machine alone |
 //! | [`lateness`] | how late things came, in a histogram |
+//! | `listening` | which TCP sockets listen |
 //! | `peer` | which process is at the other end of a Unix socket |
 //! | `realtime` | real-time scheduling, locked memory |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
@@ -30,6 +31,7 @@ pub mod frame;
 pub mod gateway;
 pub mod io;
 pub mod lateness;
+mod listening;
 pub mod namespace;
 mod peer;
 mod realtime;

@@ -114,8 +114,8 @@ pub struct UnitError {
 impl FromStr for Bitrate {
     type Err = UnitError;
     /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`, and the same as others write
-    /// it: `"11 Mbps"`, `"11mbit"`. `mbps` are bits, unlike those of `tc`; `MBps`, which everybody
-    /// else writes for octets, is refused.
+    /// it: `"11 Mbps"`, `"11mbit"`. `mbps` are bits, unlike those of `tc`; `MBps`, which means
+    /// octets nearly everywhere, is refused.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let error = || UnitError { found: text.into(), expected: EXPECTED_RATE };
         let factor = |unit: &str| match unit.to_ascii_lowercase().as_str() {

@@ -225,7 +225,7 @@ fn to_file(
     bar.finish();
     let written = swept.and_then(|()| {
         let rows = part.lock().rows()?;
-        // Without the lock: whoever interrupts this does not have to wait for it.
+        // The lock is free meanwhile, so that Ctrl-C ends this at once.
         Ok(convert(rows, &grid.columns(), format, &mut place)?)
     });
     let mut part = part.lock();

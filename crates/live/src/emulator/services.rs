@@ -2,7 +2,6 @@
 //! the hop: the gateway's address gets doors to them.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,6 +17,7 @@ use rustix::time::Timespec;
 
 use super::behind::BehindHop;
 use crate::clock;
+use crate::listening::listeners;
 
 /// How often the services are looked for.
 const EVERY: Duration = Duration::from_millis(250);
@@ -274,50 +274,14 @@ fn no_answer(mut question: Vec<u8>) -> Vec<u8> {
 /// The addresses of the loopback device at which somebody listens for TCP in the network namespace
 /// of this thread.
 fn services() -> io::Result<Vec<SocketAddr>> {
-    let mut all = listeners(&read_table("tcp6")?);
-    all.extend(listeners(&read_table("tcp")?));
-    Ok(all)
-}
-
-/// A table of the kernel's; an empty one where there is none: a kernel without IPv6.
-fn read_table(name: &str) -> io::Result<String> {
-    match fs::read_to_string(format!("/proc/thread-self/net/{name}")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read,
-    }
+    let addresses = listeners()?.into_iter().map(|listener| listener.address);
+    Ok(addresses.filter(|address| address.ip().is_loopback()).collect())
 }
 
 /// A quarter of the descriptors of this process: a connection takes two, and there are others.
 fn most_at_a_time() -> usize {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     (descriptors / 4).min(MOST) as usize
-}
-
-/// The listeners on the loopback device in a table of the kernel's (proc(5)).
-fn listeners(table: &str) -> Vec<SocketAddr> {
-    const LISTEN: &str = "0A";
-    let listener = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, local, _, LISTEN, ..] = words.as_slice() else { return None };
-        let (address, port) = local.split_once(':')?;
-        let address = address_of(address)?;
-        Some(SocketAddr::new(address, u16::from_str_radix(port, 16).ok()?))
-    };
-    table.lines().filter_map(listener).filter(|address| address.ip().is_loopback()).collect()
-}
-
-/// An address as words of 32 bits, each in the order of this machine.
-fn address_of(text: &str) -> Option<IpAddr> {
-    let word = |at: usize| u32::from_str_radix(text.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
-    match text.len() {
-        8 => word(0).map(IpAddr::from),
-        32 => {
-            let words = [word(0)?, word(8)?, word(16)?, word(24)?];
-            let octets: [u8; 16] = words.concat().try_into().ok()?;
-            Some(octets.into())
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ fn write_tcp(tcp: &Tcp, carried: Carried, out: &mut Vec<u8>) {
 }
 
 /// Protocol number, or next header.
-fn protocol(packet: &Packet) -> u8 {
+pub(super) fn protocol(packet: &Packet) -> u8 {
     match packet.transport() {
         Transport::Tcp(_) => PROTOCOL_TCP,
         Transport::Udp(_) => PROTOCOL_UDP,

@@ -10,13 +10,13 @@ use crate::parcel::ParcelKey;
 use crate::technology::At;
 
 impl World {
-    /// Does to a parcel that arrives here what the link does to it. Returns the second copy, if there
-    /// is one.
+    /// Applies the faults of the link by which a parcel arrives here. Returns the second copy, if
+    /// there is one.
     #[cold]
     pub(super) fn meet_faults(&mut self, at: At, key: ParcelKey) -> Option<ParcelKey> {
         let Drawn { first, second } = self.faults.draw(at);
         let copy = second.and_then(|second| self.duplicate(key, second));
-        self.put_into(first, key);
+        self.apply(first, key);
         copy
     }
 
@@ -29,11 +29,11 @@ impl World {
         let copy = self.transit.parcels.copy(key)?;
         self.transit.telemetry.accounts.duplicated += 1;
         self.packet_added(copy);
-        self.put_into(condition, copy);
+        self.apply(condition, copy);
         Some(copy)
     }
 
-    fn put_into(&mut self, condition: Condition, key: ParcelKey) {
+    fn apply(&mut self, condition: Condition, key: ParcelKey) {
         let Condition::Damaged(bit) = condition else { return };
         let intact = self.transit.parcels[key].packet().clone();
         // For whoever waits for this copy it is lost.

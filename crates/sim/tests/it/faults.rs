@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::wire::emit;
-use lasthop_packet::{Instant, Transport};
+use lasthop_packet::{Instant, Packet, Transport};
 use lasthop_sim::traffic::{Beat, Constant};
 use lasthop_sim::world::{Change, Way};
 use lasthop_sim::{
@@ -29,16 +29,22 @@ fn pair(kind: NodeKind, direction: &Direction, is_wired: bool) -> (World, [NodeI
     (world, ends, link)
 }
 
+/// Packets numbered from 0 that cross such a link at once, with what arrives.
+fn cross(faults: Faults, is_wired: bool, count: u32) -> (World, [NodeId; 2], Vec<(Instant, Packet)>) {
+    let way = Direction { faults, ..direction(1_000_000) };
+    let (mut world, [from, to], _) = pair(NodeKind::External, &way, is_wired);
+    for number in 0..count {
+        world.inject(from, packet(&world, from, to, number));
+    }
+    world.advance_to(Instant::from_secs(10));
+    let arrivals = world.collect(to);
+    (world, [from, to], arrivals)
+}
+
 #[test]
 fn the_share_that_is_duplicated_arrives_twice_and_at_once() {
     for is_wired in [true, false] {
-        let way = Direction { faults: faulty(10.0, 0.0), ..direction(1_000_000) };
-        let (mut world, [from, to], _) = pair(NodeKind::External, &way, is_wired);
-        for number in 0..10_000 {
-            world.inject(from, packet(&world, from, to, number));
-        }
-        world.advance_to(Instant::from_secs(10));
-        let arrivals = world.collect(to);
+        let (world, _, arrivals) = cross(faulty(10.0, 0.0), is_wired, 10_000);
         let twice = arrivals.windows(2).filter(|pair| pair[0] == pair[1]).count();
         assert_eq!(arrivals.len(), 10_000 + twice);
         assert!((twice as f64 - 1000.0).abs() < 4.0 * 30.0, "{twice}");
@@ -51,13 +57,7 @@ fn the_share_that_is_duplicated_arrives_twice_and_at_once() {
 #[test]
 fn a_damaged_packet_differs_by_one_bit_behind_its_ip_header() {
     for is_wired in [true, false] {
-        let way = Direction { faults: faulty(0.0, 100.0), ..direction(1_000_000) };
-        let (mut world, [from, to], _) = pair(NodeKind::External, &way, is_wired);
-        for number in 0..100 {
-            world.inject(from, packet(&world, from, to, number));
-        }
-        world.advance_to(Instant::from_secs(1));
-        let arrivals = world.collect(to);
+        let (world, [from, to], arrivals) = cross(faulty(0.0, 100.0), is_wired, 100);
         assert_eq!(arrivals.len(), 100);
         for (number, (_, came)) in arrivals.iter().enumerate() {
             assert!(matches!(came.transport(), Transport::Opaque { .. }), "no agent may believe it");

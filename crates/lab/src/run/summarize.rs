@@ -1,0 +1,145 @@
+//! The summary of a world whose run is over.
+
+use lasthop_scenario::{Built, Scenario, SchemeChoice};
+
+use super::counters::counters;
+use super::summary::{Aggregate, Datagrams, FlowSummary, RunSummary, StationSummary};
+use crate::agents::AgentLoad;
+use crate::sessions::{self, SessionSummary, SessionTotals};
+use crate::stats::jain_fairness;
+
+pub(super) fn summarize(
+    scenario: &Scenario,
+    scheme: &SchemeChoice,
+    seed: u64,
+    built: &Built,
+    agents: AgentLoad,
+) -> RunSummary {
+    let world = &built.world;
+    let flows: Vec<FlowSummary> = built
+        .flows
+        .iter()
+        .zip(&scenario.flows)
+        .map(|(id, model)| {
+            let outcome = world.outcome(*id);
+            // A wrong octet would be a broken simulator, and every number with it.
+            assert!(
+                outcome.intact,
+                "flow {:?}: the stream that arrived is not the stream that was sent",
+                outcome.name
+            );
+            let tcp = outcome.tcp();
+            FlowSummary {
+                name: outcome.name.clone(),
+                scheme: scheme.label.clone(),
+                from: scenario.nodes[model.from].name.clone(),
+                to: scenario.nodes[model.to].name.clone(),
+                goodput_bps: outcome.goodput_bps,
+                bytes: outcome.octets,
+                transport: if outcome.udp().is_some() { "udp" } else { "tcp" },
+                completion_s: outcome.completion.map(|completion| completion.as_secs_f64()),
+                retransmits: tcp.map(|tcp| tcp.sender.retransmits),
+                timeouts: tcp.map(|tcp| tcp.sender.timeouts),
+                fast_retransmits: tcp.map(|tcp| tcp.sender.fast_retransmits),
+                duplicate_acks: tcp.map(|tcp| tcp.sender.duplicate_acks),
+                rtt_mean_s: tcp.and_then(|tcp| tcp.rtt_mean_s),
+                datagrams: outcome.udp().map(Datagrams::of),
+            }
+        })
+        .collect();
+    let (sessions, of_sessions) = sessions::summarize(scenario, &scheme.label, built);
+    let stations = stations(scenario, built);
+    let aggregate = aggregate(scenario, &flows, (&sessions, of_sessions), &stations);
+    RunSummary {
+        scenario: scenario.name.clone(),
+        scheme: scheme.label.clone(),
+        seed,
+        duration_s: world.now().as_secs_f64(),
+        warm_up_s: scenario.warm_up.as_secs_f64(),
+        flows,
+        sessions,
+        stations,
+        aggregate,
+        agents,
+        counters: counters(built),
+    }
+}
+
+fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
+    let world = &built.world;
+    let seconds = world.now().as_secs_f64() - scenario.warm_up.as_secs_f64();
+    let cells = scenario.wlans.iter().zip(&built.wlans);
+    let stations = cells.flat_map(|(model, cell)| {
+        let stations = model.stations.iter().zip(&cell.stations);
+        stations.map(|(station, id)| (model.name.clone(), station.node, world.radio_use(cell.wlan, *id)))
+    });
+    stations
+        .map(|(wlan, node, used)| {
+            let share = |spent: f64| if seconds > 0.0 { spent / seconds } else { 0.0 };
+            let air_time_s = used.air_time.as_secs_f64();
+            let awake_s = used.awake.map(|awake| awake.as_secs_f64());
+            StationSummary {
+                wlan,
+                name: scenario.nodes[node].name.clone(),
+                frames: used.frames,
+                transmissions: used.transmissions,
+                frames_given_up: used.given_up,
+                air_time_s,
+                air_time_share: share(air_time_s),
+                awake_s,
+                awake_share: awake_s.map(share),
+                access_mean_s: (used.frames > 0).then(|| used.access.as_secs_f64() / used.frames as f64),
+            }
+        })
+        .collect()
+}
+
+fn aggregate(
+    scenario: &Scenario,
+    flows: &[FlowSummary],
+    (sessions, of_sessions): (&[SessionSummary], Option<SessionTotals>),
+    stations: &[StationSummary],
+) -> Aggregate {
+    let goodputs = |over_udp: bool| -> Vec<f64> {
+        let chosen = flows.iter().filter(|flow| flow.datagrams.is_some() == over_udp);
+        chosen.map(|flow| flow.goodput_bps).collect()
+    };
+    let of_sessions_over = |over_udp: bool| {
+        let chosen = sessions.iter().filter(move |session| session.transactions.is_none() == over_udp);
+        chosen.map(|session| session.goodput_bps)
+    };
+    let over_udp = goodputs(true);
+    let [over_tcp, all_over_udp] = [false, true].map(|over_udp| -> Vec<f64> {
+        goodputs(over_udp).into_iter().chain(of_sessions_over(over_udp)).collect()
+    });
+    // Datagrams beside TCP are what it has to live with, and no part of what it achieves.
+    let headline = if over_tcp.is_empty() { &all_over_udp } else { &over_tcp };
+    let dialogues = || sessions.iter().filter_map(|session| session.transactions.as_ref());
+    let with_end = || {
+        let flows = scenario.flows.iter().zip(flows);
+        flows.filter(|(model, _)| model.tcp().is_some() && model.size().is_some())
+    };
+    let ends: Option<Vec<f64>> = with_end()
+        .map(|(model, flow)| flow.completion_s.map(|completion| model.start.as_secs_f64() + completion))
+        .collect();
+    let first_start = with_end().map(|(model, _)| model.start.as_secs_f64()).fold(f64::INFINITY, f64::min);
+    let completion_s =
+        ends.filter(|ends| !ends.is_empty()).map(|ends| ends.into_iter().fold(0.0, f64::max) - first_start);
+    Aggregate {
+        goodput_bps: headline.iter().sum(),
+        jain_fairness: jain_fairness(headline),
+        completion_s,
+        retransmits: flows.iter().filter_map(|flow| flow.retransmits).sum::<u64>()
+            + dialogues().map(|of| of.transactions.retransmits).sum::<u64>(),
+        timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum::<u64>()
+            + dialogues().map(|of| of.timeouts).sum::<u64>(),
+        fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum::<u64>()
+            + dialogues().map(|of| of.fast_retransmits).sum::<u64>(),
+        udp_goodput_bps: (!over_udp.is_empty()).then(|| over_udp.iter().sum()),
+        datagrams: flows.iter().filter_map(|flow| flow.datagrams).reduce(Datagrams::with),
+        sessions: of_sessions,
+        air_time_share: (!scenario.wlans.is_empty()).then(|| {
+            stations.iter().map(|station| station.air_time_share).sum::<f64>() / scenario.wlans.len() as f64
+        }),
+    }
+}

@@ -1,0 +1,212 @@
+//! What came of a run, as it is printed.
+
+use std::collections::BTreeMap;
+
+use lasthop_agent::Counter;
+use lasthop_sim::UdpOutcome;
+use serde::Serialize;
+
+use crate::agents::AgentLoad;
+use crate::sessions::{SessionSummary, SessionTotals};
+
+/// What came of one run; `lasthop run --json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scheme's label.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// Simulated time, in seconds.
+    pub duration_s: f64,
+    /// Warm-up at the start of the run, in seconds. All figures except `duration_s` and completion
+    /// times are of the rest, the measured time.
+    pub warm_up_s: f64,
+    /// Each flow.
+    pub flows: Vec<FlowSummary>,
+    /// Each session.
+    pub sessions: Vec<SessionSummary>,
+    /// Each station of each 802.11 cell; empty without a cell.
+    pub stations: Vec<StationSummary>,
+    /// All flows together.
+    pub aggregate: Aggregate,
+    /// Data at risk in agents, and their memory.
+    pub agents: AgentLoad,
+    /// Counts by name; the reference explains the names.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// What came of one flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// The flow's name.
+    pub name: String,
+    /// The scheme's label.
+    pub scheme: String,
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Goodput in bits per second, measured until the flow completes or the run ends. Measurement
+    /// begins with the flow, or with the end of the warm-up if that is later.
+    pub goodput_bps: f64,
+    /// Octets delivered to the application.
+    pub bytes: u64,
+    /// "tcp" or "udp".
+    pub transport: &'static str,
+    /// Seconds from the flow's start to its last octet; null over UDP, and for a flow that has no
+    /// size or did not complete.
+    pub completion_s: Option<f64>,
+    /// Retransmitted segments; null over UDP.
+    pub retransmits: Option<u64>,
+    /// Expiries of the retransmission timer; null over UDP.
+    pub timeouts: Option<u64>,
+    /// Fast retransmits; null over UDP.
+    pub fast_retransmits: Option<u64>,
+    /// Duplicate ACKs that the sender received; null over UDP.
+    pub duplicate_acks: Option<u64>,
+    /// Mean of the round-trip times that the sender measured, in seconds; null over UDP.
+    pub rtt_mean_s: Option<f64>,
+    /// The fate of its datagrams; null over TCP.
+    pub datagrams: Option<Datagrams>,
+}
+
+/// What became of datagrams: of one flow, or of all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Datagrams {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that arrived, each counted once.
+    pub received: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
+    /// Datagrams in transit at the end of the run.
+    pub in_transit: u64,
+    /// Duplicates that arrived.
+    pub duplicated: u64,
+    /// Datagrams that arrived after one sent later.
+    pub out_of_order: u64,
+    /// Mean one-way delay, in seconds; null if nothing arrived.
+    pub delay_mean_s: Option<f64>,
+    /// 95th percentile of the one-way delay, in seconds; for several flows, that of the worst.
+    pub delay_p95_s: Option<f64>,
+    /// Interarrival jitter at the end of the run, in seconds (RFC 3550, section 6.4.1); for several
+    /// flows, that of the worst.
+    pub jitter_s: Option<f64>,
+}
+
+impl Datagrams {
+    /// Those of one flow.
+    pub(super) fn of(outcome: &UdpOutcome) -> Self {
+        let UdpOutcome { sent, received, lost, in_transit, duplicated, out_of_order, delay } = *outcome;
+        Self {
+            sent,
+            received,
+            lost,
+            in_transit,
+            duplicated,
+            out_of_order,
+            delay_mean_s: delay.map(|delay| delay.mean_s),
+            delay_p95_s: delay.map(|delay| delay.p95_s),
+            jitter_s: delay.map(|delay| delay.jitter_s),
+        }
+    }
+
+    /// Those of two flows or more.
+    pub(super) fn with(self, other: Self) -> Self {
+        let received = self.received + other.received;
+        let total = |of: Self| of.delay_mean_s.map_or(0.0, |mean| mean * of.received as f64);
+        let worst = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
+            (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
+            _ => ours.or(theirs),
+        };
+        Self {
+            sent: self.sent + other.sent,
+            received,
+            lost: self.lost + other.lost,
+            in_transit: self.in_transit + other.in_transit,
+            duplicated: self.duplicated + other.duplicated,
+            out_of_order: self.out_of_order + other.out_of_order,
+            delay_mean_s: (received > 0).then(|| (total(self) + total(other)) / received as f64),
+            delay_p95_s: worst(self.delay_p95_s, other.delay_p95_s),
+            jitter_s: worst(self.jitter_s, other.jitter_s),
+        }
+    }
+
+    /// The share of those sent and no longer on their way that were lost, in percent; `None` if
+    /// there are none.
+    pub fn lost_percent(&self) -> Option<f64> {
+        let decided = self.received + self.lost;
+        (decided > 0).then(|| self.lost as f64 / decided as f64 * 100.0)
+    }
+}
+
+/// What a station of an IEEE 802.11 cell had of the air.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StationSummary {
+    /// The cell's name.
+    pub wlan: String,
+    /// The node's name.
+    pub name: String,
+    /// Frames that it delivered or gave up.
+    pub frames: u64,
+    /// Transmissions of these frames.
+    pub transmissions: u64,
+    /// Frames that it gave up.
+    pub frames_given_up: u64,
+    /// Seconds that it spent transmitting data frames, RTS and CTS-to-self, including failed
+    /// transmissions. Acknowledgments and interframe spaces do not count.
+    pub air_time_s: f64,
+    /// `air_time_s` as a share of the measured time.
+    pub air_time_share: f64,
+    /// Seconds for which it was awake; null for a station that is not in power-save mode.
+    pub awake_s: Option<f64>,
+    /// `awake_s` as a share of the measured time; null likewise.
+    pub awake_share: Option<f64>,
+    /// Mean time that a frame waited at the head of the queue for its first transmission, in
+    /// seconds; null without frames.
+    pub access_mean_s: Option<f64>,
+}
+
+/// All flows together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Aggregate {
+    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
+    /// none, the sum over UDP.
+    pub goodput_bps: f64,
+    /// Jain's fairness index of these goodputs.
+    pub jain_fairness: f64,
+    /// Seconds until the last flow with a size completed, from the start of the first such flow;
+    /// null if one did not complete, or if there is none.
+    pub completion_s: Option<f64>,
+    /// Retransmitted segments of all flows and sessions.
+    pub retransmits: u64,
+    /// Expiries of the retransmission timer in all flows and sessions.
+    pub timeouts: u64,
+    /// Fast retransmits of all flows and sessions.
+    pub fast_retransmits: u64,
+    /// Sum of the goodputs of all flows over UDP, in bits per second; null without such flows.
+    pub udp_goodput_bps: Option<f64>,
+    /// The fate of their datagrams; null without such flows.
+    pub datagrams: Option<Datagrams>,
+    /// All sessions, by kind; null without sessions.
+    pub sessions: Option<SessionTotals>,
+    /// Sum of the stations' `air_time_share`, divided by the number of cells; each of the frames
+    /// that collide counts. Null without an 802.11 cell.
+    pub air_time_share: Option<f64>,
+}
+
+impl RunSummary {
+    /// How much was counted; 0 if this run has no such counter.
+    pub fn count(&self, counter: &Counter) -> u64 {
+        self.counters.get(counter.name).copied().unwrap_or(0)
+    }
+
+    /// The part of the measured time in which a station in power-save mode was awake, mean over these
+    /// stations, from 0 to 1; `None` without any.
+    pub fn awake_share(&self) -> Option<f64> {
+        let shares: Vec<f64> = self.stations.iter().filter_map(|station| station.awake_share).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+}
