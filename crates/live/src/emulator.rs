@@ -6,10 +6,12 @@
 //! | `end` | [`End`]: where in the model a host stands |
 //! | `pacer` | the loop: packets in, the world up to now, packets out |
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
-//! | [`control`] | a socket through which links are changed while they are in use; `directory`: where it is, and the lock between emulations |
+//! | [`control`] | a socket through which links are changed while they are in use |
+//! | [`directory`] | where sockets and files are, and the lock between emulations |
 //! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
 //! | [`user`] | the user as whom it runs |
-//! | [`names`], [`services`] | the names and the services of this machine that it finds there |
+//! | [`names`], [`services`], `relay` | the names and the services of this machine that it finds there |
+//! | [`machine`], [`outside`], [`redirect`] | the same for an emulator without root, in an empty network |
 //! | [`keeper`] | a process that clears up after an emulation that was killed |
 //! | `measurements` | what the loop counts and times |
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
@@ -23,14 +25,18 @@ pub mod behind;
 pub mod command;
 pub mod control;
 pub mod device;
-mod directory;
+pub mod directory;
 mod end;
 pub mod fates;
 pub mod keeper;
+pub mod machine;
 pub mod masquerade;
 mod measurements;
 pub mod names;
+pub mod outside;
 mod pacer;
+pub mod redirect;
+mod relay;
 pub mod running;
 pub mod services;
 pub mod summary;

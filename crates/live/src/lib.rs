@@ -36,6 +36,7 @@ pub mod namespace;
 mod peer;
 mod realtime;
 pub mod trial;
+pub mod unprivileged;
 
 /// Whether this process may make hosts and devices: everything here but the memory backend takes
 /// root.

@@ -1,4 +1,4 @@
-//! The TCP sockets that listen in the calling thread's network namespace, from the kernel's tables
+//! The TCP sockets that listen in a network namespace, from the kernel's tables
 //! (proc(5)).
 
 use std::fs;
@@ -19,14 +19,19 @@ pub(crate) struct Listener {
 
 /// All of them, those of IPv6 first.
 pub(crate) fn listeners() -> io::Result<Vec<Listener>> {
-    let mut all = in_table(&read_table("tcp6")?);
-    all.extend(in_table(&read_table("tcp")?));
+    listeners_of("thread-self")
+}
+
+/// Those in the network namespace of a process: a directory of `/proc`.
+pub(crate) fn listeners_of(process: &str) -> io::Result<Vec<Listener>> {
+    let mut all = in_table(&read_table(process, "tcp6")?);
+    all.extend(in_table(&read_table(process, "tcp")?));
     Ok(all)
 }
 
 /// A table of the kernel's; an empty one where there is none: a kernel without IPv6.
-fn read_table(name: &str) -> io::Result<String> {
-    match fs::read_to_string(format!("/proc/thread-self/net/{name}")) {
+fn read_table(process: &str, name: &str) -> io::Result<String> {
+    match fs::read_to_string(format!("/proc/{process}/net/{name}")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         read => read,
     }

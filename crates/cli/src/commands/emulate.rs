@@ -1,9 +1,11 @@
 //! `lasthop emulate`.
 
+mod beyond;
 mod capture;
 mod flags;
 mod link;
 mod meter;
+mod place;
 mod prompt;
 mod set;
 mod status;
@@ -12,7 +14,6 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -20,13 +21,12 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use lasthop_live::emulator::behind::BehindHop;
-use lasthop_live::emulator::command::{self, Signals};
+use lasthop_live::emulator::command::{self, RunAs, Signals};
 use lasthop_live::emulator::control::{About, ControlSocket, socket_of};
 use lasthop_live::emulator::keeper::{Keeper, keep};
-use lasthop_live::emulator::masquerade::Masquerade;
 use lasthop_live::emulator::names::Names;
-use lasthop_live::emulator::services::Services;
-use lasthop_live::emulator::user::User;
+use lasthop_live::emulator::outside::serve;
+use lasthop_live::emulator::services::Wanted;
 use lasthop_live::emulator::{Emulator, End, Options, Summary};
 use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
@@ -36,10 +36,12 @@ use crate::failure::Failure;
 use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
+use beyond::Beyond;
 use capture::Recording;
 use flags::LinkFlags;
 use link::Link;
 use meter::Meter;
+use place::{Place, this_program};
 
 /// The variable that tells a command what its link is like.
 const LINK: &str = "LASTHOP_LINK";
@@ -125,6 +127,9 @@ enum Other {
     /// Clear up after an emulation that was killed: started by each emulation
     #[command(hide = true)]
     Keep,
+    /// Hand out sockets of this machine's network: started by an emulation without root
+    #[command(hide = true)]
+    Outside,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -136,6 +141,9 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
             return keep(std::io::stdin().lock(), namespace)
                 .map(|()| ExitCode::SUCCESS)
                 .map_err(Failure::from);
+        }
+        Some(Other::Outside) => {
+            return serve(std::io::stdin()).map(|()| ExitCode::SUCCESS).map_err(Failure::from);
         }
         None => {}
     }
@@ -149,19 +157,19 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         )));
     }
     let (mut built, ends) = link.build(arguments.seed)?;
-    if !lasthop_live::may_change_the_network() {
-        return Err(Failure::Run(anyhow!(
-            "`lasthop emulate` requires root, because it creates a network namespace and devices; try: sudo lasthop emulate ..."
-        )));
-    }
-    let user = user(arguments).map_err(Failure::usage)?;
+    // Before any thread starts, and before files are created.
+    let place = if lasthop_live::may_change_the_network() {
+        Place::as_root(arguments)?
+    } else {
+        Place::without_root(arguments)?
+    };
     let create = |path: &PathBuf| ResultFile::create(path, &link.settings.scenario().files);
     let file = arguments.summary.as_ref().map(create).transpose().map_err(Failure::usage)?;
     let packets = arguments.pcap.as_ref().map(create).transpose().map_err(Failure::usage)?;
     // Before any thread starts, until all files are written: a second Ctrl-C is for the command, too.
     let signals = Signals::hold();
     let recording = packets.map(|packets| Recording::start(packets, &mut built)).transpose()?;
-    let outcome = run(arguments, link, user.as_ref(), built, ends, &signals);
+    let outcome = run(arguments, link, place, built, ends, &signals);
     let (summary, code) = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -204,38 +212,24 @@ fn print_link(arguments: &Arguments) -> Result<(), Failure> {
     output::print(text.trim_end())
 }
 
-/// The user as whom the command runs; `None` for the one that this process has.
-fn user(arguments: &Arguments) -> anyhow::Result<Option<User>> {
-    match &arguments.user {
-        _ if arguments.as_root => Ok(None),
-        Some(name) => User::named(name).map(Some).context("--user"),
-        None => User::who_called_sudo().context("choose a user with --user NAME, or --as-root"),
-    }
-}
-
 /// Everything that is made here is gone when this returns, however that comes about.
 fn run(
     arguments: &Arguments,
     Link { label, settings, .. }: Link,
-    user: Option<&User>,
+    Place { directory, machine, run_as }: Place,
     built: Built,
     (far, near): (NodeId, NodeId),
     signals: &Signals,
 ) -> anyhow::Result<(Summary, u8)> {
-    let (hop, near_device, far_device) = BehindHop::new()?;
+    let (hop, near_device, far_device) = BehindHop::new(directory)?;
     let mut keeper = start_keeper(&hop).context("cannot start the process that clears up after this one")?;
-    let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
-    match &beyond {
-        Ok(masquerade) => keeper.watch_masquerade(masquerade)?,
-        Err(sentence) if !arguments.json => output::complain(&format!("lasthop: {sentence}")),
-        Err(_) => {}
+    let names =
+        Names::behind(&hop, &machine).context("cannot write the names that resolve behind the hop")?;
+    let doors = Wanted { resolver: names.resolver(), localhost: arguments.localhost, elsewhere: None };
+    let mut beyond = Beyond::open(&hop, machine, doors, &mut keeper)?;
+    if !arguments.json {
+        beyond.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
     }
-    let names = Names::behind(&hop).context("cannot write the names that resolve behind the hop")?;
-    let has_doors = arguments.localhost || names.resolver().is_some();
-    let services = has_doors
-        .then(|| Services::open(&hop, names.resolver(), arguments.localhost))
-        .transpose()
-        .context("cannot let the command reach services of this machine")?;
     let ends = vec![
         End { node: near, peer: far, device: near_device },
         End { node: far, peer: near, device: far_device },
@@ -245,12 +239,12 @@ fn run(
         spin: if arguments.spin { Duration::from_micros(60) } else { Duration::ZERO },
     };
     let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
-    let path = socket_of(std::process::id());
-    let mut command = command(arguments, user);
+    let path = socket_of(std::process::id(), &hop.directory);
+    let mut command = command(arguments, &run_as);
     let about = About { pid: std::process::id(), link: label.clone(), command: words_of(&command) };
     let socket = ControlSocket::listen(path, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
-    if let Some(user) = user {
+    if let RunAs::User(user) = &run_as {
         // `lasthop emulate set` works behind the hop, too.
         chown(socket.path(), Some(user.uid()), None).context("cannot give the control socket to the user")?;
     }
@@ -259,29 +253,25 @@ fn run(
     if arguments.command.len() <= 1 {
         prompt::announce(&mut command, &label);
     }
-    let mut child = command::start(&hop, &names, user, &mut command, signals)
+    let mut child = command::start(&hop, &names, &run_as, &mut command, signals)
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    drop(names);
     let meter = arguments.meter.then(|| Meter::start(running.handle()));
     let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
     drop(meter);
     command::end_the_rest(&hop);
-    drop((socket, services));
-    let only_this_machine = beyond.as_ref().err().cloned();
+    drop((socket, names));
+    let notes = std::mem::take(&mut beyond.notes);
     // While the device still has its name: the next emulation may take both.
     drop(beyond);
     let mut summary = running.stop()?;
     if arguments.json {
-        summary.notes.extend(only_this_machine);
+        summary.notes.extend(notes);
     }
     Ok((summary, command::exit_code(status)))
 }
 
-/// This very program, whatever has become of its file.
 fn start_keeper(hop: &BehindHop) -> std::io::Result<Keeper> {
-    let mut program = Command::new("/proc/self/exe");
-    program.arg0("lasthop").args(["emulate", "keep"]);
-    Keeper::start(program, hop)
+    Keeper::start(this_program("keep"), hop)
 }
 
 /// The command as a user would type it, quotes aside.
@@ -291,14 +281,18 @@ fn words_of(command: &Command) -> String {
 }
 
 /// What the command line asks for, or a shell.
-fn command(arguments: &Arguments, user: Option<&User>) -> Command {
+fn command(arguments: &Arguments, run_as: &RunAs) -> Command {
     if let [program, words @ ..] = arguments.command.as_slice() {
         let mut command = Command::new(program);
         command.args(words);
         return command;
     }
-    let own = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-    Command::new(user.map_or_else(own, |user| user.shell().to_owned()))
+    Command::new(match run_as {
+        RunAs::User(user) => user.shell().to_owned(),
+        RunAs::ThisProcess | RunAs::Caller(_) => {
+            std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())
+        }
+    })
 }
 
 fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::table;
 use lasthop_live::trial::{self, Program, plan};
+use lasthop_live::unprivileged;
 use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Scenario, SchemeChoice, file};
 
@@ -111,9 +112,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     plan::check_kernel(&scenario).map_err(of_congestion)?;
     if !lasthop_live::is_root() {
-        return Err(Failure::Run(anyhow!(
-            "`lasthop try` creates its own hosts (network namespaces), which requires root: run it with sudo"
-        )));
+        // Before any thread starts.
+        unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {

@@ -78,18 +78,13 @@ pub fn emulations_that_start_and_end_at_once_do_not_meet() {
 pub fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
     let machine = Machine::new();
     machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
-    // All that an emulation runs, without `nft`.
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = std::env::var_os("PATH").expect("it is set");
-    for program in ["ip", "iptables", "cat"] {
-        let there = std::env::split_paths(&path).map(|directory| directory.join(program));
-        let there = there.into_iter().find(|file| file.is_file()).expect("it is installed");
-        std::os::unix::fs::symlink(there, directory.path().join(program)).expect("there is room");
-    }
+    // A machine without `nft`, wherever it is looked for.
+    let hide = "mount --make-rprivate / && for nft in /usr/sbin/nft /usr/bin/nft; do \
+                test ! -e $nft || mount --bind /dev/null $nft; done && exec \"$0\" emulate --delay 1ms --as-root -- cat";
     // Ends when its input does; it has begun when it has sent back a line.
     let begin = || {
-        let mut command = emulation(&["--delay", "1ms", "--as-root", "--", "cat"]);
-        command.env("PATH", directory.path());
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", hide, env!("CARGO_BIN_EXE_lasthop")]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut lasthop = machine.0.enter(|| command.spawn()).expect("enter").expect("it is there");
         lasthop.stdin.as_mut().expect("it is piped").write_all(b"begun\n").expect("it reads");

@@ -7,8 +7,9 @@ mod commands;
 mod leftovers;
 mod machine;
 mod services;
+mod unprivileged;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use lasthop_needs::{namespaces, tests};
 
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
             commands::the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             services::a_resolver_on_the_loopback_device_is_asked_through_the_hop;
-        [namespaces, iptables]:
+        [namespaces, unshare, iptables]:
             leftovers::with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
         [namespaces, unshare, fish]:
             commands::fish_shows_the_link_in_its_prompt;
@@ -40,6 +41,19 @@ fn main() -> ExitCode {
             services::a_service_on_the_loopback_device_is_reached_on_request,
             changes::a_change_of_the_flags_happens_at_its_time,
             services::a_capture_has_each_packet_at_both_ends;
+        [namespaces, unshare, user_namespaces, bash]:
+            unprivileged::a_user_who_is_not_root_reaches_services_of_this_machine_through_a_relay,
+            unprivileged::what_listens_on_the_loopback_device_stays_out_of_a_user_s_reach_without_being_asked_for;
+        [namespaces, unshare, user_namespaces, bash, nft_or_iptables]:
+            unprivileged::a_user_who_is_not_root_reaches_other_hosts_by_tcp_and_is_told_that_the_rest_is_prohibited,
+            unprivileged::a_connection_that_the_other_host_refuses_is_reset;
+        [namespaces, unshare, user_namespaces, getent]:
+            unprivileged::any_resolver_of_this_machine_is_asked_for_a_user_who_is_not_root;
+        [namespaces, unshare, user_namespaces]:
+            unprivileged::an_emulation_of_a_user_is_listed_changed_and_cleared_up,
+            unprivileged::root_of_an_emulation_has_rights_behind_its_hop_and_nowhere_else,
+            unprivileged::what_keeps_a_user_from_an_emulation_is_told_with_its_remedy,
+            unprivileged::a_trial_needs_no_root;
     })
 }
 
@@ -61,4 +75,17 @@ fn fish() -> Result<(), String> {
 
 fn unshare() -> Result<(), String> {
     lasthop_needs::program("unshare")
+}
+
+fn nft_or_iptables() -> Result<(), String> {
+    lasthop_needs::any_program(&["nft", "iptables"])
+}
+
+/// Needs a kernel in which users may have namespaces of their own.
+fn user_namespaces() -> Result<(), String> {
+    lasthop_needs::program("setpriv")?;
+    let mut create = Command::new("setpriv");
+    create.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "unshare", "-Urn", "true"]);
+    let created = create.output().is_ok_and(|output| output.status.success());
+    if created { Ok(()) } else { Err("needs user namespaces for users".to_owned()) }
 }

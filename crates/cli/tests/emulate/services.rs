@@ -49,7 +49,7 @@ pub fn a_capture_has_each_packet_at_both_ends() {
 }
 
 /// Answers a question for an address with 192.0.2.7 (RFC 1035, section 4).
-fn answer(question: &[u8]) -> Vec<u8> {
+pub fn answer(question: &[u8]) -> Vec<u8> {
     // The question ends with its name's last label, a type and a class.
     let name = question[12..].iter().position(|octet| *octet == 0).expect("the root");
     let mut answer = question[..12 + name + 5].to_vec();

@@ -7,6 +7,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with
 
 use super::features;
 use super::request::Request;
+use crate::namespace::Namespace;
 
 /// What a link carries (`ARPHRD_*`).
 const ETHERNET: u16 = 1;
@@ -67,7 +68,15 @@ impl Interface {
 
     /// How many frames wait for a reader before one is dropped.
     pub fn set_queue_length(&self, frames: u32) -> io::Result<()> {
-        self.request()?.set_queue_length(self.socket.as_fd(), frames)
+        match self.request()?.set_queue_length(self.socket.as_fd(), frames) {
+            // Root of a user namespace may do it through rtnetlink(7) only.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let here = Namespace::current("the namespace of the interface")?;
+                let set = format!("link set dev {} txqueuelen {frames}", self.name);
+                here.ip(&[&set]).map(drop).map_err(|_| error)
+            }
+            set => set,
+        }
     }
 
     /// Brings it up; `arp` says whether it resolves addresses.

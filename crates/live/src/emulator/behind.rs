@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
 use super::device::{Device, DeviceError};
-use super::directory::{lock, lock_file};
+use super::directory::Directory;
 use crate::namespace::{IpError, Namespace};
 
 /// The device's name in the namespace behind the hop.
@@ -30,6 +30,8 @@ pub struct BehindHop {
     pub address_v6: Ipv6Addr,
     /// The name of this machine's device.
     pub device: String,
+    /// Where the emulation keeps its files.
+    pub directory: Directory,
 }
 
 /// Why there is no host behind a hop.
@@ -42,8 +44,13 @@ pub enum BehindHopError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// Another emulation may be choosing the same subnet.
-    #[error("cannot lock {file}: {0}", file = lock_file().display())]
-    Lock(#[source] io::Error),
+    #[error("cannot lock {file}: {source}")]
+    Lock {
+        /// What is locked.
+        file: String,
+        /// Why not.
+        source: io::Error,
+    },
     /// Addresses cannot be set.
     #[error(transparent)]
     Ip(#[from] IpError),
@@ -54,12 +61,15 @@ pub enum BehindHopError {
 
 impl BehindHop {
     /// Makes the host, and the devices at the near end, in its namespace, and at the far end, in
-    /// this one. Both are up.
-    pub fn new() -> Result<(Self, Device, Device), BehindHopError> {
+    /// this one. Both are up. Emulations that have the same directory have different subnets.
+    pub fn new(directory: Directory) -> Result<(Self, Device, Device), BehindHopError> {
         let outside = Namespace::current("this machine")?;
         let inside = Namespace::new("behind the hop")?;
         // Until the device that takes the subnet is there.
-        let lock = lock().map_err(BehindHopError::Lock)?;
+        let lock = directory.lock().map_err(|source| {
+            let file = directory.lock_file().display().to_string();
+            BehindHopError::Lock { file, source }
+        })?;
         let subnet = free_subnet(&outside)?;
         let [gateway, address] = [1, 2].map(|host| Ipv4Addr::new(100, 64, subnet, host));
         let v6 = |host| Ipv6Addr::new(0xfd6c, 0x6f70, u16::from(subnet), 0, 0, 0, 0, host);
@@ -86,8 +96,12 @@ impl BehindHop {
                 tracing::debug!("IPv6 is not available: {error}");
             }
         }
+        // In a user namespace the caller is in this group, and has no right but this one to `ping`.
+        if let Err(error) = inside.sysctl("ipv4/ping_group_range", "0 0") {
+            tracing::debug!("only root can ping: {error}");
+        }
         let [gateway_v6, address_v6] = [1, 2].map(v6);
-        Ok((Self { inside, outside, gateway, gateway_v6, address, address_v6, device }, near, far))
+        Ok((Self { inside, outside, gateway, gateway_v6, address, address_v6, device, directory }, near, far))
     }
 
     /// The subnet of the hop.

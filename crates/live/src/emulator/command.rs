@@ -17,6 +17,7 @@ use rustix::time::Timespec;
 use super::behind::BehindHop;
 use super::names::Names;
 use super::user::User;
+use crate::unprivileged::Caller;
 
 /// Signals that this process waits for instead of ending by them. Blocked as long as this value
 /// lives; threads that are started meanwhile leave them to it, and children start without.
@@ -109,24 +110,35 @@ pub fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-/// Starts a command behind the hop, as `user` or else as whoever this process is. It is killed when
-/// the calling thread ends, however that comes about.
+/// As whom a command runs.
+#[derive(Clone, Debug)]
+pub enum RunAs {
+    /// As whoever this process is.
+    ThisProcess,
+    /// As another user of this machine; this process is root.
+    User(User),
+    /// As the user who started this process, which has entered a user namespace since.
+    Caller(Caller),
+}
+
+/// Starts a command behind the hop. It is killed when the calling thread ends, however that comes
+/// about.
 pub fn start(
     hop: &BehindHop,
     names: &Names,
-    user: Option<&User>,
+    run_as: &RunAs,
     command: &mut Command,
     signals: &Signals,
 ) -> io::Result<Child> {
     command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
     command.env("LASTHOP_GATEWAY_V6", hop.gateway_v6.to_string());
-    if let Some(user) = user {
+    if let RunAs::User(user) = run_as {
         user.set_environment(command);
     }
     let before = signals.before;
     let namespace = hop.inside.try_clone()?;
     let mounts = names.mounts()?;
-    let user = user.cloned();
+    let run_as = run_as.clone();
     let parent = getpid();
     // SAFETY: the closure allocates nothing and makes only calls that are safe between fork and
     // exec.
@@ -137,8 +149,10 @@ pub fn start(
                 // A name that does not resolve is no reason not to start.
                 let _ = libc::write(libc::STDERR_FILENO, NOT_MOUNTED.as_ptr().cast(), NOT_MOUNTED.len());
             }
-            if let Some(user) = &user {
-                user.become_it()?;
+            match &run_as {
+                RunAs::ThisProcess => {}
+                RunAs::User(user) => user.become_it()?,
+                RunAs::Caller(caller) => caller.become_it()?,
             }
             // After the change of user, which would clear it.
             set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -154,4 +168,4 @@ pub fn start(
 }
 
 const NOT_MOUNTED: &[u8] =
-    b"lasthop: the names `server` and `host.lasthop` do not resolve behind the hop: this machine permits no mounts\n";
+    b"lasthop: the names `server` and `host.lasthop` do not resolve behind the hop: mounting files failed\n";

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::directory::{DIRECTORY, make_directory};
+use super::directory::Directory;
 use super::running::Handle;
 use crate::answer::Answer;
 use crate::clock;
@@ -122,8 +122,8 @@ fn to_reach(error: &io::Error) -> &'static str {
 }
 
 /// The socket of the emulation in the process with this number.
-pub fn socket_of(pid: u32) -> PathBuf {
-    Path::new(DIRECTORY).join(format!("emulate-{pid}.sock"))
+pub fn socket_of(pid: u32, directory: &Directory) -> PathBuf {
+    directory.path().join(format!("emulate-{pid}.sock"))
 }
 
 impl ControlSocket {
@@ -137,7 +137,6 @@ impl ControlSocket {
         handle: Handle,
     ) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
-            make_directory(directory)?;
             remove_dead_sockets(directory);
         }
         // One that is there was left by a process of this number that was killed.
@@ -171,10 +170,10 @@ impl ControlSocket {
     }
 }
 
-/// The sockets of the emulations on this machine, by path.
-pub fn sockets() -> Vec<PathBuf> {
-    let mut sockets: Vec<PathBuf> = fs::read_dir(DIRECTORY)
-        .into_iter()
+/// The sockets of the emulations in these directories, by path.
+pub fn sockets(directories: &[Directory]) -> Vec<PathBuf> {
+    let entries = directories.iter().flat_map(|directory| fs::read_dir(directory.path()));
+    let mut sockets: Vec<PathBuf> = entries
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::behind::BehindHop;
 use super::control::socket_of;
+use super::directory::Directory;
 use super::masquerade::{Masquerade, Undo, undo_of_the_dead};
 use super::names::files_of;
 use crate::namespace::Namespace;
@@ -32,7 +33,7 @@ pub struct Keeper {
 #[serde(rename_all = "kebab-case")]
 enum Note {
     /// There is a host behind a hop; `pid` is the emulation.
-    Hop { pid: u32, device: String },
+    Hop { pid: u32, device: String, directory: Directory },
     /// It has been given the way to what this machine reaches.
     Masquerade(Undo),
     /// Everything has been cleared up.
@@ -49,7 +50,8 @@ impl Keeper {
         let mut process = program.spawn()?;
         let pipe = process.stdin.take();
         let mut keeper = Self { process, pipe };
-        keeper.tell(&Note::Hop { pid: std::process::id(), device: hop.device.clone() })?;
+        let (device, directory) = (hop.device.clone(), hop.directory.clone());
+        keeper.tell(&Note::Hop { pid: std::process::id(), device, directory })?;
         Ok(keeper)
     }
 
@@ -83,19 +85,19 @@ pub fn keep(notes: impl BufRead, namespace: OwnedFd) -> io::Result<()> {
     for line in notes.lines() {
         // A line that was cut short by the end is none.
         match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
-            Some(Note::Hop { pid, device }) => hop = Some((pid, device)),
+            Some(Note::Hop { pid, device, directory }) => hop = Some((pid, device, directory)),
             Some(Note::Masquerade(note)) => undo = Some(note),
             Some(Note::Done) => return Ok(()),
             None => break,
         }
     }
-    let Some((pid, device)) = hop else { return Ok(()) };
+    let Some((pid, device, directory)) = hop else { return Ok(()) };
     // What cannot be killed must not keep the rest.
     let _ = Namespace::handed_over("behind the hop", namespace).kill_processes();
     wait_for_the_end_of(pid);
     let machine = Namespace::current("this machine")?;
-    undo_of_the_dead(&machine, &device, undo.as_ref());
-    for file in files_of(pid).into_iter().chain([socket_of(pid)]) {
+    undo_of_the_dead(&machine, &directory, &device, undo.as_ref());
+    for file in files_of(pid, &directory).into_iter().chain([socket_of(pid, &directory)]) {
         // Most are gone.
         let _ = fs::remove_file(file);
     }

@@ -16,9 +16,11 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::lock;
+use super::behind::BehindHop;
+use super::directory::Directory;
 use crate::namespace::Namespace;
 use rules::Rules;
+pub(super) use tool::run;
 
 const FORWARDING: &str = "ipv4/ip_forward";
 
@@ -28,6 +30,7 @@ const FORWARDING: &str = "ipv4/ip_forward";
 #[derive(Debug)]
 pub struct Masquerade<'n> {
     namespace: &'n Namespace,
+    directory: Directory,
     undo: Undo,
 }
 
@@ -39,20 +42,22 @@ pub struct Undo {
 }
 
 impl<'n> Masquerade<'n> {
-    /// For the hosts of `subnet` behind `device`; with `nft`, or else with `iptables`. The error is
-    /// a sentence for the user.
-    pub fn start(namespace: &'n Namespace, subnet: &str, device: &str) -> Result<Self, String> {
+    /// For the host behind a hop; with `nft`, or else with `iptables`. The error is a sentence for the
+    /// user.
+    pub fn start(hop: &'n BehindHop) -> Result<Self, String> {
+        let (namespace, device) = (&hop.outside, &hop.device);
         let unreached = |why: String| format!("only this machine can be reached from behind the hop: {why}");
         // Without it two emulations that start or end at once could get in each other's way.
-        let lock = lock();
+        let lock = hop.directory.lock();
         let was_off = clear_after_the_dead(namespace, device);
-        let rules = Rules::add(namespace, subnet, device).map_err(|why| {
+        let rules = Rules::add(namespace, &hop.subnet(), device).map_err(|why| {
             if was_off {
                 switch_off(namespace, None);
             }
             unreached(why)
         })?;
-        let mut started = Self { namespace, undo: Undo { rules, switched_forwarding_on: was_off } };
+        let undo = Undo { rules, switched_forwarding_on: was_off };
+        let mut started = Self { namespace, directory: hop.directory.clone(), undo };
         let forwarded = started.forward();
         drop(lock);
         forwarded.map_err(|error| unreached(format!("cannot enable forwarding: {error}")))?;
@@ -93,15 +98,20 @@ impl Undo {
 
 impl Drop for Masquerade<'_> {
     fn drop(&mut self) {
-        let _lock = lock();
+        let _lock = self.directory.lock();
         self.undo.carry_out(self.namespace);
     }
 }
 
 /// Undoes what a process left behind that was killed and whose device is gone. If a device has that
 /// name, another emulation has cleared up already, or does so when it starts.
-pub(super) fn undo_of_the_dead(namespace: &Namespace, device: &str, undo: Option<&Undo>) {
-    let _lock = lock();
+pub(super) fn undo_of_the_dead(
+    namespace: &Namespace,
+    directory: &Directory,
+    device: &str,
+    undo: Option<&Undo>,
+) {
+    let _lock = directory.lock();
     let links = namespace.ip(&["link show"]).unwrap_or_default();
     if links.contains(&format!(": {device}: ")) {
         return;

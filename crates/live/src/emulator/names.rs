@@ -9,20 +9,22 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::behind::BehindHop;
-use super::directory::{DIRECTORY, make_directory};
+use super::directory::Directory;
+use super::machine::Machine;
 
 const HOSTS: &CStr = c"/etc/hosts";
 const RESOLVERS: &CStr = c"/etc/resolv.conf";
 
-/// Files that stand in for those of this machine. They are removed with this value; a command that
-/// has been started keeps them.
+/// Files that stand in for those of this machine. They are removed with this value. A command that
+/// has been started keeps them, but cannot have an emulation of its own any more: nothing can be
+/// mounted over a file that is removed.
 #[derive(Debug)]
 pub struct Names {
     files: Vec<(PathBuf, &'static CStr)>,
@@ -31,31 +33,33 @@ pub struct Names {
 
 impl Names {
     /// Behind this hop `host.lasthop` and `server` are this machine.
-    pub fn behind(hop: &BehindHop) -> io::Result<Self> {
+    pub fn behind(hop: &BehindHop, machine: &Machine) -> io::Result<Self> {
         let (v4, v6) = (hop.gateway, hop.gateway_v6);
         let mut names = Self { files: Vec::new(), resolver: None };
-        make_directory(Path::new(DIRECTORY))?;
+        hop.directory.make()?;
+        let [hosts_file, resolvers_file] = files_of(std::process::id(), &hop.directory);
         let own = format!("{v4} host.lasthop server\n{v6} host.lasthop server\n");
         // Neither file needs to be UTF-8.
         let hosts = fs::read("/etc/hosts").unwrap_or_default();
-        names.add(HOSTS, "hosts", &[own.as_bytes(), hosts.as_slice()].concat())?;
+        names.add(HOSTS, hosts_file, &[own.as_bytes(), hosts.as_slice()].concat())?;
         let resolvers = fs::read("/etc/resolv.conf").unwrap_or_default();
         let resolvers = String::from_utf8_lossy(&resolvers);
-        if let Some(resolver) = only_on_this_machine(&resolvers) {
-            names.add(RESOLVERS, "resolv", with_resolver(&resolvers, v4.into()).as_bytes())?;
+        let resolver =
+            if machine.is_here() { only_on_this_machine(&resolvers) } else { Some(first(&resolvers)) };
+        if let Some(resolver) = resolver {
+            names.add(RESOLVERS, resolvers_file, with_resolver(&resolvers, v4.into()).as_bytes())?;
             names.resolver = Some(SocketAddr::new(resolver, 53));
         }
         Ok(names)
     }
 
-    /// This machine's resolver, if it has only one on its loopback device, which is to be found at
-    /// the gateway's address instead.
+    /// This machine's resolver, if it is to be found at the gateway's address instead of its own: one
+    /// on the loopback device, or any for an emulator outside this machine's network.
     pub const fn resolver(&self) -> Option<SocketAddr> {
         self.resolver
     }
 
-    fn add(&mut self, target: &'static CStr, kind: &str, octets: &[u8]) -> io::Result<()> {
-        let path = file_of(std::process::id(), kind);
+    fn add(&mut self, target: &'static CStr, path: PathBuf, octets: &[u8]) -> io::Result<()> {
         self.files.push((path.clone(), target));
         fs::write(&path, octets)?;
         // Whatever this process would keep from others (umask(2)).
@@ -79,13 +83,9 @@ impl Drop for Names {
     }
 }
 
-/// The files that the process with this number has made.
-pub(super) fn files_of(pid: u32) -> [PathBuf; 2] {
-    ["hosts", "resolv"].map(|kind| file_of(pid, kind))
-}
-
-fn file_of(pid: u32, kind: &str) -> PathBuf {
-    Path::new(DIRECTORY).join(format!("{kind}-{pid}"))
+/// The files that the process with this number makes there.
+pub(super) fn files_of(pid: u32, directory: &Directory) -> [PathBuf; 2] {
+    ["hosts", "resolv"].map(|kind| directory.path().join(format!("{kind}-{pid}")))
 }
 
 /// Files to be seen in the place of others.
@@ -110,21 +110,25 @@ impl Mounts {
     }
 }
 
-/// The first resolver, if none can be reached from another network namespace. Without any, the C
-/// library asks the one at 127.0.0.1 (resolv.conf(5)).
+/// The first resolver, if none can be reached from another network namespace.
 fn only_on_this_machine(text: &str) -> Option<IpAddr> {
-    let mut first = None;
-    for line in text.lines() {
+    // One whose address is not read here, such as fe80::1%eth0, is another machine.
+    let is_here = |resolver: &str| resolver.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    resolvers(text).all(is_here).then(|| first(text))
+}
+
+/// The first resolver whose address tells where it is. Without any, the C library asks the one at
+/// 127.0.0.1 (resolv.conf(5)).
+fn first(text: &str) -> IpAddr {
+    let first = resolvers(text).find_map(|resolver| resolver.parse().ok());
+    first.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))
+}
+
+fn resolvers(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
-        let (Some("nameserver"), Some(address)) = (words.next(), words.next()) else { continue };
-        // One that is not read here, such as fe80::1%eth0, is another machine.
-        let address: IpAddr = address.parse().ok()?;
-        if !address.is_loopback() {
-            return None;
-        }
-        first = first.or(Some(address));
-    }
-    first.or(Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)))
+        words.next().filter(|word| *word == "nameserver").and(words.next())
+    })
 }
 
 fn with_resolver(text: &str, resolver: IpAddr) -> String {
@@ -147,7 +151,9 @@ mod tests {
         let expected = "nameserver 100.64.0.1\n# systemd-resolved\noptions edns0\nsearch example.org\n";
         assert_eq!(with_resolver(stub, gateway), expected);
         assert_eq!(only_on_this_machine("nameserver ::1\n"), Some("::1".parse().expect("an address")));
-        assert_eq!(only_on_this_machine("nameserver 127.0.0.1\nnameserver 192.0.2.53\n"), None);
+        let both = "nameserver fe80::1%eth0\nnameserver 192.0.2.53\nnameserver 127.0.0.1\n";
+        assert_eq!(only_on_this_machine(both), None);
+        assert_eq!(first(both), "192.0.2.53".parse::<IpAddr>().expect("an address"));
         assert_eq!(only_on_this_machine("nameserver fe80::1%eth0\n"), None);
         assert_eq!(only_on_this_machine(""), Some("127.0.0.1".parse().expect("an address")));
     }

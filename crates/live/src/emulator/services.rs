@@ -1,28 +1,26 @@
-//! Services of this machine that listen on its loopback device only, which is another one behind
-//! the hop: the gateway's address gets doors to them.
+//! Services of this machine that are not reached from behind the hop without help, such as those that
+//! listen only on the loopback device: the gateway's address gets doors to them.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::process::{Resource, getrlimit};
+use rustix::net::sockopt::ip_original_dst;
 use rustix::time::Timespec;
 
 use super::behind::BehindHop;
+use super::machine::Machine;
+use super::relay::{Relays, join};
 use crate::clock;
-use crate::listening::listeners;
 
 /// How often the services are looked for.
 const EVERY: Duration = Duration::from_millis(250);
-/// Connections and questions at a time, at most; more than these are turned away.
-const MOST: u64 = 1024;
 /// How long a resolver may take: as long as clients wait for it (resolv.conf(5)).
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest datagram.
@@ -36,21 +34,22 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens the door to a resolver, and with `localhost` to each service that listens for TCP on
-    /// the loopback device, now or later. To be called in the network namespace of this machine's
-    /// end. Only the host behind the hop may enter.
-    pub fn open(hop: &BehindHop, resolver: Option<SocketAddr>, localhost: bool) -> io::Result<Self> {
+    /// Opens the doors that are wanted. To be called in the network namespace of this machine's end
+    /// of the hop. Only the host behind the hop may enter.
+    pub fn open(hop: &BehindHop, machine: Machine, doors: Wanted) -> io::Result<Self> {
+        let Wanted { resolver, localhost, elsewhere } = doors;
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let mut doors = Doors {
             gateways: [hop.gateway.into(), hop.gateway_v6.into()],
             guests: [hop.address.into(), hop.address_v6.into()],
+            machine: Arc::new(machine),
             localhost,
             resolver,
             questions: None,
             open: BTreeMap::new(),
+            elsewhere,
             looked_at: clock::now(),
-            busy: Arc::new(AtomicUsize::new(0)),
-            most: most_at_a_time(),
+            relays: Relays::new(),
         };
         if resolver.is_some() {
             doors.open_to_questions();
@@ -72,22 +71,43 @@ impl Drop for Services {
     }
 }
 
+/// The doors that are wanted.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// One to this resolver.
+    pub resolver: Option<SocketAddr>,
+    /// One to each service that listens for TCP on the loopback device, now or later.
+    pub localhost: bool,
+    /// Where connections to other hosts are turned to: they are relayed to where they were sent.
+    pub elsewhere: Option<TcpListener>,
+}
+
 struct Doors {
     gateways: [IpAddr; 2],
     /// Who may enter.
     guests: [IpAddr; 2],
+    machine: Arc<Machine>,
     localhost: bool,
     resolver: Option<SocketAddr>,
     /// Where questions to the resolver come in.
     questions: Option<Arc<UdpSocket>>,
     /// For each door where it leads to.
     open: BTreeMap<SocketAddr, (TcpListener, SocketAddr)>,
+    /// Where connections come in that were for other hosts.
+    elsewhere: Option<TcpListener>,
     /// When the services were looked for.
     looked_at: Instant,
     /// Connections and questions at work.
-    busy: Arc<AtomicUsize>,
-    /// As many as there may be.
-    most: usize,
+    relays: Relays,
+}
+
+/// Where a connection is to lead.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// To a service of this machine.
+    Service(SocketAddr),
+    /// Where it was sent, before a rule of the kernel's turned it to us.
+    WhereItWent,
 }
 
 impl Doors {
@@ -101,8 +121,11 @@ impl Doors {
                 Ok(false) => {}
             }
             self.answer_questions();
-            for (listener, target) in self.open.values() {
-                self.let_in(listener, *target);
+            for (listener, service) in self.open.values() {
+                self.let_in(listener, Target::Service(*service));
+            }
+            if let Some(listener) = &self.elsewhere {
+                self.let_in(listener, Target::WhereItWent);
             }
             if clock::now().since(self.looked_at) >= EVERY {
                 self.look();
@@ -114,7 +137,8 @@ impl Doors {
     fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
         let listeners = self.open.values().map(|(listener, _)| listener.as_fd());
         let questions = self.questions.iter().map(|socket| socket.as_fd());
-        let all = std::iter::once(stop.as_fd()).chain(questions).chain(listeners);
+        let elsewhere = self.elsewhere.iter().map(AsFd::as_fd);
+        let all = std::iter::once(stop.as_fd()).chain(questions).chain(listeners).chain(elsewhere);
         let mut files: Vec<PollFd<'_>> =
             all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         let every = Timespec { tv_sec: 0, tv_nsec: i64::from(EVERY.subsec_nanos()) };
@@ -127,9 +151,9 @@ impl Doors {
     fn look(&mut self) {
         self.looked_at = clock::now();
         let mut wanted = BTreeMap::new();
-        if self.localhost {
+        if self.localhost || !self.machine.is_here() {
             // What cannot be read now says nothing about the services.
-            let Ok(services) = services() else { return };
+            let Ok(services) = self.machine.services(self.localhost) else { return };
             wanted.extend(services.into_iter().map(|service| (service.port(), service)));
         }
         wanted.extend(self.resolver.map(|resolver| (resolver.port(), resolver)));
@@ -150,7 +174,7 @@ impl Doors {
         }
     }
 
-    fn let_in(&self, listener: &TcpListener, target: SocketAddr) {
+    fn let_in(&self, listener: &TcpListener, target: Target) {
         loop {
             let (stream, from) = match listener.accept() {
                 Ok(accepted) => accepted,
@@ -167,9 +191,18 @@ impl Doors {
             if !self.guests.contains(&from.ip()) {
                 continue;
             }
-            self.work("service", move || {
+            let target = match target {
+                Target::Service(service) => service,
+                // One that has come here of its own accord wanted nobody else.
+                Target::WhereItWent => match wanted_by(&stream) {
+                    Some(wanted) => wanted,
+                    None => continue,
+                },
+            };
+            let machine = Arc::clone(&self.machine);
+            self.relays.work("service", move || {
                 // The guest sees the end of the connection.
-                let _ = join(&stream, target);
+                let _ = join(&stream, target, &machine);
             });
         }
     }
@@ -189,9 +222,10 @@ impl Doors {
             if !self.guests.contains(&from.ip()) {
                 continue;
             }
-            let (question, socket) = (buffer[..len].to_vec(), Arc::clone(socket));
-            self.work("question", move || {
-                let answer = match ask(resolver, &question) {
+            let question = buffer[..len].to_vec();
+            let (machine, socket) = (Arc::clone(&self.machine), Arc::clone(socket));
+            self.relays.work("question", move || {
+                let answer = match ask(&machine, resolver, &question) {
                     Ok(answer) => answer,
                     Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => no_answer(question),
                     // A client that hears nothing asks again.
@@ -201,60 +235,16 @@ impl Doors {
             });
         }
     }
-
-    /// Does something on a thread of its own, unless there is too much to do.
-    fn work(&self, name: &str, work: impl FnOnce() + Send + 'static) {
-        let busy = Arc::clone(&self.busy);
-        if busy.fetch_add(1, Ordering::Relaxed) >= self.most {
-            busy.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
-        let at_the_end = Leave(busy);
-        // Where there is no thread the guest is turned away.
-        let _ = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            work();
-            drop(at_the_end);
-        });
-    }
 }
 
-struct Leave(Arc<AtomicUsize>);
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was not here.
+fn wanted_by(guest: &TcpStream) -> Option<SocketAddr> {
+    let sent_to = SocketAddr::V4(ip_original_dst(guest).ok()?);
+    guest.local_addr().is_ok_and(|own| own != sent_to).then_some(sent_to)
 }
 
-/// Carries octets both ways until both ends have closed.
-fn join(guest: &TcpStream, target: SocketAddr) -> io::Result<()> {
-    guest.set_nonblocking(false)?;
-    let service = TcpStream::connect(target)?;
-    for stream in [guest, &service] {
-        stream.set_nodelay(true)?;
-    }
-    thread::scope(|scope| {
-        scope.spawn(|| carry(guest, &service));
-        carry(&service, guest);
-    });
-    Ok(())
-}
-
-fn carry(mut from: &TcpStream, mut to: &TcpStream) {
-    let carried = io::copy(&mut from, &mut to);
-    // After an error nothing more comes of either end.
-    let _ = match carried {
-        Ok(_) => to.shutdown(Shutdown::Write),
-        Err(_) => to.shutdown(Shutdown::Both).and(from.shutdown(Shutdown::Both)),
-    };
-}
-
-fn ask(resolver: SocketAddr, question: &[u8]) -> io::Result<Vec<u8>> {
-    let own: IpAddr =
-        if resolver.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-    let socket = UdpSocket::bind((own, 0))?;
-    socket.connect(resolver)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
+fn ask(machine: &Machine, resolver: SocketAddr, question: &[u8]) -> io::Result<Vec<u8>> {
+    let socket = machine.ask(resolver, PATIENCE)?;
     socket.send(question)?;
     let mut answer = vec![0; LONGEST];
     let len = socket.recv(&mut answer)?;
@@ -269,36 +259,4 @@ fn no_answer(mut question: Vec<u8>) -> Vec<u8> {
         *code = (*code & 0xf0) | 2;
     }
     question
-}
-
-/// The addresses of the loopback device at which somebody listens for TCP in the network namespace
-/// of this thread.
-fn services() -> io::Result<Vec<SocketAddr>> {
-    let addresses = listeners()?.into_iter().map(|listener| listener.address);
-    Ok(addresses.filter(|address| address.ip().is_loopback()).collect())
-}
-
-/// A quarter of the descriptors of this process: a connection takes two, and there are others.
-fn most_at_a_time() -> usize {
-    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    (descriptors / 4).min(MOST) as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn services_on_the_loopback_device_are_found_and_others_are_not() {
-        let (v4, v6) = ("127.0.0.1:0", "[::1]:0");
-        let [private, all] =
-            [v4, "0.0.0.0:0"].map(|address| TcpListener::bind(address).expect("a free port"));
-        let address = |listener: &TcpListener| listener.local_addr().expect("it is bound");
-        let found = services().expect("Linux has them");
-        assert!(found.contains(&address(&private)), "{found:?}");
-        assert!(found.iter().all(|found| found.port() != address(&all).port()), "{found:?}");
-        if let Ok(private) = TcpListener::bind(v6) {
-            assert!(services().expect("Linux has them").contains(&address(&private)));
-        }
-    }
 }

@@ -12,7 +12,7 @@ pub(super) struct Choice {
 }
 
 /// What `tun` cannot do on any machine.
-const LIMITS: &str = "only routed TCP is seen, not bridged TCP, and this TCP is lost while the process hangs";
+const LIMITS: &str = "it sees routed TCP only, and this TCP is lost while the gateway hangs";
 
 /// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether
 /// addresses are translated. The error says why no backend can be used.
@@ -36,13 +36,13 @@ pub(super) fn choose(
             Err(error) if !is_for_want_of_something(&error) => Err(error.to_string()),
             Err(error) => match translation() {
                 Translation::None => Ok(by_tun(vec![format!(
-                    "tc-bpf does not work on this machine: {error}; with the backend tun, {LIMITS}"
+                    "tc-bpf does not work here: {error}. The backend is therefore tun: {LIMITS}"
                 )])),
                 Translation::Found(rule) => Err(format!(
-                    "tc-bpf does not work on this machine: {error}; the backend tun would break the address translation by {rule}. If none of the translated traffic passes these interfaces, set backend = \"tun\""
+                    "tc-bpf does not work here: {error}. The backend tun would break the address translation by {rule}. If none of the translated traffic passes these interfaces, set backend = \"tun\""
                 )),
                 Translation::Unknown(why) => Err(format!(
-                    "tc-bpf does not work on this machine: {error}; the backend tun would break address translation, and it is not known whether this machine translates addresses ({why}). If it does not, set backend = \"tun\""
+                    "tc-bpf does not work here: {error}. The backend tun would break address translation, and it is not known whether this machine translates addresses ({why}). If it does not, set backend = \"tun\""
                 )),
             },
         },

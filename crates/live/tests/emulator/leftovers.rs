@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use lasthop_live::emulator::behind::BehindHop;
+use lasthop_live::emulator::directory::Directory;
 use lasthop_live::emulator::masquerade::Masquerade;
 use lasthop_live::emulator::{Device, Emulator, End, Options};
 use lasthop_live::namespace::Namespace;
@@ -24,12 +25,15 @@ pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
     let machine = Namespace::new("machine").expect("root");
     machine.sysctl("ipv4/ip_forward", "0").expect("it is there");
     let before = traces(&machine);
-    let (hop, near, far) = machine.enter(BehindHop::new).expect("enter").expect("root");
+    let (hop, near, far) =
+        machine.enter(|| BehindHop::new(Directory::of_root())).expect("enter").expect("root");
     // Without nft and iptables there is nothing to undo.
-    let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device);
+    let beyond = Masquerade::start(&hop);
     assert_eq!(beyond.is_ok(), traces(&machine)[2].trim() == "1", "{beyond:?}");
-    let (_, second, _) =
-        machine.enter(BehindHop::new).expect("enter").expect("a second one has its own subnet");
+    let (_, second, _) = machine
+        .enter(|| BehindHop::new(Directory::of_root()))
+        .expect("enter")
+        .expect("a second one has its own subnet");
     drop(second);
 
     let (world, [near_node, far_node], _) = world(1, &direction(50, 0.0), Duration::from_millis(1));
@@ -57,7 +61,8 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
         let done = machine.enter(|| Command::new("iptables").args(rule).status()).expect("enter");
         assert!(done.expect("it has just been there").success());
     };
-    let (hop, _near, _far) = machine.enter(BehindHop::new).expect("enter").expect("root");
+    let (hop, _near, _far) =
+        machine.enter(|| BehindHop::new(Directory::of_root())).expect("enter").expect("root");
     machine.ip(&["tuntap add lasthop77 mode tap"]).expect("an ordinary device");
     let own = hop.subnet();
     for (subnet, device) in [
@@ -72,7 +77,7 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
     let note = || Command::new("iptables").args(["-t", "nat", "-N", "lasthop88_was_off"]).status();
     assert!(machine.enter(note).expect("enter").expect("it has just been there").success());
     machine.sysctl("ipv4/ip_forward", "1").expect("it is there");
-    let beyond = Masquerade::start(&hop.outside, &hop.subnet(), &hop.device).expect("nft or iptables");
+    let beyond = Masquerade::start(&hop).expect("nft or iptables");
     drop(beyond);
     // That is for the end of the one at lasthop77.
     assert_eq!(traces(&machine)[2].trim(), "1");

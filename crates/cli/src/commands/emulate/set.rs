@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use lasthop_live::emulator::control::{self, ControlError, socket_of};
+use lasthop_live::emulator::directory::Directory;
 
 use crate::failure::Failure;
 
@@ -27,13 +28,23 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
-    let named = arguments.socket.clone().or(arguments.pid.map(socket_of));
-    let inherited = || std::env::var_os(SOCKET).map(PathBuf::from);
+    let named = arguments.socket.clone().or(arguments.pid.map(of_process));
     let socket = named.or_else(inherited).map_or_else(only_one, Ok)?;
     control::change(&socket, &arguments.assignments).map_err(|error| match error {
         refused @ ControlError::Refused(_) => Failure::usage(refused),
         other => Failure::Run(other.into()),
     })
+}
+
+/// The socket of the emulation behind whose link this process runs.
+pub fn inherited() -> Option<PathBuf> {
+    std::env::var_os(SOCKET).map(PathBuf::from)
+}
+
+/// The socket of the emulation in this process: its own user's, if there is one, or else root's.
+fn of_process(pid: u32) -> PathBuf {
+    let [roots, own] = Directory::all().map(|directory| socket_of(pid, &directory));
+    if own.exists() { own } else { roots }
 }
 
 /// Refuses what sets nothing before an emulation is asked.
@@ -43,8 +54,9 @@ fn assignment(text: &str) -> Result<String, String> {
 
 /// The socket of the one emulation that there is.
 fn only_one() -> Result<PathBuf, Failure> {
-    let (others, sockets): (Vec<PathBuf>, Vec<PathBuf>) =
-        control::sockets().into_iter().partition(|socket| control::is_another_user_s(socket));
+    let (others, sockets): (Vec<PathBuf>, Vec<PathBuf>) = control::sockets(&Directory::all())
+        .into_iter()
+        .partition(|socket| control::is_another_user_s(socket));
     match sockets.as_slice() {
         [socket] => Ok(socket.clone()),
         [] if !others.is_empty() => {

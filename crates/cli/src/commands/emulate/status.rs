@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use lasthop_live::emulator::control::{self, Status};
+use lasthop_live::emulator::directory::Directory;
 use serde::Deserialize;
 
+use super::set;
 use crate::failure::Failure;
 use crate::output;
 
@@ -28,7 +30,11 @@ struct Summary {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let mut all = Vec::new();
-    let sockets = control::sockets();
+    let mut sockets = control::sockets(&Directory::all());
+    // Behind a link, root of the emulation is not the user whose directory has the socket.
+    sockets.extend(set::inherited());
+    sockets.sort();
+    sockets.dedup();
     for socket in &sockets {
         match control::status(socket) {
             Ok(status) => all.push(status),

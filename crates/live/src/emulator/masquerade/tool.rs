@@ -1,6 +1,7 @@
 //! The programs that translate addresses, and the names that are ours.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::namespace::Namespace;
@@ -12,10 +13,10 @@ pub(super) fn is_ours(device: &str) -> bool {
 }
 
 /// Runs a program in a namespace, and returns what it prints.
-pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
+pub(in super::super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else { return Ok(String::new()) };
     let output = namespace.enter(|| {
-        let mut child = Command::new(program)
+        let mut child = Command::new(found(program))
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -34,4 +35,12 @@ pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(format!("`{program}`: {}", said.lines().next().unwrap_or("failed").trim()))
+}
+
+/// Where a program of the administrator's is: the search path of a user often leaves it out.
+fn found(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let files = directories.map(|directory| directory.join(program));
+    files.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.into())
 }

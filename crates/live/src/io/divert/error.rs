@@ -52,7 +52,7 @@ pub enum ProgramError {
     #[error("the BPF object does not match this program: {0}; rebuild both (crates/live/bpf/build.sh)")]
     Misfit(String),
     /// The kernel does not take them.
-    #[error("the kernel rejects the BPF programs: {cause}; {advice}", cause = with_sources(.0), advice = how_to_load(.0))]
+    #[error("{}", not_loaded(.0))]
     Load(#[source] Box<EbpfError>),
     /// A map or program is not as the source has it.
     #[error("the BPF object has no {0} of the expected kind")]
@@ -94,14 +94,18 @@ pub enum ProgramError {
     },
 }
 
-/// What an operator can do about programs that were not loaded.
-fn how_to_load(error: &EbpfError) -> &'static str {
+/// Why programs were not loaded, and what an operator can do about it.
+fn not_loaded(error: &EbpfError) -> String {
     if is_refusal(error) {
-        "this takes CAP_BPF and CAP_NET_ADMIN (before Linux 5.11 also LimitMEMLOCK=infinity); run as root, and allow bpf(2) \
-         in the container or the systemd unit"
-    } else {
-        "this takes Linux 5.8 or newer with CONFIG_BPF_SYSCALL"
+        // Which map or program was refused first differs from one attempt to the next.
+        return "the kernel does not let this process load BPF programs: this takes CAP_BPF and CAP_NET_ADMIN (before Linux \
+                5.11 also LimitMEMLOCK=infinity); run as root, and allow bpf(2) in the container or the systemd unit"
+            .to_owned();
     }
+    let cause = with_sources(error);
+    format!(
+        "the kernel rejects the BPF programs: {cause}; this takes Linux 5.8 or newer with CONFIG_BPF_SYSCALL"
+    )
 }
 
 /// Whether an error, or what caused it, is that the process lacks a privilege.

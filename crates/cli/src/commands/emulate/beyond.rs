@@ -1,0 +1,55 @@
+//! What the command reaches beyond the hop.
+
+use anyhow::Context;
+use lasthop_live::emulator::behind::BehindHop;
+use lasthop_live::emulator::keeper::Keeper;
+use lasthop_live::emulator::machine::Machine;
+use lasthop_live::emulator::masquerade::Masquerade;
+use lasthop_live::emulator::redirect;
+use lasthop_live::emulator::services::{Services, Wanted};
+
+/// What an emulation without root is told.
+const RELAYED: &str = "without root, only TCP connections and name lookups cross to this machine and beyond, through a \
+                       relay; use sudo for everything else";
+
+/// The ways beyond the hop. They close with this value.
+pub struct Beyond<'h> {
+    // Before the rules that lead to them.
+    _services: Option<Services>,
+    _masquerade: Option<Masquerade<'h>>,
+    /// What is not reached, each a sentence.
+    pub notes: Vec<String>,
+}
+
+impl<'h> Beyond<'h> {
+    /// Opens them, and tells the keeper what there is to undo.
+    pub fn open(
+        hop: &'h BehindHop,
+        machine: Machine,
+        mut doors: Wanted,
+        keeper: &mut Keeper,
+    ) -> anyhow::Result<Self> {
+        let mut notes = Vec::new();
+        let mut masquerade = None;
+        if machine.is_here() {
+            match Masquerade::start(hop) {
+                Ok(started) => {
+                    keeper.watch_masquerade(&started)?;
+                    masquerade = Some(started);
+                }
+                Err(sentence) => notes.push(sentence),
+            }
+        } else {
+            notes.push(RELAYED.to_owned());
+            match redirect::start(hop) {
+                Ok(listener) => doors.elsewhere = Some(listener),
+                Err(sentence) => notes.push(sentence),
+            }
+        }
+        let services = (!machine.is_here() || doors.localhost || doors.resolver.is_some())
+            .then(|| Services::open(hop, machine, doors))
+            .transpose()
+            .context("cannot let the command reach services of this machine")?;
+        Ok(Self { _services: services, _masquerade: masquerade, notes })
+    }
+}

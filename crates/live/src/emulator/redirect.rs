@@ -1,0 +1,44 @@
+//! The way to other hosts for an emulator in an empty network namespace: a rule turns the connections
+//! of the host behind the hop, of TCP over IPv4, to a socket of the emulator, which relays them.
+
+use std::io;
+use std::net::TcpListener;
+
+use super::behind::BehindHop;
+use super::masquerade::run;
+use crate::namespace::Namespace;
+
+/// The socket to which connections to other hosts are turned from now on; with `nft`, or else with
+/// `iptables`. The error is a sentence for the user.
+pub fn start(hop: &BehindHop) -> Result<TcpListener, String> {
+    let unreached = |why: String| format!("only this machine can be reached from behind the hop: {why}");
+    let listen = || {
+        // What is not relayed is refused at once, not lost.
+        hop.outside.sysctl("ipv4/ip_forward", "1")?;
+        hop.outside.ip(&["route add prohibit default"]).map_err(io::Error::other)?;
+        let listener = TcpListener::bind((hop.gateway, 0))?;
+        listener.set_nonblocking(true)?;
+        Ok((listener.local_addr()?.port(), listener))
+    };
+    let (port, listener) = listen().map_err(|error: io::Error| unreached(error.to_string()))?;
+    if let Err(nft) = by_nft(&hop.outside, hop, port) {
+        by_iptables(&hop.outside, hop, port).map_err(|iptables| unreached(format!("{nft}; {iptables}")))?;
+    }
+    Ok(listener)
+}
+
+fn by_nft(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), String> {
+    let BehindHop { device, gateway, .. } = hop;
+    let rules = format!(
+        "table ip {device} {{\n chain prerouting {{\n type nat hook prerouting priority dstnat;\n \
+         iifname \"{device}\" ip daddr != {gateway} meta l4proto tcp redirect to :{port}\n }}\n}}\n"
+    );
+    run(namespace, &["nft", "-f", "-"], &rules).map(drop)
+}
+
+fn by_iptables(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), String> {
+    let (gateway, port) = (hop.gateway.to_string(), port.to_string());
+    let what = ["iptables", "-w", "-t", "nat", "-A", "PREROUTING", "-i", &hop.device, "!", "-d", &gateway];
+    let rule = [&what[..], &["-p", "tcp", "-j", "REDIRECT", "--to-ports", &port]].concat();
+    run(namespace, &rule, "").map(drop)
+}
