@@ -53,7 +53,8 @@ const LINK: &str = "LASTHOP_LINK";
     subcommand_negates_reqs = true,
     after_help = "A link is described by flags, or by a LINK file: a scenario with two nodes of kind \"external\": `near`, where the \
                   command runs, and `far`, the rest of the world (see scenarios/links/). \"Down\" is from far to near. The \
-                  command reaches this machine by the name `host.lasthop` and runs as the user who called sudo.\n\n\
+                  command reaches this machine by the name `host.lasthop` and runs as the user who called sudo. Without root, \
+                  only TCP and name lookups leave the link.\n\n\
                   The exit code is that of the command, 1 if the emulation fails, or 2 if the link is wrong. The summary goes to standard \
                   error, because standard output belongs to the command.\n\n\
                   Examples:\n  \
@@ -81,10 +82,10 @@ pub struct Arguments {
     /// The seed of all random numbers of the model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
-    /// Run the command as this user [default: the user who called sudo, or else root]
+    /// Run the command as this user [default: the user who called sudo, or else this one]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Run the command as root, even if a user called sudo
+    /// Run the command as root, even if a user called sudo; without root, as root behind the link only
     #[arg(long, conflicts_with = "user")]
     as_root: bool,
     /// Let the command reach TCP services that listen only on the loopback device of this machine

@@ -68,8 +68,8 @@ pub struct Arguments {
     /// given several times; benches/pepsal.sh shows how the program is called
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = program, conflicts_with = "predict")]
     beside: Vec<Program>,
-    /// Print what the simulator predicts for the same runs instead of running them; needs neither root
-    /// nor real time
+    /// Print what the simulator predicts for the same runs instead of running them, which takes no
+    /// real time
     #[arg(long)]
     predict: bool,
     /// Write the state of each sender over time to this CSV file: window, threshold, round-trip time
