@@ -68,6 +68,8 @@ pub struct Accounts {
     pub heard: u64,
     /// Second copies that links delivered.
     pub duplicated: u64,
+    /// Packets, and second copies, that links delivered with a wrong bit.
+    pub corrupted: u64,
     /// Packets in queues and on links now.
     pub in_transit: u64,
 }

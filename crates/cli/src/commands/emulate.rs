@@ -9,7 +9,9 @@ mod place;
 mod prompt;
 mod set;
 mod status;
+mod value;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
@@ -242,7 +244,12 @@ fn run(
     let running = Emulator::new(built.world, ends).spawn(options).context("cannot start the emulator")?;
     let path = socket_of(std::process::id(), &hop.directory);
     let mut command = command(arguments, &run_as);
-    let about = About { pid: std::process::id(), link: label.clone(), command: words_of(&command) };
+    let about = About {
+        pid: std::process::id(),
+        link: label.clone(),
+        command: words_of(&command),
+        changed: BTreeMap::new(),
+    };
     let socket = ControlSocket::listen(path, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
     if let RunAs::User(user) = &run_as {

@@ -31,6 +31,26 @@ pub fn a_link_is_changed_from_behind_it() {
     assert!(text(&output.stderr).contains("unknown link \"moon\""), "{}", text(&output.stderr));
 }
 
+pub fn a_change_is_typed_as_the_flags_are_and_shown_by_status() {
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let set = format!(
+        "{lasthop} emulate set hop.queue=50 links.hop.loss=2% && {lasthop} emulate status; \
+         for wrong in hop.rate=20mbit:2mbit hop.los=1% loss=1% hop.loss=1; do {lasthop} emulate set $wrong; done"
+    );
+    let output = emulate(&["--delay", "1ms", "--", "sh", "-c", &set]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    // Others may be at work on this machine.
+    assert!(out.contains(": [delay 1ms; set since: hop.loss=2% hop.queue=50 packets] sh -c "), "{out}{err}");
+    for told in [
+        "hop.forward.rate=20mbit hop.backward.rate=2mbit",
+        "hop.los: cannot be changed while the link is in use (did you mean \"loss\"?); expected LINK.KEY",
+        "loss: no link; expected LINK.KEY, where LINK is one of: hop",
+        "\"1\" has no unit; expected a percentage",
+    ] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+}
+
 pub fn a_user_who_is_not_root_cannot_have_root_open_files() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("it is ours");

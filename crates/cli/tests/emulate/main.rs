@@ -21,6 +21,7 @@ fn main() -> ExitCode {
             commands::a_signal_after_the_end_of_the_command_changes_nothing,
             commands::a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code,
             changes::a_link_is_changed_from_behind_it,
+            changes::a_change_is_typed_as_the_flags_are_and_shown_by_status,
             changes::a_user_who_is_not_root_cannot_have_root_open_files,
             changes::a_pipe_is_a_trace_at_the_start_and_refused_later,
             commands::what_cannot_be_is_told_with_the_right_exit_code,

@@ -24,13 +24,14 @@ pub(super) fn counters(built: &Built) -> BTreeMap<String, u64> {
     ];
     let aodv = world.aodv_counters();
     let marked = world.packets_marked().map(|marked| ("packets_marked_ce", marked));
-    let duplicated = Some(("packets_duplicated", accounts.duplicated)).filter(|(_, count)| *count > 0);
+    let faults = [("packets_duplicated", accounts.duplicated), ("packets_corrupted", accounts.corrupted)];
+    let faults = faults.into_iter().filter(|(_, count)| *count > 0);
     let broadcasts = [("packets_broadcast", accounts.broadcast), ("broadcasts_heard", accounts.heard)];
     let counters = world.counters();
     let counted = counters.iter().chain(world.reported().iter());
     let counted = counted.chain(aodv.iter().flat_map(AodvCounters::iter));
     let counted =
-        counted.map(|(counter, count)| (counter.name, count)).chain(packets).chain(marked).chain(duplicated);
+        counted.map(|(counter, count)| (counter.name, count)).chain(packets).chain(marked).chain(faults);
     let counted = counted.chain(aodv.iter().flat_map(|_| broadcasts));
     let name = |cause: DropCause| match cause {
         DropCause::Agent(reason) => reason.name.to_owned(),

@@ -2,6 +2,7 @@
 //! says what it is and has done. A client sends a `Command` as a JSON document, closes its half, and
 //! reads an [`Answer`]. All changes of a request are made between the same two events, or none.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -59,6 +60,8 @@ pub struct About {
     pub link: String,
     /// The command behind it.
     pub command: String,
+    /// The keys of links that were set since the start, and their values.
+    pub changed: BTreeMap<String, String>,
 }
 
 /// What an emulation is, and what it has done so far.
@@ -280,6 +283,12 @@ pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, St
         .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
 }
 
+/// A key as people write it, of all the ways to write it.
+fn short_key(key: &str) -> String {
+    let whole = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");
+    whole.strip_prefix("links.").unwrap_or(&whole).to_owned()
+}
+
 struct Server {
     about: About,
     settings: Settings,
@@ -328,15 +337,18 @@ impl Server {
         let before = settings.set(&assignments, further).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(settings.scenario());
         let links = self.links.clone();
+        let changed: Vec<_> =
+            assignments.iter().map(|(key, value)| (short_key(key), (*value).to_owned())).collect();
         let work = move |world: &mut World| {
             let all = || changes.iter().map(|(index, way, change)| (links[*index], *way, change));
             // All are looked at before the first one is made.
             all().try_for_each(|(link, way, change)| world.can_reconfigure_link(link, way, change))?;
             all().try_for_each(|(link, way, change)| world.reconfigure_link(link, way, change))
         };
-        let changed = self.handle.with_world(work).map_err(|gone| gone.to_string())?;
-        changed.map_err(|error| error.to_string())?;
+        let outcome = self.handle.with_world(work).map_err(|gone| gone.to_string())?;
+        outcome.map_err(|error| error.to_string())?;
         self.settings = settings;
+        self.about.changed.extend(changed);
         Ok(())
     }
 }

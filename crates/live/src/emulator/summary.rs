@@ -33,6 +33,10 @@ pub struct Summary {
     pub delivered: Vec<Delivered>,
     /// Packets that the model dropped, by cause. They include packets of simulated stations.
     pub dropped: BTreeMap<&'static str, u64>,
+    /// Packets that the model's links delivered twice.
+    pub packets_duplicated: u64,
+    /// Packets that the model's links delivered with a wrong bit.
+    pub packets_corrupted: u64,
     /// Packets that the model's queues marked with CE (RFC 3168); absent if no queue can mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked_ce: Option<u64>,
@@ -91,6 +95,8 @@ impl Summary {
                 })
                 .collect(),
             dropped: world.accounts().dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
+            packets_duplicated: world.accounts().duplicated,
+            packets_corrupted: world.accounts().corrupted,
             marked_ce: world.packets_marked(),
             frames_not_ip: packets.not_ip,
             packets_malformed: packets.malformed,
@@ -138,13 +144,14 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dropped: u64 = self.dropped.values().sum();
         let LatenessSummary { median_us, p99_us, max_us, .. } = self.lateness;
+        let rare = [(self.packets_duplicated, "delivered twice"), (self.packets_corrupted, "corrupted")];
+        let rare = rare.into_iter().filter(|(count, _)| *count > 0);
+        let rare = rare.chain(self.marked_ce.map(|marked| (marked, "marked")));
+        let rare: String = rare.map(|(count, what)| format!(", {count} {what}")).collect();
         write!(
             f,
-            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
-            self.duration_s,
-            self.packets_taken,
-            self.packets_handed_out,
-            self.marked_ce.map_or_else(String::new, |marked| format!(", {marked} marked")),
+            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{rare}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
+            self.duration_s, self.packets_taken, self.packets_handed_out,
         )?;
         match self.because.as_slice() {
             [] => write!(f, "trusted"),

@@ -1,5 +1,6 @@
 //! Links that change while they are in use, and a machine that does not keep up.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ rate = "100 Mbit/s"
 "#;
 
 fn about() -> About {
-    About { pid: std::process::id(), link: "loss 1%".to_owned(), command: "curl".to_owned() }
+    let [link, command] = ["loss 1%", "curl"].map(str::to_owned);
+    About { pid: std::process::id(), link, command, changed: BTreeMap::new() }
 }
 
 fn set(path: &Path, assignments: &[&str]) -> Result<(), String> {
@@ -56,7 +58,9 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     assert!(stream(&near, &far, 20, Duration::ZERO).is_empty());
 
     let told = status(socket.path()).expect("it listens");
-    assert_eq!(told.about, about());
+    let changed = [("air.delay", "1 ms"), ("air.forward.rate", "2 Mbit/s"), ("air.loss", "100%")];
+    let changed = changed.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    assert_eq!(told.about, About { changed, ..about() });
     assert_eq!(told.summary["packets_taken"], 120, "{told:?}");
     assert_eq!(told.summary["dropped"]["wired loss"], 20, "{told:?}");
 

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lasthop_schemes::words::did_you_mean;
+
 use super::changes::{OF_A_LINK, can_change};
 use super::error::ScenarioError;
 use super::named_files::{FurtherFiles, NamedFiles};
@@ -83,22 +85,30 @@ impl Settings {
     /// The key as the file has it.
     fn full_key(&self, key: &str) -> Result<String, ScenarioError> {
         let fail = |problem: String| ScenarioError {
-            file: "--set".to_owned(),
+            file: key.chars().take(80).collect(),
             line: None,
-            key: key.chars().take(80).collect(),
+            key: String::new(),
             problem,
         };
         let steps: Vec<&str> = key.split('.').map(str::trim).collect();
-        let Some((link, rest)) = steps.split_first() else {
-            return Err(fail("expected LINK.KEY".to_owned()));
+        // The whole key, as the file has it, does as well.
+        let steps = steps.strip_prefix(&["links"]).filter(|steps| steps.len() > 1).unwrap_or(&steps);
+        let known: Vec<&str> = self.scenario.links.iter().map(crate::model::LinkModel::name).collect();
+        let (link, rest) = match steps {
+            [_] | [] => {
+                let links = known.join(", ");
+                return Err(fail(format!("no link; expected LINK.KEY, where LINK is one of: {links}")));
+            }
+            [link, rest @ ..] => (*link, rest),
         };
-        if !self.scenario.links.iter().any(|model| model.name() == *link) {
-            let known: Vec<&str> = self.scenario.links.iter().map(crate::model::LinkModel::name).collect();
-            return Err(fail(format!("unknown link {link:?}; expected one of: {}", known.join(", "))));
+        if !known.contains(&link) {
+            let meant = did_you_mean(link, &known);
+            return Err(fail(format!("unknown link {link:?}{meant}; expected one of: {}", known.join(", "))));
         }
         if !can_change(rest) {
+            let meant = rest.last().map_or_else(String::new, |key| did_you_mean(key, &OF_A_LINK));
             return Err(fail(format!(
-                "cannot be changed while the link is in use; expected LINK.KEY, where KEY is one of: {}",
+                "cannot be changed while the link is in use{meant}; expected LINK.KEY, where KEY is one of: {}",
                 OF_A_LINK.join(", ")
             )));
         }

@@ -36,6 +36,7 @@ impl World {
     fn apply(&mut self, condition: Condition, key: ParcelKey) {
         let Condition::Damaged(bit) = condition else { return };
         let intact = self.transit.parcels[key].packet().clone();
+        self.transit.telemetry.accounts.corrupted += 1;
         // For whoever waits for this copy it is lost.
         self.packet_gone(&intact);
         let parcel = &mut self.transit.parcels[key];

@@ -9,14 +9,13 @@ use clap::Args;
 use lasthop_packet::Probability;
 use lasthop_packet::units::{format_duration, parse_duration};
 use lasthop_scenario::{Overrides, ScenarioError, Settings};
+use lasthop_schemes::words::did_you_mean;
 use toml::{Table, Value};
+
+use super::value;
 
 /// The name of the link, as in `lasthop emulate set hop.loss=2%`.
 const LINK: &str = "hop";
-/// What stands in for an unlimited rate: the fastest that a scenario can have. A packet of 1500
-/// octets takes 12 ns.
-const UNLIMITED: &str = "1000 Gbit/s";
-
 /// The properties of the link.
 #[derive(Args)]
 #[command(next_help_heading = "A link without a file (a VALUE for both directions, or DOWN:UP)")]
@@ -137,6 +136,9 @@ impl LinkFlags {
         for (flag, value) in self.given() {
             flags.set(flag, value).map_err(|problem| format!("--{flag}: {problem}"))?;
         }
+        if trace.is_none() && flags.0["rate"].iter().any(|rate| rate == "trace") {
+            return Err("--rate: \"trace\" requires --trace FILE".to_owned());
+        }
         let in_the_way = trace.is_some() && flags.0["rate"].iter().all(|rate| rate != "trace");
         if in_the_way {
             return Err("--trace: --rate is given for both directions; expected one of the two, or the \
@@ -168,7 +170,7 @@ struct Flags(BTreeMap<&'static str, [String; 2]>);
 
 impl Flags {
     fn unimpaired(has_trace: bool) -> Self {
-        let rate = if has_trace { "trace" } else { UNLIMITED };
+        let rate = if has_trace { "trace" } else { value::UNLIMITED };
         let defaults = [
             ("rate", rate),
             ("delay", "0 s"),
@@ -185,10 +187,14 @@ impl Flags {
     /// Takes `VALUE` or `DOWN:UP`.
     fn set(&mut self, flag: &str, text: &str) -> Result<(), String> {
         let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
-        let unknown = format!("unknown key {flag:?}; expected one of: {}", known());
+        let meant = did_you_mean(flag, &self.0.keys().copied().collect::<Vec<_>>());
+        let unknown = format!("unknown key {flag:?}{meant}; expected one of: {}", known());
         let values = self.0.get_mut(flag).ok_or(unknown)?;
         let (down, up) = text.split_once(':').unwrap_or((text, text));
-        *values = [one_way(flag, down)?, one_way(flag, up)?];
+        if [down, up].iter().any(|value| value.trim().is_empty()) {
+            return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
+        }
+        *values = [value::in_a_file(flag, down)?, value::in_a_file(flag, up)?];
         Ok(())
     }
 
@@ -205,6 +211,7 @@ impl Flags {
             .collect();
         let skipping: Probability =
             value("reorder").parse().map_err(|error| format!("--reorder: {error}"))?;
+        refuse_negative_delays(value("delay"), value("jitter"))?;
         let (delay, jitter, order) = if skipping.is_zero() {
             (Value::from(value("delay")), value("jitter"), "kept")
         } else {
@@ -217,6 +224,16 @@ impl Flags {
     }
 }
 
+/// What cannot be read is for whoever reads it first.
+fn refuse_negative_delays(delay: &str, jitter: &str) -> Result<(), String> {
+    match (parse_duration(delay), parse_duration(jitter)) {
+        (Ok(mean), Ok(spread)) if spread > mean => {
+            Err(format!("--jitter: {jitter} is out of range; expected at most the delay, {delay}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A delay that a share of the packets, also given as text, does not have.
 fn skipped_by((share, text): (Probability, &str), delay: &str, jitter: &str) -> Result<Value, String> {
     let mean = parse_duration(delay).map_err(|error| format!("--delay: {error}"))?;
@@ -226,9 +243,6 @@ fn skipped_by((share, text): (Probability, &str), delay: &str, jitter: &str) -> 
             "--reorder: requires a delay, such as --delay 20ms: without one there is nothing to skip"
                 .to_owned(),
         );
-    }
-    if spread > mean {
-        return Err(format!("--jitter: {jitter} is out of range; expected at most the delay, {delay}"));
     }
     // As one would write it: floating-point arithmetic makes 100 - 7.1 into 92.9 and a little.
     let rest = (100.0 - share.value() * 100.0) * 1e9;
@@ -243,23 +257,6 @@ fn skipped_by((share, text): (Probability, &str), delay: &str, jitter: &str) -> 
     });
     let keys = [("distribution", Value::from("bands")), ("bands", Value::Array(bands.collect()))];
     Ok(Value::Table(keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()))
-}
-
-/// A value as a scenario has it.
-fn one_way(flag: &str, text: &str) -> Result<String, String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
-    }
-    let is_number = text.parse::<f64>().is_ok();
-    match flag {
-        // A scenario takes 1 for certainty; who types --loss 1 means a percentage.
-        "loss" | "duplicate" | "corrupt" | "reorder" if is_number => {
-            Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
-        }
-        "queue" if is_number => Ok(format!("{text} packets")),
-        _ => Ok(text.to_owned()),
-    }
 }
 
 /// The link from a time on.
@@ -447,14 +444,21 @@ mod tests {
             ("--loss 101%", "--loss: \"101%\" is not"),
             ("--corrupt 0.1", "--corrupt: \"0.1\" has no unit; expected a percentage"),
             ("--duplicate 101%", "--duplicate: \"101%\" is not"),
-            ("--delay 20ms --jitter 30ms", "--jitter: 30 ms is out of range"),
+            (
+                "--delay 20ms --jitter 30ms",
+                "--jitter: 30ms is out of range; expected at most the delay, 20ms",
+            ),
             ("--delay 20ms --jitter 30ms --reorder 1%", "--jitter: 30ms is out of range"),
             ("--reorder 1%", "--reorder: requires a delay"),
             ("--queue 5apples", "--queue: \"5apples\" is not"),
             ("--at soon loss=1%", "--at: \"soon\" is not a duration"),
             ("--at 1s loss", "--at 1s loss: expected KEY=VALUE"),
-            ("--at 1s los=1%", "--at 1s los=1%: unknown key \"los\"; expected one of: corrupt,"),
+            (
+                "--at 1s los=1%",
+                "--at 1s los=1%: unknown key \"los\" (did you mean \"loss\"?); expected one of: corrupt,",
+            ),
             ("--at 1s rate=fast", "--at: with the changes up to 1 s: \"fast\" is not"),
+            ("--rate trace", "--rate: \"trace\" requires --trace FILE"),
             ("--rate 1mbit --trace x", "--trace: --rate is given for both directions"),
             ("--trace /nonesuch", "--trace: "),
         ] {

@@ -7,6 +7,7 @@ use clap::Args;
 use lasthop_live::emulator::control::{self, ControlError, socket_of};
 use lasthop_live::emulator::directory::Directory;
 
+use super::value;
 use crate::failure::Failure;
 
 /// The variable that tells a command behind a link where its emulation listens.
@@ -15,7 +16,7 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 /// The arguments of `emulate set`.
 #[derive(Args)]
 pub struct Arguments {
-    /// A key of a link and its value, as in the file: air.rate="5 Mbit/s", air.forward.loss=2%; keys:
+    /// A key of a link and its value, as in the file: hop.loss=2%, air.forward.rate="5 Mbit/s"; keys:
     /// rate, delay, jitter, jitter-distribution, order, loss, duplicate, corrupt, queue, channel, trace
     #[arg(required = true, value_name = "LINK.KEY=VALUE", value_parser = assignment)]
     assignments: Vec<String>,
@@ -47,9 +48,20 @@ fn of_process(pid: u32) -> PathBuf {
     if own.exists() { own } else { roots }
 }
 
-/// Refuses what sets nothing before an emulation is asked.
+/// An assignment as a file would have it. What sets nothing is refused before an emulation is asked.
 fn assignment(text: &str) -> Result<String, String> {
-    control::parse_assignments(&[text.to_owned()]).map(|_| text.to_owned())
+    let texts = [text.to_owned()];
+    let assignments = control::parse_assignments(&texts)?;
+    let read = |(key, text): &(&str, &str)| {
+        let (link, last) = key.rsplit_once('.').unwrap_or(("LINK", key));
+        match text.split_once(':') {
+            Some((one, other)) if value::IS_OF_A_DIRECTION.contains(&last) => Err(format!(
+                "expected one value, or a key for each direction: {link}.forward.{last}={one} {link}.backward.{last}={other}"
+            )),
+            _ => Ok(format!("{key}={}", value::in_a_file(last, text)?)),
+        }
+    };
+    Ok(assignments.iter().map(read).collect::<Result<Vec<String>, String>>()?.join("\n"))
 }
 
 /// The socket of the one emulation that there is.

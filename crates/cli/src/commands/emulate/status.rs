@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::anyhow;
 use clap::Args;
-use lasthop_live::emulator::control::{self, Status};
+use lasthop_live::emulator::control::{self, ControlError, Status};
 use lasthop_live::emulator::directory::Directory;
 use serde::Deserialize;
 
@@ -29,26 +30,31 @@ struct Summary {
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
-    let mut all = Vec::new();
     let mut sockets = control::sockets(&Directory::all());
     // Behind a link, root of the emulation is not the user whose directory has the socket.
     sockets.extend(set::inherited());
     sockets.sort();
     sockets.dedup();
-    for socket in &sockets {
+    let (others, own): (Vec<_>, Vec<_>) =
+        sockets.iter().partition(|socket| control::is_another_user_s(socket));
+    let (mut all, mut silent) = (Vec::new(), Vec::new());
+    for socket in &own {
         match control::status(socket) {
             Ok(status) => all.push(status),
-            // Another user's, one that does not answer, or one that has just ended.
-            Err(error) => output::complain(&format!("lasthop: {error}")),
+            // It has just ended.
+            Err(ControlError::Unreachable { .. }) => {}
+            Err(error) => silent.push(error.to_string()),
         }
     }
     if arguments.json {
-        return output::print_json(&all);
+        output::print_json(&all)?;
+    } else if own.is_empty() {
+        let hidden = if others.is_empty() { "" } else { " as this user; to see those of others, use sudo" };
+        output::print(&format!("no emulation is running{hidden}"))?;
+    } else {
+        all.iter().try_for_each(|status| output::print(&line(status)?))?;
     }
-    if sockets.is_empty() {
-        return output::print("no emulation is running");
-    }
-    all.iter().try_for_each(|status| output::print(&line(status)?))
+    if silent.is_empty() { Ok(()) } else { Err(Failure::Run(anyhow!(silent.join("; ")))) }
 }
 
 fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
@@ -56,8 +62,18 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let Summary { duration_s, packets_taken, packets_handed_out, dropped } =
         serde_json::from_value(summary).map_err(|error| Failure::Run(error.into()))?;
     let dropped: u64 = dropped.values().sum();
+    let set: Vec<String> = about.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let set = if set.is_empty() { String::new() } else { format!("; set since: {}", set.join(" ")) };
+    let command = on_one_line(&about.command);
     Ok(format!(
-        "{}: [{}] {}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
-        about.pid, about.link, about.command
+        "{}: [{}{set}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
+        about.pid, about.link
     ))
+}
+
+/// The first line of a command, without characters that a terminal obeys.
+fn on_one_line(command: &str) -> String {
+    let first = command.lines().next().unwrap_or_default();
+    let rest = if command.lines().count() > 1 { " ..." } else { "" };
+    first.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect::<String>() + rest
 }

@@ -1,0 +1,42 @@
+//! Values of a link as they are typed on a command line.
+
+/// What stands in for an unlimited rate: the fastest that a scenario can have. A packet of 1500
+/// octets takes 12 ns.
+pub const UNLIMITED: &str = "1000 Gbit/s";
+
+/// Keys of which each direction can have its own value, none of which contains a colon.
+pub const IS_OF_A_DIRECTION: [&str; 7] = ["rate", "delay", "jitter", "loss", "duplicate", "corrupt", "queue"];
+
+/// The value of a key of a link as a scenario has it.
+pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let is_number = text.parse::<f64>().is_ok();
+    match key {
+        // A scenario takes 1 for certainty; who types --loss 1 means a percentage.
+        "loss" | "duplicate" | "corrupt" | "reorder" if is_number => {
+            Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
+        }
+        "queue" if is_number => Ok(format!("{text} packets")),
+        "rate" if text == "unlimited" => Ok(UNLIMITED.to_owned()),
+        "delay" | "jitter" if text == "0" => Ok("0 s".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_taken_as_people_type_them() {
+        for (key, typed, meant) in [
+            ("queue", "50", "50 packets"),
+            ("rate", "unlimited", UNLIMITED),
+            ("delay", "0", "0 s"),
+            ("jitter", " 5ms ", "5ms"),
+        ] {
+            assert_eq!(in_a_file(key, typed).as_deref(), Ok(meant));
+        }
+        assert!(in_a_file("loss", "1").is_err_and(|problem| problem.contains("expected a percentage")));
+    }
+}
