@@ -76,6 +76,10 @@ const DOCUMENTS: &[(&str, Sources)] = &[
         ],
     ),
     (
+        "`lasthop emulate status --json`: a list; each entry has these keys and those of the Summary above",
+        &[("live/src/emulator/control/message.rs", &["About"])],
+    ),
+    (
         "`lasthop gateway status --json`; its LoopReport is `gateway` of a trial",
         &[
             ("live/src/gateway/control.rs", &["Status", "PortStatus"]),

@@ -1,5 +1,5 @@
 //! Networks without root: a user namespace, in which this process may make hosts and devices that
-//! nobody else sees (user_namespaces(7)).
+//! nobody else sees (`user_namespaces(7)`).
 
 #![expect(unsafe_code, reason = "rustix marks unshare unsafe because of UnshareFlags::FILES")]
 

@@ -161,11 +161,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let (mut built, ends) = link.build(arguments.seed)?;
     // Before any thread starts, and before files are created.
-    let place = if lasthop_live::may_change_the_network() {
-        Place::as_root(arguments)?
-    } else {
-        Place::without_root(arguments)?
-    };
+    let place = Place::new(arguments.user.as_deref(), arguments.as_root)?;
     let create = |path: &PathBuf| ResultFile::create(path, &link.settings.scenario().files);
     let file = arguments.summary.as_ref().map(create).transpose().map_err(Failure::usage)?;
     let packets = arguments.pcap.as_ref().map(create).transpose().map_err(Failure::usage)?;

@@ -2,10 +2,11 @@
 //! says what it is and has done. A client sends a `Command` as a JSON document, closes its half, and
 //! reads an [`Answer`]. All changes of a request are made between the same two events, or none.
 
-use std::collections::BTreeMap;
+mod client;
+mod message;
+
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -17,63 +18,24 @@ use std::time::Duration;
 use lasthop_scenario::{FurtherFiles, Settings};
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::directory::Directory;
 use super::running::Handle;
 use crate::answer::Answer;
 use crate::clock;
 use crate::peer::Peer;
+use client::is_alive;
+use message::Command;
+
+pub use client::{ControlError, change, is_another_user_s, sockets, status};
+pub use message::{About, Status};
 
 /// More than any change of all links takes.
 const LONGEST_REQUEST: u64 = 1 << 20;
 /// A client that says nothing must not keep others out.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// An emulation that says nothing for this long is stopped, or busy with a file.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the thread may take to end; one that waits for a file ends with the process.
 const LAST_WAIT: Duration = Duration::from_millis(300);
-
-/// What can be asked of an emulation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
-enum Command {
-    /// Change links.
-    Set {
-        /// Keys of links and their values, such as `air.loss=2%`.
-        assignments: Vec<String>,
-    },
-    /// Say what it is and what it has done so far.
-    Status,
-}
-
-/// What an emulation is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
-    /// The process ID of the emulation.
-    pub pid: u32,
-    /// The link in a few words.
-    pub link: String,
-    /// The command behind it.
-    pub command: String,
-    /// The keys of links that were set since the start, and their values.
-    pub changed: BTreeMap<String, String>,
-}
-
-/// What an emulation is, and what it has done so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Status {
-    /// What it is.
-    #[serde(flatten)]
-    pub about: About,
-    /// The keys of a summary.
-    #[serde(flatten)]
-    pub summary: serde_json::Map<String, serde_json::Value>,
-}
 
 /// The socket of one emulation. It vanishes with this value.
 #[derive(Debug)]
@@ -82,46 +44,6 @@ pub struct ControlSocket {
     listener: UnixListener,
     closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// Why a running emulation was not changed.
-#[derive(Debug, Error)]
-pub enum ControlError {
-    /// Nobody is there, or not any more.
-    #[error("cannot reach the emulation at {path}: {source}{}", to_reach(.source))]
-    Unreachable {
-        /// Its socket.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It ended, or hung up, before it had answered: links may have changed, or not.
-    #[error("the emulation at {path} does not answer")]
-    NoAnswer {
-        /// Its socket.
-        path: PathBuf,
-    },
-    /// It answered in a way that is not known here.
-    #[error(
-        "the emulation at {path} sent a malformed reply (its version may differ from this command's): {error}"
-    )]
-    Malformed {
-        /// Its socket.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: serde_json::Error,
-    },
-    /// It would not.
-    #[error("{0}")]
-    Refused(String),
-}
-
-/// What makes an emulation's socket open, if that is known.
-fn to_reach(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "; it runs as another user: use sudo",
-        _ => "",
-    }
 }
 
 /// The socket of the emulation in the process with this number.
@@ -173,39 +95,6 @@ impl ControlSocket {
     }
 }
 
-/// The sockets of the emulations in these directories, by path.
-pub fn sockets(directories: &[Directory]) -> Vec<PathBuf> {
-    let entries = directories.iter().flat_map(|directory| fs::read_dir(directory.path()));
-    let mut sockets: Vec<PathBuf> = entries
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
-        .filter(|path| is_alive(path))
-        .collect();
-    sockets.sort();
-    sockets
-}
-
-/// Whether an emulation listens at this socket, or may do so.
-fn is_alive(socket: &Path) -> bool {
-    connect(socket).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
-}
-
-/// Whether the emulation at this socket belongs to another user, and this one is not root.
-pub fn is_another_user_s(socket: &Path) -> bool {
-    connect(socket).err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-}
-
-/// Connects to an emulation, which is waited for, then and later, at most [`CLIENT_PATIENCE`].
-fn connect(path: &Path) -> io::Result<UnixStream> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    for way in [Timeout::Send, Timeout::Recv] {
-        set_socket_timeout(&socket, way, Some(CLIENT_PATIENCE))?;
-    }
-    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
-    Ok(socket.into())
-}
-
 /// Removes the sockets of emulations that were killed: nobody listens there.
 fn remove_dead_sockets(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -236,40 +125,6 @@ impl Drop for ControlSocket {
         if thread.is_finished() {
             let _ = thread.join();
         }
-    }
-}
-
-/// Asks the emulation at a socket for changes, each `KEY=VALUE`; all are made or none.
-pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
-    ask(path, &Command::Set { assignments: assignments.to_vec() })
-}
-
-/// Asks the emulation at a socket what it is and what it has done so far.
-pub fn status(path: &Path) -> Result<Status, ControlError> {
-    ask(path, &Command::Status)
-}
-
-fn ask<T: DeserializeOwned>(path: &Path, command: &Command) -> Result<T, ControlError> {
-    let path = path.to_owned();
-    let ask = || -> io::Result<String> {
-        let mut stream = connect(&path)?;
-        stream.write_all(&serde_json::to_vec(command)?)?;
-        stream.shutdown(Shutdown::Write)?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = match ask() {
-        Ok(answer) if answer.is_empty() => return Err(ControlError::NoAnswer { path }),
-        Ok(answer) => answer,
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-            return Err(ControlError::NoAnswer { path });
-        }
-        Err(source) => return Err(ControlError::Unreachable { path, source }),
-    };
-    match serde_json::from_str(&answer).map_err(|error| ControlError::Malformed { path, error })? {
-        Answer::Ok(told) => Ok(told),
-        Answer::Error(why) => Err(ControlError::Refused(why)),
     }
 }
 
@@ -355,23 +210,9 @@ impl Server {
 
 #[cfg(test)]
 mod tests {
-    use rustix::net::{bind, socket};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
 
     use super::*;
-
-    #[test]
-    fn an_emulation_that_hangs_up_without_an_answer_is_not_taken_to_have_changed() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("emulate.sock");
-        let listener = UnixListener::bind(&path).expect("it is free");
-        let dying = std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().expect("a client");
-            stream.read_to_string(&mut String::new()).expect("a request");
-        });
-        let outcome = change(&path, &["air.loss=2%".to_owned()]);
-        dying.join().expect("it ends");
-        assert!(matches!(outcome, Err(ControlError::NoAnswer { .. })), "{outcome:?}");
-    }
 
     #[test]
     fn a_socket_whose_process_lives_is_left_alone_before_it_listens() {

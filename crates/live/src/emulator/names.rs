@@ -60,10 +60,11 @@ impl Names {
     }
 
     fn add(&mut self, target: &'static CStr, path: PathBuf, octets: &[u8]) -> io::Result<()> {
-        self.files.push((path.clone(), target));
-        fs::write(&path, octets)?;
+        self.files.push((path, target));
+        let (path, _) = &self.files[self.files.len() - 1];
+        fs::write(path, octets)?;
         // Whatever this process would keep from others (umask(2)).
-        fs::set_permissions(&path, Permissions::from_mode(0o644))
+        fs::set_permissions(path, Permissions::from_mode(0o644))
     }
 
     pub(super) fn mounts(&self) -> io::Result<Mounts> {

@@ -147,11 +147,14 @@ impl fmt::Display for Summary {
         let rare = [(self.packets_duplicated, "delivered twice"), (self.packets_corrupted, "corrupted")];
         let rare = rare.into_iter().filter(|(count, _)| *count > 0);
         let rare = rare.chain(self.marked_ce.map(|marked| (marked, "marked")));
-        let rare: String = rare.map(|(count, what)| format!(", {count} {what}")).collect();
+        let rare: Vec<String> = rare.map(|(count, what)| format!(", {count} {what}")).collect();
         write!(
             f,
-            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{rare}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
-            self.duration_s, self.packets_taken, self.packets_handed_out,
+            "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
+            self.duration_s,
+            self.packets_taken,
+            self.packets_handed_out,
+            rare.concat(),
         )?;
         match self.because.as_slice() {
             [] => write!(f, "trusted"),

@@ -8,7 +8,7 @@ use lasthop_live::emulator::masquerade::Masquerade;
 use lasthop_live::emulator::redirect;
 use lasthop_live::emulator::services::{Services, Wanted};
 
-/// What an emulation without root is told.
+/// What a user without root has to know.
 const RELAYED: &str = "without root, only TCP connections and name lookups cross to this machine and beyond, through a \
                        relay; use sudo for everything else";
 

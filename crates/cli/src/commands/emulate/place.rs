@@ -11,7 +11,6 @@ use lasthop_live::emulator::outside::Outside;
 use lasthop_live::emulator::user::User;
 use lasthop_live::unprivileged;
 
-use super::Arguments;
 use crate::failure::Failure;
 
 /// What depends on whether root runs this.
@@ -25,10 +24,20 @@ pub struct Place {
 }
 
 impl Place {
-    /// In this machine's network, whose devices and rules root may change.
-    pub fn as_root(arguments: &Arguments) -> Result<Self, Failure> {
-        let run_as = match &arguments.user {
-            _ if arguments.as_root => Ok(None),
+    /// The one for this process. The command runs as the user of this name, or as root, or as the
+    /// caller. To be called before any thread starts.
+    pub fn new(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
+        if lasthop_live::may_change_the_network() {
+            Self::in_this_network(user, as_root)
+        } else {
+            Self::in_its_own_network(user, as_root)
+        }
+    }
+
+    /// Root may change this machine's devices and rules.
+    fn in_this_network(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
+        let run_as = match user {
+            _ if as_root => Ok(None),
             Some(name) => User::named(name).map(Some).context("--user"),
             None => User::who_called_sudo().context("choose a user with --user NAME, or --as-root"),
         };
@@ -36,10 +45,9 @@ impl Place {
         Ok(Self { directory: Directory::of_root(), machine: Machine::Here, run_as })
     }
 
-    /// In a network of its own, with a process in this machine's. To be called before any thread
-    /// starts.
-    pub fn without_root(arguments: &Arguments) -> Result<Self, Failure> {
-        if arguments.user.is_some() {
+    /// Others may change only networks of their own. A process stays in this machine's.
+    fn in_its_own_network(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
+        if user.is_some() {
             return Err(Failure::usage(anyhow!(
                 "--user: only root can run the command as another user; expected to be called with sudo"
             )));
@@ -48,7 +56,7 @@ impl Place {
         let directory = Directory::of_this_user();
         let outside = Outside::start(this_program("outside"))?;
         let caller = unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
-        let run_as = if arguments.as_root { RunAs::ThisProcess } else { RunAs::Caller(caller) };
+        let run_as = if as_root { RunAs::ThisProcess } else { RunAs::Caller(caller) };
         Ok(Self { directory, machine: Machine::Outside(outside), run_as })
     }
 }

@@ -1,0 +1,42 @@
+//! What is said on a control socket.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What can be asked of an emulation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Command {
+    /// Change links.
+    Set {
+        /// Keys of links and their values, such as `air.loss=2%`.
+        assignments: Vec<String>,
+    },
+    /// Say what it is and what it has done so far.
+    Status,
+}
+
+/// What an emulation is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The process ID of the emulation.
+    pub pid: u32,
+    /// The link in a few words.
+    pub link: String,
+    /// The command behind it.
+    pub command: String,
+    /// The keys of links that were set since the start, and their values.
+    pub changed: BTreeMap<String, String>,
+}
+
+/// What an emulation is, and what it has done so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// What it is.
+    #[serde(flatten)]
+    pub about: About,
+    /// The keys of a summary.
+    #[serde(flatten)]
+    pub summary: serde_json::Map<String, serde_json::Value>,
+}
