@@ -1,8 +1,14 @@
 //! The command line but for its subcommands, of which the command for routers has fewer.
 
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::version;
+use crate::failure::Failure;
+use crate::output;
 
 // No documentation here: what help says first is that of the subcommands' type.
 #[derive(Parser)]
@@ -18,4 +24,30 @@ pub struct CommandLine<C: Subcommand> {
     pub version: version::Arguments,
     #[command(subcommand)]
     pub command: Option<C>,
+}
+
+impl<C: Subcommand> CommandLine<C> {
+    /// The command line of this process. An `Err` is the code to exit with, for which everything has
+    /// been said: after help 0, or 1 if it could not be printed; after a usage error 2.
+    pub fn read() -> Result<Self, ExitCode> {
+        Self::try_parse_from(without_help_of_help(std::env::args_os().collect())).map_err(|error| {
+            if error.use_stderr() {
+                // If even that fails there is nobody left to tell.
+                let _ = error.print();
+                return ExitCode::from(2);
+            }
+            match error.print().and_then(|()| io::stdout().flush()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => output::report(&Failure::from(output::failed(&error))),
+            }
+        })
+    }
+}
+
+/// `help` has no `--help` in clap: with it, help is still what is asked for.
+fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_some_and(|command| command == "help") {
+        arguments.retain(|argument| argument != "--help" && argument != "-h");
+    }
+    arguments
 }

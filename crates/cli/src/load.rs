@@ -32,6 +32,16 @@ impl Choices {
     pub fn overrides(&self) -> Overrides {
         Overrides { trace: self.trace.clone(), settings: self.settings.clone() }
     }
+
+    /// What they change, such as `links.air.loss = 3%`.
+    fn changes(&self) -> Vec<String> {
+        let trace = self.trace.iter().map(|trace| format!("trace = {}", trace.display()));
+        let settings = self.settings.iter().map(|setting| match setting.split_once('=') {
+            Some((key, value)) => format!("{} = {}", key.trim(), value.trim()),
+            None => setting.clone(),
+        });
+        trace.chain(settings).collect()
+    }
 }
 
 /// What a path can lead to.
@@ -133,10 +143,15 @@ pub fn warm_up(scenario: &Scenario) -> String {
     }
 }
 
-/// A scenario's name and description as a heading.
-pub fn title(scenario: &Scenario) -> String {
-    match scenario.description.trim() {
+/// A scenario's name and description as a heading, and what the command line has changed: the
+/// description is of the file as it stands.
+pub fn title(scenario: &Scenario, choices: &Choices) -> String {
+    let title = match scenario.description.trim() {
         "" => scenario.name.clone(),
         description => format!("{}: {description}", scenario.name),
+    };
+    match choices.changes().join(", ") {
+        changes if changes.is_empty() => title,
+        changes => format!("{title}\nwith {changes}"),
     }
 }

@@ -17,7 +17,7 @@ mod signals;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _, Subcommand};
+use clap::{CommandFactory as _, Subcommand};
 
 use command_line::CommandLine;
 
@@ -53,8 +53,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Usage errors exit with 2 by clap's own rule, help and version with 0.
-    let CommandLine { version, command } = CommandLine::<Command>::parse();
+    let CommandLine { version, command } = match CommandLine::<Command>::read() {
+        Ok(read) => read,
+        Err(code) => return code,
+    };
     let Some(command) = command else {
         return commands::version::execute(&version)
             .map_or_else(|failure| output::report(&failure), |()| ExitCode::SUCCESS);

@@ -19,16 +19,18 @@ pub struct StandardOutput;
 impl Write for StandardOutput {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         let mut out = io::stdout().lock();
-        // Which output it was is what a full disk does not say.
-        let failed =
-            |error: io::Error| io::Error::new(error.kind(), format!("cannot write standard output: {error}"));
-        out.write_all(octets).and_then(|()| out.flush()).map_err(failed)?;
+        out.write_all(octets).and_then(|()| out.flush()).map_err(|error| failed(&error))?;
         Ok(octets.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// An error of standard output: which output it was is what a full disk does not say.
+pub fn failed(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write standard output: {error}"))
 }
 
 /// Prints one JSON document on standard output.

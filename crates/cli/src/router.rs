@@ -15,7 +15,7 @@ mod rectangle;
 
 use std::process::ExitCode;
 
-use clap::{Parser as _, Subcommand};
+use clap::Subcommand;
 
 use command_line::CommandLine;
 
@@ -30,7 +30,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let CommandLine { version, command } = CommandLine::parse();
+    let CommandLine { version, command } = match CommandLine::read() {
+        Ok(read) => read,
+        Err(code) => return code,
+    };
     let outcome = match command {
         None => commands::version::execute(&version),
         Some(Command::Gateway(arguments)) => commands::gateway::execute(&arguments),

@@ -1,7 +1,12 @@
 //! What remains to be done when a signal ends the command.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 use lasthop_scenario::results::remove_parts;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -13,8 +18,46 @@ pub fn when_told_to_end(last: impl Fn() + Send + 'static) {
     std::thread::spawn(move || {
         for signal in &mut signals {
             last();
-            remove_parts();
-            let _ = emulate_default_handler(signal);
+            end_by(signal);
         }
     });
+}
+
+/// The signals of a command that, told to end, still has something to print.
+pub struct Told {
+    stop: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl Told {
+    /// From now on, signals no longer end the process.
+    pub fn listen() -> io::Result<Self> {
+        let told = Self { stop: Arc::default(), signal: Arc::default() };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // In this order: who sees that it has to stop sees why.
+            flag::register_usize(signal, Arc::clone(&told.signal), signal as usize)?;
+            flag::register(signal, Arc::clone(&told.stop))?;
+        }
+        Ok(told)
+    }
+
+    /// Set as soon as one has come.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// The one that has come.
+    pub fn signal(&self) -> Option<i32> {
+        match self.signal.load(Ordering::Relaxed) {
+            0 => None,
+            signal => i32::try_from(signal).ok(),
+        }
+    }
+}
+
+/// Removes what has been written of files that are not whole, and ends by the signal: a shell sees
+/// 130 after Ctrl-C.
+pub fn end_by(signal: i32) {
+    remove_parts();
+    let _ = emulate_default_handler(signal);
 }

@@ -705,6 +705,45 @@ fn a_wrong_command_line_ends_with_2() {
 }
 
 #[test]
+fn help_that_cannot_be_printed_fails_and_one_that_is_no_longer_read_is_quiet() {
+    let help = |to: &str| {
+        let command = format!("\"$0\" --help {to}");
+        let mut bash = Command::new("bash");
+        bash.args(["-o", "pipefail", "-c", &command, env!("CARGO_BIN_EXE_lasthop")]);
+        bash.output().expect("bash starts")
+    };
+    let full = help("> /dev/full");
+    assert_eq!(full.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert_eq!(message, "lasthop: cannot write standard output: No space left on device\n");
+    let gone = help("| true");
+    assert_eq!((gone.status.code(), gone.stderr.as_slice()), (Some(0), &[][..]));
+}
+
+#[test]
+fn help_of_help_is_help() {
+    let folder = Folder::new();
+    let help = folder.succeed(&["--help"]);
+    assert_eq!(folder.succeed(&["help", "--help"]), help);
+    assert_eq!(folder.succeed(&["help", "run", "-h"]), folder.succeed(&["help", "run"]));
+}
+
+#[test]
+fn what_the_command_line_has_changed_is_told_beside_the_title() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let table = folder.succeed(&["compare", "small.toml", "--seeds", "1", "--set", "links.air.delay=3 ms"]);
+    assert!(table.contains("\nwith links.air.delay = 3 ms\n"), "{table}");
+    assert!(!folder.succeed(&["compare", "small.toml", "--seeds", "1"]).contains("\nwith "));
+}
+
+#[test]
+fn a_list_for_a_pipe_has_the_width_of_a_usual_terminal() {
+    let list = Folder::new().succeed(&["schemes"]);
+    let widest = list.lines().map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|columns| columns <= 80), "{widest:?}");
+}
+
+#[test]
 fn a_scheme_that_cannot_work_is_refused_before_anything_is_written() {
     let folder = Folder::new();
     let scenario = repository().join("scenarios/snoop-uniform-loss.toml");

@@ -18,7 +18,9 @@ const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 pub struct AgentLoad {
     /// Largest number of connections to which agents owed something at one time. An agent owes what
     /// it has acknowledged and not delivered; it also owes the translation between sequence numbers
-    /// that differ at the two ends. 0 means that end-to-end semantics were kept.
+    /// that differ at the two ends. 0 means that end-to-end semantics were kept, as far as agents
+    /// are concerned: one that keeps nothing of what it acknowledges, like that of LLE-TCP as
+    /// published, owes nothing.
     pub owed_connections: u64,
     /// Largest number of octets at risk at one time: acknowledged, and not known to be delivered.
     pub octets_at_risk: u64,
@@ -31,7 +33,7 @@ pub struct AgentLoad {
 /// The same over all seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AgentLoads {
-    /// Whether end-to-end semantics were kept in all runs.
+    /// Whether end-to-end semantics were kept in all runs: no agent owed anything.
     pub end_to_end: bool,
     /// Largest number of octets at risk in a run.
     pub octets_at_risk: Estimate,

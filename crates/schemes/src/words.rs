@@ -31,6 +31,11 @@ fn unknown_key(key: &str, expected: &str) -> String {
     format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
 }
 
+/// A number of things: `1 point`, `2 points`.
+pub fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("{count} {thing}") } else { format!("{count} {thing}s") }
+}
+
 /// What to say behind a name that is not one of these, such as ` (did you mean "snoop"?)`; nothing if
 /// none is like it.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
@@ -93,7 +98,12 @@ fn plain_expected(expected: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{for_writers, similar};
+    use super::{counted, for_writers, similar};
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "run")), ["0 runs", "1 run", "2 runs"]);
+    }
 
     #[test]
     fn long_values_and_keys_are_cut() {

@@ -87,7 +87,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     };
     output::print(&format!(
         "{}\n{}\n{}",
-        paragraph(&load::title(&scenario)),
+        paragraph(&load::title(&scenario, &arguments.choices)),
         table::comparison(&comparison, shown),
         paragraph(&format!("{runs}{baseline}{}", load::warm_up(&scenario))),
     ))

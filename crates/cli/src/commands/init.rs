@@ -84,8 +84,10 @@ fn list() -> Result<(), Failure> {
 
 /// Writes a file that does not exist yet.
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
-    if file.exists() {
-        return Err(Failure::usage(anyhow!("{}: this file exists; choose another name", file.display())));
+    // Not `exists`, which follows a link: one that leads nowhere is in its place all the same.
+    if let Ok(found) = file.symlink_metadata() {
+        let what = if found.is_symlink() { "symbolic link" } else { "file" };
+        return Err(Failure::usage(anyhow!("{}: this {what} exists; choose another name", file.display())));
     }
     let mut new = ResultFile::create(file, &[]).map_err(Failure::usage)?;
     new.write_all(text.as_bytes())?;

@@ -103,7 +103,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     let heading = format!(
         "{}\nscheme {}, seed {seed}, {} s simulated{}",
-        load::title(scenario),
+        load::title(scenario, &arguments.choices),
         scheme.label,
         summary.duration_s,
         load::warm_up(scenario)

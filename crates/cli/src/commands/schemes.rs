@@ -4,7 +4,7 @@ mod settings;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_lab::table::{Table, paragraph, width};
+use lasthop_lab::table::{Table, width};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::{CATALOGUE, find};
@@ -59,11 +59,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             scheme.source,
         ]);
     }
-    output::print(&format!(
-        "{table}\n{}\n{}",
-        paragraph("`lasthop schemes NAME` describes where a scheme helps, where it hurts, and its settings"),
-        paragraph(SchemeChoice::ABOUT_NO_LOSS)
-    ))
+    let about_name =
+        "`lasthop schemes NAME` describes where a scheme helps, where it hurts, and its settings";
+    let legend = [about_name, SchemeChoice::ABOUT_NO_LOSS].map(|text| indented("", text)).concat();
+    let columns = width().unwrap_or(USUAL_WIDTH);
+    output::print(&format!("{}\n{}", table.within(Some(columns)), legend.trim_end()))
 }
 
 fn details(scheme: &Scheme) -> String {

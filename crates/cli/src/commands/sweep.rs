@@ -9,6 +9,7 @@ use clap::Args;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
 use lasthop_scenario::results::ResultPath;
 use lasthop_scenario::{Scenario, Sweep, file};
+use lasthop_schemes::words::counted;
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -163,7 +164,7 @@ fn checked<'a>(
     for (note, points) in grid.idle_schemes() {
         let at = match points {
             all if *all == grid.points() => String::new(),
-            some => format!(" (at {some} of {} points)", grid.points()),
+            some => format!(" (at {some} of {})", counted(grid.points() as u64, "point")),
         };
         output::complain(&format!("note: {note}{at}"));
     }
@@ -214,42 +215,49 @@ fn to_file(
     when_told_to_end(move || {
         let part = ours.lock();
         bar_of_signals.finish();
-        if part.is_removed() {
-            return;
+        if let Some(so_far) = part.as_ref() {
+            keep(so_far, "interrupted: ", runs);
+            // What is there stays as it was just reported: the lock outlives us.
+            std::mem::forget(part);
         }
-        keep(&part, "interrupted: ", runs);
-        // What is there stays as it was just reported: the lock outlives us.
-        std::mem::forget(part);
     });
-    let swept = sweep(grid, done, &bar, |lines| Ok(part.lock().append(lines)?));
+    let swept = sweep(grid, done, &bar, |lines| Ok(part.with(|part| part.append(lines))?));
     bar.finish();
     let written = swept.and_then(|()| {
-        let rows = part.lock().rows()?;
+        let rows = part.with(|part| part.rows())?;
         // The lock is free meanwhile, so that Ctrl-C ends this at once.
         Ok(convert(rows, &grid.columns(), format, &mut place)?)
     });
     let mut part = part.lock();
     let written = written.and_then(|()| Ok(place.finish()?));
+    let Some(so_far) = part.take() else { return written };
     if written.is_err() {
-        keep(&part, "", runs);
+        keep(&so_far, "", runs);
         return written;
     }
-    part.remove()?;
-    output::complain(&format!("{} points and {runs} runs written to {}", grid.points(), path.display()));
+    so_far.remove()?;
+    let (points, runs) = (counted(grid.points() as u64, "point"), counted(runs as u64, "run"));
+    output::complain(&format!("{points} and {runs} written to {}", path.display()));
     Ok(())
 }
 
-/// The results so far, for the sweep and for the end that a signal brings.
+/// The results so far, for the sweep and for the end that a signal brings; `None` once they are in
+/// their own file.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Part>>);
+struct Shared(Arc<Mutex<Option<Part>>>);
 
 impl Shared {
     fn new(part: Part) -> Self {
-        Self(Arc::new(Mutex::new(part)))
+        Self(Arc::new(Mutex::new(Some(part))))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Part> {
+    fn lock(&self) -> MutexGuard<'_, Option<Part>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Part) -> io::Result<T>) -> io::Result<T> {
+        let gone = || io::Error::other("the results are already in their own file");
+        self.lock().as_mut().ok_or_else(gone).and_then(act)
     }
 }
 
@@ -279,12 +287,13 @@ fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -
 /// Keeps the runs that are done, and says how to go on.
 fn keep(part: &Part, why: &str, runs: usize) {
     part.keep();
-    let (done, path) = (part.runs(), part.path().display());
+    let (done, path, runs) = (part.runs(), part.path().display(), counted(runs as u64, "run"));
     output::complain(&match done {
-        0 => format!("lasthop: {why}none of {runs} runs is done; nothing is kept"),
-        _ => format!(
-            "lasthop: {why}{done} of {runs} runs are in {path}; the same command with --resume continues"
-        ),
+        0 => format!("lasthop: {why}none of {runs} is done; nothing is kept"),
+        1 => format!("lasthop: {why}1 of {runs} is in {path}; the same command with --resume continues"),
+        _ => {
+            format!("lasthop: {why}{done} of {runs} are in {path}; the same command with --resume continues")
+        }
     });
 }
 

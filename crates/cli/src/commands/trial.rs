@@ -10,23 +10,24 @@ mod series;
 mod sessions;
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::table;
-use lasthop_live::trial::{self, Program, plan};
+use lasthop_live::trial::{self, Program, RunOutcome, TrialError, plan};
 use lasthop_live::unprivileged;
 use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Scenario, SchemeChoice, file};
+use lasthop_schemes::words::counted;
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
 use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
+use crate::signals::{self, Told};
 use report::Report;
+use runs::Runs;
 
 /// The arguments of `try`.
 #[derive(Args)]
@@ -55,7 +56,7 @@ pub struct Arguments {
     flows: Vec<String>,
     /// Use these congestion controls of the kernel instead of the scenario's (comma-separated). Each
     /// flow runs with each of them; with flows together, give one for all flows or one per flow in
-    /// the scenario's order
+    /// the scenario's order. A scheme of the scenario with a `tcp.congestion` of its own keeps it
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     congestion: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
@@ -96,9 +97,13 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::usage(anyhow!("{}: {problem}", file::name_of(&arguments.scenario))));
     }
     let in_file = |error| Failure::usage(anyhow!("{}: {error}", file::name_of(&arguments.scenario)));
-    let of_congestion = |error| {
-        let flag = if arguments.congestion.is_empty() { "try.congestion" } else { "--congestion" };
-        Failure::usage(anyhow!("{flag}: {error}"))
+    let of_congestion = |error| match &error {
+        TrialError::Congestion { row: Some(row), .. } | TrialError::NoPrediction { row: Some(row), .. } => {
+            let file = file::name_of(&arguments.scenario);
+            Failure::usage(anyhow!("{file}: schemes: tcp.congestion of {row:?}: {error}"))
+        }
+        _ if arguments.congestion.is_empty() => Failure::usage(anyhow!("try.congestion: {error}")),
+        _ => Failure::usage(anyhow!("--congestion: {error}")),
     };
     plan::check(&scenario).map_err(in_file)?;
     if arguments.predict {
@@ -108,41 +113,72 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let series = arguments.series.as_ref().map(|name| ResultFile::create(name, &scenario.files));
     let series = series.transpose().map_err(Failure::usage)?;
     if arguments.predict {
-        return prediction::execute(&scenario, arguments.jobs as usize, series, arguments.json);
+        let title = load::title(&scenario, &arguments.choices);
+        return prediction::execute(&scenario, &title, arguments.jobs as usize, series, arguments.json);
     }
     plan::check_kernel(&scenario).map_err(of_congestion)?;
+    for note in plan::notes(&scenario) {
+        output::complain(&format!("note: {note}"));
+    }
     if !lasthop_live::is_root() {
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let told = Told::listen()?;
     let options = trial::Options {
         sample_every: series.as_ref().map(|_| series::EVERY),
-        stop: &stop,
+        stop: told.stop(),
         programs: &arguments.beside,
     };
     let run = |case: &plan::Case| trial::run(&scenario, case, options);
-    let outcomes = runs::all(&plan::cases(&scenario), arguments.jobs as usize, &stop, run)?;
+    let cases = plan::cases(&scenario);
+    let Runs { done, failed } = runs::all(&cases, arguments.jobs as usize, told.stop(), run);
+    match (told.signal(), failed) {
+        (Some(signal), _) => {
+            // Real runs take minutes: what is there is not thrown away.
+            let runs = counted(cases.len() as u64, "run");
+            let said = match done.len() {
+                0 => format!("none of {runs} is done"),
+                1 => format!("1 of {runs} is done"),
+                many => format!("{many} of {runs} are done"),
+            };
+            if !done.is_empty() {
+                print(arguments, &scenario, series, done)?;
+            }
+            output::complain(&format!("lasthop: interrupted: {said}"));
+            signals::end_by(signal);
+            Ok(())
+        }
+        (None, Some(error)) => Err(Failure::Run(error.into())),
+        (None, None) => print(arguments, &scenario, series, done),
+    }
+}
+
+/// Prints what the runs have brought, and fails if octets were wrong.
+fn print(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    series: Option<ResultFile>,
+    outcomes: Vec<RunOutcome>,
+) -> Result<(), Failure> {
     if let Some(file) = series {
         let flows = outcomes.iter().flat_map(|outcome| &outcome.flows);
         series::write(file, flows.flat_map(series::of_outcome))?;
     }
-    let report = Report::new(&scenario, outcomes);
+    let report = Report::new(scenario, outcomes);
     if arguments.json {
         output::print_json(&report)?;
     } else {
         output::print(&format!(
             "{}\n{}\n{}",
-            table::paragraph(&load::title(&scenario)),
+            table::paragraph(&load::title(scenario, &arguments.choices)),
             report.table(),
             table::paragraph(&report.remarks())
         ))?;
     }
     match report.corrupted() {
         0 => Ok(()),
+        1 => Err(Failure::Run(anyhow!("1 transfer or session arrived corrupted"))),
         corrupted => Err(Failure::Run(anyhow!("{corrupted} transfers or sessions arrived corrupted"))),
     }
 }

@@ -26,10 +26,14 @@ fn machine() -> Namespace {
 }
 
 fn lasthop(machine: &Namespace, arguments: &[&str]) -> Child {
+    start(machine, arguments, Stdio::null())
+}
+
+fn start(machine: &Namespace, arguments: &[&str], output: Stdio) -> Child {
     // In the background of a script everybody ignores SIGINT: what we start shall not.
     let mut command = Command::new("env");
     command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_lasthop")]);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::null()).stdout(output).stderr(Stdio::piped());
     machine.enter(|| command.spawn()).expect("enter").expect("it starts")
 }
 
@@ -96,12 +100,30 @@ pub fn a_trial_that_is_interrupted_or_killed_leaves_nothing() {
     for kind in [Signal::INT, Signal::TERM] {
         tries::assert_in_time("a trial that is interrupted", Duration::from_secs(3), || {
             let (code, said, took) = interrupted_by(kind);
-            assert_eq!(code, Some(1), "{said}");
-            assert!(said.contains("interrupted"), "{said}");
+            assert_eq!(code, None, "it ends by the signal: {said}");
+            assert!(said.contains("interrupted: none of 2 runs"), "{said}");
             took
         });
     }
     assert_eq!(interrupted_by(Signal::KILL).0, None);
+}
+
+pub fn a_trial_that_is_interrupted_prints_the_runs_that_are_done() {
+    let _alone = alone();
+    let machine = machine();
+    let file = scenario("try.toml").display().to_string();
+    let short = ["--set", "try.duration=1 s", "--set", "try.settle=0 s", "--seeds", "100"];
+    let one = ["try", &file, "--flows", "download", "--congestion", "cubic", "--schemes", "none", "--json"];
+    let child = start(&machine, &[&one[..], &short].concat(), Stdio::piped());
+    thread::sleep(Duration::from_secs(6));
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), None, "it ends by the signal: {said}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let runs = document["rows"][0]["runs"].as_u64().expect("a number");
+    assert!((1..100).contains(&runs), "{document}");
+    assert!(said.contains(&format!("interrupted: {runs} of 100 runs")), "{said}");
 }
 
 fn emulation(machine: &Namespace, command: &[&str]) -> Child {

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             bounds::twenty_thousand_syns_stay_within_the_bound_and_a_connection_goes_on,
             bounds::a_client_that_vanishes_is_forgotten_with_all_that_was_held_for_it,
             commands::a_trial_that_is_interrupted_or_killed_leaves_nothing,
+            commands::a_trial_that_is_interrupted_prints_the_runs_that_are_done,
             commands::an_emulation_that_is_interrupted_leaves_nothing,
             commands::what_an_emulation_that_was_killed_leaves_is_cleared_away_by_the_next,
             deaths::connections_go_on_when_the_daemon_is_killed_and_nothing_is_left_of_it,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use lasthop_scenario::file::sweep::Inputs;
+use lasthop_schemes::words::counted;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,6 @@ pub struct Part {
     /// The octets up to the end of the last whole run.
     end: u64,
     runs: usize,
-    is_removed: bool,
 }
 
 impl Part {
@@ -85,7 +85,7 @@ impl Part {
             let _ = fs::remove_file(path);
             return Err(failed(error));
         }
-        Ok(Self { path: path.to_owned(), file, start, end: first.len() as u64, runs: 0, is_removed: false })
+        Ok(Self { path: path.to_owned(), file, start, end: first.len() as u64, runs: 0 })
     }
 
     /// Opens the file of a sweep of the same origin, and cuts off what is not a whole run; `None`
@@ -124,8 +124,7 @@ impl Part {
         }
         let csv_from = start + header.len() as u64;
         let (runs, octets) = whole_runs(reader, file.metadata()?.len() - csv_from, grid).map_err(refuse)?;
-        let mut part =
-            Self { path: path.to_owned(), file, start, end: csv_from + octets, runs, is_removed: false };
+        let mut part = Self { path: path.to_owned(), file, start, end: csv_from + octets, runs };
         part.file
             .set_len(part.end)
             .and_then(|()| part.file.seek(SeekFrom::End(0)))
@@ -165,14 +164,8 @@ impl Part {
     }
 
     /// Its results are elsewhere.
-    pub fn remove(&mut self) -> io::Result<()> {
-        self.is_removed = true;
+    pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path).map_err(|error| cannot("remove", &self.path, &error))
-    }
-
-    /// Whether its results are elsewhere.
-    pub fn is_removed(&self) -> bool {
-        self.is_removed
     }
 
     fn cannot_write(&self, error: &io::Error) -> io::Error {
@@ -232,7 +225,10 @@ fn whole_runs<E>(lines: impl Read, octets: u64, grid: &Grid<'_, E>) -> Result<(u
     }
     let position = reader.position().byte();
     if whole.0 == grid.runs() && position < octets {
-        return Err(format!("more than {} runs; remove this file to begin again", grid.runs()));
+        return Err(format!(
+            "more than {}; remove this file to begin again",
+            counted(grid.runs() as u64, "run")
+        ));
     }
     drop(reader);
     // A line without its end may lack more than that.

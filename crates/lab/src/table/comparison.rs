@@ -110,7 +110,9 @@ const DETAILS: [Column; 13] = [
         |row| !row.agents.end_to_end,
     )
     .with_legend(
-        "end-to-end: broken if an agent acknowledged data before it was delivered, or split a connection in two",
+        "end-to-end: broken if an agent owed something: it had acknowledged data to the sender and could still \
+         lose it, or had split a connection in two. An agent that keeps nothing of what it acknowledges owes \
+         nothing",
     ),
     Column::new(
         "data at risk kB",

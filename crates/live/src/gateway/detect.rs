@@ -17,6 +17,15 @@ pub enum DetectError {
         /// The interfaces there are.
         found: String,
     },
+    /// What the kernel says of wireless interfaces is not to be had.
+    #[error(
+        "which interface is wireless is not known, because /sys shows another network namespace (interfaces here: {found}); \
+         name the radio side in the configuration file: [ports] radio = [\"wlan0\"]"
+    )]
+    OtherNamespace {
+        /// The interfaces there are.
+        found: String,
+    },
     /// None leads to the wired network.
     #[error(
         "no wired interface with a default route found (interfaces: {found}); with the backend tun, name it in the configuration file: \
@@ -33,14 +42,22 @@ pub enum DetectError {
 pub struct Kernel<'a> {
     /// `/sys/class/net`.
     pub sys: &'a Path,
-    /// `/proc/net`.
+    /// `/proc/net`: always that of the process's own network namespace.
     pub proc: &'a Path,
 }
 
 impl Kernel<'_> {
-    /// Whether this interface is a bridge.
+    /// Whether `sys` shows the interfaces of this network namespace. It shows those of the namespace
+    /// in which it was mounted: after `unshare -n` others than `proc`.
+    pub fn is_whole(&self) -> bool {
+        let Some(ours) = self.devices() else { return true };
+        let shown = names(self.sys).into_iter().filter(|name| self.sys.join(name).is_dir());
+        shown.collect::<BTreeSet<_>>() == ours
+    }
+
+    /// Whether this interface is a bridge; no, where that is not known.
     pub fn is_bridge(&self, name: &str) -> bool {
-        self.sys.join(name).join("brif").is_dir()
+        self.is_whole() && self.sys.join(name).join("brif").is_dir()
     }
 
     /// Whether a default route leads out by this interface.
@@ -51,17 +68,19 @@ impl Kernel<'_> {
     /// The interfaces to the wireless hop.
     pub fn radio(&self) -> Result<Vec<String>, DetectError> {
         let radio: Vec<String> = names(self.sys).into_iter().filter(|name| self.is_wireless(name)).collect();
-        if radio.is_empty() {
-            return Err(DetectError::NoRadio { found: self.shown() });
+        match radio.is_empty() {
+            true if self.is_whole() => Err(DetectError::NoRadio { found: self.shown() }),
+            true => Err(DetectError::OtherNamespace { found: self.shown() }),
+            false => Ok(radio),
         }
-        Ok(radio)
     }
 
     /// The interfaces to the wired network, none of which is one of `radio`.
     pub fn core(&self, radio: &[String]) -> Result<Vec<String>, DetectError> {
         let mut core = BTreeSet::new();
         for name in default_routes(self.proc) {
-            let members = names(&self.sys.join(&name).join("brif"));
+            let members =
+                if self.is_bridge(&name) { names(&self.sys.join(&name).join("brif")) } else { Vec::new() };
             // Frames are taken where they come in: at a bridge's members, not at the bridge.
             core.extend(if members.is_empty() { vec![name] } else { members });
         }
@@ -72,13 +91,20 @@ impl Kernel<'_> {
         Ok(core.into_iter().collect())
     }
 
-    /// Whether this interface is wireless.
+    /// Whether this interface is wireless; no, where that is not known.
     pub fn is_wireless(&self, name: &str) -> bool {
-        ["wireless", "phy80211"].iter().any(|sign| self.sys.join(name).join(sign).exists())
+        self.is_whole() && ["wireless", "phy80211"].iter().any(|sign| self.sys.join(name).join(sign).exists())
+    }
+
+    /// The interfaces of this network namespace; `None` if the kernel does not tell.
+    fn devices(&self) -> Option<BTreeSet<String>> {
+        let table = fs::read_to_string(self.proc.join("dev")).ok()?;
+        // The header has no colon.
+        Some(table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned())).collect())
     }
 
     fn shown(&self) -> String {
-        let all = names(self.sys);
+        let all = self.devices().map_or_else(|| names(self.sys), |devices| devices.into_iter().collect());
         if all.is_empty() { "none".to_owned() } else { all.join(", ") }
     }
 }
@@ -184,6 +210,22 @@ mod tests {
             "00000000000000000000000000000000 00 00000000000000000000000000000000 00 0 ffffffff 1 0 2 lo\n",
         );
         assert_eq!(machine.core(&["wlan0"]), Ok(own(&["eth0"])));
+    }
+
+    #[test]
+    fn what_sys_shows_of_another_network_namespace_is_not_taken_for_ours() {
+        let machine = Machine::new(&["lo", "wlan0/wireless", "br-lan/brif/eth0"]);
+        machine.with("dev", "Inter-|   Receive\n face |bytes\n    lo: 0 0\n  wlan0: 0 0\nbr-lan: 0 0\n");
+        fs::write(machine.0.path().join("sys/bonding_masters"), "").expect("a file");
+        assert_eq!(machine.radio(), Ok(own(&["wlan0"])));
+        machine.with("dev", "  eth1: 0 0\n");
+        let error = machine.radio().expect_err("it may be another wlan0").to_string();
+        assert!(
+            error.contains("another network namespace (interfaces here: br-lan, eth1, lo, wlan0)"),
+            "{error}"
+        );
+        machine.with("route", "br-lan\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+        assert_eq!(machine.core(&["wlan0"]), Ok(own(&["br-lan"])), "whose members are not known");
     }
 
     #[test]

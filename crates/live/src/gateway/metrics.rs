@@ -200,7 +200,7 @@ fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::R
     )?;
     page.gauge(
         "stepped_out",
-        "1 if the packet loop has stepped out for lack of processor time and everything passes.",
+        "1 if the packet loop has stepped out, because it did not run in time, and everything passes.",
         u8::from(punctuality.is_out),
     )?;
     page.counter("steps_out_total", "Times that the packet loop stepped out.", punctuality.steps_out)?;

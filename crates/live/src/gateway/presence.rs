@@ -35,13 +35,22 @@ pub(super) struct Presence {
     /// When the current window began, and the thread's processor time by then.
     window: (Instant, Option<ProcessorTime>),
     steps_out: u64,
+    /// How late the loop was when it last stepped out or had to stay out; `None` if it was only starved.
+    late_by: Option<Duration>,
 }
 
 impl Presence {
     /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel
     /// counts it.
     pub(super) fn new(now: Instant, time: Option<ProcessorTime>) -> Self {
-        Self { is_out: false, since: now, stay: SHORTEST_STAY, window: (now, time), steps_out: 0 }
+        Self {
+            is_out: false,
+            since: now,
+            stay: SHORTEST_STAY,
+            window: (now, time),
+            steps_out: 0,
+            late_by: None,
+        }
     }
 
     /// Called when a turn begins, `late` after it was due; `time` is only called at the end of a
@@ -59,6 +68,9 @@ impl Presence {
             let time = time();
             is_late |= time.zip(before).is_some_and(|(time, before)| is_starved(time.since(before), lasted));
             self.window = (now, time);
+        }
+        if is_late {
+            self.late_by = (late >= MISSED).then_some(late);
         }
         match (self.is_out, is_late) {
             (false, true) => self.step_out(now),
@@ -85,6 +97,11 @@ impl Presence {
     /// Whether it is out, and how often it stepped out.
     pub(super) const fn report(&self) -> (bool, u64) {
         (self.is_out, self.steps_out)
+    }
+
+    /// How late it was when it last stepped out or had to stay out; `None` if it was only starved.
+    pub(super) const fn late_by(&self) -> Option<Duration> {
+        self.late_by
     }
 }
 
@@ -139,6 +156,7 @@ mod tests {
         let mut one = Loop::new();
         assert!(one.turn(MISSED.saturating_sub(TURN)), "late, but not missed");
         assert!(!one.turn(MISSED));
+        assert_eq!(one.presence.late_by(), Some(MISSED));
         assert_eq!(one.until_in(), SHORTEST_STAY);
         assert!((0..1000).all(|_| one.turn(Duration::ZERO)));
     }
@@ -172,8 +190,11 @@ mod tests {
         let mut one = Loop::new();
         assert!((0..1000).all(|_| one.share(0.7, 0.1)), "it rests: its work gets done, if later");
         assert!((0..1000).all(|_| one.share(0.3, 0.7)), "it works most of the time");
+        assert!(!one.turn(MISSED));
+        one.until_in();
         assert!((0..200).any(|_| !one.share(0.7, 0.25)));
         assert!((0..1000).all(|_| !one.share(0.7, 0.25)));
+        assert_eq!(one.presence.late_by(), None, "this time it was not late");
         one.until_in();
     }
 

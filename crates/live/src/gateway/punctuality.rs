@@ -45,11 +45,14 @@ pub struct PunctualityReport {
     pub stalled_s: f64,
     /// The longest absence, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_absence_s: f64,
-    /// Whether the loop has stepped out, because it was late or got too little processor time: then
-    /// everything passes untouched.
+    /// Whether the loop has stepped out, because it did not run in time or waited for a processor most
+    /// of the time: then everything passes untouched.
     pub is_out: bool,
     /// How often it stepped out.
     pub steps_out: u64,
+    /// How long the loop had not run when it last stepped out, or last had to stay out, in seconds;
+    /// `None` if it ran, but waited for a processor most of the time, and if it never stepped out.
+    pub away_s: Option<f64>,
     /// How the loop's thread waited for a processor; `None` where the kernel does not tell (it
     /// takes `CONFIG_SCHED_INFO`).
     pub kept_waiting: Option<KeptWaiting>,
@@ -112,6 +115,7 @@ impl Punctuality {
         PunctualityReport {
             is_out,
             steps_out,
+            away_s: self.presence.late_by().map(|late| late.as_secs_f64()),
             stalls: self.stalls,
             stalled_s: self.stalled.as_secs_f64(),
             longest_absence_s: self.longest.as_secs_f64(),

@@ -42,6 +42,12 @@ impl PunctualityReport {
             longest_absence_s: self.longest_absence_s.max(other.longest_absence_s),
             is_out: self.is_out || other.is_out,
             steps_out: self.steps_out + other.steps_out,
+            // Of those that are out.
+            away_s: match (self.is_out, other.is_out) {
+                (true, false) => self.away_s,
+                (false, true) => other.away_s,
+                _ => either(self.away_s, other.away_s, f64::max),
+            },
             kept_waiting: either(self.kept_waiting, other.kept_waiting, |one, other| KeptWaiting {
                 total_s: one.total_s + other.total_s,
                 times: one.times + other.times,

@@ -52,12 +52,24 @@ pub enum TrialError {
     },
     /// The kernel does not have a congestion control.
     #[error(
-        "the kernel has no congestion control {0:?}; `modprobe tcp_{0}` may add it; otherwise choose another"
+        "the kernel has no congestion control {name:?}; `modprobe tcp_{name}` may add it; otherwise choose another"
     )]
-    Congestion(String),
-    /// The simulator does not have a congestion control; what it has.
-    #[error("the simulator has no congestion control {0:?}; expected one or more of: {1}")]
-    NoPrediction(String, String),
+    Congestion {
+        /// Its name.
+        name: String,
+        /// The row whose own it is, if it is one's.
+        row: Option<String>,
+    },
+    /// The simulator does not have a congestion control.
+    #[error("the simulator has no congestion control {name:?}; expected one or more of: {known}")]
+    NoPrediction {
+        /// Its name.
+        name: String,
+        /// The row whose own it is, if it is one's.
+        row: Option<String>,
+        /// Those that it has.
+        known: String,
+    },
     /// The simulator took too much memory.
     #[error("the prediction for {of}: {error}")]
     Prediction {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::{ActivityModel, Scenario, SchemeChoice};
+use lasthop_schemes::words::counted;
 use lasthop_sim::Application;
 
 use super::congestion::{all_simulated, of_the_kernel, simulated};
@@ -80,14 +81,15 @@ impl Case {
 }
 
 /// Every run of a scenario, each with all sessions. Flows that run one at a time: for each flow
-/// between real hosts and each congestion control, the schemes in turn, each with every seed. Flows
-/// that run together: the schemes, each with every seed.
+/// between real hosts and each congestion control, the schemes in turn, each with every seed; a row
+/// with a congestion control of its own once for each flow. Flows that run together: the schemes,
+/// each with every seed.
 pub fn cases(scenario: &Scenario) -> Vec<Case> {
     let mut cases = Vec::new();
     if scenario.trial.together {
         for (index, scheme) in scenario.schemes.iter().enumerate() {
             let given = match &scenario.trial.congestion[..] {
-                [one] => Some(one),
+                [one] if !has_own_control(scheme) => Some(one),
                 _ => None,
             };
             let flows = together(scenario, scheme);
@@ -95,21 +97,22 @@ pub fn cases(scenario: &Scenario) -> Vec<Case> {
         }
         return cases;
     }
-    let alone = |index: usize, congestion: &String| {
-        let name = scenario.flows[index].name.clone();
-        vec![CaseFlow { name, congestion: congestion.clone(), index }]
-    };
     // Without flows, the sessions by themselves.
     let mut flows: Vec<Option<usize>> = real_flows(scenario).map(Some).collect();
     if flows.is_empty() {
         flows.push(None);
     }
     for index in flows {
-        for congestion in &scenario.trial.congestion {
-            let flows = index.map(|index| alone(index, congestion)).unwrap_or_default();
-            for (index, scheme) in scenario.schemes.iter().enumerate() {
-                let sessions = sessions(scenario, scheme, Some(congestion));
-                cases.extend(with_each_seed(scenario, &flows, &sessions, index));
+        for (turn, congestion) in scenario.trial.congestion.iter().enumerate() {
+            for (scheme_index, scheme) in scenario.schemes.iter().enumerate() {
+                let has_own = has_own_control(scheme);
+                if has_own && turn > 0 {
+                    continue;
+                }
+                let given = Some(congestion).filter(|_| !has_own);
+                let flows = index.map(|index| vec![of_flow(scenario, scheme, index, given)]);
+                let sessions = sessions(scenario, scheme, given);
+                cases.extend(with_each_seed(scenario, &flows.unwrap_or_default(), &sessions, scheme_index));
             }
         }
     }
@@ -133,21 +136,48 @@ fn sessions(scenario: &Scenario, scheme: &SchemeChoice, given: Option<&String>) 
     of_case.collect()
 }
 
-/// All flows, each with its own congestion control: from `try.congestion`, which has one for all or
-/// one for each, or else from its table `tcp`.
+/// All flows, each with its own congestion control: the row's, or from `try.congestion`, which has one
+/// for all or one for each, or else from its table `tcp`.
 fn together(scenario: &Scenario, scheme: &SchemeChoice) -> Vec<CaseFlow> {
     let given = &scenario.trial.congestion;
     let flows = real_flows(scenario).enumerate().map(|(place, index)| {
-        let flow = &scenario.flows[index];
-        let own = || flow.tcp().map(|own| scheme.tcp_of(index, own).sender.congestion).unwrap_or_default();
-        let congestion = given.get(if given.len() == 1 { 0 } else { place });
-        CaseFlow {
-            name: flow.name.clone(),
-            congestion: congestion.map_or_else(|| of_the_kernel(own()), Clone::clone),
-            index,
-        }
+        let given = given.get(if given.len() == 1 { 0 } else { place });
+        of_flow(scenario, scheme, index, given.filter(|_| !has_own_control(scheme)))
     });
     flows.collect()
+}
+
+/// A flow with the congestion control that is given, or else with that of its settings of TCP under
+/// this row.
+fn of_flow(scenario: &Scenario, scheme: &SchemeChoice, index: usize, given: Option<&String>) -> CaseFlow {
+    let flow = &scenario.flows[index];
+    let own = || flow.tcp().map(|own| scheme.tcp_of(index, own).sender.congestion).unwrap_or_default();
+    let congestion = given.map_or_else(|| of_the_kernel(own()), Clone::clone);
+    CaseFlow { name: flow.name.clone(), congestion, index }
+}
+
+/// Whether a row has a congestion control of its own, which is then what it is about: it comes before
+/// all others.
+fn has_own_control(scheme: &SchemeChoice) -> bool {
+    scheme.tcp_keys().iter().any(|key| key == "congestion")
+}
+
+/// What to tell of rows whose own settings of TCP real hosts cannot have: their kernel's TCP has its
+/// own.
+pub fn notes(scenario: &Scenario) -> Vec<String> {
+    let notes = scenario.schemes.iter().filter_map(|scheme| {
+        let keys = scheme.tcp_keys().iter().filter(|key| *key != "congestion");
+        let keys: Vec<String> = keys.map(|key| format!("tcp.{key}")).collect();
+        (!keys.is_empty()).then(|| {
+            format!(
+                "{:?}: the hosts' kernel does not have {}, which only the prediction follows; for the \
+                 kernel's own settings, use try.sysctl",
+                scheme.label,
+                keys.join(", ")
+            )
+        })
+    });
+    notes.collect()
 }
 
 /// A run for each seed; none without flows and sessions.
@@ -215,22 +245,24 @@ pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
 /// Checks that the hosts' kernel has every congestion control.
 pub fn check_kernel(scenario: &Scenario) -> Result<(), TrialError> {
     let available = available_congestion_controls().map_err(TrialError::Namespace)?;
-    let cases = cases(scenario);
-    let mut wanted = cases.iter().flat_map(Case::congestion);
-    match wanted.find(|name| !available.contains(name)) {
-        None => Ok(()),
-        Some(missing) => Err(TrialError::Congestion(missing.clone())),
-    }
+    let missing = missing_control(scenario, |name| available.iter().any(|known| known == name));
+    missing.map_or(Ok(()), |(name, row)| Err(TrialError::Congestion { name, row }))
 }
 
 /// Checks that the simulator has every congestion control.
 pub fn check_simulator(scenario: &Scenario) -> Result<(), TrialError> {
-    let cases = cases(scenario);
-    let mut wanted = cases.iter().flat_map(Case::congestion);
-    match wanted.find(|name| simulated(name).is_none()) {
-        None => Ok(()),
-        Some(missing) => Err(TrialError::NoPrediction(missing.clone(), all_simulated().join(", "))),
-    }
+    let missing = missing_control(scenario, |name| simulated(name).is_some());
+    let known = || all_simulated().join(", ");
+    missing.map_or(Ok(()), |(name, row)| Err(TrialError::NoPrediction { name, row, known: known() }))
+}
+
+/// The first congestion control that is not there, and the row whose own it is, if it is one's.
+fn missing_control(scenario: &Scenario, is_there: impl Fn(&str) -> bool) -> Option<(String, Option<String>)> {
+    cases(scenario).iter().find_map(|case| {
+        let missing = case.congestion().find(|name| !is_there(name))?;
+        let row = has_own_control(&scenario.schemes[case.scheme_index]).then(|| case.scheme.clone());
+        Some((missing.clone(), row))
+    })
 }
 
 fn check_sessions(scenario: &Scenario) -> Result<(), TrialError> {
@@ -270,7 +302,8 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
         return Err(TrialError::unsuitable(
             "try.congestion",
             format!(
-                "{controls} congestion controls for {flows} flows that run together; expected one for all, one per flow in the order of the flows, or none; with none, each flow uses that of its own table tcp"
+                "{controls} congestion controls for {} that run together; expected one for all, one per flow in the order of the flows, or none; with none, each flow uses that of its own table tcp",
+                counted(flows as u64, "flow")
             ),
         ));
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lasthop_schemes::words::counted;
+
 use crate::emulator::Summary;
 use crate::emulator::summary::LARGEST_MEDIAN;
 use crate::gateway::packet_loop::LoopReport;
@@ -33,8 +35,8 @@ pub(super) fn doubts(emulator: &Summary, gateway: Option<&LoopReport>) -> Vec<St
     }
     if part(punctuality.stalled_s) > LARGEST_PART_AWAY {
         doubts.push(format!(
-            "the gateway stalled {} times, {} in total",
-            punctuality.stalls,
+            "the gateway stalled {}, {} in total",
+            counted(punctuality.stalls, "time"),
             percent(punctuality.stalled_s)
         ));
     }
@@ -47,7 +49,7 @@ pub(super) fn doubts(emulator: &Summary, gateway: Option<&LoopReport>) -> Vec<St
         ));
     }
     if let Some(lost) = link.map(|link| link.lost).filter(|lost| *lost > 0) {
-        doubts.push(format!("the gateway did not learn the fate of {lost} frames"));
+        doubts.push(format!("the gateway did not learn the fate of {}", counted(lost, "frame")));
     }
     doubts
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
+use lasthop_schemes::words::counted;
 use lasthop_sim::Application;
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use schemars::JsonSchema;
@@ -186,7 +187,8 @@ impl Reading<'_> {
         };
         if interval < microsecond || interval > hour {
             let problem = format!(
-                "messages of {message} octets would be {} apart; expected a rate that spaces them 1 us to 1 h apart",
+                "messages of {} would be {} apart; expected a rate that spaces them 1 us to 1 h apart",
+                counted(message.into(), "octet"),
                 lasthop_packet::units::format_duration(interval)
             );
             return Err(self.fail(&["rate"], problem));

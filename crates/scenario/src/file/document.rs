@@ -1,6 +1,7 @@
 //! Where each key stands in its file: the one way from a key to its line, and back from what serde
 //! points at to its key.
 
+mod format;
 mod groups;
 mod replaced;
 mod search;
@@ -17,6 +18,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::ScenarioError;
 use super::text::{key_in_text, line_at};
+use format::other_format;
 use search::path_at;
 
 const TOO_DEEP: &str =
@@ -58,11 +60,25 @@ impl<'t> Document<'t> {
                 "the file is empty; expected a scenario, with nodes, links and flows, or a sweep",
             ));
         }
-        Self::parse_toml(text, name)
+        Self::parse_expected(text, name, "a scenario or a sweep, in TOML")
     }
 
     /// Parses a TOML file; `name` is what errors call it.
     pub fn parse_toml(text: &'t str, name: String) -> Result<Self, ScenarioError> {
+        Self::parse_expected(text, name, "a configuration in TOML")
+    }
+
+    fn parse_expected(text: &'t str, name: String, expected: &str) -> Result<Self, ScenarioError> {
+        Self::parse_lines(text, name).map_err(|error| match other_format(text) {
+            Some(format) => {
+                let problem = format!("this is a {format} file, such as results; expected {expected}");
+                ScenarioError::of_file(error.file, problem)
+            }
+            None => error,
+        })
+    }
+
+    fn parse_lines(text: &'t str, name: String) -> Result<Self, ScenarioError> {
         match DeTable::parse(text) {
             Ok(root) => {
                 Ok(Self { name, has_lines: true, text, root, replaced: Vec::new(), groups: BTreeMap::new() })
@@ -83,7 +99,7 @@ impl<'t> Document<'t> {
 
     /// Parses a setting of the command line, a line of TOML; `name` is what errors call it.
     pub(super) fn parse_setting(text: &'t str, name: String) -> Result<Self, ScenarioError> {
-        match Self::parse_toml(text, name) {
+        match Self::parse_lines(text, name) {
             Ok(document) => Ok(Self { has_lines: false, ..document }),
             Err(error) => Err(ScenarioError { line: None, key: String::new(), ..error }),
         }

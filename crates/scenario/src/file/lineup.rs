@@ -75,7 +75,8 @@ fn choice(
     let choice = match &tcp {
         Some(tcp) => choice
             .with_tcp(flavour::of_flows(reader, index, tcp, traffic)?)
-            .with_tcp_of_sessions(flavour::of_sessions(reader, index, tcp, traffic)?),
+            .with_tcp_of_sessions(flavour::of_sessions(reader, index, tcp, traffic)?)
+            .with_tcp_keys(reader.document.keys(&key(index, "tcp")).map(str::to_owned).collect()),
         None => choice,
     };
     match label {

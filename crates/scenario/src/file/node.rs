@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lasthop_schemes::Role;
+use lasthop_schemes::words::counted;
 use lasthop_sim::NodeKind;
 use lasthop_sim::wifi::Position;
 use schemars::JsonSchema;
@@ -65,7 +66,9 @@ pub(super) fn read(
 ) -> Result<Vec<NodeModel>, ScenarioError> {
     let tables = reader.in_order("nodes", tables, MOST_NODES)?;
     if tables.len() < 2 {
-        return Err(reader.fail(&["nodes"], format!("{} nodes; expected at least 2", tables.len())));
+        return Err(
+            reader.fail(&["nodes"], format!("{}; expected at least 2", counted(tables.len() as u64, "node")))
+        );
     }
     let mut nodes = Vec::new();
     for (name, table) in tables {

@@ -4,6 +4,7 @@ mod table;
 
 use std::time::Duration;
 
+use lasthop_schemes::words::counted;
 use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery, RtoConfig, SlowStart};
 
 use super::error::ScenarioError;
@@ -288,7 +289,8 @@ impl Layers<'_> {
         if (u64::from(least)..=LARGEST_WINDOW).contains(&octets) {
             return Ok(octets as u32);
         }
-        Err(self.fail(key, format!("{octets} octets; expected a window of \"{least} B\" to \"1 GiB\"")))
+        let octets = counted(octets, "octet");
+        Err(self.fail(key, format!("{octets}; expected a window of \"{least} B\" to \"1 GiB\"")))
     }
 
     fn fail(&self, key: &str, problem: impl Into<String>) -> ScenarioError {

@@ -27,7 +27,8 @@ pub(super) struct TryTable {
     /// with each congestion control, one row of the table per combination; default `["cubic"]`.
     /// With flows together, one congestion control for all or one for each, in the order of the
     /// flows; by default each flow uses its own, `tcp.congestion`. Sessions use the congestion
-    /// control of the run if there is one, otherwise their own.
+    /// control of the run if there is one, otherwise their own. A scheme with its own
+    /// `tcp.congestion` uses that for all flows and sessions.
     congestion: Option<Vec<String>>,
     /// The longest duration of a flow or session, "1 s" to "1 h", including the time that is left
     /// out at the start. Flows and sessions of one run all end this long after the last of them has

@@ -18,6 +18,8 @@ pub struct SchemeChoice {
     tcp: Option<Arc<[Option<TcpModel>]>>,
     /// The same of each session.
     tcp_of_sessions: Option<Arc<[Option<lasthop_tcp::Config>]>>,
+    /// The keys of these settings.
+    tcp_keys: Arc<[String]>,
 }
 
 impl SchemeChoice {
@@ -30,7 +32,13 @@ impl SchemeChoice {
     /// The reference: the same network and traffic without any scheme and without any loss on its
     /// links.
     pub fn no_loss() -> Self {
-        Self { label: Self::NO_LOSS.to_owned(), stack: None, tcp: None, tcp_of_sessions: None }
+        Self {
+            label: Self::NO_LOSS.to_owned(),
+            stack: None,
+            tcp: None,
+            tcp_of_sessions: None,
+            tcp_keys: Arc::default(),
+        }
     }
 
     /// A scheme of the catalogue with these settings, or [`SchemeChoice::NO_LOSS`].
@@ -43,7 +51,13 @@ impl SchemeChoice {
 
     /// Schemes on top of each other, labelled by their names.
     pub fn of(stack: SchemeStack) -> Self {
-        Self { label: stack.names(), stack: Some(stack), tcp: None, tcp_of_sessions: None }
+        Self {
+            label: stack.names(),
+            stack: Some(stack),
+            tcp: None,
+            tcp_of_sessions: None,
+            tcp_keys: Arc::default(),
+        }
     }
 
     /// The same under another label.
@@ -67,6 +81,18 @@ impl SchemeChoice {
     pub fn with_tcp_of_sessions(mut self, tcp: Vec<Option<lasthop_tcp::Config>>) -> Self {
         self.tcp_of_sessions = Some(tcp.into());
         self
+    }
+
+    /// The same, whose own settings of TCP have these keys in the file, such as `congestion`.
+    #[must_use]
+    pub fn with_tcp_keys(mut self, keys: Vec<String>) -> Self {
+        self.tcp_keys = keys.into();
+        self
+    }
+
+    /// The keys of the settings of TCP that the row has of its own.
+    pub fn tcp_keys(&self) -> &[String] {
+        &self.tcp_keys
     }
 
     /// Some of the scenario's flows are left out, `kept` says which stay.

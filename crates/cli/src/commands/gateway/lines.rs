@@ -1,6 +1,6 @@
 //! Lines of a label and a text.
 
-use comfy_table::Table;
+use lasthop_lab::table::width;
 
 /// A label and a text, in lines of at most `width` characters, if there is one: the text goes on
 /// below itself.
@@ -13,9 +13,9 @@ pub fn within(width: Option<u16>, label: &str, text: &str) -> String {
     textwrap::fill(text, options.word_separator(textwrap::WordSeparator::AsciiSpace))
 }
 
-/// The same, as wide as the terminal, if standard output is one.
+/// The same, as wide as `COLUMNS` says or the terminal is.
 pub fn line(label: &str, text: &str) -> String {
-    within(Table::new().width(), label, text)
+    within(width(), label, text)
 }
 
 #[cfg(test)]

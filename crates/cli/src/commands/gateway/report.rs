@@ -8,6 +8,8 @@ use lasthop_live::gateway::control::{Drained, PortStatus, Status};
 use lasthop_live::gateway::counters::Passed;
 use lasthop_live::gateway::engine::{FlowReport, RuleReport};
 use lasthop_live::gateway::packet_loop::ThreadReport;
+use lasthop_live::gateway::punctuality::PunctualityReport;
+use lasthop_schemes::words::counted;
 
 use super::lines::line;
 
@@ -17,13 +19,13 @@ pub fn status(status: &Status) -> String {
     let counts = &engine.counters.counts;
     let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
     let mode = if engine.drained && engine.owed_connections > 0 {
-        "draining: everything passes untouched, except what is still owed"
+        "draining: everything passes untouched, except what is still owed".to_owned()
     } else if engine.drained {
-        "drained: everything passes untouched"
+        "drained: everything passes untouched".to_owned()
     } else if report.punctuality.is_out {
-        "out, for lack of processor time: everything passes untouched"
+        format!("out, because it {}: everything passes untouched", why_out(&report.punctuality))
     } else {
-        "running"
+        "running".to_owned()
     };
     let up = format!(
         "{:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
@@ -66,6 +68,15 @@ pub fn status(status: &Status) -> String {
     lines.push(rules(&engine.rules).to_string());
     lines.push(line("", RULE_LEGEND));
     lines.join("\n")
+}
+
+/// What is known of why the packet loop is out. Why it did not run, it cannot know: it may have been
+/// stopped.
+fn why_out(punctuality: &PunctualityReport) -> String {
+    match punctuality.away_s {
+        Some(away) => format!("did not run for {away:.2} s"),
+        None => "waited for a processor most of the time".to_owned(),
+    }
 }
 
 /// What the columns of the table of rules mean.
@@ -114,11 +125,7 @@ pub fn drained(Drained { owed_connections, octets_at_risk, .. }: Drained) -> Str
 }
 
 fn owed(connections: u64, octets_at_risk: u64) -> String {
-    format!("{}, {octets_at_risk} octets at risk", of_connections(connections))
-}
-
-fn of_connections(count: u64) -> String {
-    if count == 1 { "1 connection".to_owned() } else { format!("{count} connections") }
+    format!("{}, {} at risk", counted(connections, "connection"), counted(octets_at_risk, "octet"))
 }
 
 /// Why frames passed untouched, and how many, in the order of the reasons' names.
@@ -201,7 +208,7 @@ pub fn flows(mut flows: Vec<FlowReport>) -> String {
             format!("{:.0}", flow.idle_s),
         ]);
     }
-    format!("{table}\n{}\n{}", of_connections(flows.len() as u64), line("", FLOW_LEGEND))
+    format!("{table}\n{}\n{}", counted(flows.len() as u64, "connection"), line("", FLOW_LEGEND))
 }
 
 #[cfg(test)]
@@ -234,6 +241,14 @@ mod tests {
         }
         let normal = RuleReport { retiring: false, ..rule };
         assert!(!rules(&[normal]).within(None).contains("state"));
+    }
+
+    #[test]
+    fn a_loop_that_is_out_says_what_it_knows_and_not_why_it_did_not_run() {
+        let out = PunctualityReport { is_out: true, away_s: Some(3.4567), ..PunctualityReport::default() };
+        assert_eq!(why_out(&out), "did not run for 3.46 s");
+        let starved = PunctualityReport { away_s: None, ..out };
+        assert_eq!(why_out(&starved), "waited for a processor most of the time");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which rows of a trial are not trusted, and why.
 
+use lasthop_schemes::words::counted;
 use serde::Serialize;
 
 /// Why a run is not trusted.
@@ -51,9 +52,10 @@ impl Notes {
             let reasons =
                 doubts.iter().map(|doubt| format!("seed {}: {}", doubt.seed, doubt.because.join("; ")));
             format!(
-                "!{} {} of {runs} runs: {}",
+                "!{} {} of {}: {}",
                 place + 1,
                 doubts.len(),
+                counted(*runs as u64, "run"),
                 reasons.collect::<Vec<_>>().join(". ")
             )
         });

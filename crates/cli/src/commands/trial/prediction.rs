@@ -14,15 +14,16 @@ use serde::Serialize;
 
 use super::doubts::Notes;
 use super::fairness::{self, Fairness, Shared};
-use super::rows::{grouped, number, with_endpoints};
-use super::runs;
+use super::rows::{grouped, mbps, mean_mbps, number, with_endpoints};
+use super::runs::{self, Runs};
 use super::series::{self, Series};
 use super::sessions::{self, Entry, SessionRow};
 use crate::failure::Failure;
-use crate::{load, output};
+use crate::output;
 
 pub(super) fn execute(
     scenario: &Scenario,
+    title: &str,
     jobs: usize,
     series: Option<ResultFile>,
     json: bool,
@@ -32,9 +33,12 @@ pub(super) fn execute(
         let predicted = predict(scenario, case, sample_every)?;
         Ok(RunPrediction::of(case, predicted))
     };
-    let predictions = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run)?;
+    let Runs { done, failed } = runs::all(&plan::cases(scenario), jobs, &AtomicBool::new(false), run);
+    if let Some(error) = failed {
+        return Err(Failure::Run(error.into()));
+    }
     let (mut runs, mut session_runs) = (Vec::new(), Vec::new());
-    for RunPrediction { flows, sessions } in predictions {
+    for RunPrediction { flows, sessions } in done {
         runs.extend(flows);
         session_runs.extend(sessions);
     }
@@ -47,7 +51,7 @@ pub(super) fn execute(
     }
     output::print(&format!(
         "{}\n{}\n{}",
-        table::paragraph(&load::title(scenario)),
+        table::paragraph(title),
         report.table(),
         table::paragraph(&report.remarks())
     ))
@@ -241,8 +245,8 @@ impl Report {
         let mut table = Table::of_numbers(&header).with_labels(3);
         for row in &self.rows {
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), row.scheme.clone()];
-            cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
-            cells.push(row.predicted_mean.map_or_else(|| "-".to_owned(), mean));
+            cells.push(mbps(row.predicted_goodput_bps));
+            cells.push(row.predicted_mean.map_or_else(|| "-".to_owned(), mean_mbps));
             let percent = |share: Option<f64>| number(share.map(|share| share * 100.0), 1);
             cells.extend(together.then(|| percent(row.predicted_share)));
             cells.extend(dozes.then(|| percent(row.predicted_awake_share)));
@@ -263,11 +267,6 @@ impl Report {
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.join("\n")
     }
-}
-
-fn mean(estimate: Estimate) -> String {
-    let half = estimate.ci95.map(|half| format!(" ± {}", number(Some(half / 1e6), 2))).unwrap_or_default();
-    format!("{}{half}", number(Some(estimate.mean / 1e6), 2))
 }
 
 impl Row {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::doubts::{Doubt, Notes, doubts};
 use super::fairness::{self, Fairness, Shared};
-use super::rows::{grouped, number, with_endpoints};
+use super::rows::{grouped, mbps, number, with_endpoints};
 use super::sessions::{self, Entry, SessionRow};
 
 /// The document that `--json` prints.
@@ -19,7 +19,7 @@ use super::sessions::{self, Entry, SessionRow};
 pub(super) struct Report {
     /// The scenario's name.
     scenario: String,
-    /// The seeds; each row has one run with each seed.
+    /// The seeds; each row has one run with each seed, unless the trial was interrupted.
     seeds: Vec<u64>,
     /// The scheme that the others are compared with.
     baseline: String,
@@ -97,10 +97,12 @@ impl Report {
         let references: Vec<Option<f64>> = rows
             .iter()
             .map(|row| {
-                let is_reference = |other: &&Row| {
-                    other.flow == row.flow && other.congestion == row.congestion && other.scheme == baseline
-                };
-                rows.iter().find(is_reference).map(|row| row.goodput_bps)
+                let of_flow = rows.iter().filter(|other| other.flow == row.flow && other.scheme == baseline);
+                let of_flow: Vec<&Row> = of_flow.collect();
+                let same = of_flow.iter().find(|other| other.congestion == row.congestion);
+                // A row with a congestion control of its own has only one baseline, or none.
+                let reference = same.or_else(|| of_flow.first().filter(|_| of_flow.len() == 1));
+                reference.map(|row| row.goodput_bps)
             })
             .collect();
         for (row, reference) in rows.iter_mut().zip(references) {
@@ -152,18 +154,17 @@ impl Report {
         header.extend(["improvement %", "retransmits", "latency ms", "p95 latency ms", "gateway CPU cores"]);
         let mut table = Table::of_numbers(&header).with_labels(3);
         let notes = self.notes();
-        let mbps = |bps: f64| number(Some(bps / 1e6), 2);
         for row in &self.rows {
             // The labels are in each part of a table that is wider than the terminal.
             let scheme = format!("{}{}", row.scheme, notes.mark(&row.doubts));
             let mut cells = vec![row.flow.clone(), row.congestion.clone(), scheme];
             let [goodput, least, most] =
-                [row.goodput_bps, row.goodput_min_bps, row.goodput_max_bps].map(mbps);
+                [row.goodput_bps, row.goodput_min_bps, row.goodput_max_bps].map(|bps| mbps(Some(bps)));
             cells.push(match row.runs {
                 1 => goodput,
                 _ => format!("{goodput} ({least} to {most})"),
             });
-            cells.push(number(row.predicted_goodput_bps.map(|bps| bps / 1e6), 2));
+            cells.push(mbps(row.predicted_goodput_bps));
             let predicted = row.predicted_goodput_bps.filter(|predicted| *predicted > 0.0);
             cells.push(number(predicted.map(|predicted| row.goodput_bps / predicted), 2));
             let percent = |share: Option<f64>| number(share.map(|share| share * 100.0), 1);
@@ -194,9 +195,14 @@ impl Report {
 
     /// What a reader has to know to believe the table, a line each.
     pub(super) fn remarks(&self) -> String {
-        let runs = match self.seeds.len() {
-            1 => "one run each".to_owned(),
-            seeds => format!("medians of {seeds} runs each (least to most)"),
+        // Fewer if the trial was interrupted.
+        let of_rows = self.rows.iter().map(|row| row.runs).chain(self.sessions.iter().map(SessionRow::runs));
+        let (least, most) =
+            of_rows.fold((usize::MAX, 0), |(least, most), runs| (least.min(runs), most.max(runs)));
+        let runs = match most {
+            0 | 1 => "one run each".to_owned(),
+            _ if least < most => format!("medians of {least} to {most} runs each (least to most)"),
+            _ => format!("medians of {most} runs each (least to most)"),
         };
         let mut lines =
             vec![format!("{runs}; predicted: the simulator with its own TCP, same seeds and time")];

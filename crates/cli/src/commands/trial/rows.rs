@@ -1,5 +1,6 @@
 //! Runs of one kind, which share a row of a table.
 
+use lasthop_lab::stats::Estimate;
 use lasthop_lab::table;
 use lasthop_scenario::Scenario;
 
@@ -21,8 +22,44 @@ pub(super) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| table::number(value, decimals))
 }
 
+/// A rate in Mbit/s for a reader, or a dash where there is none.
+pub(super) fn mbps(bps: Option<f64>) -> String {
+    number(bps.map(|bps| bps / 1e6), decimals_of(bps.unwrap_or_default()))
+}
+
+/// A mean rate in Mbit/s, and half its confidence interval with as many decimals.
+pub(super) fn mean_mbps(mean: Estimate) -> String {
+    let decimals = decimals_of(mean.mean);
+    let half = mean.ci95.map(|half| format!(" ± {}", number(Some(half / 1e6), decimals)));
+    format!("{}{}", number(Some(mean.mean / 1e6), decimals), half.unwrap_or_default())
+}
+
+/// The decimals in Mbit/s with which a rate has at least three significant digits, within reason.
+fn decimals_of(bps: f64) -> usize {
+    match bps {
+        low if low < 0.1e6 => 4,
+        low if low < 1e6 => 3,
+        _ => 2,
+    }
+}
+
 /// The labels of schemes with a part in TCP endpoints, which a real kernel does not have.
 pub(super) fn with_endpoints(scenario: &Scenario) -> Vec<String> {
     let schemes = scenario.schemes.iter().filter(|scheme| scheme.changes_endpoints());
     schemes.map(|scheme| scheme.label.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_rates_have_as_many_significant_digits_as_high_ones() {
+        assert_eq!(
+            [Some(12.345e6), Some(1.5e6), Some(0.456_78e6), Some(0.051_23e6), Some(0.0), None].map(mbps),
+            ["12.35", "1.50", "0.457", "0.0512", "0.0000", "-"]
+        );
+        assert_eq!(mean_mbps(Estimate { mean: 12.5e6, ci95: Some(0.04e6) }), "12.50 ± 0.04");
+        assert_eq!(mean_mbps(Estimate { mean: 0.05e6, ci95: None }), "0.0500");
+    }
 }

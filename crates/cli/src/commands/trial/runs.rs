@@ -8,17 +8,23 @@ use lasthop_lab::Progress;
 use lasthop_live::trial::TrialError;
 use lasthop_live::trial::plan::Case;
 
-use crate::failure::Failure;
 use crate::progress::Bar;
 
-/// Runs the cases, `jobs` at a time; what each brings, in the order of the cases. The first failure
-/// ends all, as `stop` does.
+/// What has become of the runs.
+pub(super) struct Runs<T> {
+    /// What those that are done have brought, in the order of the cases.
+    pub(super) done: Vec<T>,
+    /// Why one failed: then others are missing, too.
+    pub(super) failed: Option<TrialError>,
+}
+
+/// Runs the cases, `jobs` at a time. The first failure ends all, as `stop` does.
 pub(super) fn all<T: Send>(
     cases: &[Case],
     jobs: usize,
     stop: &AtomicBool,
     run: impl Fn(&Case) -> Result<T, TrialError> + Sync,
-) -> Result<Vec<T>, Failure> {
+) -> Runs<T> {
     let bar = Bar::new();
     bar.expect(cases.len() as u64);
     let next = AtomicUsize::new(0);
@@ -43,15 +49,10 @@ pub(super) fn all<T: Send>(
         }
     });
     bar.finish();
-    if let Some(error) = lock(&failed).take() {
-        return Err(Failure::Run(error.into()));
-    }
-    if stop.load(Ordering::Relaxed) {
-        return Err(Failure::Run(TrialError::Interrupted.into()));
-    }
     let mut outcomes = std::mem::take(&mut *lock(&outcomes));
     outcomes.sort_by_key(|(index, _)| *index);
-    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+    let done = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+    Runs { done, failed: lock(&failed).take() }
 }
 
 fn next_of<'a>(cases: &'a [Case], next: &AtomicUsize) -> Option<(usize, &'a Case)> {

@@ -84,6 +84,11 @@ fn check(side: Side, (key, is_named): (&str, bool), name: &str, found: &mut Find
             "check [ports] core: it names the interfaces to the wired network",
         ),
         (Side::Radio, true, _) => found.add(name, Grade::Ok, "radio, wireless, up"),
+        (Side::Radio, false, false) if !kernel.is_whole() => {
+            let unknown =
+                "radio, up; whether it is wireless is not known: /sys shows another network namespace";
+            found.add(name, Grade::Ok, unknown);
+        }
         (Side::Radio, false, false) => {
             found.add(name, Grade::Ok, "radio, up; not wireless itself, so the hop has to be behind it");
         }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use lasthop_scenario::{Overrides, Scenario, file};
 
-use super::{cases, check};
+use super::{Case, cases, check, missing_control, notes};
 
 const TOGETHER: &str = r#"
 duration = "10 s"
@@ -49,7 +49,7 @@ fn flows_one_by_one_are_a_run_for_each_control_as_well() {
     let mut scenario = scenario(&["cubic", "reno", "bbr"]);
     scenario.trial.together = false;
     let cases = cases(&scenario);
-    assert_eq!(cases.len(), 2 * 3 * 2 * 2);
+    assert_eq!(cases.len(), 2 * (3 + 1) * 2, "the row with a control of its own is one more");
     assert!(cases.iter().all(|case| case.flows.len() == 1));
     assert_eq!(cases.last().expect("some").times(&scenario).end.as_secs(), 13);
 }
@@ -60,6 +60,35 @@ fn flows_together_have_their_own_controls_or_those_that_are_given() {
     assert_eq!(controls(&scenario(&[]), "vegas"), ["vegas", "vegas"], "a row's TCP is over the flows'");
     assert_eq!(controls(&scenario(&["bbr"]), "none"), ["bbr", "bbr"]);
     assert_eq!(controls(&scenario(&["bbr", "cubic"]), "none"), ["bbr", "cubic"]);
+}
+
+#[test]
+fn a_row_with_a_control_of_its_own_keeps_it() {
+    for congestion in [&["bbr"][..], &["bbr", "cubic"]] {
+        let mut scenario = with_sessions(TOGETHER, congestion);
+        for together in [true, false] {
+            scenario.trial.together = together;
+            let cases = cases(&scenario);
+            let of_row = cases.iter().filter(|case| case.scheme == "vegas");
+            assert!(of_row.flat_map(Case::congestion).all(|name| name == "vegas"), "{cases:?}");
+        }
+    }
+    let scenario = scenario(&["bbr"]);
+    let missing = missing_control(&scenario, |name| name != "vegas");
+    assert_eq!(missing, Some(("vegas".to_owned(), Some("vegas".to_owned()))));
+    assert_eq!(missing_control(&scenario, |name| name != "bbr"), Some(("bbr".to_owned(), None)));
+}
+
+#[test]
+fn settings_of_a_row_that_no_real_host_has_are_told() {
+    assert_eq!(notes(&scenario(&[])), [""; 0]);
+    let text = TOGETHER.replacen(r#"tcp = { congestion = "vegas" }"#, r#"tcp = { window = "8 KiB" }"#, 1);
+    let parsed = file::parse(&text, "plan.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    let notes = notes(&parsed);
+    assert!(
+        notes.len() == 1 && notes[0].contains("\"vegas\"") && notes[0].contains("tcp.window"),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -139,7 +168,7 @@ fn sessions_have_the_runs_control_where_there_is_one_and_else_their_own() {
 fn without_flows_sessions_run_by_themselves() {
     let mut scenario = with_sessions(TOGETHER, &["cubic", "reno"]);
     scenario.keep_flows(|_, _| false);
-    for (together, runs) in [(true, 4), (false, 8)] {
+    for (together, runs) in [(true, 4), (false, 6)] {
         scenario.trial.together = together;
         scenario.trial.congestion.truncate(if together { 1 } else { 2 });
         let cases = cases(&scenario);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
+use lasthop_schemes::words::counted;
 use lasthop_sim::heavy_tails::Pareto;
 use lasthop_sim::traffic::{Frames, Media, Video};
 
@@ -54,7 +55,8 @@ fn constant(
     let (least, most) = (Duration::from_micros(1), Duration::from_secs(3600));
     if interval < least || interval > most {
         let problem = format!(
-            "packets of {packet} octets would be {} apart; expected a rate that spaces them 1 us to 1 h apart",
+            "packets of {} would be {} apart; expected a rate that spaces them 1 us to 1 h apart",
+            counted(packet, "octet"),
             lasthop_packet::units::format_duration(interval)
         );
         return Err(reading.fail(&["rate"], problem));

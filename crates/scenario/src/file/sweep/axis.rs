@@ -1,5 +1,8 @@
 //! The parameters that a sweep varies, and their values.
 
+use std::collections::BTreeSet;
+
+use lasthop_schemes::words::cut;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -35,10 +38,25 @@ pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
     }
     axes.sort_by_key(|(position, _)| *position);
     let points = axes.iter().try_fold(1usize, |points, (_, axis)| points.checked_mul(axis.values.len()));
-    match points {
-        Some(1..=MOST_POINTS) => Ok(axes.into_iter().map(|(_, axis)| axis).collect()),
-        _ => Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values"))),
+    if !matches!(points, Some(1..=MOST_POINTS)) {
+        return Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values")));
     }
+    let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
+    axes.iter().try_for_each(|axis| refuse_a_value_twice(sweep, axis))?;
+    Ok(axes)
+}
+
+/// In the results "1%" and "1.0 %" are one value, whose rows could not be told apart.
+fn refuse_a_value_twice(sweep: &Document<'_>, axis: &Axis) -> Result<(), ScenarioError> {
+    let mut seen = BTreeSet::new();
+    let Some(twice) = axis.values.iter().position(|value| !seen.insert(value)) else { return Ok(()) };
+    let place: Vec<&str> = axis.place.iter().map(String::as_str).collect();
+    let given = match sweep.get(&place).map(Spanned::get_ref) {
+        Some(DeValue::Array(elements)) => elements.get(twice).map(|element| sweep.source(element)),
+        _ => None,
+    };
+    let given = cut(given.unwrap_or(&axis.values[twice]));
+    Err(sweep.error(&place, format!("{given} is listed twice; expected each value once")))
 }
 
 /// `"links.air.loss" = [...]` and `links.air.loss = [...]` are the same.

@@ -1,5 +1,6 @@
 //! The stations of a cell.
 
+use lasthop_schemes::words::counted;
 use lasthop_sim::QueueLimit;
 use lasthop_sim::wifi::StationConfig;
 
@@ -22,8 +23,8 @@ pub(super) fn read(
     let least = if table.access_point.is_some() { 1 } else { 2 };
     if !(least..=MOST_STATIONS).contains(&table.stations.len()) {
         let problem = format!(
-            "{} stations; expected {least} to {MOST_STATIONS}{}",
-            table.stations.len(),
+            "{}; expected {least} to {MOST_STATIONS}{}",
+            counted(table.stations.len() as u64, "station"),
             if least == 2 { " without an access point" } else { "" }
         );
         return Err(reader.fail(&["wlans", name, "stations"], problem));
