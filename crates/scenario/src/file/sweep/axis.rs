@@ -46,7 +46,7 @@ pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
     Ok(axes)
 }
 
-/// In the results "1%" and "1.0 %" are one value, whose rows would be indistinguishable.
+/// In the results "1%" and "1.0 %" are one value, and their rows would look alike.
 fn refuse_a_value_twice(sweep: &Document<'_>, axis: &Axis) -> Result<(), ScenarioError> {
     let mut seen = BTreeSet::new();
     let Some(twice) = axis.values.iter().position(|value| !seen.insert(value)) else { return Ok(()) };
