@@ -219,7 +219,7 @@ impl<'t> Document<'t> {
 
     /// `links.air.rate`, `schemes[2].label`, as the file has them: with its groups, and with quotes
     /// where TOML wants them.
-    fn display(&self, path: &[&str]) -> String {
+    pub(super) fn display(&self, path: &[&str]) -> String {
         let mut text = String::new();
         for (depth, step) in path.iter().enumerate() {
             if let Some(DeValue::Array(elements)) = self.get(&path[..depth]).map(Spanned::get_ref) {
