@@ -51,6 +51,16 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// Why the run itself failed, whatever sweep it was part of.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::AtPoint { error, .. } => error.cause(),
+            Self::Build(_) | Self::Memory(_) | Self::NothingMeasured { .. } => self,
+        }
+    }
+}
+
 /// Runs a scenario under a scheme.
 pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, RunError> {
     let (summary, _) = run_observed(scenario, scheme, seed, |_| Vec::new(), &|_| ())?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_lab::run::RunError;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
 use lasthop_scenario::results::ResultPath;
 use lasthop_scenario::{Scenario, Sweep, file};
@@ -35,7 +36,7 @@ pub struct Arguments {
     #[command(flatten)]
     memory: MemoryLimit,
     /// Run only these schemes (comma-separated labels of the scenario or names of the catalog)
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name)]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the sweep's seeds
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
@@ -78,7 +79,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {
             // Before the work: what cannot be written should not cost it.
-            let place = ResultPath::new(path, &file.files()).map_err(Failure::usage)?;
+            let place = ResultPath::new(path, &file.files()).map_err(Failure::beginning)?;
             let origin = Origin {
                 lasthop: env!("CARGO_PKG_VERSION").to_owned(),
                 schemes: arguments.schemes.clone(),
@@ -207,7 +208,7 @@ fn to_file(
     mut place: ResultPath,
 ) -> Result<(), Failure> {
     let bar = Bar::new();
-    let part = begin(grid, origin, resume, path).map_err(Failure::usage)?;
+    let part = begin(grid, origin, resume, path).map_err(Failure::beginning)?;
     let done = part.runs();
     let part = Shared::new(part);
     let (ours, bar_of_signals, runs) = (part.clone(), bar.clone(), grid.runs());
@@ -217,7 +218,7 @@ fn to_file(
         if part.is_removed() {
             return;
         }
-        keep(&part, "interrupted: ", runs);
+        keep(&part, "interrupted: ", (runs, RESUME));
         // What is there stays as it was just reported: the lock outlives us.
         std::mem::forget(part);
     });
@@ -230,8 +231,8 @@ fn to_file(
     });
     let mut part = part.lock();
     let written = written.and_then(|()| Ok(place.finish()?));
-    if written.is_err() {
-        keep(&part, "", runs);
+    if let Err(failure) = &written {
+        keep(&part, "", (runs, way_on(failure)));
         return written;
     }
     part.remove()?;
@@ -276,15 +277,32 @@ fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -
     Part::begin(&name, origin, grid)
 }
 
+const RESUME: &str = "the same command with --resume continues";
+
+/// How to go on after a failure.
+fn way_on(failure: &Failure) -> &'static str {
+    let run = match failure {
+        Failure::Run(error) => error.downcast_ref::<RunError>(),
+        Failure::Usage(_) | Failure::ReaderGone => None,
+    };
+    match run.map(RunError::cause) {
+        // The disk was full, or there was another error of the output.
+        None => RESUME,
+        Some(RunError::Memory(_)) => {
+            "the same command with --resume continues, with fewer --jobs or a higher --memory-limit"
+        }
+        // The same inputs give the same failure, and other inputs give other results.
+        Some(_) => "the run above will fail again: correct the sweep or its scenario, then remove this file",
+    }
+}
+
 /// Keeps the runs that are done, and says how to go on.
-fn keep(part: &Part, why: &str, runs: usize) {
+fn keep(part: &Part, why: &str, (runs, way_on): (usize, &str)) {
     part.keep();
     let (done, path) = (part.runs(), part.path().display());
     output::complain(&match done {
         0 => format!("lasthop: {why}none of {runs} runs is done; nothing is kept"),
-        _ => format!(
-            "lasthop: {why}{done} of {runs} runs are in {path}; the same command with --resume continues"
-        ),
+        _ => format!("lasthop: {why}{done} of {runs} runs are in {path}; {way_on}"),
     });
 }
 
