@@ -47,6 +47,20 @@ fn a_name_alone_has_the_defaults_of_its_source() {
 }
 
 #[test]
+fn a_limit_needs_no_space_and_may_have_an_exponent_as_all_quantities() {
+    let (packets, octets) = (QueueLimit::Packets, QueueLimit::Octets);
+    for (value, limit) in [
+        ("50packets", packets(50)),
+        ("1 packet", packets(1)),
+        (" 7  packets ", packets(7)),
+        ("1e3 kB", octets(1_000_000)),
+        ("1.5e1KiB", octets(15_360)),
+    ] {
+        assert_eq!(queue(&format!("\"{value}\"")).limit, limit, "{value}");
+    }
+}
+
+#[test]
 fn every_setting_reaches_the_model() {
     let codel = queue("{ discipline = \"codel\", target = \"10 ms\", interval = \"200 ms\", ecn = true }");
     let expected =
