@@ -35,7 +35,7 @@ impl TraceFile {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        let written = self.place.open()?.write_all(&self.buffer);
+        let written = self.place.open_again()?.write_all(&self.buffer);
         self.buffer.clear();
         written.map_err(|error| self.place.error(&error))
     }

@@ -105,9 +105,8 @@ impl<T: Written> JsonSchema for Text<T> {
 impl Written for Duration {
     const NAME: &'static str = "Time";
     const EXPECTED: &'static str = EXPECTED_DURATION;
-    const FORMS: &'static [&'static str] = &[
-        r"[0-9.]+([eE][+-]?[0-9]+)?\s*(ns|[uµμ]s|usec|ms|msec|s|sec|min|h)",
-    ];
+    const FORMS: &'static [&'static str] =
+        &[r"[0-9.]+([eE][+-]?[0-9]+)?\s*(ns|[uµμ]s|usec|ms|msec|s|sec|min|h)"];
 
     fn read(text: &str) -> Result<Self, String> {
         parse_duration(text).map_err(|error| error.to_string())

@@ -12,7 +12,8 @@ pub(in crate::file) struct DataRate(pub(in crate::file) wifi::Rate);
 impl Written for DataRate {
     const NAME: &'static str = "DataRate";
     const EXPECTED: &'static str = "a rate of IEEE 802.11, such as \"11 Mbit/s\"";
-    const FORMS: &'static [&'static str] = &[r"(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*[mM]([bB][iI][tT](/[sS])?|[bB][pP][sS])"];
+    const FORMS: &'static [&'static str] =
+        &[r"(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*[mM]([bB][iI][tT](/[sS])?|[bB][pP][sS])"];
 
     fn read(text: &str) -> Result<Self, String> {
         let rate = text.parse::<Bitrate>().map_err(|error| error.to_string())?;

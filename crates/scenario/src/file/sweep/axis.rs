@@ -89,7 +89,8 @@ fn refuse_overlaps(sweep: &Document<'_>, axes: &[(usize, Axis)]) -> Result<(), S
     };
     let [first, second] = if pair[0].0 < pair[1].0 { [pair[0], pair[1]] } else { [pair[1], pair[0]] };
     let place: Vec<&str> = second.1.place.iter().map(String::as_str).collect();
-    let problem = format!("overlaps with {}, which varies too; expected each key once", first.1.path.join("."));
+    let problem =
+        format!("overlaps with {}, which varies too; expected each key once", first.1.path.join("."));
     Err(sweep.error(&place, problem))
 }
 

@@ -172,7 +172,8 @@ from = "server"
 to = "phone"
 "#;
     let scenario = read(CELL).expect("a right scenario");
-    let keys: Vec<_> = scenario.links.iter().flat_map(|link| link.queue_keys.clone().expect("a file")).collect();
+    let keys: Vec<_> =
+        scenario.links.iter().flat_map(|link| link.queue_keys.clone().expect("a file")).collect();
     assert_eq!(keys[..2], ["links.wire.queue", "links.wire.queue"]);
     for member in 1..=2 {
         assert_eq!(keys[2 * member..][..2], ["links.air.forward.queue", "links.air.queue"]);
