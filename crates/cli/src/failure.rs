@@ -38,15 +38,6 @@ impl Failure {
         }
     }
 
-    /// What kept a file of results from being begun: a wrong argument, unless there is no room.
-    pub fn beginning(error: std::io::Error) -> Self {
-        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        match error.kind() {
-            StorageFull | QuotaExceeded | FileTooLarge => Self::Run(error.into()),
-            _ => Self::Usage(error.into()),
-        }
-    }
-
     /// A wrong file or argument.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())

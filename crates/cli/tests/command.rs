@@ -80,7 +80,7 @@ fn compare_prints_a_row_a_scheme() {
     {
         assert!(table.contains(scheme), "{table}");
     }
-    let picked = folder.succeed(&["compare", "small.toml", "--schemes", "snoop,none", "--seeds", "1"]);
+    let picked = folder.succeed(&["compare", "small.toml", "--schemes", "snoop, none", "--seeds", "1"]);
     assert!(!picked.contains("refined"), "{picked}");
 }
 
@@ -372,6 +372,42 @@ fn a_run_that_cannot_write_all_its_files_leaves_all_those_of_the_run_before() {
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
     assert!(String::from_utf8_lossy(&failed.stderr).contains("cannot write"), "{failed:?}");
     assert!(files() == before, "some files are of the run that failed");
+}
+
+#[test]
+fn a_disk_without_room_is_no_wrong_argument_and_gets_no_half_page_of_the_manual() {
+    let sweep = "scenario = \"small.toml\"\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n";
+    let folder = Folder::new().with("small.toml", SMALL).with("grid.toml", sweep);
+    let failed = with_files_up_to(0, &folder, &["sweep", "grid.toml", "--out", "grid.csv"]);
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    assert!(!folder.path("grid.csv.part").exists());
+
+    folder.succeed(&["man", "whole"]);
+    let failed = with_files_up_to(2, &folder, &["man", "cut"]);
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    for page in fs::read_dir(folder.path("cut/man1")).into_iter().flatten() {
+        let (page, whole) = (page.expect("an entry").path(), folder.path("whole/man1"));
+        let whole = whole.join(page.file_name().expect("a name"));
+        assert_eq!(fs::read(&page).expect("a page"), fs::read(whole).expect("the same page"), "{page:?}");
+    }
+}
+
+#[test]
+fn a_sweep_with_a_run_that_always_fails_does_not_advise_to_resume_it() {
+    let sweep = "scenario = \"small.toml\"\nseeds = 1\nschemes = [\"none\"]\n\
+                 [vary]\n\"warm-up\" = [\"100 ms\", \"59 s\"]\n";
+    let folder = Folder::new().with("small.toml", SMALL).with("grid.toml", sweep);
+    let failed = folder.run(&["sweep", "grid.toml", "--out", "grid.csv", "--jobs", "1"]);
+    let message = String::from_utf8_lossy(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(1), "{message}");
+    for part in [
+        "1 of 2 runs are in grid.csv.part; ",
+        "the run that failed will fail again",
+        "at warm-up_s = 59: in the run",
+    ] {
+        assert!(message.contains(part), "{part:?} in {message}");
+    }
+    assert!(!message.contains("--resume"), "{message}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use lasthop_scenario::results::{ResultFile, make_directory};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::results::cannot_begin;
 
 /// The arguments of `man`.
 #[derive(Args)]
@@ -37,8 +38,8 @@ pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Fail
         make_directory(&folder)
             .map_err(|error| Failure::usage(anyhow!("{}: cannot write: {error}", folder.display())))?;
         let name = folder.join(format!("{}.{}", page.name, page.section));
-        let mut file = ResultFile::create(&name, &[]).map_err(Failure::beginning)?;
-        file.write_all(page.text.as_bytes())?;
+        let mut file = ResultFile::create(&name, &[]).map_err(cannot_begin)?;
+        file.write_all(&page.text)?;
         file.finish()?;
     }
     let directory = arguments.directory.display();

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -21,6 +21,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use crate::progress::TimeBar;
+use crate::results::cannot_begin;
 
 /// The arguments of `run`.
 #[derive(Args)]
@@ -62,6 +63,12 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     arguments.memory.apply();
+    if arguments.pcap.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(anyhow!(
+            "--pcap -: standard output has the summary; expected a file, or in Bash a command that reads \
+             the capture, such as --pcap >(tcpdump -r -)"
+        )));
+    }
     let loaded = load::any(&arguments.scenario, &arguments.choices)?;
     let (scenario, data) = match &loaded {
         Loaded::Scenario(scenario) => (scenario.as_ref(), None),
@@ -193,21 +200,20 @@ fn observers(
         make_directory(out)
             .with_context(|| format!("--out {}: cannot create the directory", out.display()))
             .map_err(Failure::Usage)?;
-        summary =
-            Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(Failure::beginning)?);
+        summary = Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(cannot_begin)?);
     }
     if let Some(path) = &arguments.pcap {
-        let file = ResultFile::create(path, &scenario.files).map_err(Failure::beginning)?;
+        let file = ResultFile::create(path, &scenario.files).map_err(cannot_begin)?;
         observers.push(Box::new(Capture::new(file, built)?));
     }
     match (data, &arguments.out) {
         (Some(data), out) => {
             let screen: Box<dyn Write + Send> = Box::new(BufWriter::new(io::stdout()));
             let of_data = data.observers(built, out.as_deref(), events, screen);
-            observers.extend(of_data.map_err(Failure::beginning)?);
+            observers.extend(of_data.map_err(cannot_begin)?);
         }
         (None, Some(out)) => {
-            observers.extend(series::observers(scenario, built, out).map_err(Failure::beginning)?);
+            observers.extend(series::observers(scenario, built, out).map_err(cannot_begin)?);
         }
         (None, None) => {}
     }

@@ -17,6 +17,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
+use crate::results::cannot_begin;
 use crate::signals::when_told_to_end;
 
 /// The arguments of `sweep`.
@@ -79,7 +80,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {
             // Before the work: what cannot be written should not cost it.
-            let place = ResultPath::new(path, &file.files()).map_err(Failure::beginning)?;
+            let place = ResultPath::new(path, &file.files()).map_err(cannot_begin)?;
             let origin = Origin {
                 lasthop: env!("CARGO_PKG_VERSION").to_owned(),
                 schemes: arguments.schemes.clone(),
@@ -208,7 +209,7 @@ fn to_file(
     mut place: ResultPath,
 ) -> Result<(), Failure> {
     let bar = Bar::new();
-    let part = begin(grid, origin, resume, path).map_err(Failure::beginning)?;
+    let part = begin(grid, origin, resume, path).map_err(cannot_begin)?;
     let done = part.runs();
     let part = Shared::new(part);
     let (ours, bar_of_signals, runs) = (part.clone(), bar.clone(), grid.runs());
@@ -292,7 +293,9 @@ fn way_on(failure: &Failure) -> &'static str {
             "the same command with --resume continues, with fewer --jobs or a higher --memory-limit"
         }
         // The same inputs give the same failure, and other inputs give other results.
-        Some(_) => "the run above will fail again: correct the sweep or its scenario, then remove this file",
+        Some(_) => {
+            "the run that failed will fail again: correct the sweep or its scenario, and remove this file"
+        }
     }
 }
 
