@@ -1,6 +1,7 @@
 //! From a path and the command line's choices to a scenario that is ready to run.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::datafile::{self, DataFile};
-use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
+use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
 use lasthop_schemes::SchemeError;
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::words::did_you_mean;
@@ -70,10 +71,8 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     }
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
     if scenario.flows.is_empty() && scenario.sessions.is_empty() {
-        return Err(Failure::usage(anyhow!(
-            "{}: flows: no flows and no sessions, as in a link for `lasthop emulate`; expected at least one",
-            file::name_of(path)
-        )));
+        let problem = "this file is a link for `lasthop emulate`; expected a scenario with at least one flow or session";
+        return Err(Failure::usage(ScenarioError::of_file(file::name_of(path), problem)));
     }
     Ok(Loaded::Scenario(Box::new(scenario)))
 }
@@ -100,6 +99,11 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
         | SchemeError::Senders { .. }
         | SchemeError::Receivers { .. }) => Failure::usage(other),
     })
+}
+
+/// A name in the list of `--schemes`, which may have spaces behind its commas.
+pub fn scheme_name(text: &str) -> Result<String, Infallible> {
+    Ok(text.trim().to_owned())
 }
 
 /// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among

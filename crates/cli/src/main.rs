@@ -13,6 +13,7 @@ mod number;
 mod output;
 mod progress;
 mod rectangle;
+mod results;
 mod signals;
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! The command as its users meet it: output, files, exit codes.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ fn compare_prints_a_row_a_scheme() {
     {
         assert!(table.contains(scheme), "{table}");
     }
-    let picked = folder.succeed(&["compare", "small.toml", "--schemes", "snoop,none", "--seeds", "1"]);
+    let picked = folder.succeed(&["compare", "small.toml", "--schemes", "snoop, none", "--seeds", "1"]);
     assert!(!picked.contains("refined"), "{picked}");
 }
 
@@ -339,6 +340,74 @@ fn files_of_an_earlier_run_are_told() {
         String::from_utf8_lossy(&less.stderr),
         "note: series also contains files that this run did not write: queue.csv\n"
     );
+}
+
+/// The size of a file is limited in blocks of 1024 octets, and to write more is an error, as on a full
+/// disk.
+fn with_files_up_to(blocks: u32, folder: &Folder, arguments: &[&str]) -> Output {
+    let script = format!("trap '' XFSZ && ulimit -f {blocks} && exec \"$0\" \"$@\"");
+    Command::new("bash")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_lasthop")])
+        .args(arguments)
+        .current_dir(folder.0.path())
+        .output()
+        .expect("bash starts")
+}
+
+#[test]
+fn a_run_that_cannot_write_all_its_files_leaves_all_those_of_the_run_before() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    folder.succeed(&["run", "small.toml", "--out", "series", "--seed", "1"]);
+    let files = || {
+        let entries = fs::read_dir(folder.path("series")).expect("a directory");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        paths.map(|path| (path.clone(), fs::read(path).expect("a file"))).collect::<BTreeMap<_, _>>()
+    };
+    let before = files();
+    let sizes = before.values().map(|file| file.len() as u32 / 1024);
+    let (least, most) = (sizes.clone().min().expect("files"), sizes.max().expect("files"));
+    assert!(least < most / 2, "one of them is too large: {least} and {most} KiB");
+    let again = ["run", "small.toml", "--out", "series", "--seed", "2"];
+    let failed = with_files_up_to(most / 2, &folder, &again);
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("cannot write"), "{failed:?}");
+    assert!(files() == before, "some files are of the run that failed");
+}
+
+#[test]
+fn a_disk_without_room_is_no_wrong_argument_and_gets_no_half_page_of_the_manual() {
+    let sweep = "scenario = \"small.toml\"\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n";
+    let folder = Folder::new().with("small.toml", SMALL).with("grid.toml", sweep);
+    let failed = with_files_up_to(0, &folder, &["sweep", "grid.toml", "--out", "grid.csv"]);
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    assert!(!folder.path("grid.csv.part").exists());
+
+    folder.succeed(&["man", "whole"]);
+    let failed = with_files_up_to(2, &folder, &["man", "cut"]);
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    for page in fs::read_dir(folder.path("cut/man1")).into_iter().flatten() {
+        let (page, whole) = (page.expect("an entry").path(), folder.path("whole/man1"));
+        let whole = whole.join(page.file_name().expect("a name"));
+        assert_eq!(fs::read(&page).expect("a page"), fs::read(whole).expect("the same page"), "{page:?}");
+    }
+}
+
+#[test]
+fn a_sweep_with_a_run_that_always_fails_does_not_advise_to_resume_it() {
+    let sweep = "scenario = \"small.toml\"\nseeds = 1\nschemes = [\"none\"]\n\
+                 [vary]\n\"warm-up\" = [\"100 ms\", \"59 s\"]\n";
+    let folder = Folder::new().with("small.toml", SMALL).with("grid.toml", sweep);
+    let failed = folder.run(&["sweep", "grid.toml", "--out", "grid.csv", "--jobs", "1"]);
+    let message = String::from_utf8_lossy(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(1), "{message}");
+    for part in [
+        "1 of 2 runs are in grid.csv.part; ",
+        "the run that failed will fail again",
+        "at warm-up_s = 59: in the run",
+    ] {
+        assert!(message.contains(part), "{part:?} in {message}");
+    }
+    assert!(!message.contains("--resume"), "{message}");
 }
 
 #[test]

@@ -12,7 +12,10 @@ use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
 /// Writes each packet as it leaves through or comes in at an interface, with real octets and
 /// checksums. What a full queue drops is seen leaving and not coming in.
 pub struct Capture {
+    /// Until the run is over.
     writer: Option<PcapngWriter<ResultFile>>,
+    /// From then on.
+    whole: Option<ResultFile>,
     interfaces: BTreeMap<(NodeId, LinkId), u32>,
     failed: Option<io::Error>,
 }
@@ -30,7 +33,8 @@ impl Capture {
             }
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        Ok(Self { writer: Some(PcapngWriter::new(writer, &names)?), interfaces, failed: None })
+        let writer = PcapngWriter::new(writer, &names)?;
+        Ok(Self { writer: Some(writer), whole: None, interfaces, failed: None })
     }
 }
 
@@ -55,11 +59,18 @@ impl Observer for Capture {
         }
     }
 
-    fn finish(&mut self) -> io::Result<()> {
-        match (self.failed.take(), self.writer.take()) {
-            (Some(error), _) => Err(error),
-            (None, Some(writer)) => writer.finish()?.finish(),
-            (None, None) => Ok(()),
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
         }
+        if let Some(writer) = self.writer.take() {
+            self.whole = Some(writer.finish()?);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.whole.take().map_or(Ok(()), ResultFile::finish)
     }
 }

@@ -29,8 +29,15 @@ pub enum RunError {
     #[error(transparent)]
     Memory(#[from] MemoryExceeded),
     /// A flow, or all traffic, was done before the warm-up was.
-    #[error("{what} was done before `warm-up` was over; expected a shorter one, or flows that last longer")]
+    #[error(
+        "in the run with scheme {scheme:?} and seed {seed}, {what} was done before `warm-up` was over; expected \
+         a shorter one, or flows that last longer"
+    )]
     NothingMeasured {
+        /// The scheme's label.
+        scheme: String,
+        /// The seed.
+        seed: u64,
         /// What was done.
         what: String,
     },
@@ -42,6 +49,16 @@ pub enum RunError {
         /// Why.
         error: Box<RunError>,
     },
+}
+
+impl RunError {
+    /// Why the run itself failed, whatever sweep it was part of.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::AtPoint { error, .. } => error.cause(),
+            Self::Build(_) | Self::Memory(_) | Self::NothingMeasured { .. } => self,
+        }
+    }
 }
 
 /// Runs a scenario under a scheme.
@@ -64,7 +81,7 @@ pub fn run_observed(
     for observer in observers(&built) {
         built.world.observe(observer);
     }
-    let uncounted = warm_up(&mut run, &mut built)?;
+    let uncounted = warm_up((scheme, seed), &mut run, &mut built)?;
     let agents = AgentLoad::of_run(&mut run, &mut built)?;
     let observers = built.world.take_observers();
     debug_assert!(built.world.accounts().balance(), "every packet is accounted for");
@@ -79,18 +96,24 @@ pub fn run_observed(
 
 /// Runs a world for the scenario's warm-up, after which it starts to measure. Returns what counters
 /// that only rise counted meanwhile.
-fn warm_up(run: &mut Pieces<'_>, built: &mut Built) -> Result<BTreeMap<String, u64>, RunError> {
+fn warm_up(
+    (scheme, seed): (&SchemeChoice, u64),
+    run: &mut Pieces<'_>,
+    built: &mut Built,
+) -> Result<BTreeMap<String, u64>, RunError> {
     if run.scenario.warm_up.is_zero() {
         return Ok(BTreeMap::new());
     }
     let end = Instant::ZERO + run.scenario.warm_up;
     run.advance(built, end, run.scenario.stop_when_done)?;
+    let nothing_measured =
+        |what: String| RunError::NothingMeasured { scheme: scheme.label.clone(), seed, what };
     if built.world.now() < end {
-        return Err(RunError::NothingMeasured { what: "all traffic".to_owned() });
+        return Err(nothing_measured("all traffic".to_owned()));
     }
     if let Some(flow) = built.flows.iter().find(|flow| built.world.flow(**flow).is_done()) {
         let name = &built.world.flow(*flow).name;
-        return Err(RunError::NothingMeasured { what: format!("flow {name:?}") });
+        return Err(nothing_measured(format!("flow {name:?}")));
     }
     built.world.start_measuring();
     let mut counted = counters(built);

@@ -179,10 +179,15 @@ impl Observer for Series {
         }
     }
 
-    fn finish(&mut self) -> io::Result<()> {
-        if let Some(error) = self.failed.take() {
-            return Err(error.into());
+    fn flush(&mut self) -> io::Result<()> {
+        match (self.failed.take(), &mut self.out) {
+            (Some(error), _) => Err(error.into()),
+            (None, Some(out)) => out.flush(),
+            (None, None) => Ok(()),
         }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
         out.into_inner().map_err(csv::IntoInnerError::into_error)?.finish()
     }

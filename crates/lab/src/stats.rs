@@ -41,7 +41,8 @@ impl Estimate {
     /// By how many percent the mean of `samples` lies above the mean of `baseline`; see
     /// [`Estimate::percent_below`].
     pub fn percent_above(samples: &[f64], baseline: &[f64]) -> Option<Self> {
-        Self::percent_below(samples, baseline).map(|below| Self { mean: -below.mean, ci95: below.ci95 })
+        // Less than zero, and not the negative: that of zero would be printed as "-0".
+        Self::percent_below(samples, baseline).map(|below| Self { mean: 0.0 - below.mean, ci95: below.ci95 })
     }
 }
 
@@ -125,6 +126,7 @@ mod tests {
         let estimate = Estimate::percent_below(&less, &base).expect("paired");
         assert!((estimate.mean - 20.0).abs() < 1e-9 && estimate.ci95.expect("three runs") < 1e-9);
         assert_eq!(Estimate::percent_above(&less, &base).map(|e| e.mean.round()), Some(-20.0));
+        assert_eq!(Estimate::percent_above(&base, &base).map(|e| e.mean.to_string()), Some("0".to_owned()));
         assert_eq!(Estimate::percent_below(&less, &base[..2]), None);
         assert_eq!(Estimate::percent_below(&[1.0], &[0.0]), None);
     }

@@ -103,5 +103,6 @@ fn a_run_that_is_over_before_its_warm_up_is_an_error() {
     assert!(matches!(error, RunError::NothingMeasured { .. }), "{error}");
     let goes_on = ["warm-up=500 s", "stop-when-done=false"];
     let error = summary("first-look.toml", &goes_on).expect_err("10 MB take 80 s").to_string();
-    assert!(error.starts_with("flow \"download\" was done before"), "{error}");
+    let run = "in the run with scheme \"none\" and seed 1, ";
+    assert!(error.starts_with(&format!("{run}flow \"download\" was done before")), "{error}");
 }

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use lasthop_packet::units::format_octets;
-use lasthop_sim::LinkId;
 use lasthop_sim::world::Holding;
+use lasthop_sim::{LinkId, NodeId};
 use thiserror::Error;
 
 use crate::build::Built;
-use crate::model::{Link, LinkModel, Scenario};
+use crate::model::Scenario;
 
 /// In octets.
 static LIMIT: OnceLock<u64> = OnceLock::new();
@@ -22,8 +22,8 @@ static LIMIT: OnceLock<u64> = OnceLock::new();
 /// A run made the process grow beyond its memory limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the run with scheme {scheme:?} and seed {seed} exceeded the memory limit of {} after {at_s} simulated \
-     seconds{largest}",
+    "the run with scheme {scheme:?} and seed {seed} exceeded the memory limit of {} after {at_s} s of \
+     simulated time{largest}",
     shown(*.limit)
 )]
 pub struct MemoryExceeded {
@@ -66,7 +66,8 @@ impl MemoryExceeded {
         let largest = largest.filter(|holding| holding.octets() >= limit() / 4);
         let largest = largest.map_or_else(
             || {
-                ": no queue and no agent stands out; raise --memory-limit, or run fewer seeds at a time"
+                ": what grew is not known; raise --memory-limit, or run less at a time (compare: --seeds; sweep: \
+                 --jobs)"
                     .to_owned()
             },
             |holding| describe(scenario, built, holding),
@@ -83,10 +84,11 @@ fn describe(scenario: &Scenario, built: &Built, holding: Holding) -> String {
     const RAISE: &str = "or raise --memory-limit";
     match holding {
         Holding::Queue { node, link, packets } => {
+            let key = queue_key(scenario, built, (node, link));
+            let key = key.map_or_else(String::new, |key| format!(" ({key})"));
             let (name, node) = (built.world.link_name(link), built.world.node_name(node));
-            let key = queue_key(scenario, built, link);
             format!(
-                ": the queue of link {name:?} at {node:?} holds {packets} packets; bound it ({key}), {RAISE}"
+                ": the queue of link {name:?} at {node:?} holds {packets} packets; bound it{key}, {RAISE}"
             )
         }
         Holding::OnTheWay { packets } => {
@@ -99,16 +101,12 @@ fn describe(scenario: &Scenario, built: &Built, holding: Holding) -> String {
     }
 }
 
-/// The key of the scenario that bounds the queues of a link.
-fn queue_key(scenario: &Scenario, built: &Built, link: LinkId) -> String {
-    let model = built.links.iter().position(|known| *known == link).map(|index| &scenario.links[index]);
-    match model {
-        Some(LinkModel { link: Link::Radio { wlan, .. }, .. }) => {
-            format!("wlans.{}.queue", scenario.wlans[*wlan].name)
-        }
-        Some(model) => format!("links.{}.queue", model.name()),
-        None => "its `queue`".to_owned(),
-    }
+/// The key of the scenario that bounds the queue of a link at the node that sends; `None` where there
+/// is no such key.
+fn queue_key<'a>(scenario: &'a Scenario, built: &Built, (node, link): (NodeId, LinkId)) -> Option<&'a str> {
+    let model = &scenario.links[built.links.iter().position(|known| *known == link)?];
+    let [forward, backward] = model.queue_keys.as_ref()?;
+    Some(if built.nodes[model.ends.0] == node { forward } else { backward })
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! Files of results. One appears under its name only when it is whole, and never in the place of a
 //! file that the run was made from.
 
+mod part;
+
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use part::Use;
 use tempfile::TempPath;
 
 /// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name
@@ -55,8 +58,8 @@ impl ResultPath {
     pub fn new(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
         let place = Self { name: name.to_owned(), target: None, part: None };
         let Ok(metadata) = fs::metadata(name) else {
-            let directory = fs::canonicalize(directory_of(name)).map_err(|error| place.error(&error))?;
-            return place.at(directory.join(name.file_name().unwrap_or_default()));
+            let new = new_file(name).map_err(|error| place.error(&error))?;
+            return place.at(new);
         };
         let file = identity(&metadata);
         if !metadata.is_file() || our_own_output().contains(&file) {
@@ -81,10 +84,22 @@ impl ResultPath {
         Ok(self)
     }
 
-    /// Opens the file: empty the first time, at its end later.
+    /// Opens the file, which stays open until it is whole: should this process be killed, a later
+    /// one removes what is there.
     pub fn open(&mut self) -> io::Result<File> {
+        self.open_for(Use::Throughout)
+    }
+
+    /// Opens the file, which is open only now and then: empty the first time, at its end later.
+    pub fn open_again(&mut self) -> io::Result<File> {
+        self.open_for(Use::NowAndThen)
+    }
+
+    fn open_for(&mut self, how: Use) -> io::Result<File> {
         let opened = match (&self.target, &self.part) {
-            (Some(target), None) => begin(target).map(|(file, part)| {
+            (Some(target), None) => part::begin(target, how).map(|(file, part)| {
+                let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+                under_way.insert(target.clone(), Some(part.to_path_buf()));
                 self.part = Some(part);
                 file
             }),
@@ -108,6 +123,22 @@ impl ResultPath {
     }
 }
 
+/// Where a file of this name will be that does not exist yet: a link leads to where it says.
+fn new_file(name: &Path) -> io::Result<PathBuf> {
+    /// As many as the kernel follows.
+    const MOST_LINKS: usize = 40;
+    let mut name = name.to_owned();
+    for _ in 0..=MOST_LINKS {
+        let directory = fs::canonicalize(directory_of(&name))?;
+        name = directory.join(name.file_name().unwrap_or_default());
+        match fs::read_link(&name) {
+            Ok(target) => name = directory.join(target),
+            Err(_) => return Ok(name),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
 fn directory_of(name: &Path) -> &Path {
     name.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -122,32 +153,6 @@ fn our_own_output() -> Vec<(u64, u64)> {
     let (out, error) = (io::stdout(), io::stderr());
     let descriptors = [out.as_fd(), error.as_fd()].into_iter().flat_map(|fd| fd.try_clone_to_owned());
     descriptors.flat_map(|fd| File::from(fd).metadata()).map(|metadata| identity(&metadata)).collect()
-}
-
-/// Makes the part of a file, with the rights of the file that it is to replace.
-fn begin(target: &Path) -> io::Result<(File, TempPath)> {
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(target.file_name().unwrap_or_default());
-    prefix.push(".");
-    let part = tempfile::Builder::new()
-        .prefix(&prefix)
-        .suffix(".part")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory_of(target))
-        .map_err(|error| {
-            // The part's own name says nothing to the user.
-            let message = error.to_string();
-            io::Error::new(error.kind(), message.split(" at path ").next().unwrap_or_default().to_owned())
-        })?;
-    if let Ok(replaced) = fs::metadata(target) {
-        part.as_file().set_permissions(replaced.permissions())?;
-        // Only root can give files away, and only root's part could replace another user's file.
-        let _ = fchown(part.as_file(), Some(replaced.uid()), Some(replaced.gid()));
-    }
-    let (file, part) = part.into_parts();
-    let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
-    under_way.insert(target.to_owned(), Some(part.to_path_buf()));
-    Ok((file, part))
 }
 
 impl Drop for ResultPath {
@@ -193,6 +198,9 @@ impl Write for ResultFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn write(name: &Path, inputs: &[PathBuf], text: &str) -> io::Result<()> {
@@ -259,6 +267,23 @@ mod tests {
         assert!(fs::symlink_metadata(at("link")).expect("a link").is_symlink());
         assert_eq!(fs::read_to_string(at("file")).expect("a file"), "new");
         assert_eq!(names(directory.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn a_link_to_what_is_not_there_yet_stays_a_link() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("there")).expect("writable");
+        std::os::unix::fs::symlink("there/second", at("first")).expect("a file system with links");
+        std::os::unix::fs::symlink("../file", at("there/second")).expect("a file system with links");
+        write(&at("first"), &[], "new").expect("writable");
+        for link in ["first", "there/second"] {
+            assert!(fs::symlink_metadata(at(link)).expect("a link").is_symlink(), "{link}");
+        }
+        assert_eq!(fs::read_to_string(at("file")).expect("a file"), "new");
+        std::os::unix::fs::symlink("round", at("round")).expect("a file system with links");
+        let error = write(&at("round"), &[], "new").expect_err("it leads nowhere");
+        assert!(error.to_string().contains("too many symbolic links"), "{error}");
     }
 
     #[test]

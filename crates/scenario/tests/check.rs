@@ -211,7 +211,7 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
     for number in 0..count {
         for other in 0..number {
             let link = Link::Radio { name: format!("field {other} {number}"), wlan: 0 };
-            scenario.links.push(LinkModel { ends: (first + other, first + number), link });
+            scenario.links.push(LinkModel::new((first + other, first + number), link));
         }
     }
     let station = |number: usize| WlanStation { node: first + number, config: StationConfig::default() };

@@ -346,6 +346,7 @@ fn without_a_directory_only_the_trace_of_link_states_is_written_beside_the_data_
     let mut observers = built.world.take_observers();
     assert!(!directory.files().contains(&"trace.dat".to_owned()), "nothing half-written");
     for observer in &mut observers {
+        observer.flush().expect("a writable directory");
         observer.finish().expect("a writable directory");
     }
     assert_eq!(directory.files(), ["datafile.dat", "trace.dat"]);

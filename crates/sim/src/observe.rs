@@ -21,6 +21,12 @@ pub trait Observer: Send {
     /// Nothing more will happen: writes out what is still held back. The first error of all its
     /// writing is told here; whoever took the observer back calls this once
     /// ([`crate::World::take_observers`]).
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Gives its files their names: called once, after [`Observer::flush`] of all observers, so that
+    /// a full disk leaves no file of a run beside those of an earlier one.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -3,14 +3,16 @@
 mod configuration;
 mod page;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_scenario::results::{ResultFile, make_directory};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::results::cannot_begin;
 
 /// The arguments of `man`.
 #[derive(Args)]
@@ -33,16 +35,15 @@ pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Fail
     pages.push(configuration::page());
     for page in &pages {
         let folder = arguments.directory.join(format!("man{}", page.section));
-        fs::create_dir_all(&folder).map_err(|error| Failure::usage(cannot_write(&folder, &error)))?;
-        let file = folder.join(format!("{}.{}", page.name, page.section));
-        fs::write(&file, &page.text).map_err(|error| Failure::Run(cannot_write(&file, &error)))?;
+        make_directory(&folder)
+            .map_err(|error| Failure::usage(anyhow!("{}: cannot write: {error}", folder.display())))?;
+        let name = folder.join(format!("{}.{}", page.name, page.section));
+        let mut file = ResultFile::create(&name, &[]).map_err(cannot_begin)?;
+        file.write_all(&page.text)?;
+        file.finish()?;
     }
     let directory = arguments.directory.display();
     output::print(&format!("wrote {} pages; to read one: man -M {directory} lasthop", pages.len()))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow!("{}: cannot write: {error}", path.display())
 }
 
 fn add_commands(command: &clap::Command, parent: Option<&str>, pages: &mut Vec<page::Page>) {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -21,6 +21,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use crate::progress::TimeBar;
+use crate::results::cannot_begin;
 
 /// The arguments of `run`.
 #[derive(Args)]
@@ -62,6 +63,12 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     arguments.memory.apply();
+    if arguments.pcap.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(anyhow!(
+            "--pcap -: standard output has the summary; expected a file, or in Bash a command that reads \
+             the capture, such as --pcap >(tcpdump -r -)"
+        )));
+    }
     let loaded = load::any(&arguments.scenario, &arguments.choices)?;
     let (scenario, data) = match &loaded {
         Loaded::Scenario(scenario) => (scenario.as_ref(), None),
@@ -81,12 +88,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     load::note_idle_schemes(scenario, [&scheme])?;
     let before = arguments.out.as_deref().map(Files::of);
-    let (summary, file) = run(scenario, &scheme, seed, data, events, arguments)?;
-    if let Some(mut file) = file {
-        let text = serde_json::to_string_pretty(&summary).map_err(|error| Failure::Run(error.into()))?;
-        writeln!(file, "{text}")?;
-        file.finish()?;
-    }
+    let summary = run(scenario, &scheme, seed, data, events, arguments)?;
     if let (Some(out), Some(before)) = (&arguments.out, before) {
         let after = Files::of(out);
         let left = after.left_from(&before);
@@ -135,7 +137,7 @@ fn run(
     data: Option<&DataFile>,
     events: EventKinds,
     arguments: &Arguments,
-) -> Result<(RunSummary, Option<ResultFile>), Failure> {
+) -> Result<RunSummary, Failure> {
     let prints_events = !events.is_empty();
     // The observers are made while the run is; what goes wrong then is told behind it.
     let failed: RefCell<Option<Failure>> = RefCell::new(None);
@@ -159,10 +161,26 @@ fn run(
         return Err(failure);
     }
     let (summary, observers) = outcome?;
-    for mut observer in observers {
-        observer.finish()?;
+    name_results(&summary, observers, summary_file.into_inner())?;
+    Ok(summary)
+}
+
+/// Writes out all files of a run before the first of them gets its name: what fails leaves those of an
+/// earlier run together. The summary comes last.
+fn name_results(
+    summary: &RunSummary,
+    mut observers: Observers,
+    mut file: Option<ResultFile>,
+) -> Result<(), Failure> {
+    observers.iter_mut().try_for_each(|observer| observer.flush())?;
+    if let Some(file) = &mut file {
+        let text = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
+        writeln!(file, "{text}")?;
+        file.flush()?;
     }
-    Ok((summary, summary_file.into_inner()))
+    observers.iter_mut().try_for_each(|observer| observer.finish())?;
+    file.map_or(Ok(()), ResultFile::finish)?;
+    Ok(())
 }
 
 type Observers = Vec<Box<dyn Observer>>;
@@ -182,21 +200,20 @@ fn observers(
         make_directory(out)
             .with_context(|| format!("--out {}: cannot create the directory", out.display()))
             .map_err(Failure::Usage)?;
-        summary =
-            Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(Failure::usage)?);
+        summary = Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(cannot_begin)?);
     }
     if let Some(path) = &arguments.pcap {
-        let file = ResultFile::create(path, &scenario.files).map_err(Failure::usage)?;
+        let file = ResultFile::create(path, &scenario.files).map_err(cannot_begin)?;
         observers.push(Box::new(Capture::new(file, built)?));
     }
     match (data, &arguments.out) {
         (Some(data), out) => {
             let screen: Box<dyn Write + Send> = Box::new(BufWriter::new(io::stdout()));
             let of_data = data.observers(built, out.as_deref(), events, screen);
-            observers.extend(of_data.map_err(Failure::usage)?);
+            observers.extend(of_data.map_err(cannot_begin)?);
         }
         (None, Some(out)) => {
-            observers.extend(series::observers(scenario, built, out).map_err(Failure::usage)?);
+            observers.extend(series::observers(scenario, built, out).map_err(cannot_begin)?);
         }
         (None, None) => {}
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_lab::run::RunError;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
 use lasthop_scenario::results::ResultPath;
 use lasthop_scenario::{Scenario, Sweep, file};
@@ -17,6 +18,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
+use crate::results::cannot_begin;
 use crate::signals::when_told_to_end;
 
 /// The arguments of `sweep`.
@@ -36,7 +38,7 @@ pub struct Arguments {
     #[command(flatten)]
     memory: MemoryLimit,
     /// Run only these schemes (comma-separated labels of the scenario or names of the catalog)
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name)]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the sweep's seeds
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
@@ -79,7 +81,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {
             // Before the work: what cannot be written should not cost it.
-            let place = ResultPath::new(path, &file.files()).map_err(Failure::usage)?;
+            let place = ResultPath::new(path, &file.files()).map_err(cannot_begin)?;
             let origin = Origin {
                 lasthop: env!("CARGO_PKG_VERSION").to_owned(),
                 schemes: arguments.schemes.clone(),
@@ -208,7 +210,7 @@ fn to_file(
     mut place: ResultPath,
 ) -> Result<(), Failure> {
     let bar = Bar::new();
-    let part = begin(grid, origin, resume, path).map_err(Failure::usage)?;
+    let part = begin(grid, origin, resume, path).map_err(cannot_begin)?;
     let done = part.runs();
     let part = Shared::new(part);
     let (ours, bar_of_signals, runs) = (part.clone(), bar.clone(), grid.runs());
@@ -216,7 +218,7 @@ fn to_file(
         let part = ours.lock();
         bar_of_signals.finish();
         if let Some(so_far) = part.as_ref() {
-            keep(so_far, "interrupted: ", runs);
+            keep(so_far, "interrupted: ", (runs, RESUME));
             // What is there stays as it was just reported: the lock outlives us.
             std::mem::forget(part);
         }
@@ -231,8 +233,8 @@ fn to_file(
     let mut part = part.lock();
     let written = written.and_then(|()| Ok(place.finish()?));
     let Some(so_far) = part.take() else { return written };
-    if written.is_err() {
-        keep(&so_far, "", runs);
+    if let Err(failure) = &written {
+        keep(&so_far, "", (runs, way_on(failure)));
         return written;
     }
     so_far.remove()?;
@@ -284,16 +286,35 @@ fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -
     Part::begin(&name, origin, grid)
 }
 
+const RESUME: &str = "the same command with --resume continues";
+
+/// How to go on after a failure.
+fn way_on(failure: &Failure) -> &'static str {
+    let run = match failure {
+        Failure::Run(error) => error.downcast_ref::<RunError>(),
+        Failure::Usage(_) | Failure::ReaderGone => None,
+    };
+    match run.map(RunError::cause) {
+        // The disk was full, or there was another error of the output.
+        None => RESUME,
+        Some(RunError::Memory(_)) => {
+            "the same command with --resume continues, with fewer --jobs or a higher --memory-limit"
+        }
+        // The same inputs give the same failure, and other inputs give other results.
+        Some(_) => {
+            "the run that failed will fail again: correct the sweep or its scenario, and remove this file"
+        }
+    }
+}
+
 /// Keeps the runs that are done, and says how to go on.
-fn keep(part: &Part, why: &str, runs: usize) {
+fn keep(part: &Part, why: &str, (runs, way_on): (usize, &str)) {
     part.keep();
     let (done, path, runs) = (part.runs(), part.path().display(), counted(runs as u64, "run"));
     output::complain(&match done {
         0 => format!("lasthop: {why}none of {runs} is done; nothing is kept"),
-        1 => format!("lasthop: {why}1 of {runs} is in {path}; the same command with --resume continues"),
-        _ => {
-            format!("lasthop: {why}{done} of {runs} are in {path}; the same command with --resume continues")
-        }
+        1 => format!("lasthop: {why}1 of {runs} is in {path}; {way_on}"),
+        _ => format!("lasthop: {why}{done} of {runs} are in {path}; {way_on}"),
     });
 }
 

@@ -63,19 +63,19 @@ pub fn experiment(parameters: Parameters) -> Scenario {
             node("sink", NodeKind::Host),
         ],
         links: vec![
-            LinkModel {
-                ends: (0, 1),
-                link: Link::Wired(WiredConfig {
+            LinkModel::new(
+                (0, 1),
+                Link::Wired(WiredConfig {
                     name: "wired".to_owned(),
                     forward: direction(8, parameters.wired_delay),
                     backward: direction(8, parameters.wired_delay),
                     clock: CLOCK,
                     seed: None,
                 }),
-            },
-            LinkModel {
-                ends: (1, 2),
-                link: Link::Wireless {
+            ),
+            LinkModel::new(
+                (1, 2),
+                Link::Wireless {
                     config: WirelessConfig {
                         name: "wireless".to_owned(),
                         forward: direction(1, Duration::from_millis(1)),
@@ -88,7 +88,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
                     },
                     cell: None,
                 },
-            },
+            ),
         ],
         changes: Vec::new(),
         wlans: Vec::new(),

@@ -81,7 +81,8 @@ pub struct Datagrams {
     pub received: u64,
     /// Datagrams that were lost.
     pub lost: u64,
-    /// Datagrams in transit at the end of the run.
+    /// Datagrams in transit at the end of the run. `received`, `lost` and `in_transit` add up to `sent`;
+    /// with a `warm-up`, they include the datagrams in transit at its end, and `sent` does not.
     pub in_transit: u64,
     /// Duplicates that arrived.
     pub duplicated: u64,

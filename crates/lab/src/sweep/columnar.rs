@@ -1,5 +1,6 @@
 //! The results as Parquet.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ const GROUP: usize = 1 << 16;
 
 /// Writes results, CSV with its header, as Parquet: row groups of 65,536 lines, uncompressed.
 pub fn write_parquet(columns: &[Column], lines: impl Read, out: impl Write + Send) -> io::Result<()> {
-    let fields: String = columns.iter().map(field).collect();
+    let names = parquet_names(columns);
+    let fields: String = columns.iter().zip(&names).map(|(column, name)| field(column.kind, name)).collect();
     let schema = parse_message_type(&format!("message sweep {{ {fields} }}")).map_err(failed)?;
     let mut writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::default()).map_err(failed)?;
     let mut reader = csv::Reader::from_reader(lines);
@@ -33,9 +35,8 @@ pub fn write_parquet(columns: &[Column], lines: impl Read, out: impl Write + Sen
     Ok(())
 }
 
-fn field(column: &Column) -> String {
-    let name = parquet_name(&column.name);
-    match column.kind {
+fn field(kind: Kind, name: &str) -> String {
+    match kind {
         Kind::Text => format!("REQUIRED BYTE_ARRAY {name} (UTF8);"),
         Kind::Count => format!("REQUIRED INT64 {name};"),
         Kind::OptionalCount => format!("OPTIONAL INT64 {name};"),
@@ -43,9 +44,24 @@ fn field(column: &Column) -> String {
     }
 }
 
-/// Parquet's schema language knows letters, digits and underscores.
-fn parquet_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+/// The columns' names in Parquet's schema language, which knows letters, digits and underscores.
+/// Those that would be the same there are told apart by a number behind them.
+fn parquet_names(columns: &[Column]) -> Vec<String> {
+    let plain = |column: &Column| -> String {
+        column.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+    };
+    let all: BTreeSet<String> = columns.iter().map(plain).collect();
+    let mut taken = BTreeSet::new();
+    let name = |column: &Column| {
+        let plain = plain(column);
+        let numbered = (2u64..).map(|number| format!("{plain}_{number}"));
+        let mut free = numbered.filter(|name| !all.contains(name) && !taken.contains(name));
+        let name = if taken.contains(&plain) { free.next() } else { None };
+        let name = name.unwrap_or(plain);
+        taken.insert(name.clone());
+        name
+    };
+    columns.iter().map(name).collect()
 }
 
 fn write_group<W: Write + Send>(
@@ -98,5 +114,18 @@ fn failed(error: ParquetError) -> io::Error {
             Err(cause) => io::Error::other(cause),
         },
         error => io::Error::other(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_whose_names_differ_only_in_signs_stay_apart() {
+        let columns = ["links.a-r.delay_s", "links.a_r.delay_s", "links.a_r.delay_s.2", "seed"];
+        let columns = columns.map(|name| Column { name: name.to_owned(), kind: Kind::Text });
+        let names = parquet_names(&columns);
+        assert_eq!(names, ["links_a_r_delay_s", "links_a_r_delay_s_3", "links_a_r_delay_s_2", "seed"]);
     }
 }

@@ -97,6 +97,7 @@ impl<W, E> Drop for StopOnPanic<'_, W, E> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::time::Duration;
 
     use super::*;
 
@@ -119,10 +120,19 @@ mod tests {
         let (written, order) = mpsc::channel();
         let lines =
             InOrder::new(0, |text: &[u8]| -> Result<(), ()> { written.send(text.len()).map_err(|_| ()) });
+        let lines = &lines;
         lines.put(1, Ok(vec![0; MOST_WAITING + 1])).expect("the first that is too much is taken");
         std::thread::scope(|scope| {
-            let late = scope.spawn(|| lines.put(2, Ok(vec![0; 2])));
-            assert!(lines.lock().waiting.len() == 1, "it has to wait");
+            let (begun, begins) = mpsc::channel();
+            let late = scope.spawn(move || {
+                // The test may have failed meanwhile; its thread is told by itself.
+                let _ = begun.send(());
+                lines.put(2, Ok(vec![0; 2]))
+            });
+            begins.recv().expect("the thread has begun");
+            // Without the wait it would have returned by then.
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(!late.is_finished() && lines.lock().waiting.len() == 1, "it has to wait");
             lines.put(0, Ok(vec![0; 1])).expect("its turn");
             late.join().expect("no panic").expect("its turn has come");
         });

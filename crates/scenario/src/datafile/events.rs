@@ -177,7 +177,7 @@ impl Observer for EventTrace {
         }
     }
 
-    fn finish(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         match self.out.error.take() {
             Some(error) => Err(error),
             None => self.out.sink.flush(),

@@ -132,7 +132,7 @@ impl Draft {
             );
             return Err(block.problem_at(block.line, "node_id1", problem));
         }
-        self.scenario.links.push(LinkModel { ends: common.ends, link });
+        self.scenario.links.push(LinkModel::new(common.ends, link));
         Ok(())
     }
 

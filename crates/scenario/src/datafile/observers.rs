@@ -12,9 +12,9 @@ use crate::results::make_directory;
 
 impl DataFile {
     /// The observers of a run of this file's scenario, just built: add them with
-    /// [`lasthop_sim::World::observe`], and after the run call [`Observer::finish`] on each of what
-    /// [`lasthop_sim::World::take_observers`] gives back. No file appears under its name before
-    /// that.
+    /// [`lasthop_sim::World::observe`], and after the run call [`Observer::flush`] on each of what
+    /// [`lasthop_sim::World::take_observers`] gives back, then [`Observer::finish`] on each. No file
+    /// appears under its name before that.
     ///
     /// - `out`: the directory for the traces of parameters and for a produced `trace.dat`; made if
     ///   it is not there. Without it there are no traces of parameters, and `trace.dat` goes where

@@ -145,6 +145,10 @@ impl Observer for ParameterTraces {
         }
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.files().map(TraceFile::flush).fold(Ok(()), Result::and)
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         self.files().map(TraceFile::finish).fold(Ok(()), Result::and)
     }

@@ -158,8 +158,12 @@ impl Observer for StateRecorder {
         }
     }
 
-    fn finish(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> std::io::Result<()> {
         self.file.line(format_args!("{END}"));
+        self.file.flush()
+    }
+
+    fn finish(&mut self) -> std::io::Result<()> {
         self.file.finish()
     }
 }

@@ -35,19 +35,21 @@ impl TraceFile {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        let written = self.place.open()?.write_all(&self.buffer);
+        let written = self.place.open_again()?.write_all(&self.buffer);
         self.buffer.clear();
         written.map_err(|error| self.place.error(&error))
     }
 
-    /// Gives the file its name, or tells the first error.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
+    /// Writes out what is held back, or tells the first error.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        if !self.buffer.is_empty() {
-            self.write_out()?;
-        }
+        if self.buffer.is_empty() { Ok(()) } else { self.write_out() }
+    }
+
+    /// Gives the file its name.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         self.place.finish()
     }
 }

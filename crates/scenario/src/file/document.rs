@@ -165,6 +165,12 @@ impl<'t> Document<'t> {
         self.get(path).is_some()
     }
 
+    /// Whether the file has a key that is neither on the way to this path nor within its value.
+    pub(super) fn has_more_than(&self, path: &[&str]) -> bool {
+        let tables = (1..path.len()).filter_map(|depth| self.get(&path[..depth])?.get_ref().as_table());
+        std::iter::once(self.root.get_ref()).chain(tables).any(|table| table.len() > 1)
+    }
+
     /// The value at this path.
     pub(super) fn get(&self, path: &[&str]) -> Option<&Spanned<DeValue<'t>>> {
         let (first, rest) = path.split_first()?;
@@ -229,7 +235,7 @@ impl<'t> Document<'t> {
 
     /// `links.air.rate`, `schemes[2].label`, as the file has them: with its groups, and with quotes
     /// where TOML wants them.
-    fn display(&self, path: &[&str]) -> String {
+    pub(super) fn display(&self, path: &[&str]) -> String {
         let mut text = String::new();
         for (depth, step) in path.iter().enumerate() {
             if let Some(DeValue::Array(elements)) = self.get(&path[..depth]).map(Spanned::get_ref) {

@@ -19,7 +19,7 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     /// A file that cannot be used at all.
-    pub(crate) fn of_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub fn of_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, key: String::new(), problem: problem.into() }
     }
 }

@@ -65,7 +65,12 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
             Link::Wireless { config, cell: table.cell }
         }
     };
-    Ok(LinkModel { ends, link })
+    let queue_keys = [("forward", &table.forward), ("backward", &table.backward)];
+    let queue_keys = queue_keys.map(|(side, own)| match own.queue {
+        Some(_) => reader.document.display(&["links", name, side, "queue"]),
+        None => reader.document.display(&["links", name, "queue"]),
+    });
+    Ok(LinkModel { ends, link, queue_keys: Some(queue_keys) })
 }
 
 fn ends(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(usize, usize), ScenarioError> {

@@ -33,9 +33,23 @@ impl Setting {
         key.split('.').map(|step| step.trim().trim_matches('"')).collect()
     }
 
+    /// The document that its line is; an error if that is not one key with its value.
+    fn source(&self) -> Result<Document<'_>, ScenarioError> {
+        let source = Document::parse_setting(&self.line, name(&self.given))?;
+        let path = self.path();
+        let problem = if !source.has(&path) {
+            "expected a key of plain words with dots between them, such as links.air.loss"
+        } else if source.has_more_than(&path) {
+            "sets several keys; expected one key, and --set again for each other"
+        } else {
+            return Ok(source);
+        };
+        Err(ScenarioError::of_file(name(&self.given), problem))
+    }
+
     /// An error if it sets what the sweep varies: `key`, which is at `path`, or something within it.
     pub(super) fn refuse_varied(&self, key: &str, path: &[String]) -> Result<(), ScenarioError> {
-        let source = Document::parse_setting(&self.line, name(&self.given))?;
+        let source = self.source()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         if source.has(&path) || self.path().starts_with(&path) {
             let problem =
@@ -73,12 +87,8 @@ fn line(setting: &str) -> Result<String, ScenarioError> {
 }
 
 fn apply_one<'t>(setting: &'t Setting, document: &mut Document<'t>) -> Result<(), ScenarioError> {
-    let source = Document::parse_setting(&setting.line, name(&setting.given))?;
+    let source = setting.source()?;
     let path = setting.path();
-    if !source.has(&path) {
-        let problem = "expected a key of plain words with dots between them, such as links.air.loss";
-        return Err(ScenarioError::of_file(name(&setting.given), problem));
-    }
     if let Some(problem) = document.names_nothing(&path) {
         return Err(source.error(&path, problem));
     }

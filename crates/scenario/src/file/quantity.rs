@@ -45,14 +45,23 @@ impl<const LEAST: u64, const MOST: u64> JsonSchema for Whole<LEAST, MOST> {
 /// The longest delay of anything in the network.
 pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
+/// The form of an amount of data.
+pub(super) const DATA: &str = r"[0-9.]+([eE][+-]?[0-9]+)?\s*(B|kB|MB|GB|KiB|MiB|GiB)";
+/// The form of a number of packets.
+pub(super) const PACKETS: &str = r"[0-9]+\s*packets?";
+/// The form of a rate.
+const RATE: &str = r"[0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
+/// The form of a number of segments.
+const SEGMENTS: &str = r"[0-9]+\s*segments?";
+
 /// Something that files write as a string.
 pub(super) trait Written: Sized {
     /// Its name in the JSON schema.
     const NAME: &'static str;
     /// What was expected, with examples: ends the sentence "... is not".
     const EXPECTED: &'static str;
-    /// A regular expression for editors; reading decides.
-    const PATTERN: &'static str;
+    /// Its forms, as regular expressions for editors; reading decides.
+    const FORMS: &'static [&'static str];
 
     /// Reads it; the error is a sentence.
     fn read(text: &str) -> Result<Self, String>;
@@ -85,14 +94,19 @@ impl<T: Written> JsonSchema for Text<T> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let expected = T::EXPECTED;
-        json_schema!({ "type": "string", "description": format!("Expected: {expected}."), "pattern": T::PATTERN })
+        let pattern = match T::FORMS {
+            [form] => format!(r"^\s*{form}\s*$"),
+            forms => format!(r"^\s*({})\s*$", forms.join("|")),
+        };
+        json_schema!({ "type": "string", "description": format!("Expected: {expected}."), "pattern": pattern })
     }
 }
 
 impl Written for Duration {
     const NAME: &'static str = "Time";
     const EXPECTED: &'static str = EXPECTED_DURATION;
-    const PATTERN: &'static str = r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*(ns|[uµμ]s|usec|ms|msec|s|sec|min|h)\s*$";
+    const FORMS: &'static [&'static str] =
+        &[r"[0-9.]+([eE][+-]?[0-9]+)?\s*(ns|[uµμ]s|usec|ms|msec|s|sec|min|h)"];
 
     fn read(text: &str) -> Result<Self, String> {
         parse_duration(text).map_err(|error| error.to_string())
@@ -102,7 +116,7 @@ impl Written for Duration {
 impl Written for Probability {
     const NAME: &'static str = "Probability";
     const EXPECTED: &'static str = "a probability from \"0%\" to \"100%\", such as \"1%\"";
-    const PATTERN: &'static str = r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*%?\s*$";
+    const FORMS: &'static [&'static str] = &[r"[0-9.]+([eE][+-]?[0-9]+)?\s*%?"];
 
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|error: UnitError| error.to_string())
@@ -116,7 +130,7 @@ pub(super) struct Octets(pub(super) u64);
 impl Written for Octets {
     const NAME: &'static str = "Data";
     const EXPECTED: &'static str = EXPECTED_DATA;
-    const PATTERN: &'static str = r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*(B|kB|MB|GB|KiB|MiB|GiB)\s*$";
+    const FORMS: &'static [&'static str] = &[DATA];
 
     fn read(text: &str) -> Result<Self, String> {
         parse_octets(text).map(Self).map_err(|error| error.to_string())
@@ -129,8 +143,7 @@ const FASTEST_BPS: u64 = 1_000_000_000_000;
 impl Written for Bitrate {
     const NAME: &'static str = "Rate";
     const EXPECTED: &'static str = EXPECTED_RATE;
-    const PATTERN: &'static str =
-        r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])\s*$";
+    const FORMS: &'static [&'static str] = &[RATE];
 
     fn read(text: &str) -> Result<Self, String> {
         match text.parse::<Self>() {
@@ -154,8 +167,7 @@ impl Written for LinkRate {
     const NAME: &'static str = "LinkRate";
     const EXPECTED: &'static str =
         "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", or \"trace\"";
-    const PATTERN: &'static str =
-        r"^\s*([0-9.]+([eE][+-]?[0-9]+)?\s*[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])|trace)\s*$";
+    const FORMS: &'static [&'static str] = &[RATE, "trace"];
 
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {
@@ -168,7 +180,7 @@ impl Written for LinkRate {
 impl Written for QueueLimit {
     const NAME: &'static str = "QueueLimit";
     const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\"";
-    const PATTERN: &'static str = r"^\s*([0-9]+\s*packets?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited)\s*$";
+    const FORMS: &'static [&'static str] = &[PACKETS, DATA, "unlimited"];
 
     fn read(text: &str) -> Result<Self, String> {
         if text.trim() == "unlimited" {
@@ -189,7 +201,7 @@ impl Written for StationQueue {
     const NAME: &'static str = "StationQueue";
     const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\": the queues of an \
                                     802.11 cell are plain, without a discipline";
-    const PATTERN: &'static str = QueueLimit::PATTERN;
+    const FORMS: &'static [&'static str] = QueueLimit::FORMS;
 
     fn read(text: &str) -> Result<Self, String> {
         QueueLimit::read(text).map(Self).map_err(|_| not::<Self>(text))
@@ -207,8 +219,7 @@ pub(super) enum Window {
 impl Written for Window {
     const NAME: &'static str = "Window";
     const EXPECTED: &'static str = "a window, such as \"64 KiB\", \"42 segments\" or \"unlimited\"";
-    const PATTERN: &'static str =
-        r"^\s*([0-9]+\s*segments?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited)\s*$";
+    const FORMS: &'static [&'static str] = &[SEGMENTS, DATA, "unlimited"];
 
     fn read(text: &str) -> Result<Self, String> {
         if text.trim() == "unlimited" {
@@ -233,8 +244,7 @@ impl Written for ReceiveWindow {
     const NAME: &'static str = "ReceiveWindow";
     const EXPECTED: &'static str =
         "a window, such as \"64 KiB\", \"42 segments\" or \"unlimited\", or \"auto\"";
-    const PATTERN: &'static str =
-        r"^\s*([0-9]+\s*segments?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited|auto)\s*$";
+    const FORMS: &'static [&'static str] = &[SEGMENTS, DATA, "unlimited", "auto"];
 
     fn read(text: &str) -> Result<Self, String> {
         if text.trim() == "auto" {
@@ -253,10 +263,10 @@ pub(super) enum Mac {
 impl Written for Mac {
     const NAME: &'static str = "Mac";
     const EXPECTED: &'static str = "the arbitration of a shared medium, \"ideal\"";
-    const PATTERN: &'static str = "^ideal$";
+    const FORMS: &'static [&'static str] = &["ideal"];
 
     fn read(text: &str) -> Result<Self, String> {
-        match text {
+        match text.trim() {
             "ideal" => Ok(Self::Ideal),
             _ if text.starts_with("802.11") => Err(format!(
                 "{text:?}: an IEEE 802.11 cell has a table of its own, with its stations: [wlans.NAME], standard = \"802.11b\""
@@ -266,9 +276,10 @@ impl Written for Mac {
     }
 }
 
-/// `"50 packets"`, `"1 packet"`: the number.
+/// `"50 packets"`, `"1 packet"`, `"50packets"`: the number.
 fn counted(text: &str, unit: &str) -> Option<u64> {
-    let (number, rest) = text.trim().split_once(char::is_whitespace)?;
+    let text = text.trim();
+    let (number, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let rest = rest.trim();
     let right = rest == unit || rest.strip_suffix('s') == Some(unit);
     number.parse().ok().filter(|_| right)

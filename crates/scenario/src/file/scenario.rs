@@ -148,7 +148,7 @@ pub(super) fn read(
     let trial = trial::read(&reader, file.r#try, &flows, &sessions)?;
     let scenario = Scenario {
         name: name(&reader, file.name)?,
-        description: file.description,
+        description: description(&reader, file.description)?,
         changes: changes::read(&reader, &file.changes, &links)?,
         files: named_files.paths(),
         duration,
@@ -181,4 +181,16 @@ fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, ScenarioErr
         );
     }
     Ok(name)
+}
+
+/// It is printed on terminals, which control characters can do anything to.
+fn description(reader: &Reader<'_>, description: String) -> Result<String, ScenarioError> {
+    let text = description.replace("\r\n", "\n");
+    match text.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
+        Some(control) => {
+            let problem = format!("control character {control:?}; expected text in one line or several");
+            Err(reader.fail(&["description"], problem))
+        }
+        None => Ok(text),
+    }
 }

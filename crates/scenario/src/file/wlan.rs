@@ -55,7 +55,7 @@ pub(super) fn read(
     let routing = routing.map(|entry| routing::read(reader, name, &entry.0, has_access_point));
     let routing = routing.transpose()?.flatten();
     let links = if routing.is_some() {
-        links::pairs(reader, name, index, &stations, nodes)?
+        links::pairs(reader, name, index, table, &stations, nodes)?
     } else {
         links::audible(reader, name, index, table, &config, &stations, nodes)?
     };

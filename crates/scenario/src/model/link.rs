@@ -11,9 +11,17 @@ pub struct LinkModel {
     pub ends: (usize, usize),
     /// What kind of link.
     pub link: Link,
+    /// The keys of the file that limit its queues, forward and backward; `None` for a link that is not
+    /// from a scenario file.
+    pub queue_keys: Option<[String; 2]>,
 }
 
 impl LinkModel {
+    /// A link that is not from a scenario file.
+    pub const fn new(ends: (usize, usize), link: Link) -> Self {
+        Self { ends, link, queue_keys: None }
+    }
+
     /// The link's name.
     pub fn name(&self) -> &str {
         match &self.link {

@@ -53,6 +53,7 @@ impl Run {
         }
         built.world.run(Instant::ZERO + file.scenario.duration, file.scenario.stop_when_done);
         for mut observer in built.world.take_observers() {
+            observer.flush().expect("a writable directory");
             observer.finish().expect("a writable directory");
         }
         assert!(built.world.accounts().balance());

@@ -29,11 +29,11 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
     let mut nodes =
         vec![node("server".to_owned(), NodeKind::Host), node("base".to_owned(), NodeKind::Router)];
     nodes.extend((0..mobiles).map(|number| node(format!("mobile {number}"), NodeKind::Host)));
-    let mut links = vec![LinkModel { ends: (0, 1), link: Link::Wired(wired(&mut rng)) }];
+    let mut links = vec![LinkModel::new((0, 1), Link::Wired(wired(&mut rng)))];
     let cell = (rng.below(2) == 0).then(|| "cell".to_owned());
     for number in 0..mobiles {
         let config = wireless(number, reports_fate, &mut rng);
-        links.push(LinkModel { ends: (1, 2 + number), link: Link::Wireless { config, cell: cell.clone() } });
+        links.push(LinkModel::new((1, 2 + number), Link::Wireless { config, cell: cell.clone() }));
     }
     // A stream of its own: networks and traffic stay what they are.
     let mut delays = Rng::named(shape, "delays");

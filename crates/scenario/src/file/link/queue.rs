@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
-use crate::file::quantity::{Octets, Text, Whole, Written};
+use crate::file::quantity::{DATA, Octets, PACKETS, Text, Whole, Written};
 use crate::file::reader::{Key, Reader};
 
 /// Within an order of magnitude of what Linux queues on an interface by default.
@@ -119,7 +119,8 @@ impl Written for LimitOrDiscipline {
     const NAME: &'static str = "QueueLimitOrDiscipline";
     const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\", a discipline \
                                     (\"red\", \"codel\", \"fq-codel\"), or a table with one as `discipline`";
-    const PATTERN: &'static str = r"^\s*([0-9]+\s*packets?|[0-9.]+\s*(B|kB|MB|GB|KiB|MiB|GiB)|unlimited|drop-tail|red|codel|fq-codel)\s*$";
+    const FORMS: &'static [&'static str] =
+        &[PACKETS, DATA, "unlimited", "drop-tail", "red", "codel", "fq-codel"];
 
     fn read(text: &str) -> Result<Self, String> {
         let discipline = match text.trim() {

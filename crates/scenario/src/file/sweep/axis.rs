@@ -37,6 +37,7 @@ pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
         return Err(sweep.error(&["vary"], "nothing to vary; expected a key with a list of values"));
     }
     axes.sort_by_key(|(position, _)| *position);
+    refuse_overlaps(sweep, &axes)?;
     let points = axes.iter().try_fold(1usize, |points, (_, axis)| points.checked_mul(axis.values.len()));
     if !matches!(points, Some(1..=MOST_POINTS)) {
         return Err(sweep.error(&["vary"], format!("more than {MOST_POINTS} points; expected fewer values")));
@@ -94,6 +95,21 @@ fn collect_axes(
         above.pop();
     }
     Ok(())
+}
+
+/// A key that is varied twice, or within another, would have other values than its column says.
+fn refuse_overlaps(sweep: &Document<'_>, axes: &[(usize, Axis)]) -> Result<(), ScenarioError> {
+    let mut sorted: Vec<&(usize, Axis)> = axes.iter().collect();
+    // A path comes right before those that begin with it.
+    sorted.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
+    let Some(pair) = sorted.windows(2).find(|pair| pair[1].1.path.starts_with(&pair[0].1.path)) else {
+        return Ok(());
+    };
+    let [first, second] = if pair[0].0 < pair[1].0 { [pair[0], pair[1]] } else { [pair[1], pair[0]] };
+    let place: Vec<&str> = second.1.place.iter().map(String::as_str).collect();
+    let problem =
+        format!("overlaps with {}, which varies too; expected each key once", first.1.path.join("."));
+    Err(sweep.error(&place, problem))
 }
 
 fn path_in_scenario(key: &str) -> Result<Vec<String>, String> {

@@ -28,6 +28,8 @@ fn a_wrong_setting_says_which() {
         ("duration=soon", "--set"),
         ("links.nonesuch.loss=3%", "unknown name \"nonesuch\" in links"),
         ("=3", "--set"),
+        ("duration=\"1 s\"\nlinks.air.loss=\"100%\"", "sets several keys"),
+        ("links.air.loss=\"1%\"\nlinks.air.rate=\"1 Mbit/s\"", "sets several keys"),
         ("try.settle=1 h", "less than try.duration"),
         ("try.duration=0 s", "out of range"),
         ("try.congestion=[]", "expected 1 to"),

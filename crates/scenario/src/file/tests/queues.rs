@@ -47,6 +47,20 @@ fn a_name_alone_has_the_defaults_of_its_source() {
 }
 
 #[test]
+fn a_limit_needs_no_space_and_may_have_an_exponent_as_all_quantities() {
+    let (packets, octets) = (QueueLimit::Packets, QueueLimit::Octets);
+    for (value, limit) in [
+        ("50packets", packets(50)),
+        ("1 packet", packets(1)),
+        (" 7  packets ", packets(7)),
+        ("1e3 kB", octets(1_000_000)),
+        ("1.5e1KiB", octets(15_360)),
+    ] {
+        assert_eq!(queue(&format!("\"{value}\"")).limit, limit, "{value}");
+    }
+}
+
+#[test]
 fn every_setting_reaches_the_model() {
     let codel = queue("{ discipline = \"codel\", target = \"10 ms\", interval = \"200 ms\", ecn = true }");
     let expected =
@@ -126,4 +140,49 @@ fn settings_of_a_discipline_change_while_the_link_is_in_use() {
     settings.set(&[("wire.forward.queue.target", "20 ms")], FurtherFiles::None).expect("a key of its table");
     let wrong = settings.set(&[("wire.queue", "{ discipline = \"codel\", flows = 3 }")], FurtherFiles::None);
     assert!(wrong.map(drop).expect_err("no flows").to_string().contains("has no effect"));
+}
+
+#[test]
+fn a_links_queue_keys_are_those_that_change_its_queues() {
+    const CELL: &str = r#"
+[nodes.server]
+kind = "host"
+[nodes.ap]
+kind = "router"
+[nodes.phone]
+kind = "host"
+count = 2
+[nodes.tablet]
+kind = "host"
+count = 2
+[links.wire]
+between = ["server", "ap"]
+rate = "10 Mbit/s"
+[links.air]
+between = ["ap", "phone"]
+rate = "1 Mbit/s"
+forward.queue = "unlimited"
+[wlans.cell]
+standard = "802.11b"
+access-point = "ap"
+stations = ["tablet"]
+except.tablet = { queue = "9 packets" }
+[flows.down]
+from = "server"
+to = "phone"
+"#;
+    let scenario = read(CELL).expect("a right scenario");
+    let keys: Vec<_> =
+        scenario.links.iter().flat_map(|link| link.queue_keys.clone().expect("a file")).collect();
+    assert_eq!(keys[..2], ["links.wire.queue", "links.wire.queue"]);
+    for member in 1..=2 {
+        assert_eq!(keys[2 * member..][..2], ["links.air.forward.queue", "links.air.queue"]);
+        assert_eq!(keys[4 + 2 * member..][..2], ["wlans.cell.queue", "wlans.cell.except.tablet.queue"]);
+    }
+    for key in keys {
+        let settings = vec![format!("{key}=3 packets")];
+        let overrides = Overrides { settings, ..Overrides::default() };
+        let read = crate::file::parse(CELL, "x.toml", std::path::Path::new("."), &overrides);
+        assert!(read.is_ok(), "{key}: {}", read.err().map(|error| error.to_string()).unwrap_or_default());
+    }
 }

@@ -21,9 +21,10 @@ pub(super) fn audible(
     let place = |station: &WlanStation| station.config.position;
     let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
     let hear = |one: Position, other: Position| config.propagation.reaches(one, other);
-    let link = |first: &WlanStation, second: &WlanStation, name: String| LinkModel {
+    let link = |first: &WlanStation, second: &WlanStation, name_of_link: String| LinkModel {
         ends: (first.node, second.node),
-        link: Link::Radio { name, wlan },
+        link: Link::Radio { name: name_of_link, wlan },
+        queue_keys: Some([first, second].map(|station| queue_key(reader, name, table, name_of(station)))),
     };
     let mut links = Vec::new();
     if let (Some(_), [access_point, others @ ..]) = (&table.access_point, stations) {
@@ -70,6 +71,7 @@ pub(super) fn pairs(
     reader: &Reader<'_>,
     name: &str,
     wlan: usize,
+    table: &WlanTable,
     stations: &[WlanStation],
     nodes: &[NodeModel],
 ) -> Result<Vec<LinkModel>, ScenarioError> {
@@ -82,9 +84,22 @@ pub(super) fn pairs(
     let mut links = Vec::new();
     for (index, first) in stations.iter().enumerate() {
         for second in &stations[index + 1..] {
-            let name = format!("{name}.{}.{}", nodes[first.node].name, nodes[second.node].name);
-            links.push(LinkModel { ends: (first.node, second.node), link: Link::Radio { name, wlan } });
+            let names = [first, second].map(|station| nodes[station.node].name.as_str());
+            links.push(LinkModel {
+                ends: (first.node, second.node),
+                link: Link::Radio { name: format!("{name}.{}.{}", names[0], names[1]), wlan },
+                queue_keys: Some(names.map(|station| queue_key(reader, name, table, station))),
+            });
         }
     }
     Ok(links)
+}
+
+/// The key that limits the queue of a station.
+fn queue_key(reader: &Reader<'_>, wlan: &str, table: &WlanTable, station: &str) -> String {
+    let has_own = table.except.get(station).is_some_and(|own| own.queue.is_some());
+    match has_own {
+        true => reader.document.display(&["wlans", wlan, "except", station, "queue"]),
+        false => reader.document.display(&["wlans", wlan, "queue"]),
+    }
 }
