@@ -1,7 +1,6 @@
 //! From a path and the command line's choices to a scenario that is ready to run.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,8 +101,11 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
 }
 
 /// A name in the list of `--schemes`, which may have spaces behind its commas.
-pub fn scheme_name(text: &str) -> Result<String, Infallible> {
-    Ok(text.trim().to_owned())
+pub fn scheme_name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is missing; expected names with commas between them".to_owned()),
+        name => Ok(name.to_owned()),
+    }
 }
 
 /// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among

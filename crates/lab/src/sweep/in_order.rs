@@ -131,7 +131,7 @@ mod tests {
             });
             begins.recv().expect("the thread has begun");
             // Without the wait it would have returned by then.
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::park_timeout(Duration::from_millis(100));
             assert!(!late.is_finished() && lines.lock().waiting.len() == 1, "it has to wait");
             lines.put(0, Ok(vec![0; 1])).expect("its turn");
             late.join().expect("no panic").expect("its turn has come");

@@ -125,7 +125,9 @@ fn reasons(lateness: &LatenessSummary, stalls: &Stalls, ran: Duration) -> Vec<St
     };
     late("median", lateness.median_us, LARGEST_MEDIAN);
     late("99th percentile", lateness.p99_us, LARGEST_P99);
-    let stalled = stalls.total.as_secs_f64() / ran.as_secs_f64().max(1e-9);
+    // The model's time does not have what was cut.
+    let took = ran + stalls.cut;
+    let stalled = stalls.total.as_secs_f64() / took.as_secs_f64().max(1e-9);
     if stalled > LARGEST_STALLED_PART {
         reasons.push(format!(
             "the emulator stalled {} times, for at most {:.0} ms and {:.2}% of the time in total",
@@ -182,5 +184,9 @@ mod tests {
         assert!(reasons(&lateness(30.0, 200.0), &stalls, ran).is_empty(), "one of 30 ms in a minute");
         stalls.note(Duration::from_millis(500), Duration::from_millis(400));
         assert_eq!(reasons(&lateness(30.0, 200.0), &stalls, ran).len(), 2);
+        let mut long = Stalls::default();
+        long.note(Duration::from_secs(9), Duration::from_secs(9));
+        let told = reasons(&lateness(30.0, 200.0), &long, Duration::from_secs(1));
+        assert!(told[0].contains("and 90.00% of the time"), "{told:?}");
     }
 }
