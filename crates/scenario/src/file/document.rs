@@ -307,11 +307,15 @@ fn index_in(elements: &DeArray<'_>, index: usize) -> String {
 fn child<'a, 't>(value: &'a DeValue<'t>, step: &str) -> Option<(Range<usize>, &'a Spanned<DeValue<'t>>)> {
     match value {
         DeValue::Table(table) => table.get_key_value(step).map(|(key, value)| (key.span(), value)),
-        DeValue::Array(elements) => {
-            elements.get(step.parse::<usize>().ok()?).map(|value| (value.span(), value))
-        }
+        DeValue::Array(elements) => elements.get(index(step)?).map(|value| (value.span(), value)),
         _ => None,
     }
+}
+
+/// The index that a step of a path is. Each has one way to be written: a sweep that varied both "1" and
+/// "01" would have values other than it says.
+fn index(step: &str) -> Option<usize> {
+    step.parse().ok().filter(|index: &usize| index.to_string() == step)
 }
 
 trait StartsWith {

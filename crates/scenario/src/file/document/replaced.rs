@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::{Document, Replaced};
+use super::{Document, Replaced, index};
 use crate::file::error::ScenarioError;
 
 impl<'t> Document<'t> {
@@ -51,8 +51,8 @@ impl<'t> Document<'t> {
             let mut next = table.entry(key).or_insert(empty).get_mut();
             let mut named = (*step).to_owned();
             if let DeValue::Array(elements) = next {
-                let inner = steps.next().map(|(_, index)| *index);
-                let index = inner.unwrap_or(*last).parse::<usize>().ok();
+                let inner = steps.next().map(|(_, inner)| *inner);
+                let index = index(inner.unwrap_or(*last));
                 let count = elements.iter().count();
                 let element = index.and_then(|index| Some((index, elements.get_mut(index)?)));
                 let (index, element) = element.ok_or_else(|| {

@@ -143,6 +143,12 @@ fn a_wrong_sweep_is_told_its_own_line() {
             "sweep.toml:4: vary.\"links.air.loss\"",
             "overlaps with links.air,",
         ),
+        (
+            "index",
+            "\"schemes.01.label\" = [\"x\"]",
+            "sweep.toml:3: vary.\"schemes.01.label\"",
+            "index of an element",
+        ),
         ("empty", "\"links.air.loss\" = []", "sweep.toml:3: vary.\"links.air.loss\"", "an empty list"),
         ("nothing", "", "sweep.toml:2: vary", "nothing to vary"),
         ("list", "\"links.air.loss\" = \"1%\"", "sweep.toml:3: vary.\"links.air.loss\"", "a list of values"),
