@@ -1,12 +1,12 @@
 //! From a path and the command line's choices to a scenario that is ready to run.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
+use clap::builder::{StringValueParser, TypedValueParser};
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
@@ -92,8 +92,8 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
 }
 
 /// A name in the list of `--schemes`, which may have spaces behind its commas.
-pub fn scheme_name(text: &str) -> Result<String, Infallible> {
-    Ok(text.trim().to_owned())
+pub fn scheme_name() -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().map(|name| name.trim().to_owned())
 }
 
 /// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among

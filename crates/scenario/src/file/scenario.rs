@@ -148,7 +148,7 @@ pub(super) fn read(
     let trial = trial::read(&reader, file.r#try, &flows, &sessions)?;
     let scenario = Scenario {
         name: name(&reader, file.name)?,
-        description: description(&reader, file.description)?,
+        description: description(&reader, &file.description)?,
         changes: changes::read(&reader, &file.changes, &links)?,
         files: named_files.paths(),
         duration,
@@ -184,7 +184,7 @@ fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, ScenarioErr
 }
 
 /// It is printed on terminals, which control characters can do anything to.
-fn description(reader: &Reader<'_>, description: String) -> Result<String, ScenarioError> {
+fn description(reader: &Reader<'_>, description: &str) -> Result<String, ScenarioError> {
     let text = description.replace("\r\n", "\n");
     match text.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
         Some(control) => {

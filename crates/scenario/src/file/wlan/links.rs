@@ -98,8 +98,9 @@ pub(super) fn pairs(
 /// The key that limits the queue of a station.
 fn queue_key(reader: &Reader<'_>, wlan: &str, table: &WlanTable, station: &str) -> String {
     let has_own = table.except.get(station).is_some_and(|own| own.queue.is_some());
-    match has_own {
-        true => reader.document.display(&["wlans", wlan, "except", station, "queue"]),
-        false => reader.document.display(&["wlans", wlan, "queue"]),
+    if has_own {
+        reader.document.display(&["wlans", wlan, "except", station, "queue"])
+    } else {
+        reader.document.display(&["wlans", wlan, "queue"])
     }
 }
