@@ -123,16 +123,18 @@ mod tests {
         let lines = &lines;
         lines.put(1, Ok(vec![0; MOST_WAITING + 1])).expect("the first that is too much is taken");
         std::thread::scope(|scope| {
-            let (begun, begins) = mpsc::channel();
+            let [(begun, begins), (returned, returns)] = [mpsc::channel(), mpsc::channel()];
             let late = scope.spawn(move || {
-                // The test may have failed meanwhile; its thread is told by itself.
+                // The test may have failed meanwhile; its own thread reports that.
                 let _ = begun.send(());
-                lines.put(2, Ok(vec![0; 2]))
+                let put = lines.put(2, Ok(vec![0; 2]));
+                let _ = returned.send(());
+                put
             });
             begins.recv().expect("the thread has begun");
-            // Without the wait it would have returned by then.
-            std::thread::park_timeout(Duration::from_millis(100));
-            assert!(!late.is_finished() && lines.lock().waiting.len() == 1, "it has to wait");
+            let early = returns.recv_timeout(Duration::from_millis(100));
+            assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout), "it has to wait");
+            assert_eq!(lines.lock().waiting.len(), 1);
             lines.put(0, Ok(vec![0; 1])).expect("its turn");
             late.join().expect("no panic").expect("its turn has come");
         });
