@@ -10,10 +10,11 @@
 //! | [`directory`] | where sockets and files are, and the lock between emulations |
 //! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
 //! | [`user`] | the user as whom it runs |
-//! | [`names`], [`services`], `relay` | the names and the services of this machine that it finds there |
+//! | [`names`], [`services`], `relay`, `join` | the names and the services of this machine that it finds there |
 //! | [`machine`], [`outside`], [`redirect`] | the same for an emulator without root, in an empty network |
 //! | [`keeper`] | a process that clears up after an emulation that was killed |
 //! | `measurements` | what the loop counts and times |
+//! | [`open_files`] | the limit of open files |
 //! | [`summary`] | [`Summary`]: what a run did, and whether it can be trusted |
 //! | [`fates`] | what link layers learn, for agents outside the world |
 //!
@@ -28,11 +29,13 @@ pub mod device;
 pub mod directory;
 mod end;
 pub mod fates;
+mod join;
 pub mod keeper;
 pub mod machine;
 pub mod masquerade;
 mod measurements;
 pub mod names;
+pub mod open_files;
 pub mod outside;
 mod pacer;
 pub mod redirect;

@@ -38,14 +38,26 @@ mod realtime;
 pub mod trial;
 pub mod unprivileged;
 
+use rustix::fs::Access;
+use rustix::thread::CapabilitySet;
+
 /// Whether this process may make hosts and devices: everything here but the memory backend takes
 /// root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether this process may make hosts that are joined to this machine, and keep files about them in
+/// `/run`: root, but not the root of a user namespace.
+pub fn may_administer_this_machine() -> bool {
+    let wanted = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
+    let may =
+        rustix::thread::capabilities(None).map_or_else(|_| is_root(), |sets| sets.effective.contains(wanted));
+    may && rustix::fs::access("/run", Access::WRITE_OK).is_ok()
+}
+
 /// Whether this process may change this machine's network: root, or somebody with `CAP_NET_ADMIN`.
 pub fn may_change_the_network() -> bool {
-    let net_admin = rustix::thread::CapabilitySet::NET_ADMIN;
+    let net_admin = CapabilitySet::NET_ADMIN;
     rustix::thread::capabilities(None).map_or_else(|_| is_root(), |sets| sets.effective.contains(net_admin))
 }

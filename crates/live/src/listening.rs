@@ -24,17 +24,16 @@ pub(crate) fn listeners() -> io::Result<Vec<Listener>> {
 
 /// Those in the network namespace of a process: a directory of `/proc`.
 pub(crate) fn listeners_of(process: &str) -> io::Result<Vec<Listener>> {
-    let mut all = in_table(&read_table(process, "tcp6")?);
-    all.extend(in_table(&read_table(process, "tcp")?));
+    let read = |table: &str| fs::read_to_string(format!("/proc/{process}/net/{table}"));
+    let v4 = read("tcp")?;
+    let v6 = match read("tcp6") {
+        // A kernel without IPv6.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read?,
+    };
+    let mut all = in_table(&v6);
+    all.extend(in_table(&v4));
     Ok(all)
-}
-
-/// A table of the kernel's; an empty one where there is none: a kernel without IPv6.
-fn read_table(process: &str, name: &str) -> io::Result<String> {
-    match fs::read_to_string(format!("/proc/{process}/net/{name}")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read,
-    }
 }
 
 fn in_table(table: &str) -> Vec<Listener> {

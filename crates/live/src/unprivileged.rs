@@ -28,12 +28,10 @@ pub struct Caller {
 #[derive(Debug, Error)]
 pub enum UnprivilegedError {
     /// Only root may have devices.
-    #[error(
-        "without root, this requires access to /dev/net/tun: {0}; allow it with `sudo chmod 0666 /dev/net/tun`, or use sudo"
-    )]
+    #[error("without root's rights, this requires access to /dev/net/tun: {0}; {advice}", advice = how_to_open(.0))]
     Device(#[source] io::Error),
     /// The system does not allow it.
-    #[error("without root, this requires a user namespace, which this system does not allow: {0}; {hint}use sudo", hint = hint())]
+    #[error("without root's rights, this requires a user namespace, which this system does not allow: {0}; {hint}use sudo", hint = hint())]
     UserNamespace(#[source] io::Error),
     /// The new network cannot be set up.
     #[error(transparent)]
@@ -75,6 +73,15 @@ impl Caller {
             rustix::io::write(&file, map.as_bytes())?;
         }
         Ok(())
+    }
+}
+
+/// What an operator can do about the device.
+fn how_to_open(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        "allow it with `sudo chmod 0666 /dev/net/tun`, or use sudo"
+    } else {
+        "load the kernel module `tun`, or let the container have the device (--device /dev/net/tun)"
     }
 }
 

@@ -27,6 +27,7 @@ use lasthop_live::emulator::command::{self, RunAs, Signals};
 use lasthop_live::emulator::control::{About, ControlSocket, socket_of};
 use lasthop_live::emulator::keeper::{Keeper, keep};
 use lasthop_live::emulator::names::Names;
+use lasthop_live::emulator::open_files::OpenFiles;
 use lasthop_live::emulator::outside::serve;
 use lasthop_live::emulator::services::Wanted;
 use lasthop_live::emulator::{Emulator, End, Options, Summary};
@@ -220,11 +221,13 @@ fn run(
     (far, near): (NodeId, NodeId),
     signals: &Signals,
 ) -> anyhow::Result<(Summary, u8)> {
-    let (hop, near_device, far_device) = BehindHop::new(directory)?;
+    let files = OpenFiles::raise();
+    let (hop, near_device, far_device) = BehindHop::new(directory, &machine)?;
     let mut keeper = start_keeper(&hop).context("cannot start the process that clears up after this one")?;
     let names =
         Names::behind(&hop, &machine).context("cannot write the names that resolve behind the hop")?;
-    let doors = Wanted { resolver: names.resolver(), localhost: arguments.localhost, elsewhere: None };
+    let resolvers = names.resolvers().to_vec();
+    let doors = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
     let mut beyond = Beyond::open(&hop, machine, doors, &mut keeper)?;
     if !arguments.json {
         beyond.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
@@ -257,20 +260,21 @@ fn run(
     if arguments.command.len() <= 1 {
         prompt::announce(&mut command, &label);
     }
-    let mut child = command::start(&hop, &names, &run_as, &mut command, signals)
+    let mut child = command::start(&hop, &names, &run_as, &mut command, signals, files)
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
     let meter = arguments.meter.then(|| Meter::start(running.handle()));
     let status = signals.wait_for(&mut child).context("cannot wait for the command")?;
     drop(meter);
     command::end_the_rest(&hop);
     drop((socket, names));
-    let notes = std::mem::take(&mut beyond.notes);
+    let told = std::mem::take(&mut beyond.notes);
     // While the device still has its name: the next emulation may take both.
-    drop(beyond);
+    let undone = beyond.close();
     let mut summary = running.stop()?;
     if arguments.json {
-        summary.notes.extend(notes);
+        summary.notes.extend(told);
     }
+    summary.notes.extend(undone);
     Ok((summary, command::exit_code(status)))
 }
 

@@ -120,7 +120,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     for note in plan::notes(&scenario) {
         output::complain(&format!("note: {note}"));
     }
-    if !lasthop_live::is_root() {
+    if !lasthop_live::may_administer_this_machine() {
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
     }

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             services::a_capture_has_each_packet_at_both_ends;
         [namespaces, unshare, user_namespaces, bash]:
             unprivileged::a_user_who_is_not_root_reaches_services_of_this_machine_through_a_relay,
+            unprivileged::what_the_command_has_sent_reaches_a_slow_service_after_its_end,
             unprivileged::what_listens_on_the_loopback_device_stays_out_of_a_user_s_reach_without_being_asked_for;
         [namespaces, unshare, user_namespaces, bash, nft_or_iptables]:
             unprivileged::a_user_who_is_not_root_reaches_other_hosts_by_tcp_and_is_told_that_the_rest_is_prohibited,
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
             unprivileged::any_resolver_of_this_machine_is_asked_for_a_user_who_is_not_root;
         [namespaces, unshare, user_namespaces]:
             unprivileged::an_emulation_of_a_user_is_listed_changed_and_cleared_up,
+            unprivileged::an_emulation_behind_another_has_a_subnet_of_its_own,
             unprivileged::root_of_an_emulation_has_rights_behind_its_hop_and_nowhere_else,
             unprivileged::what_keeps_a_user_from_an_emulation_is_told_with_its_remedy,
             unprivileged::a_trial_needs_no_root;

@@ -4,6 +4,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use lasthop_live::namespace::Namespace;
 
@@ -72,7 +73,36 @@ pub fn what_listens_on_the_loopback_device_stays_out_of_a_user_s_reach_without_b
     let listener = machine.listen("127.0.0.1:0");
     let client = read_from(port_of(&listener));
     let output = nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "bash", "-c", &client]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("Connection refused"), "{}", text(&output.stderr));
+}
+
+pub fn what_the_command_has_sent_reaches_a_slow_service_after_its_end() {
+    let (machine, nobody) = (Machine::new(), Nobody::new());
+    let listener = machine.listen("0.0.0.0:0");
+    let client = format!("head -c 5000000 /dev/zero > /dev/tcp/host.lasthop/{}", port_of(&listener));
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        std::thread::sleep(Duration::from_millis(600));
+        std::io::copy(&mut stream, &mut std::io::sink()).expect("no reset")
+    });
+    let output = nobody.run(&machine.0, &["emulate", "--rate", "1gbit", "--", "bash", "-c", &client]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(server.join().expect("it has read"), 5_000_000, "{}", text(&output.stderr));
+}
+
+pub fn an_emulation_behind_another_has_a_subnet_of_its_own() {
+    let (machine, nobody) = (Machine::new(), Nobody::new());
+    let inner = format!("{} emulate --delay 1ms --", nobody.program.display());
+    for choice in [&[][..], &["--as-root"]] {
+        let say = format!(
+            "echo $LASTHOP_GATEWAY; {inner} sh -c 'echo $LASTHOP_GATEWAY; grep -c server /etc/hosts'"
+        );
+        let arguments = [&["emulate", "--delay", "1ms"], choice, &["--", "sh", "-c", &say]].concat();
+        let output = nobody.run(&machine.0, &arguments);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(out.starts_with("100.64.0.1\n100.64.1.1\n"), "{out}{err}");
+        assert!(!err.contains("do not resolve"), "{err}");
+    }
 }
 
 /// A host that this machine reaches at 198.51.100.1, where somebody listens for TCP.

@@ -16,6 +16,7 @@ use rustix::time::Timespec;
 
 use super::behind::BehindHop;
 use super::names::Names;
+use super::open_files::OpenFiles;
 use super::user::User;
 use crate::unprivileged::Caller;
 
@@ -129,9 +130,12 @@ pub fn start(
     run_as: &RunAs,
     command: &mut Command,
     signals: &Signals,
+    files: OpenFiles,
 ) -> io::Result<Child> {
     command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
-    command.env("LASTHOP_GATEWAY_V6", hop.gateway_v6.to_string());
+    if let Some(gateway_v6) = hop.gateway_v6 {
+        command.env("LASTHOP_GATEWAY_V6", gateway_v6.to_string());
+    }
     if let RunAs::User(user) = run_as {
         user.set_environment(command);
     }
@@ -154,6 +158,7 @@ pub fn start(
                 RunAs::User(user) => user.become_it()?,
                 RunAs::Caller(caller) => caller.become_it()?,
             }
+            files.restore();
             // After the change of user, which would clear it.
             set_parent_process_death_signal(Some(Signal::KILL))?;
             if getppid() != Some(parent) {

@@ -62,7 +62,7 @@ impl ControlSocket {
         handle: Handle,
     ) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
-            remove_dead_sockets(directory);
+            remove_files_of_the_dead(directory);
         }
         // One that is there was left by a process of this number that was killed.
         let _ = fs::remove_file(&path);
@@ -95,16 +95,17 @@ impl ControlSocket {
     }
 }
 
-/// Removes the sockets of emulations that were killed: nobody listens there.
-fn remove_dead_sockets(directory: &Path) {
+/// Removes the files of emulations that were killed.
+fn remove_files_of_the_dead(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let pid = name.strip_prefix("emulate-").and_then(|name| name.strip_suffix(".sock"));
-        let Some(pid) = pid.and_then(|pid| pid.parse::<u32>().ok()) else { continue };
+        let socket = name.strip_prefix("emulate-").and_then(|name| name.strip_suffix(".sock"));
+        let other = || name.strip_prefix("hosts-").or_else(|| name.strip_prefix("resolv-"));
+        let Some(pid) = socket.or_else(other).and_then(|pid| pid.parse::<u32>().ok()) else { continue };
         // One whose process lives may be about to listen.
         let is_left = !Path::new("/proc").join(pid.to_string()).exists();
-        if is_left && !is_alive(&entry.path()) {
+        if is_left && (socket.is_none() || !is_alive(&entry.path())) {
             // Another one may have been quicker.
             let _ = fs::remove_file(entry.path());
         }
@@ -203,7 +204,9 @@ impl Server {
         let outcome = self.handle.with_world(work).map_err(|gone| gone.to_string())?;
         outcome.map_err(|error| error.to_string())?;
         self.settings = settings;
-        self.about.changed.extend(changed);
+        for (key, value) in changed {
+            self.about.set(key, value);
+        }
         Ok(())
     }
 }
@@ -228,8 +231,11 @@ mod tests {
                 listener
             })
             .collect();
-        remove_dead_sockets(directory.path());
+        let hosts = directory.path().join(format!("hosts-{dead}"));
+        fs::write(&hosts, "").expect("there is room");
+        remove_files_of_the_dead(directory.path());
         assert_eq!((of(std::process::id()).exists(), of(dead).exists()), (true, false));
+        assert!(!hosts.exists(), "its process is gone");
         drop(bound);
     }
 }

@@ -16,6 +16,9 @@ use crate::clock;
 /// How long another emulation may have the lock; it needs it for far less.
 const LONGEST_LOCK: Duration = Duration::from_secs(5);
 
+/// A path of a directory with room for the rest of a socket's.
+const LONGEST_PATH: usize = 64;
+
 /// The directory of the emulations of one user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -32,17 +35,22 @@ impl Directory {
 
     /// That of emulations that this user starts without root.
     pub fn of_this_user() -> Self {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let path = match runtime.filter(|path| path.is_absolute() && path.is_dir()) {
-            Some(runtime) => runtime.join("lasthop-emulate"),
-            None => format!("/tmp/lasthop-emulate-{}", geteuid().as_raw()).into(),
-        };
-        Self { path }
+        let runtime = runtime_directories().into_iter().find(|path| is_usable(path));
+        Self { path: runtime.map_or_else(in_tmp, |runtime| runtime.join("lasthop-emulate")) }
     }
 
-    /// All in which emulations may be that this user has started.
-    pub fn all() -> [Self; 2] {
-        [Self::of_root(), Self::of_this_user()]
+    /// All in which emulations may be that this user has started, with another environment, too. One
+    /// that somebody else has made is left out: its sockets may be anybody's.
+    pub fn all() -> Vec<Self> {
+        let runtime = runtime_directories().into_iter().map(|path| path.join("lasthop-emulate"));
+        let own = runtime.chain([in_tmp()]).map(|path| Self { path });
+        let mut all = vec![Self::of_root()];
+        for own in own.filter(|own| own.refuse_another_user_s().is_ok()) {
+            if !all.contains(&own) {
+                all.push(own);
+            }
+        }
+        all
     }
 
     /// Where it is.
@@ -74,8 +82,9 @@ impl Directory {
         if found.is_dir() && found.uid() == geteuid().as_raw() {
             return Ok(());
         }
-        let path = self.path.display();
-        Err(io::Error::other(format!("{path} is not a directory of this user's")))
+        Err(io::Error::other(
+            "it is no directory, or belongs to another user; remove it, or set XDG_RUNTIME_DIR to a directory of your own",
+        ))
     }
 
     /// Keeps other emulations from choosing a subnet and from changing rules and forwarding as long
@@ -95,6 +104,24 @@ impl Directory {
             }
         }
     }
+}
+
+/// Where systemd and its like let users keep sockets: as the environment says, and as usual.
+fn runtime_directories() -> Vec<PathBuf> {
+    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let usual = Path::new("/run/user").join(geteuid().as_raw().to_string());
+    named.into_iter().chain([usual]).collect()
+}
+
+/// Programs such as su(1) leave the variable of another user; and the path of a socket has at most
+/// 107 octets (unix(7)).
+fn is_usable(path: &Path) -> bool {
+    let is_own = || fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
+    path.is_absolute() && path.as_os_str().len() <= LONGEST_PATH && is_own()
+}
+
+fn in_tmp() -> PathBuf {
+    format!("/tmp/lasthop-emulate-{}", geteuid().as_raw()).into()
 }
 
 #[cfg(test)]
@@ -122,6 +149,6 @@ mod tests {
         let link = Directory { path: place.path().join("link") };
         std::os::unix::fs::symlink(own.path(), link.path()).expect("there is room");
         let error = link.make().expect_err("a link");
-        assert!(error.to_string().contains("is not a directory of this user's"), "{error}");
+        assert!(error.to_string().contains("belongs to another user"), "{error}");
     }
 }

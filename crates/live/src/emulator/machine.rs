@@ -28,9 +28,32 @@ impl Machine {
 
     /// Connects to a service.
     pub(super) fn connect(&self, target: SocketAddr) -> io::Result<TcpStream> {
+        match self.connect_to(target) {
+            // A machine without IPv6 may have services that listen for both.
+            Err(error) if target.ip() == Ipv6Addr::LOCALHOST && is_for_want_of_ipv6(&error) => {
+                self.connect_to(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), target.port()))
+            }
+            connected => connected,
+        }
+    }
+
+    fn connect_to(&self, target: SocketAddr) -> io::Result<TcpStream> {
         let socket = self.socket(family_of(target), SocketType::STREAM)?;
         connect(&socket, &target)?;
         Ok(socket.into())
+    }
+
+    /// Its addresses, as `ip address show` prints them, where the emulator does not see them itself.
+    pub(super) fn addresses(&self) -> &str {
+        match self {
+            Self::Here => "",
+            Self::Outside(outside) => outside.addresses(),
+        }
+    }
+
+    /// Whether it cannot be reached any more.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self, Self::Outside(outside) if outside.has_ended())
     }
 
     /// A socket that sends to `target` and hears from it alone, for at most `patience`.
@@ -64,6 +87,13 @@ impl Machine {
             Self::Outside(outside) => outside.socket(family, kind),
         }
     }
+}
+
+fn is_for_want_of_ipv6(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::NetworkUnreachable | io::ErrorKind::Unsupported
+    ) || error.raw_os_error() == Some(libc::EAFNOSUPPORT)
 }
 
 const fn family_of(address: SocketAddr) -> AddressFamily {

@@ -20,7 +20,7 @@ use super::behind::BehindHop;
 use super::directory::Directory;
 use crate::namespace::Namespace;
 use rules::Rules;
-pub(super) use tool::run;
+pub(super) use tool::{found, run};
 
 const FORWARDING: &str = "ipv4/ip_forward";
 

@@ -21,6 +21,8 @@ use super::machine::Machine;
 
 const HOSTS: &CStr = c"/etc/hosts";
 const RESOLVERS: &CStr = c"/etc/resolv.conf";
+/// As many as the C library asks (`MAXNS`).
+const MOST_RESOLVERS: usize = 3;
 
 /// Files that stand in for those of this machine. They are removed with this value. A command that
 /// has been started keeps them, but cannot have an emulation of its own any more: nothing can be
@@ -28,35 +30,34 @@ const RESOLVERS: &CStr = c"/etc/resolv.conf";
 #[derive(Debug)]
 pub struct Names {
     files: Vec<(PathBuf, &'static CStr)>,
-    resolver: Option<SocketAddr>,
+    resolvers: Vec<SocketAddr>,
 }
 
 impl Names {
     /// Behind this hop `host.lasthop` and `server` are this machine.
     pub fn behind(hop: &BehindHop, machine: &Machine) -> io::Result<Self> {
-        let (v4, v6) = (hop.gateway, hop.gateway_v6);
-        let mut names = Self { files: Vec::new(), resolver: None };
+        let v4 = hop.gateway;
+        let mut names = Self { files: Vec::new(), resolvers: Vec::new() };
         hop.directory.make()?;
         let [hosts_file, resolvers_file] = files_of(std::process::id(), &hop.directory);
-        let own = format!("{v4} host.lasthop server\n{v6} host.lasthop server\n");
+        let addresses = [v4.to_string()].into_iter().chain(hop.gateway_v6.map(|v6| v6.to_string()));
+        let own: Vec<String> = addresses.map(|address| format!("{address} host.lasthop server\n")).collect();
         // Neither file needs to be UTF-8.
         let hosts = fs::read("/etc/hosts").unwrap_or_default();
-        names.add(HOSTS, hosts_file, &[own.as_bytes(), hosts.as_slice()].concat())?;
-        let resolvers = fs::read("/etc/resolv.conf").unwrap_or_default();
-        let resolvers = String::from_utf8_lossy(&resolvers);
-        let resolver =
-            if machine.is_here() { only_on_this_machine(&resolvers) } else { Some(first(&resolvers)) };
-        if let Some(resolver) = resolver {
-            names.add(RESOLVERS, resolvers_file, with_resolver(&resolvers, v4.into()).as_bytes())?;
-            names.resolver = Some(SocketAddr::new(resolver, 53));
+        names.add(HOSTS, hosts_file, &[own.concat().as_bytes(), hosts.as_slice()].concat())?;
+        let settings = fs::read("/etc/resolv.conf").unwrap_or_default();
+        let settings = String::from_utf8_lossy(&settings);
+        if !machine.is_here() || all_are_on_this_machine(&settings) {
+            names.add(RESOLVERS, resolvers_file, with_resolver(&settings, v4.into()).as_bytes())?;
+            names.resolvers = addresses_of_resolvers(&settings);
         }
         Ok(names)
     }
 
-    /// This machine's resolver, if it is to be found at the gateway's address instead of its own: one
-    /// on the loopback device, or any for an emulator outside this machine's network.
-    pub const fn resolver(&self) -> Option<SocketAddr> {
-        self.resolver
+    /// This machine's resolvers, if they are to be found at the gateway's address instead of their own:
+    /// those on the loopback device, or any for an emulator outside this machine's network.
+    pub fn resolvers(&self) -> &[SocketAddr] {
+        &self.resolvers
     }
 
     fn add(&mut self, target: &'static CStr, path: PathBuf, octets: &[u8]) -> io::Result<()> {
@@ -111,18 +112,23 @@ impl Mounts {
     }
 }
 
-/// The first resolver, if none can be reached from another network namespace.
-fn only_on_this_machine(text: &str) -> Option<IpAddr> {
+/// Whether no resolver can be reached from another network namespace.
+fn all_are_on_this_machine(text: &str) -> bool {
     // One whose address is not read here, such as fe80::1%eth0, is another machine.
     let is_here = |resolver: &str| resolver.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    resolvers(text).all(is_here).then(|| first(text))
+    resolvers(text).all(is_here)
 }
 
-/// The first resolver whose address tells where it is. Without any, the C library asks the one at
+/// The resolvers whose addresses tell where they are. Without any, the C library asks the one at
 /// 127.0.0.1 (resolv.conf(5)).
-fn first(text: &str) -> IpAddr {
-    let first = resolvers(text).find_map(|resolver| resolver.parse().ok());
-    first.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))
+fn addresses_of_resolvers(text: &str) -> Vec<SocketAddr> {
+    let addresses = resolvers(text).filter_map(|resolver| resolver.parse().ok());
+    let mut all: Vec<SocketAddr> =
+        addresses.map(|address: IpAddr| SocketAddr::new(address, 53)).take(MOST_RESOLVERS).collect();
+    if all.is_empty() {
+        all.push((std::net::Ipv4Addr::LOCALHOST, 53).into());
+    }
+    all
 }
 
 fn resolvers(text: &str) -> impl Iterator<Item = &str> {
@@ -147,15 +153,22 @@ mod tests {
     #[test]
     fn a_resolver_on_the_loopback_device_gives_way_to_the_gateway_s_address() {
         let stub = "# systemd-resolved\nnameserver 127.0.0.53\noptions edns0\nsearch example.org\n";
-        assert_eq!(only_on_this_machine(stub), Some("127.0.0.53".parse().expect("an address")));
+        assert!(all_are_on_this_machine(stub) && all_are_on_this_machine("nameserver ::1\n"));
         let gateway = "100.64.0.1".parse().expect("an address");
         let expected = "nameserver 100.64.0.1\n# systemd-resolved\noptions edns0\nsearch example.org\n";
         assert_eq!(with_resolver(stub, gateway), expected);
-        assert_eq!(only_on_this_machine("nameserver ::1\n"), Some("::1".parse().expect("an address")));
-        let both = "nameserver fe80::1%eth0\nnameserver 192.0.2.53\nnameserver 127.0.0.1\n";
-        assert_eq!(only_on_this_machine(both), None);
-        assert_eq!(first(both), "192.0.2.53".parse::<IpAddr>().expect("an address"));
-        assert_eq!(only_on_this_machine("nameserver fe80::1%eth0\n"), None);
-        assert_eq!(only_on_this_machine(""), Some("127.0.0.1".parse().expect("an address")));
+        assert!(!all_are_on_this_machine("nameserver 127.0.0.1\nnameserver 192.0.2.53\n"));
+        assert!(!all_are_on_this_machine("nameserver fe80::1%eth0\n"));
+        assert!(all_are_on_this_machine(""));
+    }
+
+    #[test]
+    fn all_resolvers_with_an_address_are_asked_and_without_any_the_default() {
+        let ask = |text: &str| -> Vec<String> {
+            addresses_of_resolvers(text).iter().map(ToString::to_string).collect()
+        };
+        let several = "nameserver fe80::1%eth0\nnameserver 192.0.2.53\nnameserver ::1\n";
+        assert_eq!(ask(several), ["192.0.2.53:53", "[::1]:53"]);
+        assert_eq!(ask(""), ["127.0.0.1:53"]);
     }
 }

@@ -24,7 +24,10 @@ use crate::listening::{Listener, listeners_of};
 /// The process, at work as long as this value lives.
 #[derive(Debug)]
 pub struct Outside {
-    process: Child,
+    process: Mutex<Child>,
+    /// Its number, which is its own until it is waited for.
+    pid: u32,
+    addresses: String,
     /// One request at a time; `None` at the end.
     requests: Mutex<Option<OwnedFd>>,
 }
@@ -36,7 +39,14 @@ impl Outside {
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         // Signals of the terminal are for the emulation.
         program.process_group(0).stdin(its).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Self { process: program.spawn()?, requests: Mutex::new(Some(ours)) })
+        // Without them, a subnet may be used twice, which hides the other one. Not by way of a thread:
+        // the emulation is about to enter a user namespace, and one that is just ending would count.
+        let listed = Command::new("ip").args(["address", "show"]).output();
+        let addresses = listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned());
+        let addresses = addresses.unwrap_or_default();
+        let process = program.spawn()?;
+        let pid = process.id();
+        Ok(Self { process: Mutex::new(process), pid, addresses, requests: Mutex::new(Some(ours)) })
     }
 
     /// A socket of IPv4 or IPv6, for TCP or UDP.
@@ -61,16 +71,27 @@ impl Outside {
         socket.ok_or_else(|| io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
     }
 
+    /// The addresses there, as `ip address show` prints them.
+    pub(super) fn addresses(&self) -> &str {
+        &self.addresses
+    }
+
     /// The TCP sockets that listen there.
     pub(super) fn listeners(&self) -> io::Result<Vec<Listener>> {
-        listeners_of(&self.process.id().to_string())
+        listeners_of(&self.pid.to_string())
+    }
+
+    /// Whether it is not at work any more.
+    pub(super) fn has_ended(&self) -> bool {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        process.try_wait().is_ok_and(|status| status.is_some())
     }
 }
 
 impl Drop for Outside {
     fn drop(&mut self) {
         drop(self.requests.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let _ = self.process.wait();
+        let _ = self.process.get_mut().unwrap_or_else(PoisonError::into_inner).wait();
     }
 }
 

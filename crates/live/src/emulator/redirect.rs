@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 
 use super::behind::BehindHop;
-use super::masquerade::run;
+use super::masquerade::{found, run};
 use crate::namespace::Namespace;
 
 /// The socket to which connections to other hosts are turned from now on; with `nft`, or else with
@@ -38,7 +38,24 @@ fn by_nft(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), Strin
 
 fn by_iptables(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), String> {
     let (gateway, port) = (hop.gateway.to_string(), port.to_string());
-    let what = ["iptables", "-w", "-t", "nat", "-A", "PREROUTING", "-i", &hop.device, "!", "-d", &gateway];
+    // Its own lock file is root's alone; and nobody else changes the rules of this namespace.
+    let lock = format!("XTABLES_LOCKFILE={}", hop.directory.lock_file().display());
+    let program = found("iptables").to_string_lossy().into_owned();
+    let what = [
+        "env",
+        &lock,
+        &program,
+        "-w",
+        "-t",
+        "nat",
+        "-A",
+        "PREROUTING",
+        "-i",
+        &hop.device,
+        "!",
+        "-d",
+        &gateway,
+    ];
     let rule = [&what[..], &["-p", "tcp", "-j", "REDIRECT", "--to-ports", &port]].concat();
     run(namespace, &rule, "").map(drop)
 }

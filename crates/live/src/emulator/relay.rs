@@ -1,50 +1,142 @@
-//! Connections that are relayed, and a bound on how many.
+//! Connections and questions that are relayed, each on a thread of its own, and a bound on how many.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::net::sockopt::set_socket_linger;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl};
 use rustix::process::{Resource, getrlimit};
 
-use super::machine::Machine;
+use super::join::{Outcome, join, reset};
+use crate::clock;
 
-/// Relays at a time, at most; more than these are turned away.
+/// Connections at a time, at most, and questions; more than these are turned away.
 const MOST: u64 = 1024;
+/// How long the end waits for services that take what guests have sent, and for one that takes
+/// nothing.
+const DRAIN: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(1);
+/// A guest that has gone without a word is asked for a sign of life after a minute, and given up
+/// after two.
+const SILENCE: Duration = Duration::from_secs(60);
 
-/// Work that is done on threads of its own, up to a number of them.
+/// Relays at work.
 #[derive(Debug)]
 pub(super) struct Relays {
-    busy: Arc<AtomicUsize>,
-    /// As many as there may be.
+    /// As many of each as there may be.
     most: usize,
+    connections: Arc<AtomicUsize>,
+    questions: Arc<AtomicUsize>,
+    /// Octets that were passed on.
+    progress: Arc<AtomicU64>,
+    /// Readable at the end.
+    cut: Arc<OwnedFd>,
+    /// Connections that were cut with data left.
+    were_cut: Arc<AtomicUsize>,
+    turned_away: AtomicUsize,
 }
 
 impl Relays {
     /// None so far.
-    pub(super) fn new() -> Self {
-        // A quarter of the descriptors of this process: a connection takes two, and there are others.
-        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        Self { busy: Arc::default(), most: (descriptors / 4).min(MOST) as usize }
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            most: descriptors() / 4,
+            connections: Arc::default(),
+            questions: Arc::default(),
+            progress: Arc::default(),
+            cut: Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?),
+            were_cut: Arc::default(),
+            turned_away: AtomicUsize::new(0),
+        })
     }
 
-    /// Does something on a thread of its own, unless there is too much to do.
-    pub(super) fn work(&self, name: &str, work: impl FnOnce() + Send + 'static) {
-        let busy = Arc::clone(&self.busy);
-        if busy.fetch_add(1, Ordering::Relaxed) >= self.most {
-            busy.fetch_sub(1, Ordering::Relaxed);
-            return;
+    /// Joins a guest to a service. A guest whose service does not answer, or for whom there is no
+    /// room, is reset.
+    pub(super) fn connect(
+        &self,
+        guest: TcpStream,
+        service: impl FnOnce() -> io::Result<TcpStream> + Send + 'static,
+    ) {
+        reset(&guest);
+        let (cut, progress) = (Arc::clone(&self.cut), Arc::clone(&self.progress));
+        let were_cut = Arc::clone(&self.were_cut);
+        let relay = move || {
+            // What is refused here has ended with the reset.
+            let Ok(service) = service() else { return };
+            let begun = close_in_peace(&guest).and_then(|()| keep_alive(&guest));
+            if begun.is_err() {
+                return;
+            }
+            if let Ok(Outcome::Cut) = join(&guest, &service, &cut, &progress) {
+                were_cut.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        if !work("service", &self.connections, self.most, relay) {
+            self.turned_away.fetch_add(1, Ordering::Relaxed);
         }
-        let at_the_end = Leave(busy);
-        // Where there is no thread the guest is turned away.
-        let _ = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            work();
-            drop(at_the_end);
-        });
     }
+
+    /// Answers a question. Whoever gets no answer asks again.
+    pub(super) fn answer(&self, work_of_it: impl FnOnce() + Send + 'static) {
+        work("question", &self.questions, self.most, work_of_it);
+    }
+
+    /// Ends them: services have a while to take what guests have sent. Returns what was not done,
+    /// each a sentence.
+    pub(super) fn end(self) -> Vec<String> {
+        self.drain();
+        let (cut, away) = (self.were_cut.load(Ordering::Relaxed), self.turned_away.into_inner());
+        let cut = (cut > 0).then(|| {
+            format!("relayed connections that were reset at the end, because their services had not taken all data: {cut}")
+        });
+        let away = (away > 0).then(|| {
+            format!("relayed connections that were refused, because there were {} others: {away}", self.most)
+        });
+        cut.into_iter().chain(away).collect()
+    }
+
+    fn drain(&self) {
+        let is_idle = || self.connections.load(Ordering::Relaxed) == 0;
+        let (start, mut moved_at) = (clock::now(), clock::now());
+        let mut moved = self.progress.load(Ordering::Relaxed);
+        while !is_idle() && clock::now().since(start) < DRAIN && clock::now().since(moved_at) < IDLE {
+            thread::park_timeout(Duration::from_millis(5));
+            let now = self.progress.load(Ordering::Relaxed);
+            if now != moved {
+                (moved, moved_at) = (now, clock::now());
+            }
+        }
+        // The counter of a descriptor that is ours takes one more.
+        let _ = rustix::io::write(&*self.cut, &1u64.to_ne_bytes());
+        let start = clock::now();
+        while !is_idle() && clock::now().since(start) < IDLE {
+            thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+}
+
+/// The descriptors that relays and doors may take.
+pub(super) fn descriptors() -> usize {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).min(4 * MOST) as usize
+}
+
+/// Does something on a thread of its own, unless `most` are at work; whether it does.
+fn work(name: &str, busy: &Arc<AtomicUsize>, most: usize, work: impl FnOnce() + Send + 'static) -> bool {
+    if busy.fetch_add(1, Ordering::Relaxed) >= most {
+        busy.fetch_sub(1, Ordering::Relaxed);
+        return false;
+    }
+    let at_the_end = Leave(Arc::clone(busy));
+    let started = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        work();
+        drop(at_the_end);
+    });
+    started.is_ok()
 }
 
 struct Leave(Arc<AtomicUsize>);
@@ -55,29 +147,14 @@ impl Drop for Leave {
     }
 }
 
-/// Carries octets both ways until both ends have closed. A guest whose service does not answer sees
-/// a connection that is reset.
-pub(super) fn join(guest: &TcpStream, target: SocketAddr, machine: &Machine) -> io::Result<()> {
-    guest.set_nonblocking(false)?;
-    let service = machine.connect(target).inspect_err(|_| {
-        // It ends as it would have begun: with a reset.
-        let _ = set_socket_linger(guest, Some(Duration::ZERO));
-    })?;
-    for stream in [guest, &service] {
-        stream.set_nodelay(true)?;
-    }
-    thread::scope(|scope| {
-        scope.spawn(|| carry(guest, &service));
-        carry(&service, guest);
-    });
-    Ok(())
+/// Undoes [`reset`].
+fn close_in_peace(stream: &TcpStream) -> io::Result<()> {
+    Ok(rustix::net::sockopt::set_socket_linger(stream, None)?)
 }
 
-fn carry(mut from: &TcpStream, mut to: &TcpStream) {
-    let carried = io::copy(&mut from, &mut to);
-    // After an error nothing more comes of either end.
-    let _ = match carried {
-        Ok(_) => to.shutdown(Shutdown::Write),
-        Err(_) => to.shutdown(Shutdown::Both).and(from.shutdown(Shutdown::Both)),
-    };
+fn keep_alive(guest: &TcpStream) -> io::Result<()> {
+    set_tcp_keepidle(guest, SILENCE)?;
+    set_tcp_keepintvl(guest, SILENCE / 6)?;
+    set_tcp_keepcnt(guest, 6)?;
+    Ok(set_socket_keepalive(guest, true)?)
 }

@@ -1,9 +1,9 @@
 //! Services of this machine that are not reached from behind the hop without help, such as those that
 //! listen only on the loopback device: the gateway's address gets doors to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -16,7 +16,7 @@ use rustix::time::Timespec;
 
 use super::behind::BehindHop;
 use super::machine::Machine;
-use super::relay::{Relays, join};
+use super::relay::{Relays, descriptors};
 use crate::clock;
 
 /// How often the services are looked for.
@@ -30,28 +30,29 @@ const LONGEST: usize = 65_535;
 #[derive(Debug)]
 pub struct Services {
     stop: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Services {
     /// Opens the doors that are wanted. To be called in the network namespace of this machine's end
     /// of the hop. Only the host behind the hop may enter.
     pub fn open(hop: &BehindHop, machine: Machine, doors: Wanted) -> io::Result<Self> {
-        let Wanted { resolver, localhost, elsewhere } = doors;
+        let Wanted { resolvers, localhost, elsewhere } = doors;
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let mut doors = Doors {
-            gateways: [hop.gateway.into(), hop.gateway_v6.into()],
-            guests: [hop.address.into(), hop.address_v6.into()],
+            gateways: addresses(hop.gateway, hop.gateway_v6),
+            guests: addresses(hop.address, hop.address_v6),
             machine: Arc::new(machine),
             localhost,
-            resolver,
+            resolvers,
             questions: None,
             open: BTreeMap::new(),
             elsewhere,
             looked_at: clock::now(),
-            relays: Relays::new(),
+            relays: Relays::new()?,
+            closed: BTreeSet::new(),
         };
-        if resolver.is_some() {
+        if !doors.resolvers.is_empty() {
             doors.open_to_questions();
         }
         doors.look();
@@ -61,21 +62,29 @@ impl Services {
     }
 }
 
+impl Services {
+    /// Closes the doors, once services have taken what the guest had sent them before its end, or
+    /// after a while. Returns what was not done, each a sentence.
+    pub fn close(&mut self) -> Vec<String> {
+        let told = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        match (told, self.thread.take()) {
+            (Ok(_), Some(thread)) => thread.join().unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Drop for Services {
     fn drop(&mut self) {
-        // Connections end with the process, or when one of their ends does.
-        let told = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
-        if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
-            let _ = thread.join();
-        }
+        self.close();
     }
 }
 
 /// The doors that are wanted.
 #[derive(Debug, Default)]
 pub struct Wanted {
-    /// One to this resolver.
-    pub resolver: Option<SocketAddr>,
+    /// One to these resolvers, which are asked in this order.
+    pub resolvers: Vec<SocketAddr>,
     /// One to each service that listens for TCP on the loopback device, now or later.
     pub localhost: bool,
     /// Where connections to other hosts are turned to: they are relayed to where they were sent.
@@ -83,12 +92,12 @@ pub struct Wanted {
 }
 
 struct Doors {
-    gateways: [IpAddr; 2],
+    gateways: Vec<IpAddr>,
     /// Who may enter.
-    guests: [IpAddr; 2],
+    guests: Vec<IpAddr>,
     machine: Arc<Machine>,
     localhost: bool,
-    resolver: Option<SocketAddr>,
+    resolvers: Vec<SocketAddr>,
     /// Where questions to the resolver come in.
     questions: Option<Arc<UdpSocket>>,
     /// For each door where it leads to.
@@ -99,6 +108,8 @@ struct Doors {
     looked_at: Instant,
     /// Connections and questions at work.
     relays: Relays,
+    /// Ports for whose doors there were no descriptors.
+    closed: BTreeSet<u16>,
 }
 
 /// Where a connection is to lead.
@@ -112,12 +123,12 @@ enum Target {
 
 impl Doors {
     #[expect(clippy::disallowed_methods, reason = "no packet of the link waits in this thread")]
-    fn serve(mut self, stop: &OwnedFd) {
+    fn serve(mut self, stop: &OwnedFd) -> Vec<String> {
         loop {
             match self.wait(stop) {
                 // A signal is for somebody else, and so is the end of memory.
                 Err(_) => thread::sleep(Duration::from_millis(10)),
-                Ok(true) => return,
+                Ok(true) => return self.end(),
                 Ok(false) => {}
             }
             self.answer_questions();
@@ -150,27 +161,76 @@ impl Doors {
     /// may want all addresses.
     fn look(&mut self) {
         self.looked_at = clock::now();
-        let mut wanted = BTreeMap::new();
+        let mut services = Vec::new();
         if self.localhost || !self.machine.is_here() {
             // What cannot be read now says nothing about the services.
-            let Ok(services) = self.machine.services(self.localhost) else { return };
-            wanted.extend(services.into_iter().map(|service| (service.port(), service)));
+            let Ok(found) = self.machine.services(self.localhost) else { return };
+            services.extend(found);
         }
-        wanted.extend(self.resolver.map(|resolver| (resolver.port(), resolver)));
-        self.open.retain(|door, (_, target)| wanted.get(&door.port()) == Some(target));
-        for (port, target) in wanted {
-            for gateway in self.gateways {
-                let door = SocketAddr::new(gateway, port);
-                if self.open.contains_key(&door) {
-                    continue;
-                }
-                // Somebody who listens at all addresses needs no door.
-                let listener = TcpListener::bind(door)
-                    .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-                if let Ok(listener) = listener {
-                    self.open.insert(door, (listener, target));
-                }
+        services.extend(self.resolvers.first());
+        let wanted = doors_to(&services, &self.gateways);
+        self.open.retain(|door, (_, target)| wanted.get(door) == Some(target));
+        for (door, target) in wanted {
+            if self.open.contains_key(&door) {
+                continue;
             }
+            // Relays and the emulator need the others.
+            if self.open.len() >= descriptors() / 4 {
+                self.closed.insert(door.port());
+                continue;
+            }
+            // Somebody who listens at all addresses needs no door.
+            let listener = TcpListener::bind(door)
+                .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+            if let Ok(listener) = listener {
+                self.open.insert(door, (listener, target));
+            }
+        }
+    }
+
+    /// Closes them all.
+    fn end(self) -> Vec<String> {
+        let Self { relays, machine, closed, open, .. } = self;
+        drop(open);
+        let mut notes = relays.end();
+        if !closed.is_empty() {
+            notes.push(format!(
+                "services that could not be reached, because this process may not open more files (`ulimit -n`): {}",
+                closed.len()
+            ));
+        }
+        if machine.is_gone() {
+            notes.push("the process in this machine's network has ended, and with it all relays".to_owned());
+        }
+        notes
+    }
+
+    fn open_to_questions(&mut self) {
+        let [gateway, ..] = self.gateways[..] else { return };
+        // A resolver that listens at all addresses needs no door.
+        let socket =
+            UdpSocket::bind((gateway, 53)).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+        self.questions = socket.ok().map(Arc::new);
+    }
+
+    fn answer_questions(&self) {
+        let Some(socket) = &self.questions else { return };
+        let mut buffer = vec![0; LONGEST];
+        while let Ok((len, from)) = socket.recv_from(&mut buffer) {
+            if !self.guests.contains(&from.ip()) {
+                continue;
+            }
+            let (question, resolvers) = (buffer[..len].to_vec(), self.resolvers.clone());
+            let (machine, socket) = (Arc::clone(&self.machine), Arc::clone(socket));
+            self.relays.answer(move || {
+                let answer = match ask_in_turn(&machine, &resolvers, &question) {
+                    Ok(answer) => answer,
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => no_answer(question),
+                    // A client that hears nothing asks again.
+                    Err(_) => return,
+                };
+                let _ = socket.send_to(&answer, from);
+            });
         }
     }
 
@@ -200,41 +260,23 @@ impl Doors {
                 },
             };
             let machine = Arc::clone(&self.machine);
-            self.relays.work("service", move || {
-                // The guest sees the end of the connection.
-                let _ = join(&stream, target, &machine);
-            });
+            self.relays.connect(stream, move || machine.connect(target));
         }
     }
+}
 
-    fn open_to_questions(&mut self) {
-        let [gateway, _] = self.gateways;
-        // A resolver that listens at all addresses needs no door.
-        let socket =
-            UdpSocket::bind((gateway, 53)).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
-        self.questions = socket.ok().map(Arc::new);
+/// The door to each service at each gateway. One port may have a service for each family of
+/// addresses; one alone has the doors of both.
+fn doors_to(services: &[SocketAddr], gateways: &[IpAddr]) -> BTreeMap<SocketAddr, SocketAddr> {
+    let mut doors = BTreeMap::new();
+    for gateway in gateways {
+        let (same, other): (Vec<&SocketAddr>, _) =
+            services.iter().partition(|service| service.is_ipv4() == gateway.is_ipv4());
+        // Later ones replace earlier ones.
+        let all = other.into_iter().chain(same);
+        doors.extend(all.map(|service| (SocketAddr::new(*gateway, service.port()), *service)));
     }
-
-    fn answer_questions(&self) {
-        let (Some(socket), Some(resolver)) = (&self.questions, self.resolver) else { return };
-        let mut buffer = vec![0; LONGEST];
-        while let Ok((len, from)) = socket.recv_from(&mut buffer) {
-            if !self.guests.contains(&from.ip()) {
-                continue;
-            }
-            let question = buffer[..len].to_vec();
-            let (machine, socket) = (Arc::clone(&self.machine), Arc::clone(socket));
-            self.relays.work("question", move || {
-                let answer = match ask(&machine, resolver, &question) {
-                    Ok(answer) => answer,
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => no_answer(question),
-                    // A client that hears nothing asks again.
-                    Err(_) => return,
-                };
-                let _ = socket.send_to(&answer, from);
-            });
-        }
-    }
+    doors
 }
 
 /// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was not here.
@@ -243,8 +285,26 @@ fn wanted_by(guest: &TcpStream) -> Option<SocketAddr> {
     guest.local_addr().is_ok_and(|own| own != sent_to).then_some(sent_to)
 }
 
-fn ask(machine: &Machine, resolver: SocketAddr, question: &[u8]) -> io::Result<Vec<u8>> {
-    let socket = machine.ask(resolver, PATIENCE)?;
+fn addresses(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Vec<IpAddr> {
+    std::iter::once(IpAddr::from(v4)).chain(v6.map(IpAddr::from)).collect()
+}
+
+/// The answer of the first resolver that has one.
+fn ask_in_turn(machine: &Machine, resolvers: &[SocketAddr], question: &[u8]) -> io::Result<Vec<u8>> {
+    // All of them, before the client gives up.
+    let patience = PATIENCE / u32::try_from(resolvers.len().max(1)).unwrap_or(1);
+    let mut outcome = Err(io::ErrorKind::ConnectionRefused.into());
+    for resolver in resolvers {
+        outcome = ask(machine, *resolver, patience, question);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn ask(machine: &Machine, resolver: SocketAddr, patience: Duration, question: &[u8]) -> io::Result<Vec<u8>> {
+    let socket = machine.ask(resolver, patience)?;
     socket.send(question)?;
     let mut answer = vec![0; LONGEST];
     let len = socket.recv(&mut answer)?;
@@ -259,4 +319,26 @@ fn no_answer(mut question: Vec<u8>) -> Vec<u8> {
         *code = (*code & 0xf0) | 2;
     }
     question
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_leads_to_the_service_of_the_same_family_if_there_is_one() {
+        let address = |text: &str| -> SocketAddr { text.parse().expect("an address") };
+        let services = ["127.0.0.1:80", "[::1]:80", "127.0.0.1:81", "[::1]:82"].map(address);
+        let gateways = ["100.64.0.1", "fd6c:6f70::1"].map(|text| text.parse().expect("an address"));
+        let doors = doors_to(&services, &gateways);
+        for (door, service) in [
+            ("100.64.0.1:80", "127.0.0.1:80"),
+            ("[fd6c:6f70::1]:80", "[::1]:80"),
+            ("[fd6c:6f70::1]:81", "127.0.0.1:81"),
+            ("100.64.0.1:82", "[::1]:82"),
+        ] {
+            assert_eq!(doors[&address(door)], address(service), "{door}");
+        }
+        assert_eq!(doors.len(), 6);
+    }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
+use lasthop_schemes::words::counted;
 use lasthop_sim::World;
 use serde::Serialize;
 
@@ -130,8 +131,8 @@ fn reasons(lateness: &LatenessSummary, stalls: &Stalls, ran: Duration) -> Vec<St
     let stalled = stalls.total.as_secs_f64() / took.as_secs_f64().max(1e-9);
     if stalled > LARGEST_STALLED_PART {
         reasons.push(format!(
-            "the emulator stalled {} times, for at most {:.0} ms and {:.2}% of the time in total",
-            stalls.count,
+            "the emulator stalled {}, for at most {:.0} ms and {:.2}% of the time in total",
+            counted(stalls.count, "time"),
             stalls.longest.as_secs_f64() * 1e3,
             stalled * 100.0
         ));

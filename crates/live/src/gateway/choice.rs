@@ -12,7 +12,7 @@ pub(super) struct Choice {
 }
 
 /// What `tun` cannot do on any machine.
-const LIMITS: &str = "it sees routed TCP only, and this TCP is lost while the gateway hangs";
+const LIMITS: &str = "it sees routed TCP, not bridged TCP, and this TCP is lost while the gateway hangs";
 
 /// Chooses a backend. `tried` tests whether tc-bpf works here; `translation` tells whether
 /// addresses are translated. The error says why no backend can be used.

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use lasthop_live::emulator::behind::BehindHop;
 use lasthop_live::emulator::directory::Directory;
+use lasthop_live::emulator::machine::Machine;
 use lasthop_live::emulator::masquerade::Masquerade;
 use lasthop_live::emulator::{Device, Emulator, End, Options};
 use lasthop_live::namespace::Namespace;
@@ -26,12 +27,12 @@ pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
     machine.sysctl("ipv4/ip_forward", "0").expect("it is there");
     let before = traces(&machine);
     let (hop, near, far) =
-        machine.enter(|| BehindHop::new(Directory::of_root())).expect("enter").expect("root");
+        machine.enter(|| BehindHop::new(Directory::of_root(), &Machine::Here)).expect("enter").expect("root");
     // Without nft and iptables there is nothing to undo.
     let beyond = Masquerade::start(&hop);
     assert_eq!(beyond.is_ok(), traces(&machine)[2].trim() == "1", "{beyond:?}");
     let (_, second, _) = machine
-        .enter(|| BehindHop::new(Directory::of_root()))
+        .enter(|| BehindHop::new(Directory::of_root(), &Machine::Here))
         .expect("enter")
         .expect("a second one has its own subnet");
     drop(second);
@@ -62,7 +63,7 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
         assert!(done.expect("it has just been there").success());
     };
     let (hop, _near, _far) =
-        machine.enter(|| BehindHop::new(Directory::of_root())).expect("enter").expect("root");
+        machine.enter(|| BehindHop::new(Directory::of_root(), &Machine::Here)).expect("enter").expect("root");
     machine.ip(&["tuntap add lasthop77 mode tap"]).expect("an ordinary device");
     let own = hop.subnet();
     for (subnet, device) in [

@@ -65,9 +65,13 @@ impl Settings {
         let mut overrides = self.overrides.clone();
         for (key, value) in assignments {
             let key = self.full_key(key)?;
-            let assigns = format!("{key}=");
-            overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
-            overrides.settings.push(assigns + value);
+            // What is set later holds: a direction has no value of its own any more.
+            let of_directions = of_directions(&key).into_iter().filter(|key| self.has(key, &overrides));
+            for key in of_directions.chain([key.clone()]).collect::<Vec<_>>() {
+                let assigns = format!("{key}=");
+                overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
+                overrides.settings.push(assigns + value);
+            }
         }
         let is_named = |path: &Path| {
             let name = path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy();
@@ -80,6 +84,18 @@ impl Settings {
         self.overrides = overrides;
         self.named_files = Arc::new(named_files);
         Ok(std::mem::replace(&mut self.scenario, scenario))
+    }
+
+    /// Whether the file, or what was set since, has this key.
+    fn has(&self, key: &str, overrides: &Overrides) -> bool {
+        let assigns = format!("{key}=");
+        if overrides.settings.iter().any(|setting| setting.starts_with(&assigns)) {
+            return true;
+        }
+        let Ok(file) = self.text.parse::<toml::Table>() else { return false };
+        let mut steps = key.split('.');
+        let first = steps.next().and_then(|step| file.get(step));
+        steps.fold(first, |value, step| value.and_then(|value| value.get(step))).is_some()
     }
 
     /// The key as the file has it.
@@ -105,6 +121,13 @@ impl Settings {
             let meant = did_you_mean(link, &known);
             return Err(fail(format!("unknown link {link:?}{meant}; expected one of: {}", known.join(", "))));
         }
+        if let [direction, _, ..] = rest
+            && !can_change(rest)
+            && !OF_A_LINK.contains(direction)
+        {
+            let problem = format!("unknown direction {direction:?}; expected forward or backward");
+            return Err(fail(problem));
+        }
         if !can_change(rest) {
             let meant = rest.last().map_or_else(String::new, |key| did_you_mean(key, &OF_A_LINK));
             return Err(fail(format!(
@@ -114,6 +137,20 @@ impl Settings {
         }
         Ok(format!("links.{}", steps.join(".")))
     }
+}
+
+/// The keys of the two directions, for one of a link as a whole.
+fn of_directions(key: &str) -> Vec<String> {
+    match key.splitn(3, '.').collect::<Vec<_>>()[..] {
+        [links, link, rest] if !is_of_a_direction(rest) => {
+            ["forward", "backward"].map(|way| format!("{links}.{link}.{way}.{rest}")).to_vec()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_of_a_direction(rest: &str) -> bool {
+    ["forward.", "backward."].iter().any(|way| rest.starts_with(way))
 }
 
 /// An error about a value that was set: the file would have the whole key.

@@ -14,8 +14,7 @@ const RELAYED: &str = "without root, only TCP connections and name lookups cross
 
 /// The ways beyond the hop. They close with this value.
 pub struct Beyond<'h> {
-    // Before the rules that lead to them.
-    _services: Option<Services>,
+    services: Option<Services>,
     _masquerade: Option<Masquerade<'h>>,
     /// What is not reached, each a sentence.
     pub notes: Vec<String>,
@@ -46,10 +45,16 @@ impl<'h> Beyond<'h> {
                 Err(sentence) => notes.push(sentence),
             }
         }
-        let services = (!machine.is_here() || doors.localhost || doors.resolver.is_some())
+        let services = (!machine.is_here() || doors.localhost || !doors.resolvers.is_empty())
             .then(|| Services::open(hop, machine, doors))
             .transpose()
             .context("cannot let the command reach services of this machine")?;
-        Ok(Self { _services: services, _masquerade: masquerade, notes })
+        Ok(Self { services, _masquerade: masquerade, notes })
+    }
+
+    /// Closes them, while the rules that lead to them are there. Returns what was not done at the
+    /// end, each a sentence.
+    pub fn close(mut self) -> Vec<String> {
+        self.services.as_mut().map(Services::close).unwrap_or_default()
     }
 }

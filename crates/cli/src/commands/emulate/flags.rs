@@ -415,6 +415,22 @@ mod tests {
     }
 
     #[test]
+    fn a_value_of_the_link_takes_the_place_of_those_of_its_directions() {
+        let mut settings = settings("--rate 20mbit:2mbit --loss 0%:1%").expect("good flags");
+        for (set, directions) in [
+            (("hop.rate", "5mbit"), 2),
+            (("hop.forward.rate", "3mbit"), 1),
+            (("hop.rate", "3mbit"), 1),
+            (("hop.loss", "0%"), 1),
+        ] {
+            let before = settings.set(&[set], FurtherFiles::None).expect("a good value");
+            assert_eq!(before.changes_of_links(settings.scenario()).len(), directions, "{set:?}");
+        }
+        let error = settings.set(&[("hop.up.rate", "3mbit")], FurtherFiles::None).expect_err("no direction");
+        assert_eq!(error.to_string(), "hop.up.rate: unknown direction \"up\"; expected forward or backward");
+    }
+
+    #[test]
     fn packets_that_are_reordered_skip_the_delay() {
         let text = line("--delay 20ms --jitter 5ms --reorder 25%").flags.scenario(None).expect("good flags");
         let file: Table = text.parse().expect("TOML");

@@ -24,6 +24,7 @@ impl Link {
     /// Reads the one that the command line asks for.
     pub fn read(file: Option<&Path>, flags: &LinkFlags, choices: &Choices) -> Result<Self, Failure> {
         let Overrides { trace, settings } = choices.overrides();
+        let set = settings.iter().map(|setting| format!(", {setting}")).collect::<Vec<_>>().concat();
         match file {
             Some(path) if flags.are_given() => Err(Failure::usage(anyhow!(
                 "{} and flags of a link: expected a file or flags; to change a value of the file, use --set, such as \
@@ -32,11 +33,11 @@ impl Link {
             ))),
             Some(path) => {
                 let settings = Settings::read(path, &choices.overrides()).map_err(Failure::usage)?;
-                let label = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Ok(Self { name: name_of(path), label, settings })
+                let label = path.file_stem().unwrap_or_default().to_string_lossy() + set.as_str();
+                Ok(Self { name: name_of(path), label: label.into_owned(), settings })
             }
             None if flags.are_given() || trace.is_some() => {
-                let label = flags.label(trace.as_deref());
+                let label = flags.label(trace.as_deref()) + &set;
                 let settings = flags
                     .settings(trace.as_deref(), settings)
                     .map_err(|problem| Failure::usage(anyhow!(problem)))?;

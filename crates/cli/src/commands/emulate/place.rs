@@ -27,7 +27,7 @@ impl Place {
     /// The one for this process. The command runs as the user of this name, or as root, or as the
     /// caller. To be called before any thread starts.
     pub fn new(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
-        if lasthop_live::may_change_the_network() {
+        if lasthop_live::may_administer_this_machine() {
             Self::in_this_network(user, as_root)
         } else {
             Self::in_its_own_network(user, as_root)
@@ -54,7 +54,9 @@ impl Place {
         }
         // While this is known: in the user namespace everybody is root.
         let directory = Directory::of_this_user();
-        let outside = Outside::start(this_program("outside"))?;
+        let outside = Outside::start(this_program("outside"))
+            .context("cannot start the process that stays in this machine's network")
+            .map_err(Failure::Run)?;
         let caller = unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
         let run_as = if as_root { RunAs::ThisProcess } else { RunAs::Caller(caller) };
         Ok(Self { directory, machine: Machine::Outside(outside), run_as })

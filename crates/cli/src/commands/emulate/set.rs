@@ -18,7 +18,7 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 pub struct Arguments {
     /// A key of a link and its value, as in the file: hop.loss=2%, air.forward.rate="5 Mbit/s"; keys:
     /// rate, delay, jitter, jitter-distribution, order, loss, duplicate, corrupt, queue, channel, trace
-    #[arg(required = true, value_name = "LINK.KEY=VALUE", value_parser = assignment)]
+    #[arg(required = true, value_name = "LINK.KEY=VALUE")]
     assignments: Vec<String>,
     /// The process ID of the emulation; required if there are several
     #[arg(long, conflicts_with = "socket")]
@@ -30,8 +30,11 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.socket.clone().or(arguments.pid.map(of_process));
+    let read =
+        |text: &String| assignment(text).map_err(|problem| Failure::usage(anyhow!("{text}: {problem}")));
+    let assignments = arguments.assignments.iter().map(read).collect::<Result<Vec<String>, Failure>>()?;
     let socket = named.or_else(inherited).map_or_else(only_one, Ok)?;
-    control::change(&socket, &arguments.assignments).map_err(|error| match error {
+    control::change(&socket, &assignments).map_err(|error| match error {
         refused @ ControlError::Refused(_) => Failure::usage(refused),
         other => Failure::Run(other.into()),
     })
@@ -42,10 +45,11 @@ pub fn inherited() -> Option<PathBuf> {
     std::env::var_os(SOCKET).map(PathBuf::from)
 }
 
-/// The socket of the emulation in this process: its own user's, if there is one, or else root's.
+/// The socket of the emulation in this process.
 fn of_process(pid: u32) -> PathBuf {
-    let [roots, own] = Directory::all().map(|directory| socket_of(pid, &directory));
-    if own.exists() { own } else { roots }
+    let sockets: Vec<PathBuf> = Directory::all().iter().map(|directory| socket_of(pid, directory)).collect();
+    let there = sockets.iter().find(|socket| socket.exists());
+    there.unwrap_or(&sockets[0]).clone()
 }
 
 /// An assignment as a file would have it. What sets nothing is refused before an emulation is asked.
@@ -75,12 +79,9 @@ fn only_one() -> Result<PathBuf, Failure> {
             Err(Failure::Run(anyhow!("the emulations on this machine run as other users: use sudo")))
         }
         [] => Err(Failure::Run(anyhow!("no emulation is running on this machine"))),
-        several => {
-            let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
-            Err(Failure::usage(anyhow!(
-                "several emulations are running; choose one with --socket: {}",
-                names.join(", ")
-            )))
-        }
+        several => Err(Failure::usage(anyhow!(
+            "{} emulations are running; choose one with --pid, as `lasthop emulate status` lists them",
+            several.len()
+        ))),
     }
 }

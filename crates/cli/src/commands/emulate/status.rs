@@ -48,7 +48,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         output::print_json(&all)?;
-    } else if own.is_empty() {
+    } else if all.is_empty() && silent.is_empty() {
         let hidden = if others.is_empty() { "" } else { " as this user; to see those of others, use sudo" };
         output::print(&format!("no emulation is running{hidden}"))?;
     } else {
@@ -64,16 +64,17 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let dropped: u64 = dropped.values().sum();
     let set: Vec<String> = about.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let set = if set.is_empty() { String::new() } else { format!("; set since: {}", set.join(" ")) };
-    let command = on_one_line(&about.command);
+    let [link, set, command] = [&about.link, &set, &about.command].map(|text| on_one_line(text));
     Ok(format!(
-        "{}: [{}{set}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
-        about.pid, about.link
+        "{}: [{link}{set}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
+        about.pid
     ))
 }
 
-/// The first line of a command, without characters that a terminal obeys.
-fn on_one_line(command: &str) -> String {
-    let first = command.lines().next().unwrap_or_default();
-    let rest = if command.lines().count() > 1 { " ..." } else { "" };
+/// The first line of a text from an emulation, without characters that a terminal obeys.
+fn on_one_line(text: &str) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    let rest = if lines.next().is_some() { " ..." } else { "" };
     first.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect::<String>() + rest
 }

@@ -16,6 +16,8 @@ use super::message::{Command, Status};
 use crate::answer::Answer;
 use crate::emulator::directory::Directory;
 
+/// More than any emulation has to say.
+const LONGEST_ANSWER: u64 = 16 << 20;
 /// An emulation that says nothing for this long is stopped, or busy with a file.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -109,7 +111,7 @@ fn ask<T: DeserializeOwned>(path: &Path, command: &Command) -> Result<T, Control
         stream.write_all(&serde_json::to_vec(command)?)?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
+        stream.take(LONGEST_ANSWER).read_to_string(&mut answer)?;
         Ok(answer)
     };
     let answer = match ask() {

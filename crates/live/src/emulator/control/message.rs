@@ -30,6 +30,18 @@ pub struct About {
     pub changed: BTreeMap<String, String>,
 }
 
+impl About {
+    /// Notes that a key was set. One of a link as a whole replaces those of its directions.
+    pub(super) fn set(&mut self, key: String, value: String) {
+        if let Some((link, rest)) = key.split_once('.') {
+            for way in ["forward", "backward"] {
+                self.changed.remove(&format!("{link}.{way}.{rest}"));
+            }
+        }
+        self.changed.insert(key, value);
+    }
+}
+
 /// What an emulation is, and what it has done so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {

@@ -38,7 +38,7 @@ pub(in super::super) fn run(namespace: &Namespace, words: &[&str], input: &str) 
 }
 
 /// Where a program of the administrator's is: the search path of a user often leaves it out.
-fn found(program: &str) -> PathBuf {
+pub(in super::super) fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     let files = directories.map(|directory| directory.join(program));
