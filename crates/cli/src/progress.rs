@@ -1,8 +1,9 @@
 //! Progress bars.
 
+use std::fmt;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use lasthop_lab::Progress;
 
 /// How many of several runs are done; nothing where standard error is no terminal. Clones are the
@@ -13,8 +14,8 @@ pub struct Bar(ProgressBar);
 impl Bar {
     pub fn new() -> Self {
         let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
-            bar.set_style(style);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs{left}") {
+            bar.set_style(style.with_key("left", left));
         }
         Self(bar)
     }
@@ -22,6 +23,14 @@ impl Bar {
     /// Removes the bar from the screen.
     pub fn finish(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// How long the rest may take, once there is something to go by.
+fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // A bar that cannot be drawn tells nobody.
+        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
     }
 }
 

@@ -31,7 +31,7 @@ pub enum UnprivilegedError {
     #[error("without root's rights, this requires access to /dev/net/tun: {0}; {advice}", advice = how_to_open(.0))]
     Device(#[source] io::Error),
     /// The system does not allow it.
-    #[error("without root's rights, this requires a user namespace, which this system does not allow: {0}; {hint}use sudo", hint = hint())]
+    #[error("without root's rights, this requires a user namespace, which this system does not allow: {0}; {hint}{sudo}", hint = hint(), sudo = with_rights())]
     UserNamespace(#[source] io::Error),
     /// The new network cannot be set up.
     #[error(transparent)]
@@ -77,12 +77,18 @@ impl Caller {
 }
 
 /// What an operator can do about the device.
-fn how_to_open(error: &io::Error) -> &'static str {
+fn how_to_open(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::PermissionDenied {
-        "allow it with `sudo chmod 0666 /dev/net/tun`, or use sudo"
+        format!("allow it with `sudo chmod 0666 /dev/net/tun`, or {}", with_rights())
     } else {
         "load the kernel module `tun`, or let the container have the device (--device /dev/net/tun)"
+            .to_owned()
     }
+}
+
+/// How to have root's rights, for whom it takes: root of a container may lack them.
+fn with_rights() -> &'static str {
+    if crate::is_root() { "give the container CAP_SYS_ADMIN and CAP_NET_ADMIN" } else { "use sudo" }
 }
 
 /// What allows it, by the settings of the distributions that forbid it.

@@ -53,13 +53,13 @@ pub(super) fn join(
             Err(error) => break Err(error),
         }
     };
-    reset(guest);
-    reset(service);
+    reset_at_close(guest);
+    reset_at_close(service);
     carried
 }
 
-/// Has a connection end with a reset, as soon as it is closed.
-pub(super) fn reset(stream: &TcpStream) {
+/// Has a connection end with a reset once it is closed.
+pub(super) fn reset_at_close(stream: &TcpStream) {
     // One that is gone needs none.
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
@@ -211,7 +211,7 @@ mod tests {
             let (mut aborts, hears) = if from_guest { (guest, service) } else { (service, guest) };
             aborts.write_all(b"part").expect("it is connected");
             (&hears).read_exact(&mut [0; 4]).expect("it arrives");
-            reset(&aborts);
+            reset_at_close(&aborts);
             drop(aborts);
             let error = read_to_end(&hears).expect_err("no clean end");
             assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);

@@ -12,14 +12,14 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl};
 use rustix::process::{Resource, getrlimit};
 
-use super::join::{Outcome, join, reset};
+use super::join::{Outcome, join, reset_at_close};
 use crate::clock;
 
 /// Connections at a time, at most, and questions; more than these are turned away.
 const MOST: u64 = 1024;
-/// How long the end waits for services that take what guests have sent, and for one that takes
-/// nothing.
+/// How long the end waits, at most, for services to take what guests have sent.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long it waits while no service takes anything.
 const IDLE: Duration = Duration::from_secs(1);
 /// A guest that has gone without a word is asked for a sign of life after a minute, and given up
 /// after two.
@@ -62,11 +62,11 @@ impl Relays {
         guest: TcpStream,
         service: impl FnOnce() -> io::Result<TcpStream> + Send + 'static,
     ) {
-        reset(&guest);
+        reset_at_close(&guest);
         let (cut, progress) = (Arc::clone(&self.cut), Arc::clone(&self.progress));
         let were_cut = Arc::clone(&self.were_cut);
         let relay = move || {
-            // What is refused here has ended with the reset.
+            // The guest of a service that refuses is reset.
             let Ok(service) = service() else { return };
             let begun = close_in_peace(&guest).and_then(|()| keep_alive(&guest));
             if begun.is_err() {
@@ -111,7 +111,7 @@ impl Relays {
                 (moved, moved_at) = (now, clock::now());
             }
         }
-        // The counter of a descriptor that is ours takes one more.
+        // This fails only if the counter of the eventfd is full.
         let _ = rustix::io::write(&*self.cut, &1u64.to_ne_bytes());
         let start = clock::now();
         while !is_idle() && clock::now().since(start) < IDLE {
@@ -147,7 +147,7 @@ impl Drop for Leave {
     }
 }
 
-/// Undoes [`reset`].
+/// Undoes [`reset_at_close`].
 fn close_in_peace(stream: &TcpStream) -> io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_linger(stream, None)?)
 }

@@ -60,9 +60,7 @@ impl Services {
         let thread = thread::Builder::new().name("services".to_owned()).spawn(move || doors.serve(&waker))?;
         Ok(Self { stop, thread: Some(thread) })
     }
-}
 
-impl Services {
     /// Closes the doors, once services have taken what the guest had sent them before its end, or
     /// after a while. Returns what was not done, each a sentence.
     pub fn close(&mut self) -> Vec<String> {

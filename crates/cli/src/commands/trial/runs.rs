@@ -37,13 +37,15 @@ pub(super) fn all<T: Send>(
                     next_of(cases, &next).filter(|_| !stop.load(Ordering::Relaxed))
                 {
                     match run(case) {
-                        Ok(outcome) => lock(&outcomes).push((index, outcome)),
+                        Ok(outcome) => {
+                            lock(&outcomes).push((index, outcome));
+                            bar.advance();
+                        }
                         Err(error) => {
                             lock(&failed).get_or_insert(error);
                             stop.store(true, Ordering::Relaxed);
                         }
                     }
-                    bar.advance();
                 }
             });
         }
