@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
+use clap::builder::{StringValueParser, TypedValueParser};
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
@@ -101,11 +102,8 @@ pub fn scheme(scenario: &Scenario, flag: &str, name: &str) -> Result<SchemeChoic
 }
 
 /// A name in the list of `--schemes`, which may have spaces behind its commas.
-pub fn scheme_name(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("a name is missing; expected names with commas between them".to_owned()),
-        name => Ok(name.to_owned()),
-    }
+pub fn scheme_name() -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().map(|name| name.trim().to_owned())
 }
 
 /// Leaves only these schemes in the scenario, in this order. The baseline stays if it is among

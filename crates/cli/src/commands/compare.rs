@@ -30,7 +30,7 @@ pub struct Arguments {
     #[command(flatten)]
     memory: MemoryLimit,
     /// Compare only these schemes (comma-separated labels of the scenario or names of the catalog)
-    #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name())]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
