@@ -401,7 +401,7 @@ fn a_sweep_with_a_run_that_always_fails_does_not_advise_to_resume_it() {
     let message = String::from_utf8_lossy(&failed.stderr);
     assert_eq!(failed.status.code(), Some(1), "{message}");
     for part in [
-        "1 of 2 runs are in grid.csv.part; ",
+        "1 of 2 runs is in grid.csv.part; ",
         "the run that failed will fail again",
         "at warm-up_s = 59: in the run",
     ] {

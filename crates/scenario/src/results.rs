@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use part::Use;
+use part::{Use, directory_of};
 use tempfile::TempPath;
 
 /// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name
@@ -137,10 +137,6 @@ fn new_file(name: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many symbolic links"))
-}
-
-fn directory_of(name: &Path) -> &Path {
-    name.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Device and inode: what a file is by whatever name.

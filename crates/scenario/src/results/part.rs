@@ -12,8 +12,6 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tempfile::{NamedTempFile, TempPath};
 
-use super::directory_of;
-
 /// Random letters and digits between the file's name and the suffix.
 const RANDOM: usize = 6;
 
@@ -94,6 +92,11 @@ fn remove_abandoned(target: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// The directory in which a file of this name is.
+pub(super) fn directory_of(name: &Path) -> &Path {
+    name.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// What the names of a file's parts begin with.
