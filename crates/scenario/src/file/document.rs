@@ -72,7 +72,7 @@ impl<'t> Document<'t> {
         Self::parse_lines(text, name).map_err(|error| match other_format(text) {
             Some(format) => {
                 let problem = format!("this is a {format} file, such as results; expected {expected}");
-                ScenarioError::of_file(error.file, problem)
+                ScenarioError { problem, ..error }
             }
             None => error,
         })
