@@ -32,7 +32,7 @@ impl<C: Subcommand> CommandLine<C> {
     pub fn read() -> Result<Self, ExitCode> {
         Self::try_parse_from(without_help_of_help(std::env::args_os().collect())).map_err(|error| {
             if error.use_stderr() {
-                // If even that fails there is nobody left to tell.
+                // Where standard error is closed, the exit code alone says it.
                 let _ = error.print();
                 return ExitCode::from(2);
             }

@@ -29,7 +29,7 @@ impl Bar {
 /// How long the rest may take, once there is something to go by.
 fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.pos() > 0 {
-        // A bar that cannot be drawn tells nobody.
+        // An error leaves this text out of the bar.
         let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
     }
 }

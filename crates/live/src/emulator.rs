@@ -8,9 +8,9 @@
 //! | [`running`] | [`Running`]: an emulation on its own thread, changed and stopped from outside |
 //! | [`control`] | a socket through which links are changed while they are in use |
 //! | [`directory`] | where sockets and files are, and the lock between emulations |
-//! | [`behind`], [`masquerade`], [`command`] | a command in a namespace of its own behind the model |
+//! | [`behind`], [`masquerade`], `tool`, [`command`] | a command in a namespace of its own behind the model |
 //! | [`user`] | the user as whom it runs |
-//! | [`names`], [`services`], `relay`, `join` | the names and the services of this machine that it finds there |
+//! | [`names`], [`services`], `questions`, `relay`, `join` | the names and the services of this machine that it finds there |
 //! | [`machine`], [`outside`], [`redirect`] | the same for an emulator without root, in an empty network |
 //! | [`keeper`] | a process that clears up after an emulation that was killed |
 //! | `measurements` | what the loop counts and times |
@@ -38,11 +38,13 @@ pub mod names;
 pub mod open_files;
 pub mod outside;
 mod pacer;
+mod questions;
 pub mod redirect;
 mod relay;
 pub mod running;
 pub mod services;
 pub mod summary;
+mod tool;
 pub mod user;
 
 use std::io;

@@ -39,6 +39,7 @@ use crate::failure::Failure;
 use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
+use crate::results::cannot_begin;
 use beyond::Beyond;
 use capture::Recording;
 use flags::LinkFlags;
@@ -164,8 +165,8 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Before any thread starts, and before files are created.
     let place = Place::new(arguments.user.as_deref(), arguments.as_root)?;
     let create = |path: &PathBuf| ResultFile::create(path, &link.settings.scenario().files);
-    let file = arguments.summary.as_ref().map(create).transpose().map_err(Failure::usage)?;
-    let packets = arguments.pcap.as_ref().map(create).transpose().map_err(Failure::usage)?;
+    let file = arguments.summary.as_ref().map(create).transpose().map_err(cannot_begin)?;
+    let packets = arguments.pcap.as_ref().map(create).transpose().map_err(cannot_begin)?;
     // Before any thread starts, until all files are written: a second Ctrl-C is for the command, too.
     let signals = Signals::hold();
     let recording = packets.map(|packets| Recording::start(packets, &mut built)).transpose()?;

@@ -11,6 +11,7 @@ use lasthop_scenario::results::ResultFile;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::results::cannot_begin;
 
 /// The arguments of `init`.
 #[derive(Args)]
@@ -89,7 +90,7 @@ fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
         let what = if found.is_symlink() { "symbolic link" } else { "file" };
         return Err(Failure::usage(anyhow!("{}: this {what} exists; choose another name", file.display())));
     }
-    let mut new = ResultFile::create(file, &[]).map_err(Failure::usage)?;
+    let mut new = ResultFile::create(file, &[]).map_err(cannot_begin)?;
     new.write_all(text.as_bytes())?;
     Ok(new.finish()?)
 }

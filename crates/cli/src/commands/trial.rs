@@ -25,6 +25,7 @@ use crate::load::{self, Choices};
 use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
+use crate::results::cannot_begin;
 use crate::signals::{self, Told};
 use report::Report;
 use runs::Runs;
@@ -49,7 +50,7 @@ pub struct Arguments {
     #[command(flatten)]
     memory: MemoryLimit,
     /// Try only these schemes (comma-separated labels of the scenario or names of the catalog)
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name())]
     schemes: Vec<String>,
     /// Try only these flows (comma-separated)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
@@ -111,7 +112,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     load::note_idle_schemes(&scenario, &scenario.schemes)?;
     let series = arguments.series.as_ref().map(|name| ResultFile::create(name, &scenario.files));
-    let series = series.transpose().map_err(Failure::usage)?;
+    let series = series.transpose().map_err(cannot_begin)?;
     if arguments.predict {
         let title = load::title(&scenario, &arguments.choices);
         return prediction::execute(&scenario, &title, arguments.jobs as usize, series, arguments.json);

@@ -10,12 +10,12 @@ use lasthop_live::namespace::Namespace;
 
 use crate::machine::{Machine, port_of, read_from, say_hello, text};
 
-/// A device for users, as most distributions have it, before a program that nobody runs.
+/// Runs a program as the user `nobody`, where /dev/net/tun has the mode that is asked for.
 const AS_NOBODY: &str = "mount --make-rprivate / && mount -t tmpfs none \"$0\" && mknod \"$0/tun\" c 10 200 && \
                          chmod \"$1\" \"$0/tun\" && mount --bind \"$0/tun\" /dev/net/tun && shift && \
                          exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
 
-/// The user, with a program that everybody can run.
+/// The user `nobody`, and a copy of the program that this user can run.
 struct Nobody {
     _directory: tempfile::TempDir,
     program: PathBuf,

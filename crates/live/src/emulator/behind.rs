@@ -136,6 +136,12 @@ fn free_subnet(namespace: &Namespace, of_machine: &str) -> Result<u8, BehindHopE
     (0..=u8::MAX).find(is_free).ok_or(BehindHopError::NoSubnet)
 }
 
+/// Whether a device of this machine has a name as those of emulations have.
+pub(super) fn is_ours(device: &str) -> bool {
+    let number = device.strip_prefix("lasthop").unwrap_or_default();
+    !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
+}
+
 fn hint(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::PermissionDenied { " (this requires root)" } else { "" }
 }

@@ -5,12 +5,10 @@
 //! |---|---|
 //! | `rules` | the rules of an emulation |
 //! | `nft`, `iptables` | what they are for these programs |
-//! | `tool` | running a program; the names that are ours |
 
 mod iptables;
 mod nft;
 mod rules;
-mod tool;
 
 use std::io;
 
@@ -20,7 +18,6 @@ use super::behind::BehindHop;
 use super::directory::Directory;
 use crate::namespace::Namespace;
 use rules::Rules;
-pub(super) use tool::{found, run};
 
 const FORWARDING: &str = "ipv4/ip_forward";
 

@@ -5,8 +5,7 @@ use std::io;
 use std::net::TcpListener;
 
 use super::behind::BehindHop;
-use super::masquerade::{found, run};
-use crate::namespace::Namespace;
+use super::tool::{found, run};
 
 /// The socket to which connections to other hosts are turned from now on; with `nft`, or else with
 /// `iptables`. The error is a sentence for the user.
@@ -21,22 +20,22 @@ pub fn start(hop: &BehindHop) -> Result<TcpListener, String> {
         Ok((listener.local_addr()?.port(), listener))
     };
     let (port, listener) = listen().map_err(|error: io::Error| unreached(error.to_string()))?;
-    if let Err(nft) = by_nft(&hop.outside, hop, port) {
-        by_iptables(&hop.outside, hop, port).map_err(|iptables| unreached(format!("{nft}; {iptables}")))?;
+    if let Err(nft) = by_nft(hop, port) {
+        by_iptables(hop, port).map_err(|iptables| unreached(format!("{nft}; {iptables}")))?;
     }
     Ok(listener)
 }
 
-fn by_nft(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), String> {
+fn by_nft(hop: &BehindHop, port: u16) -> Result<(), String> {
     let BehindHop { device, gateway, .. } = hop;
     let rules = format!(
         "table ip {device} {{\n chain prerouting {{\n type nat hook prerouting priority dstnat;\n \
          iifname \"{device}\" ip daddr != {gateway} meta l4proto tcp redirect to :{port}\n }}\n}}\n"
     );
-    run(namespace, &["nft", "-f", "-"], &rules).map(drop)
+    run(&hop.outside, &["nft", "-f", "-"], &rules).map(drop)
 }
 
-fn by_iptables(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), String> {
+fn by_iptables(hop: &BehindHop, port: u16) -> Result<(), String> {
     let (gateway, port) = (hop.gateway.to_string(), port.to_string());
     // Its own lock file is root's alone; and nobody else changes the rules of this namespace.
     let lock = format!("XTABLES_LOCKFILE={}", hop.directory.lock_file().display());
@@ -57,5 +56,5 @@ fn by_iptables(namespace: &Namespace, hop: &BehindHop, port: u16) -> Result<(), 
         &gateway,
     ];
     let rule = [&what[..], &["-p", "tcp", "-j", "REDIRECT", "--to-ports", &port]].concat();
-    run(namespace, &rule, "").map(drop)
+    run(&hop.outside, &rule, "").map(drop)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -16,15 +16,12 @@ use rustix::time::Timespec;
 
 use super::behind::BehindHop;
 use super::machine::Machine;
+use super::questions::Questions;
 use super::relay::{Relays, descriptors};
 use crate::clock;
 
 /// How often the services are looked for.
 const EVERY: Duration = Duration::from_millis(250);
-/// How long a resolver may take: as long as clients wait for it (resolv.conf(5)).
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest datagram.
-const LONGEST: usize = 65_535;
 
 /// Doors to services of this machine, open as long as this value lives.
 #[derive(Debug)]
@@ -44,17 +41,14 @@ impl Services {
             guests: addresses(hop.address, hop.address_v6),
             machine: Arc::new(machine),
             localhost,
-            resolvers,
-            questions: None,
+            resolver: resolvers.first().copied(),
+            questions: Questions::open(hop.gateway, resolvers),
             open: BTreeMap::new(),
             elsewhere,
             looked_at: clock::now(),
             relays: Relays::new()?,
             closed: BTreeSet::new(),
         };
-        if !doors.resolvers.is_empty() {
-            doors.open_to_questions();
-        }
         doors.look();
         let waker = Arc::clone(&stop);
         let thread = thread::Builder::new().name("services".to_owned()).spawn(move || doors.serve(&waker))?;
@@ -95,9 +89,9 @@ struct Doors {
     guests: Vec<IpAddr>,
     machine: Arc<Machine>,
     localhost: bool,
-    resolvers: Vec<SocketAddr>,
-    /// Where questions to the resolver come in.
-    questions: Option<Arc<UdpSocket>>,
+    /// The resolver whose door for TCP is open.
+    resolver: Option<SocketAddr>,
+    questions: Option<Questions>,
     /// For each door where it leads to.
     open: BTreeMap<SocketAddr, (TcpListener, SocketAddr)>,
     /// Where connections come in that were for other hosts.
@@ -129,7 +123,9 @@ impl Doors {
                 Ok(true) => return self.end(),
                 Ok(false) => {}
             }
-            self.answer_questions();
+            if let Some(questions) = &self.questions {
+                questions.answer(&self.guests, &self.machine, &self.relays);
+            }
             for (listener, service) in self.open.values() {
                 self.let_in(listener, Target::Service(*service));
             }
@@ -145,7 +141,7 @@ impl Doors {
     /// Until somebody knocks or it is time to look again; whether it is time to end.
     fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
         let listeners = self.open.values().map(|(listener, _)| listener.as_fd());
-        let questions = self.questions.iter().map(|socket| socket.as_fd());
+        let questions = self.questions.iter().map(AsFd::as_fd);
         let elsewhere = self.elsewhere.iter().map(AsFd::as_fd);
         let all = std::iter::once(stop.as_fd()).chain(questions).chain(listeners).chain(elsewhere);
         let mut files: Vec<PollFd<'_>> =
@@ -165,7 +161,7 @@ impl Doors {
             let Ok(found) = self.machine.services(self.localhost) else { return };
             services.extend(found);
         }
-        services.extend(self.resolvers.first());
+        services.extend(self.resolver);
         let wanted = doors_to(&services, &self.gateways);
         self.open.retain(|door, (_, target)| wanted.get(door) == Some(target));
         for (door, target) in wanted {
@@ -201,35 +197,6 @@ impl Doors {
             notes.push("the process in this machine's network has ended, and with it all relays".to_owned());
         }
         notes
-    }
-
-    fn open_to_questions(&mut self) {
-        let [gateway, ..] = self.gateways[..] else { return };
-        // A resolver that listens at all addresses needs no door.
-        let socket =
-            UdpSocket::bind((gateway, 53)).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
-        self.questions = socket.ok().map(Arc::new);
-    }
-
-    fn answer_questions(&self) {
-        let Some(socket) = &self.questions else { return };
-        let mut buffer = vec![0; LONGEST];
-        while let Ok((len, from)) = socket.recv_from(&mut buffer) {
-            if !self.guests.contains(&from.ip()) {
-                continue;
-            }
-            let (question, resolvers) = (buffer[..len].to_vec(), self.resolvers.clone());
-            let (machine, socket) = (Arc::clone(&self.machine), Arc::clone(socket));
-            self.relays.answer(move || {
-                let answer = match ask_in_turn(&machine, &resolvers, &question) {
-                    Ok(answer) => answer,
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => no_answer(question),
-                    // A client that hears nothing asks again.
-                    Err(_) => return,
-                };
-                let _ = socket.send_to(&answer, from);
-            });
-        }
     }
 
     fn let_in(&self, listener: &TcpListener, target: Target) {
@@ -285,38 +252,6 @@ fn wanted_by(guest: &TcpStream) -> Option<SocketAddr> {
 
 fn addresses(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Vec<IpAddr> {
     std::iter::once(IpAddr::from(v4)).chain(v6.map(IpAddr::from)).collect()
-}
-
-/// The answer of the first resolver that has one.
-fn ask_in_turn(machine: &Machine, resolvers: &[SocketAddr], question: &[u8]) -> io::Result<Vec<u8>> {
-    // All of them, before the client gives up.
-    let patience = PATIENCE / u32::try_from(resolvers.len().max(1)).unwrap_or(1);
-    let mut outcome = Err(io::ErrorKind::ConnectionRefused.into());
-    for resolver in resolvers {
-        outcome = ask(machine, *resolver, patience, question);
-        if outcome.is_ok() {
-            break;
-        }
-    }
-    outcome
-}
-
-fn ask(machine: &Machine, resolver: SocketAddr, patience: Duration, question: &[u8]) -> io::Result<Vec<u8>> {
-    let socket = machine.ask(resolver, patience)?;
-    socket.send(question)?;
-    let mut answer = vec![0; LONGEST];
-    let len = socket.recv(&mut answer)?;
-    answer.truncate(len);
-    Ok(answer)
-}
-
-/// Says to a question that there is no resolver (RFC 1035, section 4.1.1: a server failure).
-fn no_answer(mut question: Vec<u8>) -> Vec<u8> {
-    if let Some([flags, code]) = question.get_mut(2..4) {
-        *flags |= 0x80;
-        *code = (*code & 0xf0) | 2;
-    }
-    question
 }
 
 #[cfg(test)]

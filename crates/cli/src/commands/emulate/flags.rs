@@ -1,21 +1,23 @@
 //! A link that the command line describes instead of a file. It becomes the text of a scenario, so
 //! that both have the same model and the same rules.
 
-use std::collections::BTreeMap;
+mod state;
+mod values;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use lasthop_packet::Probability;
-use lasthop_packet::units::{format_duration, parse_duration};
+use lasthop_packet::units::parse_duration;
 use lasthop_scenario::{Overrides, ScenarioError, Settings};
-use lasthop_schemes::words::did_you_mean;
 use toml::{Table, Value};
 
-use super::value;
+use state::{State, insert, keys, leave_out_faults_that_never_happen, split_keys};
+use values::Values;
 
 /// The name of the link, as in `lasthop emulate set hop.loss=2%`.
 const LINK: &str = "hop";
+
 /// The properties of the link.
 #[derive(Args)]
 #[command(next_help_heading = "A link without a file (a VALUE for both directions, or DOWN:UP)")]
@@ -132,20 +134,20 @@ impl LinkFlags {
 
     /// What the link is like from the start on, and after each change.
     fn states(&self, trace: Option<&Path>) -> Result<Vec<State>, String> {
-        let mut flags = Flags::unimpaired(trace.is_some());
+        let mut values = Values::unimpaired(trace.is_some());
         for (flag, value) in self.given() {
-            flags.set(flag, value).map_err(|problem| format!("--{flag}: {problem}"))?;
+            values.set(flag, value).map_err(|problem| format!("--{flag}: {problem}"))?;
         }
-        if trace.is_none() && flags.0["rate"].iter().any(|rate| rate == "trace") {
+        if trace.is_none() && values.of_rate().iter().any(|rate| rate == "trace") {
             return Err("--rate: \"trace\" requires --trace FILE".to_owned());
         }
-        let in_the_way = trace.is_some() && flags.0["rate"].iter().all(|rate| rate != "trace");
+        let in_the_way = trace.is_some() && values.of_rate().iter().all(|rate| rate != "trace");
         if in_the_way {
             return Err("--trace: --rate is given for both directions; expected one of the two, or the \
                         direction of the trace: --rate trace:2mbit"
                 .to_owned());
         }
-        let mut states = vec![State { at: String::new(), ways: flags.ways()? }];
+        let mut states = vec![State { at: String::new(), ways: values.ways()? }];
         let mut changes: Vec<(Duration, &str, &str)> = Vec::new();
         for pair in self.at.chunks_exact(2) {
             let at = parse_duration(&pair[0]).map_err(|error| format!("--at: {error}"))?;
@@ -157,162 +159,11 @@ impl LinkFlags {
             let (flag, value) = change
                 .split_once('=')
                 .ok_or_else(|| told("expected KEY=VALUE, such as loss=100%".to_owned()))?;
-            flags.set(flag.trim(), value.trim()).map_err(&told)?;
-            states.push(State { at: at.to_owned(), ways: flags.ways().map_err(&told)? });
+            values.set(flag.trim(), value.trim()).map_err(&told)?;
+            states.push(State { at: at.to_owned(), ways: values.ways().map_err(&told)? });
         }
         leave_out_faults_that_never_happen(&mut states);
         Ok(states)
-    }
-}
-
-/// What flags say of the link at one time: for each, its values for the download and the upload.
-struct Flags(BTreeMap<&'static str, [String; 2]>);
-
-impl Flags {
-    fn unimpaired(has_trace: bool) -> Self {
-        let rate = if has_trace { "trace" } else { value::UNLIMITED };
-        let defaults = [
-            ("rate", rate),
-            ("delay", "0 s"),
-            ("jitter", "0 s"),
-            ("loss", "0%"),
-            ("duplicate", "0%"),
-            ("corrupt", "0%"),
-            ("reorder", "0%"),
-            ("queue", "100 packets"),
-        ];
-        Self(defaults.into_iter().map(|(flag, value)| (flag, [value.to_owned(), value.to_owned()])).collect())
-    }
-
-    /// Takes `VALUE` or `DOWN:UP`.
-    fn set(&mut self, flag: &str, text: &str) -> Result<(), String> {
-        let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
-        let meant = did_you_mean(flag, &self.0.keys().copied().collect::<Vec<_>>());
-        let unknown = format!("unknown key {flag:?}{meant}; expected one of: {}", known());
-        let values = self.0.get_mut(flag).ok_or(unknown)?;
-        let (down, up) = text.split_once(':').unwrap_or((text, text));
-        if [down, up].iter().any(|value| value.trim().is_empty()) {
-            return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
-        }
-        *values = [value::in_a_file(flag, down)?, value::in_a_file(flag, up)?];
-        Ok(())
-    }
-
-    /// The keys of each direction in a scenario.
-    fn ways(&self) -> Result<[Table; 2], String> {
-        Ok([self.way(0)?, self.way(1)?])
-    }
-
-    fn way(&self, way: usize) -> Result<Table, String> {
-        let value = |flag| self.0[flag][way].as_str();
-        let mut keys: Table = ["rate", "queue", "loss", "duplicate", "corrupt"]
-            .map(|key| (key.to_owned(), Value::from(value(key))))
-            .into_iter()
-            .collect();
-        let skipping: Probability =
-            value("reorder").parse().map_err(|error| format!("--reorder: {error}"))?;
-        refuse_negative_delays(value("delay"), value("jitter"))?;
-        let (delay, jitter, order) = if skipping.is_zero() {
-            (Value::from(value("delay")), value("jitter"), "kept")
-        } else {
-            (skipped_by((skipping, value("reorder")), value("delay"), value("jitter"))?, "0 s", "overtake")
-        };
-        keys.insert("delay".to_owned(), delay);
-        keys.insert("jitter".to_owned(), Value::from(jitter));
-        keys.insert("order".to_owned(), Value::from(order));
-        Ok(keys)
-    }
-}
-
-/// What cannot be read is for whoever reads it first.
-fn refuse_negative_delays(delay: &str, jitter: &str) -> Result<(), String> {
-    match (parse_duration(delay), parse_duration(jitter)) {
-        (Ok(mean), Ok(spread)) if spread > mean => {
-            Err(format!("--jitter: {jitter} is out of range; expected at most the delay, {delay}"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A delay that a share of the packets, also given as text, does not have.
-fn skipped_by((share, text): (Probability, &str), delay: &str, jitter: &str) -> Result<Value, String> {
-    let mean = parse_duration(delay).map_err(|error| format!("--delay: {error}"))?;
-    let spread = parse_duration(jitter).map_err(|error| format!("--jitter: {error}"))?;
-    if mean.is_zero() {
-        return Err(
-            "--reorder: requires a delay, such as --delay 20ms: without one there is nothing to skip"
-                .to_owned(),
-        );
-    }
-    // As one would write it: floating-point arithmetic makes 100 - 7.1 into 92.9 and a little.
-    let rest = (100.0 - share.value() * 100.0) * 1e9;
-    let rest = rest.round() / 1e9;
-    let bands = [
-        (share.value(), text.to_owned(), Duration::ZERO, Duration::ZERO),
-        (rest, format!("{rest}%"), mean.saturating_sub(spread), mean + spread),
-    ];
-    let bands = bands.into_iter().filter(|(share, ..)| *share > 0.0).map(|(_, share, min, max)| {
-        let keys = [("share", share), ("min", format_duration(min)), ("max", format_duration(max))];
-        Value::Table(keys.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value))).collect())
-    });
-    let keys = [("distribution", Value::from("bands")), ("bands", Value::Array(bands.collect()))];
-    Ok(Value::Table(keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()))
-}
-
-/// The link from a time on.
-struct State {
-    /// As the command line has it; the first has none.
-    at: String,
-    /// The keys of the download and of the upload.
-    ways: [Table; 2],
-}
-
-/// Few links have faults: a scenario without any is easier to read without these keys.
-fn leave_out_faults_that_never_happen(states: &mut [State]) {
-    for key in ["duplicate", "corrupt"] {
-        let mut values = states.iter().flat_map(|state| &state.ways).filter_map(|way| way.get(key)?.as_str());
-        if values.all(|value| value == "0%") {
-            states.iter_mut().flat_map(|state| &mut state.ways).for_each(|way| drop(way.remove(key)));
-        }
-    }
-}
-
-/// Keys of which the directions have different values at any time. The others are written once, as
-/// a user would: a value of the link does not apply to a direction that has its own.
-fn split_keys(states: &[State]) -> Vec<String> {
-    let keys = states[0].ways[0].keys();
-    let differ =
-        |key: &&String| states.iter().any(|state| state.ways[0].get(*key) != state.ways[1].get(*key));
-    keys.filter(differ).cloned().collect()
-}
-
-/// The keys of the link that are not as `before` has them, with their values.
-fn keys(split: &[String], before: Option<&[Table; 2]>, now: &[Table; 2]) -> Vec<(String, Value)> {
-    let names = now[0].keys().flat_map(|key| {
-        if split.contains(key) {
-            vec![(0, key, format!("forward.{key}")), (1, key, format!("backward.{key}"))]
-        } else {
-            vec![(0, key, key.clone())]
-        }
-    });
-    let differs =
-        |way: usize, key: &str| before.is_none_or(|before| before[way].get(key) != now[way].get(key));
-    names
-        .filter(|(way, key, _)| differs(*way, key))
-        .map(|(way, key, name)| (name, now[way][key].clone()))
-        .collect()
-}
-
-/// Puts a value at `KEY` or `TABLE.KEY`.
-fn insert(link: &mut Table, key: &str, value: Value) {
-    match key.split_once('.') {
-        None => drop(link.insert(key.to_owned(), value)),
-        Some((table, key)) => {
-            let table = link.entry(table).or_insert_with(|| Value::Table(Table::new()));
-            if let Value::Table(table) = table {
-                table.insert(key.to_owned(), value);
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Address translation by `iptables`: a rule for each emulation.
 
-use super::tool::{is_ours, run};
+use crate::emulator::behind::is_ours;
+use crate::emulator::tool::run;
 use crate::namespace::Namespace;
 
 /// The subnet and the device of each rule of ours.

@@ -1,6 +1,7 @@
 //! Address translation by `nft`: a table of our own for each emulation, named after its device.
 
-use super::tool::{is_ours, run};
+use crate::emulator::behind::is_ours;
+use crate::emulator::tool::run;
 use crate::namespace::Namespace;
 
 /// A chain without rules in a table: forwarding was off before.

@@ -1,4 +1,4 @@
-//! The programs that translate addresses, and the names that are ours.
+//! The programs that translate addresses.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,14 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::namespace::Namespace;
 
-/// Whether a device has a name as ours have.
-pub(super) fn is_ours(device: &str) -> bool {
-    let number = device.strip_prefix("lasthop").unwrap_or_default();
-    !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
-}
-
 /// Runs a program in a namespace, and returns what it prints.
-pub(in super::super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
+pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else { return Ok(String::new()) };
     let output = namespace.enter(|| {
         let mut child = Command::new(found(program))
@@ -38,7 +32,7 @@ pub(in super::super) fn run(namespace: &Namespace, words: &[&str], input: &str) 
 }
 
 /// Where a program of the administrator's is: the search path of a user often leaves it out.
-pub(in super::super) fn found(program: &str) -> PathBuf {
+pub(super) fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     let files = directories.map(|directory| directory.join(program));
