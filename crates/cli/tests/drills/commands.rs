@@ -60,7 +60,6 @@ fn traces(machine: &Namespace) -> [String; 5] {
         let output = machine.enter(|| Command::new(program).args(arguments).output()).expect("enter");
         output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
     };
-    let forwarding = || fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
     let sockets = fs::read_dir("/run/lasthop-emulate").into_iter().flatten().flatten();
     // The lock between emulations stays: an empty file.
     let of_emulations = sockets.map(|entry| entry.file_name()).filter(|name| name != "lock");
@@ -70,9 +69,14 @@ fn traces(machine: &Namespace) -> [String; 5] {
         run("ip", &["-brief", "link"]),
         run("ip", &["rule"]),
         run("nft", &["list", "ruleset"]),
-        machine.enter(forwarding).expect("enter"),
+        forwarding(machine),
         format!("{sockets:?}"),
     ]
+}
+
+fn forwarding(machine: &Namespace) -> String {
+    let setting = || fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
+    machine.enter(setting).expect("enter").trim().to_owned()
 }
 
 fn assert_traces(machine: &Namespace, before: &[String; 5]) {
@@ -132,7 +136,7 @@ fn emulation(machine: &Namespace, command: &[&str]) -> Child {
     soon(|| {
         let traces = traces(machine);
         // Where nothing translates addresses it does not forward either.
-        let forwards = traces[3].trim() == "1" || translation().is_err();
+        let forwards = traces[3] == "1" || translation().is_err();
         if forwards && traces[4].contains(&child.id().to_string()) {
             Ok(())
         } else {
@@ -171,6 +175,24 @@ pub fn what_an_emulation_that_was_killed_leaves_is_cleared_away_by_the_next() {
     let child = emulation(&machine, &["true"]);
     end(child);
     assert_traces(&machine, &before);
+}
+
+pub fn forwarding_that_a_killed_emulation_has_just_switched_on_is_off_after_the_next() {
+    let _alone = alone();
+    let machine = machine();
+    let before = traces(&machine);
+    let link = scenario("links/lossy-hop.toml").display().to_string();
+    for _ in 0..5 {
+        let child = lasthop(&machine, &["emulate", &link, "--", "sleep", "3"]);
+        let deadline = Instant::now() + PATIENCE;
+        while forwarding(&machine) == "0" {
+            assert!(Instant::now() < deadline, "it does not forward");
+        }
+        signal(&child, Signal::KILL);
+        end(child);
+        end(lasthop(&machine, &["emulate", &link, "--", "true"]));
+        assert_traces(&machine, &before);
+    }
 }
 
 pub fn without_root_each_command_says_what_it_needs() {

@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         [namespaces, limited_real_time]:
             starved::beside_a_starved_daemon_the_traffic_goes_on;
         [namespaces, translation]:
+            commands::forwarding_that_a_killed_emulation_has_just_switched_on_is_off_after_the_next,
             deaths::behind_address_translation_connections_go_on_when_the_daemon_is_killed,
             deaths::behind_address_translation_connections_go_on_when_the_daemon_hangs,
             deaths::behind_address_translation_a_daemon_that_is_told_to_end_ends_well;

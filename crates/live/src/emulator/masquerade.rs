@@ -46,14 +46,9 @@ impl<'n> Masquerade<'n> {
         let unreached = |why: String| format!("only this machine can be reached from behind the hop: {why}");
         // Without it two emulations that start or end at once could get in each other's way.
         let lock = hop.directory.lock();
-        let was_off = clear_after_the_dead(namespace, device);
-        let rules = Rules::add(namespace, &hop.subnet(), device).map_err(|why| {
-            if was_off {
-                switch_off(namespace, None);
-            }
-            unreached(why)
-        })?;
-        let undo = Undo { rules, switched_forwarding_on: was_off };
+        clear_after_the_dead(namespace, device);
+        let rules = Rules::add(namespace, &hop.subnet(), device).map_err(unreached)?;
+        let undo = Undo { rules, switched_forwarding_on: false };
         let mut started = Self { namespace, directory: hop.directory.clone(), undo };
         let forwarded = started.forward();
         drop(lock);
@@ -70,12 +65,11 @@ impl<'n> Masquerade<'n> {
         let path = format!("/proc/sys/net/{FORWARDING}");
         let now = self.namespace.enter(|| std::fs::read_to_string(path))??;
         if now.trim() == "0" {
-            self.namespace.sysctl(FORWARDING, "1")?;
-            self.undo.switched_forwarding_on = true;
-        }
-        if self.undo.switched_forwarding_on {
-            // Without the note, forwarding stays on if we are killed.
+            // The note comes first, so that forwarding never stays on, whenever we are killed.
+            // Without it, it does.
             let _ = self.undo.rules.note(self.namespace);
+            self.undo.switched_forwarding_on = true;
+            self.namespace.sysctl(FORWARDING, "1")?;
         }
         Ok(())
     }
@@ -86,7 +80,7 @@ impl Undo {
     fn carry_out(&self, namespace: &Namespace) {
         // We switched it on, or somebody who ended before us.
         if self.switched_forwarding_on || self.rules.has_note(namespace) {
-            switch_off(namespace, Some(&self.rules));
+            switch_off(namespace, &self.rules);
         }
         // What cannot be undone now has gone already, or somebody else has taken it in hand.
         let _ = self.rules.remove(namespace);
@@ -115,35 +109,27 @@ pub(super) fn undo_of_the_dead(
     }
     match undo {
         Some(undo) => undo.carry_out(namespace),
-        None => {
-            if clear_after_the_dead(namespace, device) {
-                switch_off(namespace, None);
-            }
-        }
+        None => clear_after_the_dead(namespace, device),
     }
 }
 
-/// Removes the rules whose devices are gone, and those that had our own device's name before.
-/// Whether forwarding was off before their time, as far as a note tells.
-fn clear_after_the_dead(namespace: &Namespace, device: &str) -> bool {
+/// Undoes the rules whose devices are gone, and those that had our own device's name before.
+fn clear_after_the_dead(namespace: &Namespace, device: &str) {
     let rules = Rules::all(namespace);
     if rules.is_empty() {
-        return false;
+        return;
     }
     let links = namespace.ip(&["link show"]).unwrap_or_default();
     let is_left = |name: &str| name == device || !links.contains(&format!(": {name}: "));
-    let mut was_off = false;
-    for left in rules.iter().filter(|rules| is_left(rules.device())) {
-        was_off |= left.has_note(namespace);
-        let _ = left.remove(namespace);
+    for rules in rules.into_iter().filter(|rules| is_left(rules.device())) {
+        Undo { rules, switched_forwarding_on: false }.carry_out(namespace);
     }
-    was_off
 }
 
 /// Switches forwarding off, which was off before us, unless another emulation still needs it: it
 /// does so at its end. `gone` are the rules of one that does not need it any more.
-fn switch_off(namespace: &Namespace, gone: Option<&Rules>) {
-    let heir = Rules::all(namespace).into_iter().find(|rules| Some(rules) != gone);
+fn switch_off(namespace: &Namespace, gone: &Rules) {
+    let heir = Rules::all(namespace).into_iter().find(|rules| rules != gone);
     let _ = match heir {
         Some(heir) => heir.note(namespace),
         None => namespace.sysctl(FORWARDING, "0").map_err(|error| error.to_string()),
