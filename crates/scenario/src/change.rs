@@ -19,9 +19,9 @@ impl Scenario {
             .collect()
     }
 
-    /// What a world is to be told, before it starts, of the changes at given times. `links`: the
-    /// scenario's in the world. With `without_loss`, loss stays as it is.
-    pub(crate) fn planned_changes(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedChange> {
+    /// What a world is to be told of the changes at given times. `links`: the scenario's in the world.
+    /// With `without_loss`, loss stays as it is.
+    pub fn planned_changes(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedChange> {
         let mut latest: BTreeMap<usize, &LinkModel> = BTreeMap::new();
         let mut planned = Vec::new();
         for change in &self.changes {

@@ -64,6 +64,7 @@ mod wlan;
 mod tests;
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::model::Scenario;
 
@@ -93,19 +94,20 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioErro
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the
 /// scenario's name unless it has one; files that the scenario names are looked for in `base`.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    parse_with(text, name, base, overrides, &NamedFiles::default())
+    parse_with(text, name, base, overrides, &NamedFiles::default(), None)
 }
 
-/// The same with files that may have been read before.
+/// The same with files that may have been read before, and without the changes up to a time.
 fn parse_with(
     text: &str,
     name: &str,
     base: &Path,
     overrides: &Overrides,
     named_files: &NamedFiles,
+    after: Option<Duration>,
 ) -> Result<Scenario, ScenarioError> {
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
-    scenario::read(&document, base, overrides, named_files)
+    scenario::read(&document, base, overrides, named_files, after)
 }

@@ -34,18 +34,20 @@ pub fn a_link_is_changed_from_behind_it() {
 pub fn a_change_is_typed_as_the_flags_are_and_shown_by_status() {
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     let set = format!(
-        "{lasthop} emulate set hop.queue=50 links.hop.loss=2% && {lasthop} emulate status; \
-         for wrong in hop.rate=20mbit:2mbit hop.los=1% loss=1% hop.loss=1; do {lasthop} emulate set $wrong; done"
+        "{lasthop} emulate set hop.queue=50 links.hop.loss=2% hop.rate=unlimited && {lasthop} emulate status; \
+         for wrong in hop.rate=20mbit:2mbit hop.los=1% loss=1% hop.loss=1 hop.reorder=1%; do {lasthop} emulate set $wrong; done"
     );
-    let output = emulate(&["--delay", "1ms", "--", "sh", "-c", &set]);
+    let output = emulate(&["--delay", "1ms", "--at", "0s", "corrupt=1%", "--", "sh", "-c", &set]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     // Others may be at work on this machine.
-    assert!(out.contains(": [delay 1ms; set since: hop.loss=2% hop.queue=50 packets] sh -c "), "{out}{err}");
+    let line = ": [delay 1ms; changed since: hop.corrupt=1% hop.loss=2% hop.queue=50 packets hop.rate=unlimited] sh -c ";
+    assert!(out.contains(line), "{out}{err}");
     for told in [
         "hop.forward.rate=20mbit hop.backward.rate=2mbit",
         "hop.los: cannot be changed while the link is in use (did you mean \"loss\"?); expected LINK.KEY",
         "loss: no link; expected LINK.KEY, where LINK is one of: hop",
         "\"1\" has no unit; expected a percentage",
+        "hop.reorder=1%: cannot be set while the link is in use; expected hop.order=overtake",
     ] {
         assert!(err.contains(told), "{told}: {err}");
     }

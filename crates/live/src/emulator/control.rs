@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use lasthop_packet::Instant;
 use lasthop_scenario::{FurtherFiles, Settings};
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
@@ -179,7 +180,8 @@ impl Server {
         stream.write_all(&answer)
     }
 
-    fn status(&self) -> Result<Status, String> {
+    fn status(&mut self) -> Result<Status, String> {
+        self.pass()?;
         let summary = self.handle.summary().map_err(|gone| gone.to_string())?;
         match serde_json::to_value(summary) {
             Ok(serde_json::Value::Object(summary)) => Ok(Status { about: self.about.clone(), summary }),
@@ -187,11 +189,25 @@ impl Server {
         }
     }
 
+    /// Notes the changes that the file has for the time until now.
+    fn pass(&mut self) -> Result<(), String> {
+        let now = self.handle.with_world(|world| world.now()).map_err(|gone| gone.to_string())?;
+        let passed = self.settings.pass(now.since(Instant::ZERO)).map_err(|error| error.to_string())?;
+        for (key, value) in passed {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.about.set(short_key(&key), text);
+        }
+        Ok(())
+    }
+
     fn set(&mut self, assignments: &[String], further: FurtherFiles) -> Result<(), String> {
         let assignments = parse_assignments(assignments)?;
+        self.pass()?;
         let mut settings = self.settings.clone();
         let before = settings.set(&assignments, further).map_err(|error| error.to_string())?;
         let changes = before.changes_of_links(settings.scenario());
+        // Those to come are made on top of what is set now. One whose time comes meanwhile is made again.
+        let planned = settings.scenario().planned_changes(&self.links, false);
         let links = self.links.clone();
         let changed: Vec<_> =
             assignments.iter().map(|(key, value)| (short_key(key), (*value).to_owned())).collect();
@@ -199,7 +215,8 @@ impl Server {
             let all = || changes.iter().map(|(index, way, change)| (links[*index], *way, change));
             // All are looked at before the first one is made.
             all().try_for_each(|(link, way, change)| world.can_reconfigure_link(link, way, change))?;
-            all().try_for_each(|(link, way, change)| world.reconfigure_link(link, way, change))
+            all().try_for_each(|(link, way, change)| world.reconfigure_link(link, way, change))?;
+            world.replan_changes(planned)
         };
         let outcome = self.handle.with_world(work).map_err(|gone| gone.to_string())?;
         outcome.map_err(|error| error.to_string())?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lasthop_live::emulator::Options;
 use lasthop_live::emulator::control::{About, ControlSocket, change, status};
+use lasthop_packet::Instant;
 use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
 use crate::hosts::{Hosts, direction, world};
@@ -69,6 +70,36 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
     let path = socket.path().to_owned();
     drop(socket);
     assert!(!path.exists() && set(&path, &["air.loss=0%"]).is_err());
+}
+
+pub fn what_is_set_after_a_planned_change_holds_until_the_next_one() {
+    let changes = "[[changes]]\nat = \"100 ms\"\nset = { \"links.air.loss\" = \"100%\" }\n\
+                   [[changes]]\nat = \"1500 ms\"\nset = { \"links.air.loss\" = \"100%\" }\n";
+    let settings =
+        Settings::parse(LINK.to_owned() + changes, "link".to_owned(), PathBuf::new(), &Overrides::default());
+    let settings = settings.expect("a good file");
+    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
+    let built = settings.scenario().build(&scheme, 1).expect("it can be built");
+    let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
+    let running = emulator.spawn(Options::default()).expect("a thread");
+    let path = std::env::temp_dir().join(format!("lasthop-planned-{}.sock", std::process::id()));
+    let socket =
+        ControlSocket::listen(path, about(), settings, built.links, running.handle()).expect("a directory");
+    let (near, far) = hosts.udp();
+    let arrived = || stream(&near, &far, 20, Duration::ZERO).len();
+    let wait_until = |ms: u64| {
+        let now = || running.with_world(|world| world.now()).expect("it runs");
+        while now() < Instant::from_millis(ms) {
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    };
+    let loss = || status(socket.path()).expect("it listens").about.changed["air.loss"].clone();
+    wait_until(150);
+    assert_eq!((arrived(), loss().as_str()), (0, "100%"));
+    set(socket.path(), &["air.loss=0%"]).expect("a good value");
+    assert_eq!((arrived(), loss().as_str()), (20, "0%"), "though the file has no loss at its start");
+    wait_until(1550);
+    assert_eq!((arrived(), loss().as_str()), (0, "100%"), "though the change before set the same value");
 }
 
 /// The file's link as a wireless one, which has a channel.

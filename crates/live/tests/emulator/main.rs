@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         [namespaces]:
             tcp_through_a_lossy_hop_arrives_intact_over_ipv4_and_ipv6,
             control::a_link_is_changed_through_the_socket_while_packets_cross_it,
+            control::what_is_set_after_a_planned_change_holds_until_the_next_one,
             control::of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made,
             control::a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst,
             leftovers::a_device_that_is_down_or_gone_loses_packets_and_nothing_else,

@@ -1,6 +1,6 @@
 //! Changes of links at given times.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lasthop_packet::units::format_duration;
@@ -37,6 +37,18 @@ pub(super) fn can_change(key: &[&str]) -> bool {
     matches!(key, ["forward" | "backward", what, ..] | [what, ..] if OF_A_LINK.contains(what))
 }
 
+/// The paths of a property of the two directions, for the path of one of a link as a whole, such as
+/// `links`, `air`, `loss`.
+pub(super) fn of_directions<'a>(path: &[&'a str]) -> Vec<Vec<&'a str>> {
+    match path {
+        ["links", _, "forward" | "backward", ..] => Vec::new(),
+        ["links", link, rest @ ..] => {
+            ["forward", "backward"].map(|way| [&["links", *link, way], rest].concat()).to_vec()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Changes of links at one time.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -52,11 +64,12 @@ pub(super) struct ChangeTable {
 }
 
 /// Reads the changes: the properties of each link and the time from which they apply, in order of
-/// time. Each change is made on top of those before it.
+/// time; of those after a time, if one is given. Each change is made on top of those before it.
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
     links: &[LinkModel],
+    after: Option<Duration>,
 ) -> Result<Vec<LinkChange>, ScenarioError> {
     if tables.len() > MOST_CHANGES {
         let problem = format!("{} changes; expected at most {MOST_CHANGES}", tables.len());
@@ -64,7 +77,8 @@ pub(super) fn read(
     }
     let indices: BTreeMap<&str, usize> =
         links.iter().enumerate().map(|(index, link)| (link.name(), index)).collect();
-    let mut by_time: Vec<(usize, &ChangeTable)> = tables.iter().enumerate().collect();
+    let is_to_come = |(_, table): &(usize, &ChangeTable)| after.is_none_or(|after| table.at.0 > after);
+    let mut by_time: Vec<(usize, &ChangeTable)> = tables.iter().enumerate().filter(is_to_come).collect();
     by_time.sort_by_key(|(_, table)| table.at.0);
     let mut timeline = Timeline { reader, document: reader.document.clone() };
     let mut changes: Vec<LinkChange> = Vec::new();
@@ -72,7 +86,7 @@ pub(super) fn read(
     for (number, table) in by_time {
         let Text(at) = table.at;
         reader.before_the_end(&["changes", &number.to_string(), "at"], at)?;
-        for name in timeline.set(number, table)? {
+        for (name, set) in timeline.set(number, table)? {
             let Some(&link) = indices.get(name.as_str()) else { continue };
             let model = timeline.link(at, &name)?;
             let before = latest.get(&link).map_or(&links[link], |change| &changes[*change].model);
@@ -81,11 +95,14 @@ pub(super) fn read(
                 return Err(reader.fail(&key, format!("link {name:?}: {problem}")));
             }
             latest.insert(link, changes.len());
-            changes.push(LinkChange { at, link, model });
+            changes.push(LinkChange { at, link, model, set });
         }
     }
     Ok(changes)
 }
+
+/// Keys of links and their values.
+type Set = Vec<(String, toml::Value)>;
 
 /// The file as it would be at one time.
 struct Timeline<'a, 'd> {
@@ -94,11 +111,11 @@ struct Timeline<'a, 'd> {
 }
 
 impl Timeline<'_, '_> {
-    /// Makes the changes of a table. Returns the names of their links.
-    fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeSet<String>, ScenarioError> {
+    /// Makes the changes of a table. Returns those of each link, by its name.
+    fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeMap<String, Set>, ScenarioError> {
         let number = number.to_string();
-        let mut changed = BTreeSet::new();
-        for key in table.set.keys() {
+        let mut changed: BTreeMap<String, Set> = BTreeMap::new();
+        for (key, value) in &table.set {
             let place = ["changes", &number, "set", key];
             let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
             let ["links", name, rest @ ..] = path.as_slice() else {
@@ -116,8 +133,12 @@ impl Timeline<'_, '_> {
                 );
                 return Err(self.reader.fail(&place, problem));
             }
-            self.document.replace_from(self.reader.document, &place, &path)?;
-            changed.insert((*name).to_owned());
+            // What is set later holds: a direction has no value of its own any more.
+            let of_directions = of_directions(&path).into_iter().filter(|path| self.document.has(path));
+            for path in of_directions.chain([path.clone()]).collect::<Vec<_>>() {
+                self.document.replace_from(self.reader.document, &place, &path)?;
+            }
+            changed.entry((*name).to_owned()).or_default().push((path.join("."), value.clone()));
         }
         Ok(changed)
     }

@@ -87,12 +87,14 @@ pub(super) struct ScenarioFile {
     r#try: TryTable,
 }
 
-/// Reads and checks a scenario. The result can be built under each of its schemes.
+/// Reads and checks a scenario; of the changes, those after a time if one is given. The result can be
+/// built under each of its schemes.
 pub(super) fn read(
     document: &Document<'_>,
     base: &Path,
     overrides: &Overrides,
     named_files: &NamedFiles,
+    after: Option<Duration>,
 ) -> Result<Scenario, ScenarioError> {
     let document = &document.with_groups_written_out()?;
     sessions::refuse_unknown_keys(document)?;
@@ -149,7 +151,7 @@ pub(super) fn read(
     let scenario = Scenario {
         name: name(&reader, file.name)?,
         description: description(&reader, &file.description)?,
-        changes: changes::read(&reader, &file.changes, &links)?,
+        changes: changes::read(&reader, &file.changes, &links, after)?,
         files: named_files.paths(),
         duration,
         warm_up,

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use lasthop_schemes::words::did_you_mean;
 
-use super::changes::{OF_A_LINK, can_change};
+use super::changes::{OF_A_LINK, can_change, of_directions};
 use super::error::ScenarioError;
 use super::named_files::{FurtherFiles, NamedFiles};
 use super::overrides::Overrides;
-use crate::model::Scenario;
+use crate::model::{LinkChange, Scenario};
 
 /// A scenario file with what was set since. The file itself is read once, and so are the files that
 /// it names.
@@ -21,6 +22,8 @@ pub struct Settings {
     /// With what was set since, last.
     overrides: Overrides,
     named_files: Arc<NamedFiles>,
+    /// The changes up to this time are among what was set.
+    passed: Option<Duration>,
     scenario: Scenario,
 }
 
@@ -42,8 +45,8 @@ impl Settings {
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
         let named_files = Arc::new(NamedFiles::default());
-        let scenario = super::parse_with(&text, &name, &base, overrides, &named_files)?;
-        Ok(Self { text, name, base, overrides: overrides.clone(), named_files, scenario })
+        let scenario = super::parse_with(&text, &name, &base, overrides, &named_files, None)?;
+        Ok(Self { text, name, base, overrides: overrides.clone(), named_files, passed: None, scenario })
     }
 
     /// The scenario as it is set now.
@@ -64,14 +67,7 @@ impl Settings {
     ) -> Result<Scenario, ScenarioError> {
         let mut overrides = self.overrides.clone();
         for (key, value) in assignments {
-            let key = self.full_key(key)?;
-            // What is set later holds: a direction has no value of its own any more.
-            let of_directions = of_directions(&key).into_iter().filter(|key| self.has(key, &overrides));
-            for key in of_directions.chain([key.clone()]).collect::<Vec<_>>() {
-                let assigns = format!("{key}=");
-                overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
-                overrides.settings.push(assigns + value);
-            }
+            self.put(&mut overrides, &self.full_key(key)?, value);
         }
         let is_named = |path: &Path| {
             let name = path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy();
@@ -79,11 +75,44 @@ impl Settings {
         };
         let is_to_be_read = |path: &Path| further != FurtherFiles::None && is_named(path);
         let named_files = self.named_files.but(is_to_be_read, further);
-        let scenario = super::parse_with(&self.text, &self.name, &self.base, &overrides, &named_files);
+        let Self { text, name, base, passed, .. } = &*self;
+        let scenario = super::parse_with(text, name, base, &overrides, &named_files, *passed);
         let scenario = scenario.map_err(as_assigned)?;
         self.overrides = overrides;
         self.named_files = Arc::new(named_files);
         Ok(std::mem::replace(&mut self.scenario, scenario))
+    }
+
+    /// Makes the changes that the file has for the time up to `now`, from the start on: they are part
+    /// of what the links are, and no longer to come. Returns their keys and values.
+    pub fn pass(&mut self, now: Duration) -> Result<Vec<(String, toml::Value)>, ScenarioError> {
+        let has_passed = |change: &&LinkChange| change.at <= now;
+        let passed: Vec<LinkChange> = self.scenario.changes.iter().take_while(has_passed).cloned().collect();
+        if passed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let set: Vec<_> = passed.into_iter().flat_map(|change| change.set).collect();
+        let mut overrides = self.overrides.clone();
+        for (key, value) in &set {
+            self.put(&mut overrides, key, &value.to_string());
+        }
+        let Self { text, name, base, named_files, .. } = &*self;
+        self.scenario = super::parse_with(text, name, base, &overrides, named_files, Some(now))?;
+        self.overrides = overrides;
+        self.passed = Some(now);
+        Ok(set)
+    }
+
+    /// Sets a key. What is set later holds: a direction has no value of its own any more.
+    fn put(&self, overrides: &mut Overrides, key: &str, value: &str) {
+        let path: Vec<&str> = key.split('.').collect();
+        let of_directions = of_directions(&path).into_iter().map(|path| path.join("."));
+        let of_directions: Vec<String> = of_directions.filter(|key| self.has(key, overrides)).collect();
+        for key in of_directions.iter().map(String::as_str).chain([key]) {
+            let assigns = format!("{key}=");
+            overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
+            overrides.settings.push(assigns + value);
+        }
     }
 
     /// Whether the file, or what was set since, has this key.
@@ -137,20 +166,6 @@ impl Settings {
         }
         Ok(format!("links.{}", steps.join(".")))
     }
-}
-
-/// The keys of the two directions, for one of a link as a whole.
-fn of_directions(key: &str) -> Vec<String> {
-    match key.splitn(3, '.').collect::<Vec<_>>()[..] {
-        [links, link, rest] if !is_of_a_direction(rest) => {
-            ["forward", "backward"].map(|way| format!("{links}.{link}.{way}.{rest}")).to_vec()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn is_of_a_direction(rest: &str) -> bool {
-    ["forward.", "backward."].iter().any(|way| rest.starts_with(way))
 }
 
 /// An error about a value that was set: the file would have the whole key.

@@ -191,7 +191,7 @@ impl Sweep {
             document.replace_from(&sweep, &place, &path)?;
         }
         let base = self.scenario.parent().unwrap_or(Path::new(""));
-        scenario::read(&document, base, &self.overrides, &self.named_files)
+        scenario::read(&document, base, &self.overrides, &self.named_files, None)
     }
 
     /// The values of the sweep would take the place of such a setting without a word.

@@ -13,4 +13,6 @@ pub struct LinkChange {
     pub link: usize,
     /// What it is from then on.
     pub model: LinkModel,
+    /// The keys that make it so, such as `links.air.loss`, and their values.
+    pub set: Vec<(String, toml::Value)>,
 }

@@ -164,7 +164,7 @@ fn changes(links: &[LinkModel], rng: &mut Rng) -> Vec<LinkChange> {
             let Direction { capacity, loss, .. } = direction(rng);
             (forward.capacity, forward.loss) = (capacity, loss);
         }
-        LinkChange { at: Duration::from_millis(millis), link, model: now[link].clone() }
+        LinkChange { at: Duration::from_millis(millis), link, model: now[link].clone(), set: Vec::new() }
     };
     times.into_iter().map(change).collect()
 }

@@ -18,8 +18,23 @@ impl World {
         Ok(())
     }
 
+    /// Plans changes in the place of all that have not been made yet. One whose time has passed is
+    /// made at once. After an error those of before are planned still.
+    pub fn replan_changes(&mut self, changes: Vec<PlannedChange>) -> Result<(), ChangeError> {
+        let before = std::mem::take(&mut self.planned);
+        let outcome = self.plan_changes(changes);
+        if outcome.is_err() {
+            self.planned = before;
+        }
+        outcome
+    }
+
     #[cold]
     pub(super) fn on_planned_change(&mut self) {
+        // After changes were planned anew, an event of before may come as well.
+        if self.planned_event.is_some_and(|at| at <= self.transit.now) {
+            self.planned_event = None;
+        }
         while self.planned.front().is_some_and(|next| next.at <= self.transit.now)
             && let Some(PlannedChange { link, way, change, .. }) = self.planned.pop_front()
         {
@@ -30,8 +45,10 @@ impl World {
     }
 
     fn await_planned_change(&mut self) {
-        if let Some(next) = self.planned.front() {
-            self.transit.schedule.push(next.at.max(self.transit.now), Event::PlannedChange);
+        let next = self.planned.front().map(|next| next.at.max(self.transit.now));
+        if let Some(next) = next.filter(|next| self.planned_event.is_none_or(|event| event > *next)) {
+            self.planned_event = Some(next);
+            self.transit.schedule.push(next, Event::PlannedChange);
         }
     }
 }

@@ -59,6 +59,9 @@ fn assignment(text: &str) -> Result<String, String> {
     let read = |(key, text): &(&str, &str)| {
         let (link, last) = key.rsplit_once('.').unwrap_or(("LINK", key));
         match text.split_once(':') {
+            _ if last == "reorder" => Err(format!(
+                "cannot be set while the link is in use; expected {link}.order=overtake, with which {link}.jitter reorders packets"
+            )),
             Some((one, other)) if value::IS_OF_A_DIRECTION.contains(&last) => Err(format!(
                 "expected one value, or a key for each direction: {link}.forward.{last}={one} {link}.backward.{last}={other}"
             )),

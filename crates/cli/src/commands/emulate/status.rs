@@ -8,7 +8,7 @@ use lasthop_live::emulator::control::{self, ControlError, Status};
 use lasthop_live::emulator::directory::Directory;
 use serde::Deserialize;
 
-use super::set;
+use super::{set, value};
 use crate::failure::Failure;
 use crate::output;
 
@@ -62,11 +62,13 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let Summary { duration_s, packets_taken, packets_handed_out, dropped } =
         serde_json::from_value(summary).map_err(|error| Failure::Run(error.into()))?;
     let dropped: u64 = dropped.values().sum();
-    let set: Vec<String> = about.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let set = if set.is_empty() { String::new() } else { format!("; set since: {}", set.join(" ")) };
-    let [link, set, command] = [&about.link, &set, &about.command].map(|text| on_one_line(text));
+    let changed: Vec<String> =
+        about.changed.iter().map(|(key, value)| format!("{key}={}", value::typed(key, value))).collect();
+    let changed =
+        if changed.is_empty() { String::new() } else { format!("; changed since: {}", changed.join(" ")) };
+    let [link, changed, command] = [&about.link, &changed, &about.command].map(|text| on_one_line(text));
     Ok(format!(
-        "{}: [{link}{set}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
+        "{}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
         about.pid
     ))
 }

@@ -23,6 +23,14 @@ pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
     }
 }
 
+/// The value of a key of a link, such as `hop.forward.rate`, as people type it.
+pub fn typed<'v>(key: &str, in_a_file: &'v str) -> &'v str {
+    match key.rsplit_once('.') {
+        Some((_, "rate")) if in_a_file == UNLIMITED => "unlimited",
+        _ => in_a_file,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +44,7 @@ mod tests {
             ("jitter", " 5ms ", "5ms"),
         ] {
             assert_eq!(in_a_file(key, typed).as_deref(), Ok(meant));
+            assert!(key != "rate" || super::typed("hop.rate", meant) == typed);
         }
         assert!(in_a_file("loss", "1").is_err_and(|problem| problem.contains("expected a percentage")));
     }

@@ -26,7 +26,7 @@ pub struct About {
     pub link: String,
     /// The command behind it.
     pub command: String,
-    /// The keys of links that were set since the start, and their values.
+    /// The keys of links that have changed since the start, by hand or at their times, and their values.
     pub changed: BTreeMap<String, String>,
 }
 

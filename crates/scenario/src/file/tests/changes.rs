@@ -86,6 +86,23 @@ set = { "links.wire.rate" = "5 Mbit/s", "links.wire.delay" = "7 ms" }
 }
 
 #[test]
+fn a_change_of_a_link_is_of_directions_with_values_of_their_own_too() {
+    let changes = r#"
+[[changes]]
+at = "3 s"
+set = { "links.wire.forward.rate" = "5 Mbit/s" }
+[[changes]]
+at = "9 s"
+set = { "links.wire.rate" = "1 Mbit/s" }
+"#;
+    let scenario = good(changes);
+    let Link::Wired(config) = &scenario.changes[1].model.link else { panic!("it is wired") };
+    assert_eq!(config.forward.capacity, config.backward.capacity);
+    let told: Vec<_> = planned(&scenario, false).iter().map(|(at, _, way, _)| (*at, *way)).collect();
+    assert_eq!(told, [(3, Way::Forward), (9, Way::Forward), (9, Way::Backward)]);
+}
+
+#[test]
 fn a_change_makes_a_difference_when_it_comes() {
     let goodput = |changes: &str| {
         let scenario = good(changes);

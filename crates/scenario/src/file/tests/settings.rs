@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lasthop_sim::world::{Change, Way};
-use lasthop_sim::{Distribution, NodeKind};
+use lasthop_sim::{Delay, Distribution, NodeKind, Order};
 
 use super::{GOOD, check, error, read};
 use crate::file::{FurtherFiles, Overrides, Settings};
@@ -50,6 +50,69 @@ fn what_is_set_becomes_changes_of_links() {
         .set(&[("air.channel", channel), ("air.queue", "7 packets")], FurtherFiles::None)
         .expect("good values");
     assert_eq!(before.changes_of_links(settings.scenario()).len(), 3, "what was set before stays");
+}
+
+const CHANGES: &str = r#"
+[[changes]]
+at = "5 s"
+set = { "links.air.loss" = "100%", "links.wire.delay" = { distribution = "exponential", mean = "3 ms" } }
+[[changes]]
+at = "1 s"
+set = { "links.air.rate" = "1 Mbit/s" }
+[[changes]]
+at = "9 s"
+set = { "links.air.loss" = "100%", "links.wire.jitter" = "1 ms", "links.wire.delay" = "4 ms" }
+"#;
+
+#[test]
+fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
+    let text = format!("{GOOD}{CHANGES}");
+    let mut settings = Settings::parse(text, "x.toml".to_owned(), PathBuf::new(), &Overrides::default())
+        .expect("a good file");
+    let planned = settings.scenario().changes.clone();
+    let to_come = |settings: &Settings| {
+        settings.scenario().changes.iter().map(|change| change.at.as_secs()).collect::<Vec<_>>()
+    };
+    let air = |settings: &Settings| format!("{:?}", settings.scenario().links[1]);
+
+    assert_eq!(settings.pass(Duration::from_millis(999)), Ok(Vec::new()));
+    let passed = settings.pass(Duration::from_secs(5)).expect("a good file stays one");
+    let keys: Vec<&str> = passed.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["links.air.rate", "links.air.loss", "links.wire.delay"],
+        "in order of time, then of names"
+    );
+    assert_eq!(settings.pass(Duration::from_secs(6)), Ok(Vec::new()), "once");
+    assert_eq!(to_come(&settings), [9, 9]);
+    for (index, link) in settings.scenario().links.iter().enumerate() {
+        let last = planned.iter().rfind(|change| change.link == index && change.at.as_secs() <= 5);
+        assert_eq!(format!("{link:?}"), format!("{:?}", last.expect("it was changed").model));
+    }
+
+    // The file had no loss at the start: setting none makes a difference now, and so does the next
+    // change, which has the value that the one before had.
+    let before = settings.set(&[("air.loss", "0%")], FurtherFiles::None).expect("a good value");
+    let changes = before.changes_of_links(settings.scenario());
+    assert!(matches!(changes[..], [(1, _, Change::Loss(_)), (1, _, Change::Loss(_))]), "{changes:?}");
+    let links = settings.scenario().build(&settings.scenario().schemes[0], 1).expect("it can run").links;
+    let planned = settings.scenario().planned_changes(&links, false);
+    let losses = planned.iter().filter(|planned| matches!(planned.change, Change::Loss(_)));
+    assert_eq!(losses.count(), 2, "both directions, in {planned:?}");
+
+    // A part of a property that is set stays when a change sets another part.
+    let set = [("wire.delay", "50 ms"), ("wire.order", "overtake")];
+    settings.set(&set, FurtherFiles::None).expect("good values");
+    let without = air(&settings);
+    settings.pass(Duration::from_secs(9)).expect("a good file stays one");
+    assert!(to_come(&settings).is_empty());
+    assert_ne!(air(&settings), without);
+    let Link::Wired(config) = &settings.scenario().links[0].link else { panic!("it is wired") };
+    let [min, max] = [3, 5].map(Duration::from_millis);
+    assert_eq!(
+        config.forward.delay,
+        Delay { distribution: Distribution::Uniform { min, max }, order: Order::Overtake }
+    );
 }
 
 #[test]
