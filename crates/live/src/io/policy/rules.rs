@@ -1,6 +1,7 @@
 //! The rules of policy routing that lead packets to our devices.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use super::error::{PolicyError, RULES};
@@ -78,13 +79,21 @@ fn rules_of(
 
 /// The rules that are there on account of our ports; removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Rules(Claims);
+pub(super) struct Rules {
+    claims: Claims,
+    /// What running `ip` takes at the end, when other threads may have taken the last descriptors.
+    reserve: Vec<File>,
+}
+
+/// The descriptors that running `ip` takes: three pipes, and one that tells of its start.
+const DESCRIPTORS_OF_IP: usize = 8;
 
 impl Rules {
     /// Removes what gateways before us have left: at our ports, and at others that no gateway has.
     pub(super) fn none(claims: &Claims) -> Result<Self, PolicyError> {
         remove_rules(|port| claims.has(port) || claim::holder(port).is_none())?;
-        Ok(Self(claims.clone()))
+        let reserve = (0..DESCRIPTORS_OF_IP).map(|_| File::open("/dev/null")).collect::<io::Result<_>>();
+        Ok(Self { claims: claims.clone(), reserve: reserve.map_err(PolicyError::Start)? })
     }
 }
 
@@ -101,7 +110,8 @@ pub fn clear_away(claims: &Claims) {
 
 impl Drop for Rules {
     fn drop(&mut self) {
-        if let Err(error) = remove_rules(|port| self.0.has(port)) {
+        self.reserve.clear();
+        if let Err(error) = remove_rules(|port| self.claims.has(port)) {
             tracing::warn!(%error, "routing rules remain; they have no effect");
         }
     }
