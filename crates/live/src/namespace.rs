@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use thiserror::Error;
 
@@ -147,8 +148,14 @@ impl Namespace {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             Pid::from_raw(pid)
         });
-        // One that has ended meanwhile needs no signal.
-        Ok(pids.filter(is_in_it).filter(|pid| kill_process(*pid, signal).is_ok()).count())
+        let is_signaled = |pid: &Pid| match pidfd_open(*pid, PidfdFlags::empty()) {
+            // If the process has ended meanwhile, its number may be another's. The descriptor is not.
+            Ok(process) => is_in_it(pid) && pidfd_send_signal(process, signal).is_ok(),
+            Err(Errno::SRCH) => false,
+            // Before Linux 5.3, or without a free descriptor.
+            Err(_) => kill_process(*pid, signal).is_ok(),
+        };
+        Ok(pids.filter(is_in_it).filter(is_signaled).count())
     }
 
     /// Kills all processes in it.
