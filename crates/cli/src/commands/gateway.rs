@@ -24,7 +24,7 @@ use crate::output;
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Runs in the foreground until SIGTERM or SIGINT. It then forwards the packets it holds and removes its filters. On SIGHUP it reloads its file. If it dies or hangs, traffic passes without it.\n\n\
+    after_help = "Runs in the foreground until SIGTERM or SIGINT. It then forwards the packets it holds and removes its filters. On SIGHUP it reloads its file. If it is killed or hangs, traffic passes without it, except for what CICADA and I-TCP owe; with the backend tun, a hang loses TCP until the process ends.\n\n\
                   Examples:\n  lasthop gateway --print-default-config > gateway.toml\n  lasthop gateway --check gateway.toml\n  \
                   lasthop gateway gateway.toml\n  lasthop gateway status\n  lasthop gateway aside 192.0.2.1:443-10.0.0.7:50000"
 )]

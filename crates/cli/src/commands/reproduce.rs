@@ -17,12 +17,12 @@ use crate::rectangle;
 /// The arguments of `reproduce`.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if the measured mean lies within its tolerance. If the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above that number. With few seeds, the interval may be too wide for that. \"published\" is the number in the paper; it is empty for a claim without a number, whose tolerance is lasthop's own. The reason for an explained disagreement is below its table, and in JSON in \"explained\"; docs/src/validation.md has the details. packet-control makes 20 runs per seed."
+    after_help = "A row agrees if the measured mean lies within its tolerance. If the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above that number. With few seeds, the interval may be too wide for that. \"published\" is the number in the paper; it is empty for a claim without a number, whose tolerance is lasthop's own. For bianchi it is what the refined model gives for each standard, as lasthop computes it. The reason for an explained disagreement is below its table, and in JSON in \"explained\"; docs/src/validation.md has the details. packet-control makes 20 runs per seed."
 )]
 pub struct Arguments {
     /// The paper
     paper: Paper,
-    /// Run with this many seeds per number
+    /// Run with this many seeds per number, at least 2
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(2..=10_000))]
     seeds: u64,
     /// Print only the rows that disagree

@@ -136,7 +136,7 @@ impl fmt::Display for RuleError {
         match &self.problem {
             RuleProblem::NothingHere => write!(
                 f,
-                "scheme {name:?} with these settings places nothing at the edge; expected one that does: see `lasthop schemes {name}`"
+                "scheme {name:?} with these settings places nothing at the edge; expected a scheme or settings that do: see `lasthop schemes {name}`"
             ),
             RuleProblem::Blind { missing, settings } => {
                 write!(f, "scheme {name:?} ")?;

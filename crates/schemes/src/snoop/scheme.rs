@@ -16,9 +16,10 @@ pub static SCHEME: Scheme = Scheme {
     source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with additions for current TCP",
     advice: "Helps if single segments are lost behind a long wired path. Senders that do not slow \
              down on loss gain little. Behind a queue of less than 7 ms, and after a tenfold rise \
-             of the rate, it lowers the goodput of other senders. As published (preset = \
-             \"published\") it suits small windows; on a very short path at very high loss its \
-             local timer is no faster than the sender, and the copies cost air time.",
+             of the rate, it lowers the goodput of senders that do slow down, such as CUBIC and \
+             Reno. As published (preset = \"published\") it suits small windows; on a very short \
+             path at very high loss its local timer is no faster than the sender, and the copies \
+             cost air time.",
     counters: &[],
     read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,

@@ -94,9 +94,9 @@ pub struct Settings {
     #[serde(with = "Octets::<0, GIB>")]
     pub held_octets: usize,
     /// Whether the agent does not accelerate a connection if its sender repairs losses nearly as
-    /// soon as the agent could (the path beyond is no longer than the hop), and if losses leave the
-    /// sender twice the window that it uses. Default true; published false. Needs timestamps. Added
-    /// by lasthop.
+    /// soon as the agent could (the path beyond is no longer than the hop), and if even after a loss
+    /// the sender's window stays at least twice as large as the connection needs. Default true;
+    /// published false. Needs timestamps. Added by lasthop.
     pub steps_aside: bool,
     /// What the agent does for data from the mobile host; default "none".
     pub uplink: UplinkHalf,
