@@ -64,7 +64,6 @@ mod wlan;
 mod tests;
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::model::Scenario;
 
@@ -78,6 +77,7 @@ pub use text::{name_of, read_file};
 
 use document::Document;
 use named_files::NamedFiles;
+use settings::Since;
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///
@@ -97,17 +97,18 @@ pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Resu
     parse_with(text, name, base, overrides, &NamedFiles::default(), None)
 }
 
-/// The same with files that may have been read before, and without the changes up to a time.
+/// The same with files that may have been read before; `since`: what has happened since the first
+/// reading.
 fn parse_with(
     text: &str,
     name: &str,
     base: &Path,
     overrides: &Overrides,
     named_files: &NamedFiles,
-    after: Option<Duration>,
+    since: Option<&Since>,
 ) -> Result<Scenario, ScenarioError> {
     let settings = overrides::as_toml(&overrides.settings)?;
     let mut document = Document::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
-    scenario::read(&document, base, overrides, named_files, after)
+    scenario::read(&document, base, overrides, named_files, since)
 }

@@ -1,8 +1,10 @@
 //! What an emulation leaves behind: nothing.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Machine, emulation, text};
@@ -75,34 +77,67 @@ pub fn emulations_that_start_and_end_at_once_do_not_meet() {
     assert_eq!(machine.traces(), before);
 }
 
+/// An emulation that ends when its input does. It has begun when it has sent back a line.
+fn begin(machine: &Machine, command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut lasthop = machine.0.enter(|| command.spawn()).expect("enter").expect("it is there");
+    lasthop.stdin.as_mut().expect("it is piped").write_all(b"begun\n").expect("it reads");
+    let mut line = String::new();
+    BufReader::new(lasthop.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("a line");
+    assert_eq!(line, "begun\n");
+    lasthop
+}
+
+fn end(lasthop: Child) {
+    let output = lasthop.wait_with_output().expect("it is ours");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+pub fn where_the_rules_cannot_be_listed_forwarding_stays_on_for_the_others() {
+    let machine = Machine::new();
+    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let before = machine.traces();
+    let directory = tempfile::tempdir().expect("a directory");
+    let (nft, fails) = (directory.path().join("nft"), directory.path().join("fails"));
+    let real = Command::new("sh").args(["-c", "command -v nft"]).output().expect("a shell");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1 $2\" = 'list tables' ] && rm {} 2>/dev/null; then exit 1; fi\nexec {} \"$@\"\n",
+        fails.display(),
+        text(&real.stdout).trim()
+    );
+    std::fs::write(&nft, script).expect("there is room");
+    std::fs::set_permissions(&nft, Permissions::from_mode(0o755)).expect("it is ours");
+    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").expect("it is set"));
+    let emulation = || {
+        let mut command = emulation(&["--delay", "1ms", "--as-root", "--", "cat"]);
+        begin(&machine, command.env("PATH", &path))
+    };
+    let is_forwarding = || machine.traces()[2].trim() == "1";
+    let (first, second) = (emulation(), emulation());
+    std::fs::write(&fails, "").expect("there is room");
+    end(first);
+    assert!(!fails.exists() && is_forwarding(), "the second one needs it");
+    end(second);
+    end(emulation());
+    assert_eq!(machine.traces(), before, "the next one has cleared up");
+}
+
 pub fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
     let machine = Machine::new();
     machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
     // A machine without `nft`, wherever it is looked for.
     let hide = "mount --make-rprivate / && for nft in /usr/sbin/nft /usr/bin/nft; do \
                 test ! -e $nft || mount --bind /dev/null $nft; done && exec \"$0\" emulate --delay 1ms --as-root -- cat";
-    // Ends when its input does; it has begun when it has sent back a line.
-    let begin = || {
+    let emulation = || {
         let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", hide, env!("CARGO_BIN_EXE_lasthop")]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut lasthop = machine.0.enter(|| command.spawn()).expect("enter").expect("it is there");
-        lasthop.stdin.as_mut().expect("it is piped").write_all(b"begun\n").expect("it reads");
-        let mut line = String::new();
-        BufReader::new(lasthop.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("a line");
-        assert_eq!(line, "begun\n");
-        lasthop
-    };
-    let end = |lasthop: std::process::Child| {
-        let output = lasthop.wait_with_output().expect("it is ours");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        begin(&machine, command.args(["--mount", "sh", "-c", hide, env!("CARGO_BIN_EXE_lasthop")]))
     };
     let is_forwarding = || machine.traces()[2].trim() == "1";
     let rules = || {
         let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
         text(&machine.0.enter(list).expect("enter").expect("it is installed").stdout)
     };
-    let (first, second) = (begin(), begin());
+    let (first, second) = (emulation(), emulation());
     assert!(is_forwarding() && rules().contains("-o lasthop1 "), "{}", rules());
     end(first);
     assert!(is_forwarding(), "the second one needs it");

@@ -33,6 +33,8 @@ fn main() -> ExitCode {
             commands::the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             services::a_resolver_on_the_loopback_device_is_asked_through_the_hop;
+        [namespaces, unshare, nft]:
+            leftovers::where_the_rules_cannot_be_listed_forwarding_stays_on_for_the_others;
         [namespaces, unshare, iptables]:
             leftovers::with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
         [namespaces, unshare, fish]:
@@ -78,6 +80,10 @@ fn fish() -> Result<(), String> {
 
 fn unshare() -> Result<(), String> {
     lasthop_needs::program("unshare")
+}
+
+fn nft() -> Result<(), String> {
+    lasthop_needs::program("nft")
 }
 
 fn nft_or_iptables() -> Result<(), String> {

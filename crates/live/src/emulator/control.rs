@@ -192,8 +192,7 @@ impl Server {
     /// Notes the changes that the file has for the time until now.
     fn pass(&mut self) -> Result<(), String> {
         let now = self.handle.with_world(|world| world.now()).map_err(|gone| gone.to_string())?;
-        let passed = self.settings.pass(now.since(Instant::ZERO)).map_err(|error| error.to_string())?;
-        for (key, value) in passed {
+        for (key, value) in self.settings.pass(now.since(Instant::ZERO)) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             self.about.set(short_key(&key), text);
         }

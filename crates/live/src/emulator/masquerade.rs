@@ -76,21 +76,22 @@ impl<'n> Masquerade<'n> {
 }
 
 impl Undo {
-    /// To be called with the lock.
-    fn carry_out(&self, namespace: &Namespace) {
+    /// To be called with the lock. After an error the rules are there still, and their note: the next
+    /// emulation carries it out.
+    fn carry_out(&self, namespace: &Namespace) -> Result<(), String> {
         // We switched it on, or somebody who ended before us.
-        if self.switched_forwarding_on || self.rules.has_note(namespace) {
-            switch_off(namespace, &self.rules);
+        if self.switched_forwarding_on || self.rules.has_note(namespace)? {
+            switch_off(namespace, &self.rules)?;
         }
-        // What cannot be undone now has gone already, or somebody else has taken it in hand.
-        let _ = self.rules.remove(namespace);
+        self.rules.remove(namespace)
     }
 }
 
 impl Drop for Masquerade<'_> {
     fn drop(&mut self) {
         let _lock = self.directory.lock();
-        self.undo.carry_out(self.namespace);
+        // What cannot be undone now has gone already, or is left to the next emulation.
+        let _ = self.undo.carry_out(self.namespace);
     }
 }
 
@@ -103,12 +104,14 @@ pub(super) fn undo_of_the_dead(
     undo: Option<&Undo>,
 ) {
     let _lock = directory.lock();
-    let links = namespace.ip(&["link show"]).unwrap_or_default();
+    // Without a list of devices nobody is known to be dead.
+    let Ok(links) = namespace.ip(&["link show"]) else { return };
     if links.contains(&format!(": {device}: ")) {
         return;
     }
     match undo {
-        Some(undo) => undo.carry_out(namespace),
+        // What cannot be undone now is left to the next emulation.
+        Some(undo) => drop(undo.carry_out(namespace)),
         None => clear_after_the_dead(namespace, device),
     }
 }
@@ -119,19 +122,18 @@ fn clear_after_the_dead(namespace: &Namespace, device: &str) {
     if rules.is_empty() {
         return;
     }
-    let links = namespace.ip(&["link show"]).unwrap_or_default();
+    let Ok(links) = namespace.ip(&["link show"]) else { return };
     let is_left = |name: &str| name == device || !links.contains(&format!(": {name}: "));
     for rules in rules.into_iter().filter(|rules| is_left(rules.device())) {
-        Undo { rules, switched_forwarding_on: false }.carry_out(namespace);
+        let _ = Undo { rules, switched_forwarding_on: false }.carry_out(namespace);
     }
 }
 
 /// Switches forwarding off, which was off before us, unless another emulation still needs it: it
 /// does so at its end. `gone` are the rules of one that does not need it any more.
-fn switch_off(namespace: &Namespace, gone: &Rules) {
-    let heir = Rules::all(namespace).into_iter().find(|rules| rules != gone);
-    let _ = match heir {
+fn switch_off(namespace: &Namespace, gone: &Rules) -> Result<(), String> {
+    match gone.others(namespace)?.first() {
         Some(heir) => heir.note(namespace),
         None => namespace.sysctl(FORWARDING, "0").map_err(|error| error.to_string()),
-    };
+    }
 }

@@ -101,6 +101,16 @@ pub(super) fn read(
     Ok(changes)
 }
 
+/// The keys of links as a whole, then those of their directions, which would be replaced.
+fn links_first(set: &BTreeMap<String, toml::Value>) -> impl Iterator<Item = (&String, &toml::Value)> {
+    let is_of_a_direction = |key: &str| {
+        let way = key.split('.').nth(2).map(|step| step.trim().trim_matches('"'));
+        matches!(way, Some("forward" | "backward"))
+    };
+    let (of_directions, of_links): (Vec<_>, Vec<_>) = set.iter().partition(|(key, _)| is_of_a_direction(key));
+    of_links.into_iter().chain(of_directions)
+}
+
 /// Keys of links and their values.
 type Set = Vec<(String, toml::Value)>;
 
@@ -115,7 +125,7 @@ impl Timeline<'_, '_> {
     fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeMap<String, Set>, ScenarioError> {
         let number = number.to_string();
         let mut changed: BTreeMap<String, Set> = BTreeMap::new();
-        for (key, value) in &table.set {
+        for (key, value) in links_first(&table.set) {
             let place = ["changes", &number, "set", key];
             let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
             let ["links", name, rest @ ..] = path.as_slice() else {

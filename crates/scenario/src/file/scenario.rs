@@ -21,11 +21,12 @@ use super::overrides::Overrides;
 use super::quantity::Text;
 use super::reader::{LONGEST_NAME, Reader};
 use super::seeds::Seeds;
+use super::settings::Since;
 use super::tcp::TcpTable;
 use super::traffic::FlowTable;
 use super::trial::TryTable;
 use super::wlan::WlanTable;
-use super::{changes, check, lineup, link, node, routes, seeds, sessions, traffic, trial, wlan};
+use super::{changes, check, lineup, link, node, overrides, routes, seeds, sessions, traffic, trial, wlan};
 use crate::model::{Measure, Scenario};
 
 const MOST_FLOWS: usize = 5_000;
@@ -87,16 +88,20 @@ pub(super) struct ScenarioFile {
     r#try: TryTable,
 }
 
-/// Reads and checks a scenario; of the changes, those after a time if one is given. The result can be
-/// built under each of its schemes.
+/// Reads and checks a scenario; `since`: what has happened since the first reading. The result can
+/// be built under each of its schemes.
 pub(super) fn read(
     document: &Document<'_>,
     base: &Path,
     overrides: &Overrides,
     named_files: &NamedFiles,
-    after: Option<Duration>,
+    since: Option<&Since>,
 ) -> Result<Scenario, ScenarioError> {
-    let document = &document.with_groups_written_out()?;
+    let mut document = document.with_groups_written_out()?;
+    if let Some(since) = since {
+        overrides::apply(&since.set, &mut document)?;
+    }
+    let document = &document;
     sessions::refuse_unknown_keys(document)?;
     document.expect(Kind::Scenario)?;
     let file: ScenarioFile = document.deserialize()?;
@@ -111,7 +116,9 @@ pub(super) fn read(
             reader.fail(&["warm-up"], "nothing would be measured; expected a time shorter than `duration`")
         );
     }
-    link::check_trace_given(&reader, &file.links)?;
+    if since.is_none() {
+        link::check_trace_given(&reader, &file.links)?;
+    }
     let given_routes: Vec<_> = routes::written(&file.nodes);
     let nodes = node::read(&reader, file.nodes)?;
     let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), (index, node.kind)));
@@ -151,7 +158,7 @@ pub(super) fn read(
     let scenario = Scenario {
         name: name(&reader, file.name)?,
         description: description(&reader, &file.description)?,
-        changes: changes::read(&reader, &file.changes, &links, after)?,
+        changes: changes::read(&reader, &file.changes, &links, since.and_then(|since| since.passed))?,
         files: named_files.paths(),
         duration,
         warm_up,

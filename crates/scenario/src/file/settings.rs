@@ -7,9 +7,10 @@ use std::time::Duration;
 use lasthop_schemes::words::did_you_mean;
 
 use super::changes::{OF_A_LINK, can_change, of_directions};
+use super::document::Document;
 use super::error::ScenarioError;
 use super::named_files::{FurtherFiles, NamedFiles};
-use super::overrides::Overrides;
+use super::overrides::{self, Overrides, Setting};
 use crate::model::{LinkChange, Scenario};
 
 /// A scenario file with what was set since. The file itself is read once, and so are the files that
@@ -19,12 +20,23 @@ pub struct Settings {
     text: String,
     name: String,
     base: PathBuf,
-    /// With what was set since, last.
     overrides: Overrides,
     named_files: Arc<NamedFiles>,
-    /// The changes up to this time are among what was set.
-    passed: Option<Duration>,
+    /// As it was at the start, or when a key was last set.
     scenario: Scenario,
+    /// How many of its changes have been made since.
+    made: usize,
+    now: Option<Duration>,
+    /// Assignments such as `links.air.loss=2%`, the latest last.
+    set: Vec<String>,
+}
+
+/// What has happened since the first reading of a scenario.
+pub(super) struct Since {
+    /// What was set, by hand or at its time.
+    pub(super) set: Vec<Setting>,
+    /// The changes up to this time are among it.
+    pub(super) passed: Option<Duration>,
 }
 
 impl Settings {
@@ -46,17 +58,30 @@ impl Settings {
     ) -> Result<Self, ScenarioError> {
         let named_files = Arc::new(NamedFiles::default());
         let scenario = super::parse_with(&text, &name, &base, overrides, &named_files, None)?;
-        Ok(Self { text, name, base, overrides: overrides.clone(), named_files, passed: None, scenario })
+        let overrides = overrides.clone();
+        Ok(Self { text, name, base, overrides, named_files, scenario, made: 0, now: None, set: Vec::new() })
     }
 
-    /// The scenario as it is set now.
+    /// The scenario as it was at the start, or when a key was last set; its changes are those after
+    /// that.
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
+    /// Has time pass, from the start on. Returns the keys that the file changes meanwhile, and their
+    /// values: they are part of what the links are when a key is next set.
+    pub fn pass(&mut self, now: Duration) -> Vec<(String, toml::Value)> {
+        let changes = &self.scenario.changes;
+        let made = changes.partition_point(|change| change.at <= now).max(self.made);
+        let passed = changes[self.made..made].iter().flat_map(|change| change.set.clone()).collect();
+        self.made = made;
+        self.now = self.now.max(Some(now));
+        passed
+    }
+
     /// Sets keys of links: each a key such as `air.loss` or `air.forward.rate`, and its value as
     /// the file would have it, where the quotes of a string may be left out. All of them or, if one
-    /// is wrong, none. Returns the scenario as it was before.
+    /// is wrong, none. Returns the scenario as it was before, with the changes that have been made.
     ///
     /// Files that have been read are not read again, unless a value names them and `further` files
     /// may be read.
@@ -65,66 +90,36 @@ impl Settings {
         assignments: &[(&str, &str)],
         further: FurtherFiles,
     ) -> Result<Scenario, ScenarioError> {
-        let mut overrides = self.overrides.clone();
-        for (key, value) in assignments {
-            self.put(&mut overrides, &self.full_key(key)?, value);
+        let of_command_line = overrides::as_toml(&self.overrides.settings)?;
+        let mut document = Document::parse(&self.text, self.name.clone())?;
+        overrides::apply(&of_command_line, &mut document)?;
+        let mut assigned = Assigned { document: document.with_groups_written_out()?, set: self.set.clone() };
+        for change in &self.scenario.changes[..self.made] {
+            change.set.iter().for_each(|(key, value)| assigned.put(key, &value.to_string()));
         }
+        for (key, value) in assignments {
+            assigned.put(&self.full_key(key)?, value);
+        }
+        let set = assigned.set;
+
         let is_named = |path: &Path| {
             let name = path.strip_prefix(&self.base).unwrap_or(path).to_string_lossy();
             assignments.iter().any(|(_, value)| value.contains(&*name))
         };
         let is_to_be_read = |path: &Path| further != FurtherFiles::None && is_named(path);
         let named_files = self.named_files.but(is_to_be_read, further);
-        let Self { text, name, base, passed, .. } = &*self;
-        let scenario = super::parse_with(text, name, base, &overrides, &named_files, *passed);
+        let Self { text, name, base, overrides, .. } = &*self;
+        let since = Since { set: overrides::as_toml(&set).map_err(as_assigned)?, passed: self.now };
+        let scenario = super::parse_with(text, name, base, overrides, &named_files, Some(&since));
         let scenario = scenario.map_err(as_assigned)?;
-        self.overrides = overrides;
+
         self.named_files = Arc::new(named_files);
-        Ok(std::mem::replace(&mut self.scenario, scenario))
-    }
-
-    /// Makes the changes that the file has for the time up to `now`, from the start on: they are part
-    /// of what the links are, and no longer to come. Returns their keys and values.
-    pub fn pass(&mut self, now: Duration) -> Result<Vec<(String, toml::Value)>, ScenarioError> {
-        let has_passed = |change: &&LinkChange| change.at <= now;
-        let passed: Vec<LinkChange> = self.scenario.changes.iter().take_while(has_passed).cloned().collect();
-        if passed.is_empty() {
-            return Ok(Vec::new());
+        self.set = set;
+        let mut before = std::mem::replace(&mut self.scenario, scenario);
+        for LinkChange { link, model, .. } in before.changes.drain(..std::mem::take(&mut self.made)) {
+            before.links[link] = model;
         }
-        let set: Vec<_> = passed.into_iter().flat_map(|change| change.set).collect();
-        let mut overrides = self.overrides.clone();
-        for (key, value) in &set {
-            self.put(&mut overrides, key, &value.to_string());
-        }
-        let Self { text, name, base, named_files, .. } = &*self;
-        self.scenario = super::parse_with(text, name, base, &overrides, named_files, Some(now))?;
-        self.overrides = overrides;
-        self.passed = Some(now);
-        Ok(set)
-    }
-
-    /// Sets a key. What is set later holds: a direction has no value of its own any more.
-    fn put(&self, overrides: &mut Overrides, key: &str, value: &str) {
-        let path: Vec<&str> = key.split('.').collect();
-        let of_directions = of_directions(&path).into_iter().map(|path| path.join("."));
-        let of_directions: Vec<String> = of_directions.filter(|key| self.has(key, overrides)).collect();
-        for key in of_directions.iter().map(String::as_str).chain([key]) {
-            let assigns = format!("{key}=");
-            overrides.settings.retain(|earlier| !earlier.starts_with(&assigns));
-            overrides.settings.push(assigns + value);
-        }
-    }
-
-    /// Whether the file, or what was set since, has this key.
-    fn has(&self, key: &str, overrides: &Overrides) -> bool {
-        let assigns = format!("{key}=");
-        if overrides.settings.iter().any(|setting| setting.starts_with(&assigns)) {
-            return true;
-        }
-        let Ok(file) = self.text.parse::<toml::Table>() else { return false };
-        let mut steps = key.split('.');
-        let first = steps.next().and_then(|step| file.get(step));
-        steps.fold(first, |value, step| value.and_then(|value| value.get(step))).is_some()
+        Ok(before)
     }
 
     /// The key as the file has it.
@@ -165,6 +160,35 @@ impl Settings {
             )));
         }
         Ok(format!("links.{}", steps.join(".")))
+    }
+}
+
+/// What was set, on top of a file.
+struct Assigned<'t> {
+    document: Document<'t>,
+    set: Vec<String>,
+}
+
+impl Assigned<'_> {
+    /// Sets a key. What is set later holds: neither the directions of a link nor parts of a value keep
+    /// values of their own.
+    fn put(&mut self, key: &str, value: &str) {
+        let path: Vec<&str> = key.split('.').collect();
+        let of_directions = of_directions(&path).into_iter().filter(|path| self.has(path));
+        let of_directions: Vec<String> = of_directions.map(|path| path.join(".")).collect();
+        for key in of_directions.iter().map(String::as_str).chain([key]) {
+            let is_of_it =
+                |earlier: &String| earlier.strip_prefix(key).is_some_and(|rest| rest.starts_with(['=', '.']));
+            self.set.retain(|earlier| !is_of_it(earlier));
+            self.set.push(format!("{key}={value}"));
+        }
+    }
+
+    /// Whether the file, or what was set, has this key or a part of it.
+    fn has(&self, path: &[&str]) -> bool {
+        let key = path.join(".");
+        let is_of_it = |set: &String| set.strip_prefix(&key).is_some_and(|rest| rest.starts_with(['=', '.']));
+        self.document.has(path) || self.set.iter().any(is_of_it)
     }
 }
 

@@ -18,8 +18,10 @@ use crate::emulator::directory::Directory;
 
 /// More than any emulation has to say.
 const LONGEST_ANSWER: u64 = 16 << 20;
-/// An emulation that says nothing for this long is stopped, or busy with a file.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(2);
+/// An emulation that does not say what it is for this long is stopped.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// One that is to change may have to read files, and thousands of changes to come.
+const PATIENCE_WITH_CHANGES: Duration = Duration::from_secs(20);
 
 /// Why a running emulation was not changed.
 #[derive(Debug, Error)]
@@ -76,19 +78,19 @@ pub fn sockets(directories: &[Directory]) -> Vec<PathBuf> {
 
 /// Whether an emulation listens at this socket, or may do so.
 pub(super) fn is_alive(socket: &Path) -> bool {
-    connect(socket).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
+    connect(socket, PATIENCE).err().is_none_or(|error| error.kind() != io::ErrorKind::ConnectionRefused)
 }
 
 /// Whether the emulation at this socket belongs to another user, and this one is not root.
 pub fn is_another_user_s(socket: &Path) -> bool {
-    connect(socket).err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    connect(socket, PATIENCE).err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Connects to an emulation, which is waited for, then and later, at most [`CLIENT_PATIENCE`].
-fn connect(path: &Path) -> io::Result<UnixStream> {
+/// Connects to an emulation, which is waited for, then and later, at most this long at a time.
+fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     for way in [Timeout::Send, Timeout::Recv] {
-        set_socket_timeout(&socket, way, Some(CLIENT_PATIENCE))?;
+        set_socket_timeout(&socket, way, Some(patience))?;
     }
     rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
     Ok(socket.into())
@@ -96,18 +98,18 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 
 /// Asks the emulation at a socket for changes, each `KEY=VALUE`; all are made or none.
 pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
-    ask(path, &Command::Set { assignments: assignments.to_vec() })
+    ask(path, &Command::Set { assignments: assignments.to_vec() }, PATIENCE_WITH_CHANGES)
 }
 
 /// Asks the emulation at a socket what it is and what it has done so far.
 pub fn status(path: &Path) -> Result<Status, ControlError> {
-    ask(path, &Command::Status)
+    ask(path, &Command::Status, PATIENCE)
 }
 
-fn ask<T: DeserializeOwned>(path: &Path, command: &Command) -> Result<T, ControlError> {
+fn ask<T: DeserializeOwned>(path: &Path, command: &Command, patience: Duration) -> Result<T, ControlError> {
     let path = path.to_owned();
     let ask = || -> io::Result<String> {
-        let mut stream = connect(&path)?;
+        let mut stream = connect(&path, patience)?;
         stream.write_all(&serde_json::to_vec(command)?)?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();

@@ -5,11 +5,11 @@ use crate::emulator::tool::run;
 use crate::namespace::Namespace;
 
 /// The subnet and the device of each rule of ours.
-pub(super) fn rules(namespace: &Namespace) -> Vec<(String, String)> {
-    if !may_have_rules(namespace) {
-        return Vec::new();
+pub(super) fn rules(namespace: &Namespace) -> Result<Vec<(String, String)>, String> {
+    if !may_have_rules(namespace)? {
+        return Ok(Vec::new());
     }
-    let listed = in_nat(namespace, &["-S", "POSTROUTING"]).unwrap_or_default();
+    let listed = in_nat(namespace, &["-S", "POSTROUTING"])?;
     let ours = listed.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [.., "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"] = words.as_slice() else { return None };
@@ -17,19 +17,21 @@ pub(super) fn rules(namespace: &Namespace) -> Vec<(String, String)> {
         let is_whole = words[1..] == rule_of(subnet, device);
         (is_ours(device) && is_whole).then(|| ((*subnet).to_owned(), (*device).to_owned()))
     });
-    ours.collect()
+    Ok(ours.collect())
 }
 
 /// Whether to ask `iptables` for its rules. The one of old would load the kernel's `iptable_nat`
 /// only to find that there are none.
-fn may_have_rules(namespace: &Namespace) -> bool {
-    let Ok(version) = run(namespace, &["iptables", "--version"], "") else { return false };
+fn may_have_rules(namespace: &Namespace) -> Result<bool, String> {
+    let version = run(namespace, &["iptables", "--version"], "")?;
     let names = || std::fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
     let has_nat = || namespace.enter(names).is_ok_and(|names| names.lines().any(|name| name == "nat"));
-    version.contains("nf_tables") || has_nat()
+    Ok(version.contains("nf_tables") || has_nat())
 }
 
 pub(super) fn add(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
+    // A note of this name can only be left: its program went on when the emulation was killed.
+    let _ = in_nat(namespace, &["-X", &note_of(device)]);
     change(namespace, "-A", subnet, device)
 }
 
@@ -40,8 +42,9 @@ pub(super) fn remove(namespace: &Namespace, subnet: &str, device: &str) -> Resul
     change(namespace, "-D", subnet, device)
 }
 
-pub(super) fn has_note(namespace: &Namespace, device: &str) -> bool {
-    in_nat(namespace, &["-S", &note_of(device)]).is_ok()
+pub(super) fn has_note(namespace: &Namespace, device: &str) -> Result<bool, String> {
+    let chain = format!("-N {}", note_of(device));
+    Ok(in_nat(namespace, &["-S"])?.lines().any(|line| line.trim() == chain))
 }
 
 pub(super) fn note(namespace: &Namespace, device: &str) -> Result<(), String> {

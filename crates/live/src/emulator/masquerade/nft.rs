@@ -8,10 +8,10 @@ use crate::namespace::Namespace;
 const WAS_OFF: &str = "forwarding_was_off";
 
 /// The devices that have a table.
-pub(super) fn devices(namespace: &Namespace) -> Vec<String> {
-    let listed = run(namespace, &["nft", "list", "tables", "ip"], "").unwrap_or_default();
+pub(super) fn devices(namespace: &Namespace) -> Result<Vec<String>, String> {
+    let listed = run(namespace, &["nft", "list", "tables", "ip"], "")?;
     let names = listed.lines().filter_map(|line| line.trim().strip_prefix("table ip "));
-    names.filter(|name| is_ours(name)).map(str::to_owned).collect()
+    Ok(names.filter(|name| is_ours(name)).map(str::to_owned).collect())
 }
 
 pub(super) fn add(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
@@ -26,8 +26,8 @@ pub(super) fn remove(namespace: &Namespace, device: &str) -> Result<(), String> 
     run(namespace, &["nft", "delete", "table", "ip", device], "").map(drop)
 }
 
-pub(super) fn has_note(namespace: &Namespace, device: &str) -> bool {
-    run(namespace, &["nft", "list", "chain", "ip", device, WAS_OFF], "").is_ok()
+pub(super) fn has_note(namespace: &Namespace, device: &str) -> Result<bool, String> {
+    Ok(run(namespace, &["nft", "list", "table", "ip", device], "")?.contains(WAS_OFF))
 }
 
 pub(super) fn note(namespace: &Namespace, device: &str) -> Result<(), String> {

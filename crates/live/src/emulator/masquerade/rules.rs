@@ -31,11 +31,31 @@ impl Rules {
         }
     }
 
-    /// Those of all emulations here, of killed ones, too.
+    /// Those of all emulations here, of killed ones, too, as far as they can be listed.
     pub(super) fn all(namespace: &Namespace) -> Vec<Self> {
-        let by_nft = nft::devices(namespace).into_iter().map(|device| Self::Nft { device });
-        let by_iptables = iptables::rules(namespace).into_iter();
-        by_nft.chain(by_iptables.map(|(subnet, device)| Self::Iptables { subnet, device })).collect()
+        let [by_nft, by_iptables] = [Self::by_nft(namespace), Self::by_iptables(namespace)];
+        [by_nft.unwrap_or_default(), by_iptables.unwrap_or_default()].concat()
+    }
+
+    /// Those of all other emulations. The program that added these can list them; the other one may
+    /// not work on this machine, and then nobody's rules are its.
+    pub(super) fn others(&self, namespace: &Namespace) -> Result<Vec<Self>, String> {
+        let [mut by_nft, mut by_iptables] = [Self::by_nft(namespace), Self::by_iptables(namespace)];
+        match self {
+            Self::Nft { .. } => by_iptables = by_iptables.or_else(|_| Ok(Vec::new())),
+            Self::Iptables { .. } => by_nft = by_nft.or_else(|_| Ok(Vec::new())),
+        }
+        let all = [by_nft?, by_iptables?].concat();
+        Ok(all.into_iter().filter(|rules| rules != self).collect())
+    }
+
+    fn by_nft(namespace: &Namespace) -> Result<Vec<Self>, String> {
+        Ok(nft::devices(namespace)?.into_iter().map(|device| Self::Nft { device }).collect())
+    }
+
+    fn by_iptables(namespace: &Namespace) -> Result<Vec<Self>, String> {
+        let rules = iptables::rules(namespace)?.into_iter();
+        Ok(rules.map(|(subnet, device)| Self::Iptables { subnet, device }).collect())
     }
 
     /// The device that they are for.
@@ -54,7 +74,7 @@ impl Rules {
     }
 
     /// Whether they have a note.
-    pub(super) fn has_note(&self, namespace: &Namespace) -> bool {
+    pub(super) fn has_note(&self, namespace: &Namespace) -> Result<bool, String> {
         match self {
             Self::Nft { device } => nft::has_note(namespace, device),
             Self::Iptables { device, .. } => iptables::has_note(namespace, device),

@@ -32,8 +32,7 @@ impl<'t> Document<'t> {
         let Some((last, tables)) = path.split_last() else { return Err("expected a key".to_owned()) };
         // The value keeps the distances between its keys, and each table that is made for it encloses
         // what is in it: an error's place leads to the innermost key.
-        let ends = self.replaced.iter().map(|earlier| earlier.places.end);
-        let start = ends.max().unwrap_or(self.text.len() + 1);
+        let start = self.replaced.last().map_or(self.text.len() + 1, |last| last.places.end);
         let value = moved(value, start);
         let enclosing = |depth: usize| start..value.span().end + path.len() - depth;
         let places = enclosing(0);

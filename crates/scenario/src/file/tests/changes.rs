@@ -103,6 +103,29 @@ set = { "links.wire.rate" = "1 Mbit/s" }
 }
 
 #[test]
+fn of_one_change_the_values_of_directions_hold() {
+    for way in ["forward", "backward"] {
+        let changes = format!(
+            "[[changes]]\nat = \"3 s\"\n\
+             set = {{ \"links.wire.{way}.delay\" = \"50 ms\", \"links.wire.delay\" = \"5 ms\", \
+             \"links.wire.rate\" = \"1 Mbit/s\", \"links.wire.{way}.rate\" = \"2 Mbit/s\" }}\n"
+        );
+        let scenario = good(&changes);
+        let Link::Wired(config) = &scenario.changes[0].model.link else { panic!("it is wired") };
+        let [own, other] = if way == "forward" {
+            [&config.forward, &config.backward]
+        } else {
+            [&config.backward, &config.forward]
+        };
+        for (direction, delay, rate) in [(own, 50, 2_000_000), (other, 5, 1_000_000)] {
+            assert_eq!(direction.delay, Delay::from(Duration::from_millis(delay)), "{way}");
+            let Capacity::Fixed(capacity) = &direction.capacity else { panic!("it is fixed") };
+            assert_eq!(capacity.as_bps(), rate, "{way}");
+        }
+    }
+}
+
+#[test]
 fn a_change_makes_a_difference_when_it_comes() {
     let goodput = |changes: &str| {
         let scenario = good(changes);

@@ -64,35 +64,30 @@ at = "9 s"
 set = { "links.air.loss" = "100%", "links.wire.jitter" = "1 ms", "links.wire.delay" = "4 ms" }
 "#;
 
+fn parse(text: &str, overrides: &Overrides) -> Settings {
+    Settings::parse(text.to_owned(), "x.toml".to_owned(), PathBuf::new(), overrides)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
 #[test]
 fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
-    let text = format!("{GOOD}{CHANGES}");
-    let mut settings = Settings::parse(text, "x.toml".to_owned(), PathBuf::new(), &Overrides::default())
-        .expect("a good file");
+    let mut settings = parse(&format!("{GOOD}{CHANGES}"), &Overrides::default());
     let planned = settings.scenario().changes.clone();
-    let to_come = |settings: &Settings| {
-        settings.scenario().changes.iter().map(|change| change.at.as_secs()).collect::<Vec<_>>()
-    };
-    let air = |settings: &Settings| format!("{:?}", settings.scenario().links[1]);
 
-    assert_eq!(settings.pass(Duration::from_millis(999)), Ok(Vec::new()));
-    let passed = settings.pass(Duration::from_secs(5)).expect("a good file stays one");
+    assert!(settings.pass(Duration::from_millis(999)).is_empty());
+    let passed = settings.pass(Duration::from_secs(5));
     let keys: Vec<&str> = passed.iter().map(|(key, _)| key.as_str()).collect();
-    assert_eq!(
-        keys,
-        ["links.air.rate", "links.air.loss", "links.wire.delay"],
-        "in order of time, then of names"
-    );
-    assert_eq!(settings.pass(Duration::from_secs(6)), Ok(Vec::new()), "once");
-    assert_eq!(to_come(&settings), [9, 9]);
-    for (index, link) in settings.scenario().links.iter().enumerate() {
-        let last = planned.iter().rfind(|change| change.link == index && change.at.as_secs() <= 5);
-        assert_eq!(format!("{link:?}"), format!("{:?}", last.expect("it was changed").model));
-    }
+    let in_order = ["links.air.rate", "links.air.loss", "links.wire.delay"];
+    assert_eq!(keys, in_order, "in order of time, then of names");
+    assert!(settings.pass(Duration::from_secs(6)).is_empty(), "once");
 
     // The file had no loss at the start: setting none makes a difference now, and so does the next
     // change, which has the value that the one before had.
     let before = settings.set(&[("air.loss", "0%")], FurtherFiles::None).expect("a good value");
+    for (index, link) in before.links.iter().enumerate() {
+        let last = planned.iter().rfind(|change| change.link == index && change.at.as_secs() <= 5);
+        assert_eq!(format!("{link:?}"), format!("{:?}", last.expect("it was changed").model));
+    }
     let changes = before.changes_of_links(settings.scenario());
     assert!(matches!(changes[..], [(1, _, Change::Loss(_)), (1, _, Change::Loss(_))]), "{changes:?}");
     let links = settings.scenario().build(&settings.scenario().schemes[0], 1).expect("it can run").links;
@@ -103,16 +98,77 @@ fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
     // A part of a property that is set stays when a change sets another part.
     let set = [("wire.delay", "50 ms"), ("wire.order", "overtake")];
     settings.set(&set, FurtherFiles::None).expect("good values");
-    let without = air(&settings);
-    settings.pass(Duration::from_secs(9)).expect("a good file stays one");
-    assert!(to_come(&settings).is_empty());
-    assert_ne!(air(&settings), without);
+    assert_eq!(settings.pass(Duration::from_secs(9)).len(), 3);
+    settings.set(&[("air.queue", "7 packets")], FurtherFiles::None).expect("a good value");
+    assert!(settings.scenario().changes.is_empty());
     let Link::Wired(config) = &settings.scenario().links[0].link else { panic!("it is wired") };
     let [min, max] = [3, 5].map(Duration::from_millis);
-    assert_eq!(
-        config.forward.delay,
-        Delay { distribution: Distribution::Uniform { min, max }, order: Order::Overtake }
-    );
+    let expected = Delay { distribution: Distribution::Uniform { min, max }, order: Order::Overtake };
+    assert_eq!(config.forward.delay, expected);
+}
+
+#[test]
+fn what_is_refused_has_no_part_in_what_is_set_later() {
+    let mut settings = parse(&format!("{GOOD}{CHANGES}"), &Overrides::default());
+    settings.pass(Duration::from_secs(5));
+    settings.set(&[("air.loss", "200%")], FurtherFiles::None).map(drop).expect_err("no share");
+    let before = settings.set(&[("air.loss", "100%")], FurtherFiles::None).expect("a good value");
+    assert!(before.changes_of_links(settings.scenario()).is_empty(), "the change had set it");
+}
+
+/// The delays of a wired link's directions, in milliseconds, once its queue has been set: what has
+/// passed is part of them.
+fn delays(settings: &mut Settings, link: &str) -> [u128; 2] {
+    let key = format!("{link}.queue");
+    settings.set(&[(&key, "9 packets")], FurtherFiles::None).unwrap_or_else(|error| panic!("{error}"));
+    let link = settings.scenario().links.iter().find(|other| other.name() == link).expect("it is there");
+    let Link::Wired(config) = &link.link else { panic!("it is wired") };
+    [&config.forward, &config.backward].map(|way| way.delay.constant().expect("constant").as_millis())
+}
+
+#[test]
+fn changes_pass_whatever_the_file_and_the_command_line_look_like() {
+    let change = |at: u32, set: &str| format!("[[changes]]\nat = \"{at} s\"\nset = {{ {set} }}\n");
+    // A link of a group.
+    let grouped = GOOD.replace("[nodes.phone]", "[nodes.far]\nkind = \"router\"\ncount = 2\n[nodes.phone]")
+        + "[links.hop]\nbetween = [\"ap\", \"far\"]\nrate = \"1 Mbit/s\"\n"
+        + &change(1, "\"links.hop-1.delay\" = \"5 ms\"");
+    let mut settings = parse(&grouped, &Overrides::default());
+    settings.pass(Duration::from_secs(1));
+    assert_eq!(delays(&mut settings, "hop-1"), [5, 5]);
+    settings.set(&[("hop-1.forward.delay", "7 ms")], FurtherFiles::None).expect("a good value");
+    assert_eq!(delays(&mut settings, "hop-1"), [7, 5]);
+
+    // A part of a value, and then the whole.
+    let uniform = "{ distribution = \"uniform\", min = \"1 ms\", max = \"9 ms\" }";
+    let parts = GOOD.to_owned()
+        + &change(1, &format!("\"links.wire.delay\" = {uniform}"))
+        + &change(2, "\"links.wire.delay.min\" = \"2 ms\"")
+        + &change(3, "\"links.wire.delay\" = \"7 ms\"");
+    let mut settings = parse(&parts, &Overrides::default());
+    settings.pass(Duration::from_secs(3));
+    assert_eq!(delays(&mut settings, "wire"), [7, 7]);
+
+    // A direction's value from the command line, with spaces.
+    let text = GOOD.to_owned() + &change(1, "\"links.wire.delay\" = \"7 ms\"");
+    let given = vec!["links.wire.forward.delay = 50ms".to_owned()];
+    let mut settings = parse(&text, &Overrides { trace: None, settings: given });
+    assert_eq!(delays(&mut settings, "wire"), [50, 0]);
+    settings.pass(Duration::from_secs(1));
+    assert_eq!(delays(&mut settings, "wire"), [7, 7]);
+}
+
+#[test]
+fn ten_thousand_changes_pass_at_once() {
+    let changes: String = (0..10_000)
+        .map(|at| {
+            format!("[[changes]]\nat = \"{at} ms\"\nset = {{ \"links.wire.delay\" = \"{} ms\" }}\n", at % 7)
+        })
+        .collect();
+    let mut settings = parse(&format!("{GOOD}{changes}"), &Overrides::default());
+    assert_eq!(settings.pass(Duration::from_millis(9_000)).len(), 9_001);
+    assert_eq!(delays(&mut settings, "wire"), [9_000 % 7; 2]);
+    assert_eq!(settings.scenario().changes.len(), 999);
 }
 
 #[test]
