@@ -37,7 +37,15 @@ impl Choices {
     /// What they change, such as `links.air.loss = 3%`.
     fn changes(&self) -> Vec<String> {
         let trace = self.trace.iter().map(|trace| format!("trace = {}", trace.display()));
-        let settings = self.settings.iter().map(|setting| match setting.split_once('=') {
+        let keys: Vec<&str> = self
+            .settings
+            .iter()
+            .map(|setting| setting.split('=').next().unwrap_or_default().trim())
+            .collect();
+        let settings = self.settings.iter().enumerate();
+        // Of several values of a key the last one counts.
+        let in_force = settings.filter(|(index, _)| !keys[index + 1..].contains(&keys[*index]));
+        let settings = in_force.map(|(_, setting)| match setting.split_once('=') {
             Some((key, value)) => format!("{} = {}", key.trim(), value.trim()),
             None => setting.clone(),
         });

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -302,6 +303,25 @@ fn a_run_that_is_interrupted_leaves_nothing() {
 }
 
 #[test]
+fn a_sweep_to_standard_output_that_is_interrupted_says_so() {
+    let folder = Folder::new().with("small.toml", SMALL).with(
+        "grid.toml",
+        "scenario = \"small.toml\"\nseeds = 10000\n[vary]\n\"links.wire.delay\" = [\"5 ms\", \"50 ms\"]\n",
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.args(["sweep", "grid.toml", "--json"]).current_dir(folder.0.path());
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut first = [0; 100];
+    child.stdout.as_mut().expect("it is piped").read_exact(&mut first).expect("it writes as results come");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("our child");
+    assert_eq!(output.status.code(), None, "it ends by the signal");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "lasthop: interrupted: the results on standard output are not complete\n");
+}
+
+#[test]
 fn a_prediction_that_is_interrupted_leaves_nothing() {
     let scenario = repository().join("scenarios/try.toml");
     let folder = Folder::new();
@@ -499,7 +519,7 @@ fn stop_a_sweep(folder: &Folder, arguments: &[&str], signal: &str, more: usize) 
     let lines = || fs::read_to_string(folder.path("grid.csv.part")).unwrap_or_default().lines().count();
     let before = lines().max(2);
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-    command.args(arguments).current_dir(folder.0.path()).stderr(std::process::Stdio::piped());
+    command.args(arguments).current_dir(folder.0.path()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
     while lines() < before + more {
         assert!(child.try_wait().expect("our child").is_none(), "it has more to do");
@@ -563,7 +583,7 @@ fn a_sweep_that_is_interrupted_while_it_writes_its_file_keeps_all_runs() {
     let mut child = Command::new("timeout")
         .args(["-s", "KILL", "120", env!("CARGO_BIN_EXE_lasthop"), "sweep", "grid.toml", "--out", "grid.csv"])
         .current_dir(folder.0.path())
-        .stderr(std::process::Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
     while part().lines().count() < 4 {
@@ -660,6 +680,10 @@ fn every_template_is_a_file_that_its_command_takes() {
     // It takes root to run; that it is a link shows in what `run` says of it.
     folder.succeed(&["init", "link.toml", "--template", "link"]);
     assert!(folder.refuse(&["run", "link.toml"]).contains("`lasthop emulate`"));
+    // What is printed can be pasted into a shell.
+    let said = folder.succeed(&["init", "it's mine.toml"]);
+    assert!(said.ends_with("; next: lasthop compare 'it'\\''s mine.toml'\n"), "{said}");
+    assert!(folder.refuse(&["init", "a\nb.toml"]).contains("without control characters"));
     assert_eq!(folder.succeed(&["init", "-"]).trim_end(), include_str!("../templates/hop.toml").trim_end());
 }
 
@@ -803,6 +827,19 @@ fn what_the_command_line_has_changed_is_told_beside_the_title() {
     let table = folder.succeed(&["compare", "small.toml", "--seeds", "1", "--set", "links.air.delay=3 ms"]);
     assert!(table.contains("\nwith links.air.delay = 3 ms\n"), "{table}");
     assert!(!folder.succeed(&["compare", "small.toml", "--seeds", "1"]).contains("\nwith "));
+    let twice = ["--set", "links.air.delay=3 ms", "--set", " links.air.delay = 4 ms"];
+    let table = folder.succeed(&[&["compare", "small.toml", "--seeds", "1"], &twice[..]].concat());
+    assert!(table.contains("\nwith links.air.delay = 4 ms\n"), "the last one counts: {table}");
+}
+
+#[test]
+fn the_baseline_is_named_where_a_column_compares_with_it() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let compare = ["compare", "small.toml", "--seeds", "1"];
+    assert!(folder.succeed(&compare).contains("; improvement over \"none\""));
+    let nothing = [&compare[..], &["--set", "links.air.loss=100%"]].concat();
+    let table = folder.succeed(&nothing);
+    assert!(!table.contains("improvement"), "nothing arrives: {table}");
 }
 
 #[test]

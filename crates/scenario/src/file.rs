@@ -77,7 +77,7 @@ pub use text::{name_of, read_file};
 
 use document::Document;
 use named_files::NamedFiles;
-use settings::Since;
+use overrides::Since;
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///

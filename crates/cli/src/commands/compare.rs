@@ -81,10 +81,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         1 => "one run each".to_owned(),
         seeds => format!("mean of {seeds} runs each, ± half the 95% confidence interval"),
     };
-    let baseline = match comparison.rows.len() {
-        1 => String::new(),
-        _ => format!("; improvement over {:?}", comparison.baseline),
-    };
+    let is_improvement = comparison.rows.iter().any(|row| row.improvement_percent.is_some());
+    let baseline =
+        if is_improvement { format!("; improvement over {:?}", comparison.baseline) } else { String::new() };
     output::print(&format!(
         "{}\n{}\n{}",
         paragraph(&load::title(&scenario, &arguments.choices)),

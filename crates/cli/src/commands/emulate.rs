@@ -16,7 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::chown;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -160,6 +160,13 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(anyhow!(
             "--meter requires a command: its line would overwrite what a shell prints"
         )));
+    }
+    for (flag, path) in [("--summary", &arguments.summary), ("--pcap", &arguments.pcap)] {
+        if path.as_deref() == Some(Path::new("-")) {
+            return Err(Failure::usage(anyhow!(
+                "{flag} -: standard output belongs to the command; expected a file, or --json for the summary on standard error"
+            )));
+        }
     }
     let (mut built, ends) = link.build(arguments.seed)?;
     // Before any thread starts, and before files are created.

@@ -69,8 +69,23 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if file.as_os_str() == "-" {
         return output::print(text.trim_end());
     }
-    write_new(file, &text.replace(" FILE", &format!(" {}", file.display())))?;
-    output::print(&format!("wrote {0}; next: {1} {0}", file.display(), arguments.template.command()))
+    let Some(name) = in_a_shell(file) else {
+        return Err(Failure::usage(anyhow!("FILE: expected a file name without control characters")));
+    };
+    write_new(file, &text.replace(" FILE", &format!(" {name}")))?;
+    output::print(&format!("wrote {name}; next: {} {name}", arguments.template.command()))
+}
+
+/// A file's name as it is typed in a shell, in quotes if it needs them. `None` if it would not be on
+/// one line.
+fn in_a_shell(file: &Path) -> Option<String> {
+    let name = file.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%".contains(letter);
+    match name.chars().any(char::is_control) {
+        true => None,
+        false if name.chars().all(is_plain) => Some(name),
+        false => Some(format!("'{}'", name.replace('\'', "'\\''"))),
+    }
 }
 
 fn list() -> Result<(), Failure> {

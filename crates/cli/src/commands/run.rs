@@ -69,6 +69,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
              the capture, such as --pcap >(tcpdump -r -)"
         )));
     }
+    if arguments.out.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(anyhow!("--out -: expected a directory; --json prints the summary")));
+    }
     let loaded = load::any(&arguments.scenario, &arguments.choices)?;
     let (scenario, data) = match &loaded {
         Loaded::Scenario(scenario) => (scenario.as_ref(), None),

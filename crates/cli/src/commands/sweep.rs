@@ -186,9 +186,13 @@ fn format(path: &Path) -> Result<Format, Failure> {
 }
 
 fn to_standard_output(grid: &Grid<'_, Failure>, is_json: bool) -> Result<(), Failure> {
-    when_told_to_end(|| ());
     let columns = grid.columns();
     let bar = Bar::new();
+    let bar_of_signals = bar.clone();
+    when_told_to_end(move || {
+        bar_of_signals.finish();
+        output::complain("lasthop: interrupted: the results on standard output are not complete");
+    });
     let swept = if is_json {
         let mut array = JsonArray::begin(&columns, BufWriter::new(StandardOutput))?;
         let swept = sweep(grid, 0, &bar, |lines| Ok(array.rows(lines)?));

@@ -134,7 +134,8 @@ impl Drop for ControlSocket {
 pub fn parse_assignments(assignments: &[String]) -> Result<Vec<(&str, &str)>, String> {
     assignments
         .iter()
-        .flat_map(|text| text.lines())
+        // One without a line assigns nothing, too.
+        .flat_map(|text| text.lines().chain(text.is_empty().then_some("")))
         .map(|line| line.split_once('=').map(|(key, value)| (key.trim(), value.trim())))
         .collect::<Option<_>>()
         .ok_or_else(|| "expected KEY=VALUE, such as air.loss=2%".to_owned())
@@ -210,15 +211,20 @@ impl Server {
         let links = self.links.clone();
         let changed: Vec<_> =
             assignments.iter().map(|(key, value)| (short_key(key), (*value).to_owned())).collect();
+        let names: Vec<String> =
+            settings.scenario().links.iter().map(|link| link.name().to_owned()).collect();
         let work = move |world: &mut World| {
-            let all = || changes.iter().map(|(index, way, change)| (links[*index], *way, change));
             // All are looked at before the first one is made.
-            all().try_for_each(|(link, way, change)| world.can_reconfigure_link(link, way, change))?;
-            all().try_for_each(|(link, way, change)| world.reconfigure_link(link, way, change))?;
-            world.replan_changes(planned)
+            for (index, way, change) in &changes {
+                let can = world.can_reconfigure_link(links[*index], *way, change);
+                can.map_err(|error| format!("{}: {error}", names[*index]))?;
+            }
+            let made = changes
+                .iter()
+                .try_for_each(|(index, way, change)| world.reconfigure_link(links[*index], *way, change));
+            made.and_then(|()| world.replan_changes(planned)).map_err(|error| error.to_string())
         };
-        let outcome = self.handle.with_world(work).map_err(|gone| gone.to_string())?;
-        outcome.map_err(|error| error.to_string())?;
+        self.handle.with_world(work).map_err(|gone| gone.to_string())??;
         self.settings = settings;
         for (key, value) in changed {
             self.about.set(key, value);

@@ -43,7 +43,7 @@ impl Names {
         let addresses = [v4.to_string()].into_iter().chain(hop.gateway_v6.map(|v6| v6.to_string()));
         let own: Vec<String> = addresses.map(|address| format!("{address} host.lasthop server\n")).collect();
         // Neither file needs to be UTF-8.
-        let hosts = fs::read("/etc/hosts").unwrap_or_default();
+        let hosts = without_ours(&fs::read("/etc/hosts").unwrap_or_default());
         names.add(HOSTS, hosts_file, &[own.concat().as_bytes(), hosts.as_slice()].concat())?;
         let settings = fs::read("/etc/resolv.conf").unwrap_or_default();
         let settings = String::from_utf8_lossy(&settings);
@@ -112,6 +112,14 @@ impl Mounts {
     }
 }
 
+/// A hosts file without the lines of an emulation around this one.
+fn without_ours(hosts: &[u8]) -> Vec<u8> {
+    let is_ours = |line: &[u8]| {
+        line.split(u8::is_ascii_whitespace).any(|word| word == b"host.lasthop") && !line.starts_with(b"#")
+    };
+    hosts.split_inclusive(|octet| *octet == b'\n').filter(|line| !is_ours(line)).collect::<Vec<_>>().concat()
+}
+
 /// Whether no resolver can be reached from another network namespace.
 fn all_are_on_this_machine(text: &str) -> bool {
     // One whose address is not read here, such as fe80::1%eth0, is another machine.
@@ -160,6 +168,13 @@ mod tests {
         assert!(!all_are_on_this_machine("nameserver 127.0.0.1\nnameserver 192.0.2.53\n"));
         assert!(!all_are_on_this_machine("nameserver fe80::1%eth0\n"));
         assert!(all_are_on_this_machine(""));
+    }
+
+    #[test]
+    fn the_names_of_an_emulation_around_this_one_are_left_out() {
+        let hosts = b"100.64.0.1 host.lasthop server\n127.0.0.1\tlocalhost\n# host.lasthop\n192.0.2.1 server";
+        let left = b"127.0.0.1\tlocalhost\n# host.lasthop\n192.0.2.1 server";
+        assert_eq!(without_ours(hosts), left);
     }
 
     #[test]

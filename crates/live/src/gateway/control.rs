@@ -62,7 +62,7 @@ pub struct Status {
     pub report: LoopReport,
 }
 
-/// A port.
+/// An interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortStatus {
     /// The interface's name.
@@ -103,19 +103,29 @@ impl Status {
             // A path need not be UTF-8, and JSON has to be.
             file: file.map(|file| file.display().to_string()),
             backend: backend.name().to_owned(),
-            ports: ports.iter().map(PortStatus::from).collect(),
+            ports: PortStatus::of_interfaces(ports),
             report,
         }
     }
 }
 
-impl From<&Port> for PortStatus {
-    fn from(port: &Port) -> Self {
-        let side = match port.side {
-            Side::Core => "core",
-            Side::Radio => "radio",
-        };
-        Self { name: port.name.clone(), side: side.to_owned() }
+impl PortStatus {
+    /// The interfaces of a gateway, each once: with tc-bpf a radio interface is a port of either side,
+    /// and more.
+    pub fn of_interfaces(ports: &[Port]) -> Vec<Self> {
+        let mut interfaces: Vec<Self> = Vec::new();
+        for Port { name, side, .. } in ports {
+            let side = match side {
+                Side::Core => "core",
+                Side::Radio => "radio",
+            };
+            match interfaces.iter_mut().find(|known| known.name == *name) {
+                Some(known) if side == "radio" => side.clone_into(&mut known.side),
+                Some(_) => {}
+                None => interfaces.push(Self { name: name.clone(), side: side.to_owned() }),
+            }
+        }
+        interfaces
     }
 }
 

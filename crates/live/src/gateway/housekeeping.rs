@@ -216,7 +216,13 @@ impl Housekeeping {
         let notes: Vec<String> = config
             .takes_restart(&self.in_force)
             .into_iter()
-            .map(|key| format!("[{key}] has changed; the change takes effect after a restart"))
+            .map(|key| match key {
+                "traffic" | "rule" => format!(
+                    "[{key}] selects traffic that the kernel does not pass to this gateway, which takes a restart; everything else \
+                     of it is in force"
+                ),
+                _ => format!("[{key}] has changed; the change takes effect after a restart"),
+            })
             .collect();
         self.requests.reload(&config.plan).map_err(|why| why.to_string())?;
         info!(file = %file.display(), ?notes, "reloaded");

@@ -154,7 +154,10 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     let more = format!("{text}name = \"other\"\n[traffic]\nexclude-ports = []\n");
     fs::write(running.file(), more).expect("a file");
     let Reloaded { notes } = running.ask(&Command::Reload).expect("it is right");
-    assert_eq!(notes, ["[traffic] has changed; the change takes effect after a restart"]);
+    assert!(
+        matches!(&notes[..], [note] if note.starts_with("[traffic] selects traffic that")),
+        "the rest is in force: {notes:?}"
+    );
     assert_eq!(running.gateway.report().expect("it runs").engine.rules[0].name, "other");
 }
 

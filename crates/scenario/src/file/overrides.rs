@@ -1,6 +1,8 @@
-//! What the command line says instead of the file, such as `links.air.loss=3%`.
+//! What stands in the place of what a scenario file says: the command line, such as `links.air.loss=3%`, and what
+//! was set since the start.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lasthop_schemes::words::cut;
 
@@ -16,6 +18,14 @@ pub struct Overrides {
     /// Keys with values to put in the place of the file's, such as `links.air.loss=3%`; later ones
     /// win.
     pub settings: Vec<String>,
+}
+
+/// What has happened since the first reading of a scenario.
+pub(super) struct Since {
+    /// What was set, by hand or at its time.
+    pub(super) set: Vec<Setting>,
+    /// The changes up to this time are among it.
+    pub(super) passed: Option<Duration>,
 }
 
 /// A key and a value from the command line.

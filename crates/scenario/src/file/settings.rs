@@ -10,7 +10,7 @@ use super::changes::{OF_A_LINK, can_change, of_directions};
 use super::document::Document;
 use super::error::ScenarioError;
 use super::named_files::{FurtherFiles, NamedFiles};
-use super::overrides::{self, Overrides, Setting};
+use super::overrides::{self, Overrides, Since};
 use crate::model::{LinkChange, Scenario};
 
 /// A scenario file with what was set since. The file itself is read once, and so are the files that
@@ -29,14 +29,6 @@ pub struct Settings {
     now: Option<Duration>,
     /// Assignments such as `links.air.loss=2%`, the latest last.
     set: Vec<String>,
-}
-
-/// What has happened since the first reading of a scenario.
-pub(super) struct Since {
-    /// What was set, by hand or at its time.
-    pub(super) set: Vec<Setting>,
-    /// The changes up to this time are among it.
-    pub(super) passed: Option<Duration>,
 }
 
 impl Settings {

@@ -19,6 +19,10 @@ pub fn name_of(path: &Path) -> String {
 
 /// Reads a scenario or a sweep; "-" is standard input. Longer files are refused.
 pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
+    if path.extension().is_some_and(|extension| extension == "dat") {
+        let problem = "this is a data file of the 1997 thesis's simulator, for `lasthop run` or `compare`; expected a file in TOML";
+        return Err(ScenarioError::of_file(name_of(path), problem));
+    }
     read_text(path, 16 << 20)
 }
 

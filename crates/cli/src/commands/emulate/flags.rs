@@ -23,37 +23,37 @@ const LINK: &str = "hop";
 #[command(next_help_heading = "A link without a file (a VALUE for both directions, or DOWN:UP)")]
 pub struct LinkFlags {
     /// Rate, such as 10mbit or 10mbit:2mbit; "trace" is the rate of --trace [default: unlimited]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     rate: Option<String>,
     /// One-way delay, such as 20ms: a round trip takes twice as long [default: 0s]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     delay: Option<String>,
     /// The delay of each packet differs from --delay by at most this [default: 0s]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     jitter: Option<String>,
     /// Share of packets that are lost, such as 1% [default: 0%]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     loss: Option<String>,
     /// Share of packets that arrive twice, such as 1% [default: 0%]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     duplicate: Option<String>,
     /// Share of packets that arrive with one bit wrong, such as 0.1%; the receiver's checksum fails
     /// [default: 0%]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     corrupt: Option<String>,
     /// Share of packets that skip the delay and so overtake those before them; also lets jitter
     /// change the order of packets [default: 0%, and the order is kept]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     reorder: Option<String>,
     /// Packets (100) or data (64KiB) that can wait for transmission; the rest is dropped [default:
     /// 100]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     queue: Option<String>,
     /// The trace of the upload, if it differs from the one of --trace
     #[arg(long, value_name = "FILE", requires = "trace", conflicts_with = "rate")]
     trace_up: Option<PathBuf>,
     /// Change a property at a time after the start: --at 10s loss=100%; may be given several times
-    #[arg(long, num_args = 2, value_names = ["TIME", "KEY=VALUE"])]
+    #[arg(long, num_args = 2, allow_hyphen_values = true, value_names = ["TIME", "KEY=VALUE"])]
     at: Vec<String>,
 }
 

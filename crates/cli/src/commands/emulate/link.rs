@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use lasthop_scenario::file::name_of;
 use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
+use lasthop_schemes::words::did_you_mean;
 use lasthop_sim::{NodeId, NodeKind};
 
 use super::flags::LinkFlags;
@@ -20,6 +21,14 @@ pub struct Link {
     pub settings: Settings,
 }
 
+/// Whether a word is meant for something else than a file.
+fn is_no_file(word: &Path) -> bool {
+    word.to_str() != Some("-")
+        && word.extension().is_none()
+        && word.components().count() == 1
+        && !word.exists()
+}
+
 impl Link {
     /// Reads the one that the command line asks for.
     pub fn read(file: Option<&Path>, flags: &LinkFlags, choices: &Choices) -> Result<Self, Failure> {
@@ -30,6 +39,12 @@ impl Link {
                 "{} and flags of a link: expected a file or flags; to change a value of the file, use --set, such as \
                  --set links.air.loss=3%, and [[changes]] in place of --at",
                 name_of(path)
+            ))),
+            Some(path) if is_no_file(path) => Err(Failure::usage(anyhow!(
+                "{}: no such file, and no subcommand{}; expected a LINK file, or a command behind --: lasthop emulate --delay \
+                 20ms -- {0}",
+                name_of(path),
+                did_you_mean(&name_of(path), &["set", "status"]),
             ))),
             Some(path) => {
                 let settings = Settings::read(path, &choices.overrides()).map_err(Failure::usage)?;

@@ -30,8 +30,11 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.socket.clone().or(arguments.pid.map(of_process));
-    let read =
-        |text: &String| assignment(text).map_err(|problem| Failure::usage(anyhow!("{text}: {problem}")));
+    let read = |text: &String| {
+        assignment(text).map_err(|problem| {
+            Failure::usage(anyhow!("{}: {problem}", if text.is_empty() { "\"\"" } else { text }))
+        })
+    };
     let assignments = arguments.assignments.iter().map(read).collect::<Result<Vec<String>, Failure>>()?;
     let socket = named.or_else(inherited).map_or_else(only_one, Ok)?;
     control::change(&socket, &assignments).map_err(|error| match error {

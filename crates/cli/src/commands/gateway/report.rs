@@ -98,17 +98,10 @@ fn threads(threads: &[ThreadReport]) -> Table {
     table
 }
 
-/// The interfaces, each once: with tc-bpf a radio interface is a port of either side, and more.
+/// The interfaces, and the side of each.
 pub fn interfaces(ports: &[PortStatus]) -> String {
-    let mut sides: Vec<(&str, &str)> = Vec::new();
-    for PortStatus { name, side } in ports {
-        match sides.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) if side == "radio" => *known = side,
-            Some(_) => {}
-            None => sides.push((name, side)),
-        }
-    }
-    let named: Vec<String> = sides.iter().map(|(name, side)| format!("{name} ({side})")).collect();
+    let named: Vec<String> =
+        ports.iter().map(|PortStatus { name, side }| format!("{name} ({side})")).collect();
     named.join(", ")
 }
 

@@ -13,7 +13,8 @@ use crate::gateway::punctuality::{KeptWaiting, PunctualityReport};
 fn status(file: &Path) -> Status {
     let config = config::parse("", "test", LinkSenses::empty()).expect("it is right");
     let port = |name: &str, side| Port { name: name.to_owned(), side, ethernet: true, copies_of: None };
-    let ports = [port("eth0", Side::Core), port("wlan0", Side::Radio)];
+    // As tc-bpf has them: a radio interface is a port of either side.
+    let ports = [port("eth0", Side::Core), port("wlan0", Side::Core), port("wlan0", Side::Radio)];
     let punctuality =
         PunctualityReport { kept_waiting: Some(KeptWaiting::default()), ..PunctualityReport::default() };
     let report = LoopReport {
@@ -42,7 +43,8 @@ fn fill(value: &mut Value, next: &mut u64) {
 #[test]
 fn a_client_reads_all_that_a_gateway_of_its_version_tells() {
     let mut sent = serde_json::to_value(status(Path::new("/etc/gateway.toml"))).expect("it can be written");
-    assert_eq!(sent["ports"][1], json!({ "name": "wlan0", "side": "radio" }));
+    let interfaces = [json!({ "name": "eth0", "side": "core" }), json!({ "name": "wlan0", "side": "radio" })];
+    assert_eq!(sent["ports"], json!(interfaces));
     assert_eq!((&sent["backend"], &sent["file"]), (&json!("tc-bpf"), &json!("/etc/gateway.toml")));
     assert_eq!(sent["report"]["engine"]["rules"][0]["recipe"], "snoop");
     let mut figures = 0;
