@@ -217,10 +217,9 @@ impl Housekeeping {
             .takes_restart(&self.in_force)
             .into_iter()
             .map(|key| match key {
-                "traffic" | "rule" => format!(
-                    "[{key}] selects traffic that the kernel does not pass to this gateway, which takes a restart; everything else \
-                     of it is in force"
-                ),
+                "traffic" | "rule" => {
+                    format!("[{key}] is in force; traffic that it newly selects reaches the gateway after a restart")
+                }
                 _ => format!("[{key}] has changed; the change takes effect after a restart"),
             })
             .collect();

@@ -155,7 +155,7 @@ fn a_file_that_is_wrong_changes_nothing_and_one_that_is_right_does() {
     fs::write(running.file(), more).expect("a file");
     let Reloaded { notes } = running.ask(&Command::Reload).expect("it is right");
     assert!(
-        matches!(&notes[..], [note] if note.starts_with("[traffic] selects traffic that")),
+        matches!(&notes[..], [note] if note.starts_with("[traffic] is in force; ")),
         "the rest is in force: {notes:?}"
     );
     assert_eq!(running.gateway.report().expect("it runs").engine.rules[0].name, "other");

@@ -21,14 +21,6 @@ pub struct Link {
     pub settings: Settings,
 }
 
-/// Whether a word is meant for something else than a file.
-fn is_no_file(word: &Path) -> bool {
-    word.to_str() != Some("-")
-        && word.extension().is_none()
-        && word.components().count() == 1
-        && !word.exists()
-}
-
 impl Link {
     /// Reads the one that the command line asks for.
     pub fn read(file: Option<&Path>, flags: &LinkFlags, choices: &Choices) -> Result<Self, Failure> {
@@ -108,4 +100,12 @@ impl Link {
             ))),
         }
     }
+}
+
+/// Whether a word is meant for something else than a file.
+fn is_no_file(word: &Path) -> bool {
+    word.to_str() != Some("-")
+        && word.extension().is_none()
+        && word.components().count() == 1
+        && !word.exists()
 }

@@ -31,9 +31,8 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.socket.clone().or(arguments.pid.map(of_process));
     let read = |text: &String| {
-        assignment(text).map_err(|problem| {
-            Failure::usage(anyhow!("{}: {problem}", if text.is_empty() { "\"\"" } else { text }))
-        })
+        let named = if text.is_empty() { "\"\"" } else { text };
+        assignment(text).map_err(|problem| Failure::usage(anyhow!("{named}: {problem}")))
     };
     let assignments = arguments.assignments.iter().map(read).collect::<Result<Vec<String>, Failure>>()?;
     let socket = named.or_else(inherited).map_or_else(only_one, Ok)?;

@@ -208,14 +208,6 @@ pub fn flows(mut flows: Vec<FlowReport>) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_interface_is_named_once_with_the_side_that_it_is_on() {
-        let port = |name: &str, side: &str| PortStatus { name: name.to_owned(), side: side.to_owned() };
-        let by_bpf = [port("wlan0", "core"), port("wlan0", "radio"), port("wlan0", "core")];
-        assert_eq!(interfaces(&by_bpf), "wlan0 (radio)");
-        assert_eq!(interfaces(&[port("eth0", "core"), port("wlan0", "radio")]), "eth0 (core), wlan0 (radio)");
-    }
-
     /// The longest line of a text, in characters.
     fn width(text: &str) -> usize {
         text.lines().map(|line| line.chars().count()).max().unwrap_or(0)

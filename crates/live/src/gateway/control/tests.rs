@@ -55,6 +55,16 @@ fn a_client_reads_all_that_a_gateway_of_its_version_tells() {
 }
 
 #[test]
+fn each_interface_appears_once_with_the_side_that_it_is_on() {
+    let port = |name: &str, side| Port { name: name.to_owned(), side, ethernet: true, copies_of: None };
+    let sides = |ports: &[Port]| -> Vec<(String, String)> {
+        PortStatus::of_interfaces(ports).into_iter().map(|port| (port.name, port.side)).collect()
+    };
+    let by_bpf = [Side::Core, Side::Radio, Side::Core].map(|side| port("wlan0", side));
+    assert_eq!(sides(&by_bpf), [("wlan0".to_owned(), "radio".to_owned())]);
+}
+
+#[test]
 fn a_newer_gateway_may_tell_more_and_an_older_one_less() {
     let rule = json!({ "name": "web", "counters": { "seen": 3, "of_a_newer_scheme": 4, "by_hour": [5] } });
     let sent = json!({ "ok": {
