@@ -66,7 +66,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("lasthop gateway --print-default-config | sudo tee", "changes this machine"),
     ("lasthop man ~", "changes this machine"),
     ("lasthop completions bash >", "changes this machine"),
-    ("cp -R packaging/openwrt ", "needs a build tree of OpenWrt"),
+    ("cp -R /path/to/lasthop/packaging/openwrt ", "needs a build tree of OpenWrt"),
     ("./scripts/feeds ", "needs a build tree of OpenWrt"),
 ];
 
