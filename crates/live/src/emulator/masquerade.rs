@@ -104,7 +104,7 @@ pub(super) fn undo_of_the_dead(
     undo: Option<&Undo>,
 ) {
     let _lock = directory.lock();
-    // Without a list of devices nobody is known to be dead.
+    // Without a list of devices, no emulation can be taken for dead.
     let Ok(links) = namespace.ip(&["link show"]) else { return };
     if links.contains(&format!(": {device}: ")) {
         return;

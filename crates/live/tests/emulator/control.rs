@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lasthop_live::emulator::Options;
 use lasthop_live::emulator::control::{About, ControlSocket, change, status};
+use lasthop_live::emulator::{Options, Running};
 use lasthop_packet::Instant;
 use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
@@ -33,16 +33,26 @@ fn set(path: &Path, assignments: &[&str]) -> Result<(), String> {
     change(path, &assignments).map_err(|error| error.to_string())
 }
 
-pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
-    let settings = Settings::parse(LINK.to_owned(), "link".to_owned(), PathBuf::new(), &Overrides::default());
-    let settings = settings.expect("a good file");
+fn settings(link: &str) -> Settings {
+    let settings = Settings::parse(link.to_owned(), "link".to_owned(), PathBuf::new(), &Overrides::default());
+    settings.expect("a good file")
+}
+
+/// An emulation of one link whose socket takes it for another; `name` tells its socket from those of
+/// other tests.
+fn listening(name: &str, link: &Settings, settings: Settings) -> (Hosts, Running, ControlSocket) {
     let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
-    let built = settings.scenario().build(&scheme, 1).expect("it can be built");
+    let built = link.scenario().build(&scheme, 1).expect("it can be built");
     let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
     let running = emulator.spawn(Options::default()).expect("a thread");
-    let path = std::env::temp_dir().join(format!("lasthop-test-{}.sock", std::process::id()));
+    let path = std::env::temp_dir().join(format!("lasthop-{name}-{}.sock", std::process::id()));
     let socket =
         ControlSocket::listen(path, about(), settings, built.links, running.handle()).expect("a directory");
+    (hosts, running, socket)
+}
+
+pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
+    let (hosts, _running, socket) = listening("test", &settings(LINK), settings(LINK));
     let (near, far) = hosts.udp();
 
     // 50 packets of 1,000 octets: 4 ms at 100 Mbit/s, 200 ms at 2.
@@ -75,16 +85,8 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
 pub fn what_is_set_after_a_planned_change_holds_until_the_next_one() {
     let changes = "[[changes]]\nat = \"100 ms\"\nset = { \"links.air.loss\" = \"100%\" }\n\
                    [[changes]]\nat = \"1500 ms\"\nset = { \"links.air.loss\" = \"100%\" }\n";
-    let settings =
-        Settings::parse(LINK.to_owned() + changes, "link".to_owned(), PathBuf::new(), &Overrides::default());
-    let settings = settings.expect("a good file");
-    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
-    let built = settings.scenario().build(&scheme, 1).expect("it can be built");
-    let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
-    let running = emulator.spawn(Options::default()).expect("a thread");
-    let path = std::env::temp_dir().join(format!("lasthop-planned-{}.sock", std::process::id()));
-    let socket =
-        ControlSocket::listen(path, about(), settings, built.links, running.handle()).expect("a directory");
+    let link = settings(&(LINK.to_owned() + changes));
+    let (hosts, running, socket) = listening("planned", &link, link.clone());
     let (near, far) = hosts.udp();
     let arrived = || stream(&near, &far, 20, Duration::ZERO).len();
     let wait_until = |ms: u64| {
@@ -107,19 +109,9 @@ const WIRELESS: &str =
     "kind = \"wireless\"\nchannel = { good = { mean = \"1 s\" }, bad = { mean = \"0 s\" } }\n";
 
 pub fn of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made() {
-    let parse = |text: String| {
-        let settings = Settings::parse(text, "link".to_owned(), PathBuf::new(), &Overrides::default());
-        settings.expect("a good file")
-    };
-    let scheme = SchemeChoice::new("none", toml::Table::new()).expect("it is in the catalogue");
-    let built = parse(LINK.to_owned()).scenario().build(&scheme, 1).expect("it can be built");
-    let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
-    let running = emulator.spawn(Options::default()).expect("a thread");
-    let path = std::env::temp_dir().join(format!("lasthop-refused-{}.sock", std::process::id()));
     // To the settings the link has a channel, to the world it has none.
-    let wireless = parse(LINK.to_owned() + WIRELESS);
-    let socket =
-        ControlSocket::listen(path, about(), wireless, built.links, running.handle()).expect("a directory");
+    let wireless = settings(&(LINK.to_owned() + WIRELESS));
+    let (hosts, _running, socket) = listening("refused", &settings(LINK), wireless);
     let (near, far) = hosts.udp();
     let channel = "air.channel={ good = { mean = \"2 s\" }, bad = { mean = \"0 s\" } }";
     let refused = set(socket.path(), &["air.loss=100%", channel]).expect_err("there is no channel");

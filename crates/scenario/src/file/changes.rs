@@ -103,12 +103,14 @@ pub(super) fn read(
 
 /// The keys of links as a whole, then those of their directions, which would be replaced.
 fn links_first(set: &BTreeMap<String, toml::Value>) -> impl Iterator<Item = (&String, &toml::Value)> {
-    let is_of_a_direction = |key: &str| {
-        let way = key.split('.').nth(2).map(|step| step.trim().trim_matches('"'));
-        matches!(way, Some("forward" | "backward"))
-    };
+    let is_of_a_direction = |key: &str| matches!(steps(key)[..], [_, _, "forward" | "backward", ..]);
     let (of_directions, of_links): (Vec<_>, Vec<_>) = set.iter().partition(|(key, _)| is_of_a_direction(key));
     of_links.into_iter().chain(of_directions)
+}
+
+/// The path of a key such as `links."air".loss`.
+fn steps(key: &str) -> Vec<&str> {
+    key.split('.').map(|step| step.trim().trim_matches('"')).collect()
 }
 
 /// Keys of links and their values.
@@ -127,7 +129,7 @@ impl Timeline<'_, '_> {
         let mut changed: BTreeMap<String, Set> = BTreeMap::new();
         for (key, value) in links_first(&table.set) {
             let place = ["changes", &number, "set", key];
-            let path: Vec<&str> = key.split('.').map(|step| step.trim().trim_matches('"')).collect();
+            let path = steps(key);
             let ["links", name, rest @ ..] = path.as_slice() else {
                 return Err(self
                     .reader

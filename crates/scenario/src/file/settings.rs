@@ -169,9 +169,7 @@ impl Assigned<'_> {
         let of_directions = of_directions(&path).into_iter().filter(|path| self.has(path));
         let of_directions: Vec<String> = of_directions.map(|path| path.join(".")).collect();
         for key in of_directions.iter().map(String::as_str).chain([key]) {
-            let is_of_it =
-                |earlier: &String| earlier.strip_prefix(key).is_some_and(|rest| rest.starts_with(['=', '.']));
-            self.set.retain(|earlier| !is_of_it(earlier));
+            self.set.retain(|earlier| !is_within(earlier, key));
             self.set.push(format!("{key}={value}"));
         }
     }
@@ -179,9 +177,13 @@ impl Assigned<'_> {
     /// Whether the file, or what was set, has this key or a part of it.
     fn has(&self, path: &[&str]) -> bool {
         let key = path.join(".");
-        let is_of_it = |set: &String| set.strip_prefix(&key).is_some_and(|rest| rest.starts_with(['=', '.']));
-        self.document.has(path) || self.set.iter().any(is_of_it)
+        self.document.has(path) || self.set.iter().any(|set| is_within(set, &key))
     }
+}
+
+/// Whether an assignment is of this key, or of a part of its value.
+fn is_within(assignment: &str, key: &str) -> bool {
+    assignment.strip_prefix(key).is_some_and(|rest| rest.starts_with(['=', '.']))
 }
 
 /// An error about a value that was set: the file would have the whole key.

@@ -18,8 +18,8 @@ impl World {
         Ok(())
     }
 
-    /// Plans changes in the place of all that have not been made yet. One whose time has passed is
-    /// made at once. After an error those of before are planned still.
+    /// Plans changes in place of all that have not been made yet. One whose time has passed is made at
+    /// once. After an error, the earlier plan stays.
     pub fn replan_changes(&mut self, changes: Vec<PlannedChange>) -> Result<(), ChangeError> {
         let before = std::mem::take(&mut self.planned);
         let outcome = self.plan_changes(changes);
@@ -31,7 +31,7 @@ impl World {
 
     #[cold]
     pub(super) fn on_planned_change(&mut self) {
-        // After changes were planned anew, an event of before may come as well.
+        // The event may also be one that was scheduled before changes were planned anew.
         if self.planned_event.is_some_and(|at| at <= self.transit.now) {
             self.planned_event = None;
         }

@@ -37,8 +37,8 @@ impl Rules {
         [by_nft.unwrap_or_default(), by_iptables.unwrap_or_default()].concat()
     }
 
-    /// Those of all other emulations. The program that added these can list them; the other one may
-    /// not work on this machine, and then nobody's rules are its.
+    /// Those of all other emulations. It is an error if the program that added these rules cannot list
+    /// any. If the other program cannot, it does not work on this machine and has added none.
     pub(super) fn others(&self, namespace: &Namespace) -> Result<Vec<Self>, String> {
         let [mut by_nft, mut by_iptables] = [Self::by_nft(namespace), Self::by_iptables(namespace)];
         match self {
