@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use lasthop_live::emulator::control::parse_assignments;
 use lasthop_live::gateway::control::{Command, parse_flow, read_question};
 use lasthop_live::gateway::http;
+use lasthop_packet::Protocol;
 use lasthop_scenario::{FurtherFiles, Overrides, Settings};
 
 /// A question to the gateway is refused with what was expected, or the same when it is written and
@@ -34,7 +35,11 @@ fn connection(text: &str) {
         }
         Ok(flow) => {
             let [one, other] = [flow.source, flow.destination].map(SocketAddr::from);
-            assert_eq!(parse_flow(&format!("{one}-{other}")), Ok(flow));
+            let protocol = match flow.protocol {
+                Protocol::Tcp => "",
+                Protocol::Udp => "udp:",
+            };
+            assert_eq!(parse_flow(&format!("{protocol}{one}-{other}")), Ok(flow));
         }
     }
 }
