@@ -64,9 +64,10 @@ pub fn sweep<E: From<RunError> + Send>(
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::Ordering;
 
     use lasthop_scenario::{Overrides, Scenario, ScenarioError, Sweep};
+    use portable_atomic::AtomicU64;
     use tempfile::TempDir;
 
     use super::*;

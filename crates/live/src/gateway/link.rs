@@ -8,12 +8,13 @@
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use lasthop_agent::{Fate, LinkEvent, LinkSenses};
 use lasthop_packet::{Instant, Packet};
+use portable_atomic::AtomicU64;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;

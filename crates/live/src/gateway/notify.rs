@@ -6,10 +6,11 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
+use portable_atomic::AtomicU64;
 
 /// Tells the service manager how we are; where there is none, nobody.
 #[derive(Debug, Default)]

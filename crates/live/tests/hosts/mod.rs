@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ use lasthop_live::io::{PacketIo, Port, Sent};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Ip, Packet, Payload, SackBlocks, Tcp, Transport};
+use portable_atomic::AtomicU64;
 use rustix::net::{AddressFamily, Protocol, RawProtocol, SocketFlags, SocketType, socket_with};
 
 pub const SERVER: &str = "10.77.1.2:5000";

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -12,6 +12,7 @@ use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
 use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
+use portable_atomic::AtomicU64;
 
 use crate::output;
 

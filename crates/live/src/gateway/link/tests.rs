@@ -1,7 +1,8 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use lasthop_packet::{Ip, Payload, Seq, Tcp};
+use portable_atomic::AtomicU64;
 
 use super::*;
 

@@ -1,7 +1,9 @@
 //! Connections that no agent does any good to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+
+use portable_atomic::AtomicU64;
 
 use super::support::*;
 use crate::gateway::connection::Aside;

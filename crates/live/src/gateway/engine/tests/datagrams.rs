@@ -2,12 +2,13 @@
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_agent::{Agent, Context, Side};
 use lasthop_packet::{Ip, Payload, Transport, Udp};
+use portable_atomic::AtomicU64;
 
 use super::support::*;
 use crate::gateway::engine::*;

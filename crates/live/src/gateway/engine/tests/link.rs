@@ -1,11 +1,12 @@
 //! What a link layer saw, on its way to an agent.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Verdict};
 use lasthop_packet::Packet;
+use portable_atomic::AtomicU64;
 
 use super::support::*;
 use crate::gateway::engine::*;

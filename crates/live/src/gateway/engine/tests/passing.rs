@@ -2,12 +2,13 @@
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use lasthop_agent::counter::{DROPPED_HELD, FULL};
 use lasthop_agent::{Agent, Context};
 use lasthop_packet::wire::parse;
 use lasthop_packet::{Icmp, Payload, Transport, Udp};
+use portable_atomic::AtomicU64;
 
 use super::support::*;
 use crate::gateway::engine::*;

@@ -1,9 +1,10 @@
 //! Another plan, the same connections.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use lasthop_agent::{Agent, Context, Obligation};
+use portable_atomic::AtomicU64;
 
 use super::support::*;
 use crate::gateway::engine::*;

@@ -2,13 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_agent::{Agent, Context, Deadline, Side, Verdict};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
+use portable_atomic::AtomicU64;
 
 use super::super::*;
 use crate::gateway::plan::{AgentMaker, RulePlan};
