@@ -836,7 +836,7 @@ fn what_the_command_line_has_changed_is_told_beside_the_title() {
 fn the_baseline_is_named_where_a_column_compares_with_it() {
     let folder = Folder::new().with("small.toml", SMALL);
     let compare = ["compare", "small.toml", "--seeds", "1"];
-    assert!(folder.succeed(&compare).contains("; improvement over \"none\""));
+    assert!(folder.succeed(&compare).contains("; improvement: goodput gained over \"none\""));
     let nothing = [&compare[..], &["--set", "links.air.loss=100%"]].concat();
     let table = folder.succeed(&nothing);
     assert!(!table.contains("improvement"), "nothing arrives: {table}");

@@ -32,9 +32,9 @@ This page is generated from the code by `crates/cli/tests/reference.rs`, which a
 
 ## Schemes
 
-`lasthop schemes NAME` lists the settings of a scheme. \"Places\" and \"needs\" apply to its default settings.
+`lasthop schemes NAME` lists the settings of a scheme. The table is of its default settings.
 
-| scheme | what it does | places | needs of the link layer | source |
+| scheme | what it does | adds | needs from the link layer | source |
 |---|---|---|---|---|
 "
     .to_owned();

@@ -127,7 +127,8 @@ These hold for all commands, with these exceptions:
   nothing.
 
 On Ctrl-C, `sweep` keeps the runs that are done for `--resume`, and `try` prints them. `run`,
-`compare`, `reproduce` and `try --predict` print nothing. No command leaves unfinished files.
+`compare`, `reproduce` and `try --predict` print nothing. Only `sweep` leaves
+an unfinished file, for `--resume`.
 
 ## Units
 

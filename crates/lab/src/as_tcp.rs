@@ -235,7 +235,7 @@ fn goodput(run: &RunSummary) -> f64 {
 }
 
 fn fairness(run: &RunSummary) -> f64 {
-    run.aggregate.jain_fairness
+    run.aggregate.jain_fairness.unwrap_or(0.0)
 }
 
 /// The mean over the hosts; a file that is not done counts with the whole run.

@@ -40,10 +40,11 @@ pub struct ComparisonRow {
     pub scheme: String,
     /// Number of runs.
     pub runs: usize,
-    /// Runs in which every flow with a size completed.
-    pub completed: usize,
-    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
-    /// none, the sum over UDP.
+    /// Runs in which every flow with a size completed; null if no flow over TCP has a size.
+    pub completed: Option<usize>,
+    /// Goodput of all flows and sessions over TCP together, in bits per second: their octets over
+    /// the time from the start of the first to the end of the last. If there are none, that over
+    /// UDP.
     pub goodput_bps: Estimate,
     /// Seconds until the last flow with a size completed, from the start of the first such flow;
     /// null unless all runs completed.
@@ -62,8 +63,9 @@ pub struct ComparisonRow {
     pub control_messages: Estimate,
     /// Segments that agents retransmitted.
     pub local_retransmits: Estimate,
-    /// Jain's fairness index of these goodputs.
-    pub jain_fairness: Estimate,
+    /// Jain's fairness index of the goodputs of these flows and sessions; null if nothing arrived in
+    /// a run.
+    pub jain_fairness: Option<Estimate>,
     /// Percentage of the measured time for which stations of 802.11 cells transmitted
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
     pub air_time_percent: Option<Estimate>,
@@ -115,6 +117,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
         .collect::<Result<_, _>>()?;
     let by_scheme: Vec<&[RunSummary]> = runs.chunks(scenario.seeds.len().max(1)).collect();
     let baseline = by_scheme[scenario.baseline];
+    let is_sized = scenario.flows.iter().any(|flow| flow.tcp().is_some() && flow.size().is_some());
     Ok(Comparison {
         scenario: scenario.name.clone(),
         seeds: scenario.seeds.clone(),
@@ -124,7 +127,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
             .iter()
             .enumerate()
             .filter_map(|(index, runs)| {
-                ComparisonRow::of(runs, (index != scenario.baseline).then_some(baseline))
+                ComparisonRow::of(runs, (index != scenario.baseline).then_some(baseline), is_sized)
             })
             .collect(),
     })
@@ -137,8 +140,9 @@ impl ComparisonRow {
         of_sessions || self.single_flows.iter().any(|flow| flow.retransmits.is_some())
     }
 
-    /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with.
-    fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>) -> Option<Self> {
+    /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with,
+    /// and `is_sized` whether a flow can complete.
+    fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>, is_sized: bool) -> Option<Self> {
         let estimate =
             |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         let counter = |counter: &Counter| estimate(&|run| run.count(counter) as f64);
@@ -152,7 +156,8 @@ impl ComparisonRow {
         Some(Self {
             scheme: runs.first()?.scheme.clone(),
             runs: runs.len(),
-            completed: runs.iter().filter(|run| run.aggregate.completion_s.is_some()).count(),
+            completed: is_sized
+                .then(|| runs.iter().filter(|run| run.aggregate.completion_s.is_some()).count()),
             goodput_bps: estimate(&|run| run.aggregate.goodput_bps)?,
             completion_s: completions.as_deref().and_then(Estimate::of),
             improvement_percent,
@@ -161,7 +166,11 @@ impl ComparisonRow {
             fast_retransmits: estimate(&|run| run.aggregate.fast_retransmits as f64)?,
             control_messages: counter(&CONTROL_MESSAGES)?,
             local_retransmits: counter(&LOCAL_RETRANSMITS)?,
-            jain_fairness: estimate(&|run| run.aggregate.jain_fairness)?,
+            jain_fairness: runs
+                .iter()
+                .map(|run| run.aggregate.jain_fairness)
+                .collect::<Option<Vec<f64>>>()
+                .and_then(|indices| Estimate::of(&indices)),
             datagrams: datagrams(runs),
             sessions: runs
                 .iter()

@@ -49,7 +49,8 @@ struct Series {
     first: Vec<[Option<u32>; 2]>,
     /// What was written last, by flow: a row comes only with a change.
     last_window: Vec<Option<[u32; 3]>>,
-    last_rtt_samples: Vec<Option<std::time::Duration>>,
+    /// Measurements of the round-trip time that were written, by flow.
+    rtt_samples: Vec<u32>,
 }
 
 impl Series {
@@ -78,7 +79,7 @@ impl Series {
             failed: None,
             first: vec![[None; 2]; flows],
             last_window: vec![None; flows],
-            last_rtt_samples: vec![None; flows],
+            rtt_samples: vec![0; flows],
         })
     }
 
@@ -136,7 +137,8 @@ impl Observer for Series {
             TraceEvent::Window { flow, sender } => {
                 let rtt = sender.rtt();
                 let Some(latest) = rtt.latest() else { return };
-                if self.last_rtt_samples[flow.index()].replace(latest) != Some(latest) {
+                let number = rtt.samples().number();
+                if std::mem::replace(&mut self.rtt_samples[flow.index()], number) != number {
                     let flow = self.names.flows[flow.index()].clone();
                     let srtt = rtt.srtt().unwrap_or_default();
                     let [latest, srtt, rto] =

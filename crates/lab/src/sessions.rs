@@ -3,10 +3,11 @@
 mod estimates;
 
 pub use lasthop_scenario::session_figures::{Packets, StreamFigures, Transactions};
-use lasthop_scenario::{Built, Scenario, SessionModel};
+use lasthop_scenario::{Scenario, SessionModel};
 use lasthop_sim::{DialogueOutcome, SessionOutcome, SessionResult, StreamOutcome};
 use serde::Serialize;
 
+use crate::stats::rate_bps;
 pub use estimates::{DialogueEstimates, SessionEstimates, StreamEstimates};
 
 /// What came of one session.
@@ -65,7 +66,8 @@ pub struct SessionTotals {
 pub struct DialogueTotals {
     /// Number of these sessions.
     pub sessions: usize,
-    /// Sum of the goodputs of these sessions, in bits per second.
+    /// Goodput of these sessions together, in bits per second: their octets over the time from the
+    /// start of the first to the end of the last.
     pub goodput_bps: f64,
     /// The totals over these sessions.
     #[serde(flatten)]
@@ -77,7 +79,8 @@ pub struct DialogueTotals {
 pub struct StreamTotals {
     /// Number of these sessions.
     pub sessions: usize,
-    /// Sum of the goodputs of these sessions, in bits per second.
+    /// Goodput of these sessions together, in bits per second: their octets over the time from the
+    /// start of the first to the end of the last.
     pub goodput_bps: f64,
     /// The totals over all their streams.
     #[serde(flatten)]
@@ -93,14 +96,9 @@ pub struct StreamTotals {
 pub(crate) fn summarize(
     scenario: &Scenario,
     scheme: &str,
-    built: &Built,
+    outcomes: &[SessionOutcome],
 ) -> (Vec<SessionSummary>, Option<SessionTotals>) {
-    let outcomes: Vec<(&SessionModel, SessionOutcome)> = scenario
-        .sessions
-        .iter()
-        .zip(&built.sessions)
-        .map(|(model, id)| (model, built.world.session_outcome(*id)))
-        .collect();
+    let outcomes: Vec<(&SessionModel, &SessionOutcome)> = scenario.sessions.iter().zip(outcomes).collect();
     let summaries = outcomes.iter().map(|(model, outcome)| summary(scenario, scheme, model, outcome));
     let totals = (!outcomes.is_empty()).then(|| SessionTotals {
         web: dialogues(&outcomes, "web"),
@@ -140,7 +138,7 @@ fn summary(
         streams,
         client,
         server,
-        goodput_bps: outcome.goodput_bps,
+        goodput_bps: outcome.goodput_bps(),
         bytes: outcome.octets,
         transactions,
     }
@@ -148,19 +146,19 @@ fn summary(
 
 /// All sessions of this kind; `None` without any.
 fn of_kind<'a>(
-    outcomes: &'a [(&SessionModel, SessionOutcome)],
+    outcomes: &[(&SessionModel, &'a SessionOutcome)],
     kind: &str,
 ) -> Option<Vec<&'a SessionOutcome>> {
     let chosen = outcomes.iter().filter(|(model, _)| model.activity.kind() == kind);
-    let chosen: Vec<&SessionOutcome> = chosen.map(|(_, outcome)| outcome).collect();
+    let chosen: Vec<&SessionOutcome> = chosen.map(|(_, outcome)| *outcome).collect();
     (!chosen.is_empty()).then_some(chosen)
 }
 
 fn goodput_bps(outcomes: &[&SessionOutcome]) -> f64 {
-    outcomes.iter().map(|outcome| outcome.goodput_bps).sum()
+    rate_bps(outcomes.iter().map(|outcome| (outcome.octets, outcome.measured)))
 }
 
-fn dialogues(outcomes: &[(&SessionModel, SessionOutcome)], kind: &str) -> Option<DialogueTotals> {
+fn dialogues(outcomes: &[(&SessionModel, &SessionOutcome)], kind: &str) -> Option<DialogueTotals> {
     let chosen = of_kind(outcomes, kind)?;
     let dialogues = chosen.iter().filter_map(|outcome| match &outcome.result {
         SessionResult::Dialogue(dialogue) => Some(dialogue),
@@ -173,7 +171,7 @@ fn dialogues(outcomes: &[(&SessionModel, SessionOutcome)], kind: &str) -> Option
     })
 }
 
-fn streams(outcomes: &[(&SessionModel, SessionOutcome)], kind: &str) -> Option<StreamTotals> {
+fn streams(outcomes: &[(&SessionModel, &SessionOutcome)], kind: &str) -> Option<StreamTotals> {
     let chosen = of_kind(outcomes, kind)?;
     let calls = chosen.iter().filter_map(|outcome| match &outcome.result {
         SessionResult::Call(call) => Some(call),

@@ -1,5 +1,6 @@
 //! Means, confidence intervals, ratios.
 
+use lasthop_sim::Measured;
 use serde::Serialize;
 
 /// A mean over runs with the half-width of its 95% confidence interval (Student's t).
@@ -90,11 +91,20 @@ fn student_t_975(degrees: usize) -> f64 {
     }
 }
 
-/// Jain's fairness index: 1 if all are equal, 1/n if one has everything; 1 for no flows.
-pub fn jain_fairness(shares: &[f64]) -> f64 {
+/// Jain's fairness index: 1 if all are equal, 1/n if one has everything; `None` if there is nothing
+/// to share.
+pub fn jain_fairness(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
-    if squares == 0.0 { 1.0 } else { sum * sum / (shares.len() as f64 * squares) }
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// The goodput of several flows together, in bits per second: all octets over the time from the start
+/// of the first flow to the end of the last. A sum of their goodputs would exceed what the link
+/// carries wherever the flows do not all last equally long.
+pub fn rate_bps(flows: impl Iterator<Item = (u64, Measured)>) -> f64 {
+    let all = flows.reduce(|(octets, measured), (more, later)| (octets + more, measured.hull(later)));
+    all.map_or(0.0, |(octets, measured)| measured.rate_bps(octets))
 }
 
 #[cfg(test)]
@@ -133,8 +143,9 @@ mod tests {
 
     #[test]
     fn fairness_lies_between_one_share_and_equal_shares() {
-        assert!((jain_fairness(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
-        assert!((jain_fairness(&[9.0, 0.0, 0.0]) - 1.0 / 3.0).abs() < 1e-12);
-        assert!((jain_fairness(&[]) - 1.0).abs() < 1e-12);
+        let index = |shares: &[f64]| jain_fairness(shares).expect("there is something to share");
+        assert!((index(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
+        assert!((index(&[9.0, 0.0, 0.0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!((jain_fairness(&[]), jain_fairness(&[0.0, 0.0])), (None, None));
     }
 }

@@ -24,7 +24,8 @@ pub fn summary(run: &RunSummary) -> String {
         run.flows.iter().partition(|flow| flow.datagrams.is_some());
     let in_all = || {
         let Aggregate { goodput_bps, jain_fairness, .. } = run.aggregate;
-        let (total, index) = (number(goodput_bps / 1e6, 4), number(jain_fairness, 3));
+        let (total, index) =
+            (number(goodput_bps / 1e6, 4), or_dash(jain_fairness.map(|index| number(index, 3))));
         paragraph(&format!("total {total} Mbit/s, Jain's index {index}"))
     };
     let parts = [
@@ -54,7 +55,7 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
             flow.name.clone(),
             flow.from.clone(),
             flow.to.clone(),
-            or_dash(flow.completion_s.map(|seconds| number(seconds, 3))),
+            or_dash(completion(flow)),
             number(flow.goodput_bps / 1e6, 4),
             or_dash(flow.retransmits.map(|count| count.to_string())),
             or_dash(flow.timeouts.map(|count| count.to_string())),
@@ -63,6 +64,12 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
         ]);
     }
     table.to_string()
+}
+
+/// When it was done, or that it never will be.
+fn completion(flow: &FlowSummary) -> Option<String> {
+    let gave_up = flow.gave_up_s.map(|seconds| format!("gave up at {}", number(seconds, 1)));
+    flow.completion_s.map(|seconds| number(seconds, 3)).or(gave_up)
 }
 
 /// What each station of 802.11 cells had of the air.

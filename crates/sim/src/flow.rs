@@ -7,6 +7,7 @@ use lasthop_tcp::rtt::RttSamples;
 use crate::config::Opening;
 use crate::datagrams::{Datagrams, Received, UdpOutcome};
 use crate::id::{ConnectionId, NodeId};
+use crate::measured::Measured;
 use crate::traffic::Source;
 
 /// A flow as it stands.
@@ -32,6 +33,8 @@ pub struct Flow {
     pub(crate) stopped_at: Option<Instant>,
     /// When nothing more was to be expected of it.
     pub(crate) done_at: Option<Instant>,
+    /// When its connection failed before its end. Its goodput counts on: nothing arrives any more.
+    pub(crate) gave_up_at: Option<Instant>,
     /// An octet arrived that was not the one sent: a broken simulation.
     pub(crate) corrupted: bool,
 }
@@ -83,7 +86,7 @@ impl Flow {
     /// Whether nothing more is to be expected of it.
     #[inline]
     pub const fn is_done(&self) -> bool {
-        self.done_at.is_some()
+        self.done_at.is_some() || self.gave_up_at.is_some()
     }
 
     /// Whether the application stopped before its end.
@@ -137,9 +140,12 @@ pub struct FlowOutcome {
     /// From the flow's start to the arrival of its last octet; `None` if it did not end, or was
     /// stopped before its end, or goes over UDP.
     pub completion: Option<std::time::Duration>,
-    /// Octets times eight over the time from its start to its last octet, or to the end of the run;
-    /// over UDP to its stop if that is later.
-    pub goodput_bps: f64,
+    /// The time from its start to its last octet, or to the end of the run; over UDP to its stop if
+    /// that is later.
+    pub measured: Measured,
+    /// From the flow's start to when the sender gave up, because nothing answered; `None` if it did
+    /// not, and over UDP.
+    pub gave_up: Option<std::time::Duration>,
     /// Whether every octet was the one that was sent.
     pub intact: bool,
     /// What its transport did.
@@ -175,6 +181,11 @@ pub struct TcpOutcome {
 }
 
 impl FlowOutcome {
+    /// Octets over that time, in bits per second.
+    pub fn goodput_bps(&self) -> f64 {
+        self.measured.rate_bps(self.octets)
+    }
+
     /// What TCP did, if it carried the flow.
     pub const fn tcp(&self) -> Option<&TcpOutcome> {
         match &self.transport {

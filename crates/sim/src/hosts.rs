@@ -10,6 +10,7 @@ use crate::datagrams::Received;
 use crate::endpoints::Endpoints;
 use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, TcpOutcome, TransportOutcome};
 use crate::id::{ConnectionId, FlowId, NodeId};
+use crate::measured::Measured;
 use crate::observe::{End, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
@@ -117,6 +118,16 @@ impl Hosts {
         transit.emit(&TraceEvent::FlowCompleted { flow: id });
     }
 
+    /// The connection that a flow sends over has failed.
+    #[cold]
+    pub(crate) fn on_flow_failed(&mut self, id: FlowId, now: Instant) {
+        let flow = &mut self.flows[id.index()];
+        if !flow.is_done() {
+            flow.gave_up_at = Some(now);
+            self.unfinished -= usize::from(flow.has_end);
+        }
+    }
+
     /// A packet has left the queue of a wireless interface of a node, for a transmission that takes
     /// `time`. A source that saturates the queue puts in the next one.
     #[inline]
@@ -185,14 +196,15 @@ impl Hosts {
         (since, earlier): (Instant, &FlowSoFar),
     ) -> FlowOutcome {
         let flow = &self.flows[id.index()];
-        let seconds = flow.end(now).since(flow.start.max(since)).as_secs_f64();
+        let measured = Measured { from: flow.start.max(since), until: flow.end(now) };
         let is_udp = flow.sender().is_none();
         let octets = flow.octets() - earlier.octets;
         FlowOutcome {
             name: flow.name.clone(),
             octets,
             completion: flow.done_at.filter(|_| !flow.is_stopped() && !is_udp).map(|at| at.since(flow.start)),
-            goodput_bps: if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 },
+            measured,
+            gave_up: flow.gave_up_at.filter(|_| flow.done_at.is_none()).map(|at| at.since(flow.start)),
             intact: !flow.corrupted,
             transport: match &flow.carrier {
                 Carrier::Tcp(transfer) => {

@@ -4,6 +4,7 @@ use lasthop_packet::{Instant, Rng};
 
 use crate::channels::{ChannelKey, Channels};
 use crate::id::{NodeId, SessionId};
+use crate::measured::Measured;
 use crate::media::Calls;
 use crate::session::dialogue::Dialogue;
 use crate::session::script::Step;
@@ -101,15 +102,8 @@ impl Sessions {
             (SessionResult::Call(call), _) => call.streams.iter().map(|(_, stream)| stream.octets).sum(),
             (SessionResult::Dialogue(_), Work::Call(_)) => 0,
         };
-        let start = session.start.max(since);
-        let seconds = session.done_at.unwrap_or(now).since(start).as_secs_f64();
-        SessionOutcome {
-            name: session.name.clone(),
-            octets,
-            goodput_bps: if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 },
-            intact: !session.corrupted,
-            result,
-        }
+        let measured = Measured { from: session.start.max(since), until: session.done_at.unwrap_or(now) };
+        SessionOutcome { name: session.name.clone(), octets, measured, intact: !session.corrupted, result }
     }
 
     /// What became of each session so far.

@@ -244,6 +244,11 @@ impl Connection {
         self.receive.has_fin()
     }
 
+    /// Whether it ended before the peer had closed its direction: it gave up, or was reset.
+    pub fn has_failed(&self) -> bool {
+        self.state == State::Closed && !self.peer_has_closed()
+    }
+
     /// Whether our FIN was sent and acknowledged.
     pub const fn is_fin_acknowledged(&self) -> bool {
         self.is_fin_acknowledged

@@ -42,6 +42,11 @@ impl RttSamples {
         Self { total: self.total.saturating_sub(earlier.total), number: self.number - earlier.number }
     }
 
+    /// How many they are.
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
     /// Their mean; `None` without any.
     pub fn mean(self) -> Option<Duration> {
         (self.number > 0).then(|| self.total / self.number)

@@ -79,17 +79,33 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let shown = if arguments.all_flows { FlowsShown::All } else { FlowsShown::Screenful };
     let runs = match comparison.seeds.len() {
         1 => "one run each".to_owned(),
-        seeds => format!("mean of {seeds} runs each, ± half the 95% confidence interval"),
+        seeds => format!("mean of {seeds} runs each, ± half-width of the 95% confidence interval"),
     };
-    let is_improvement = comparison.rows.iter().any(|row| row.improvement_percent.is_some());
-    let baseline =
-        if is_improvement { format!("; improvement over {:?}", comparison.baseline) } else { String::new() };
     output::print(&format!(
         "{}\n{}\n{}",
         paragraph(&load::title(&scenario, &arguments.choices)),
         table::comparison(&comparison, shown),
-        paragraph(&format!("{runs}{baseline}{}", load::warm_up(&scenario))),
+        paragraph(&format!("{runs}{}{}", improvement(&comparison), load::warm_up(&scenario))),
     ))
+}
+
+/// What the improvement is, which is of the completion time only where all runs completed.
+fn improvement(comparison: &Comparison) -> String {
+    let completed = |row: &&ComparisonRow| row.completion_s.is_some();
+    let baseline = comparison.rows.iter().find(|row| row.scheme == comparison.baseline);
+    let compared: Vec<&ComparisonRow> =
+        comparison.rows.iter().filter(|row| row.improvement_percent.is_some()).collect();
+    if compared.is_empty() {
+        return String::new();
+    }
+    let in_time =
+        baseline.filter(completed).map_or(0, |_| compared.iter().filter(|row| completed(row)).count());
+    let what = match in_time {
+        0 => "goodput gained over",
+        all if all == compared.len() => "completion time saved, compared with",
+        _ => "completion time saved, or goodput gained if a run did not complete, compared with",
+    };
+    format!("; improvement: {what} {:?}", comparison.baseline)
 }
 
 /// The lines of the CSV table.

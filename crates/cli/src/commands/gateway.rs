@@ -56,7 +56,7 @@ enum Question {
     /// Reload the gateway's file; connections stay, and so do agents whose settings have not changed
     Reload(Where),
     /// Let the gateway's agents forward the packets they hold; after that, everything passes
-    /// untouched until the next reload
+    /// untouched until the next reload, except connections that a split owes something
     Drain(Where),
     /// Stop accelerating one connection
     Aside {

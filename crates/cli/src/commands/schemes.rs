@@ -49,7 +49,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(_), [scheme]) = (&arguments.name, schemes.as_slice()) {
         return output::print(&details(scheme));
     }
-    let mut table = Table::of_texts(&["scheme", "what it does", "what it places", "what it needs", "source"]);
+    let mut table =
+        Table::of_texts(&["scheme", "what it does", "what it adds", "needs from the link layer", "source"]);
     for scheme in schemes {
         table.add_row([
             scheme.name,
@@ -67,10 +68,10 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn details(scheme: &Scheme) -> String {
-    let (places, needs) = (scheme.places(), scheme.needs().to_string());
+    let (places, needs) = (scheme.places(), format!("{} from the link layer", scheme.needs()));
     let mut text = indented("", &format!("{}: {}", scheme.name, scheme.title));
     for (label, about) in
-        [("source", scheme.source), ("places", &places), ("needs", &needs), ("advice", scheme.advice)]
+        [("source", scheme.source), ("adds", &places), ("needs", &needs), ("advice", scheme.advice)]
     {
         text.push_str(&indented(&format!("  {label:8}"), about));
     }

@@ -28,7 +28,7 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
             ("time_s", "seconds since the start of the run"),
             ("flow", "the flow's name"),
             ("end", "`sender` or `receiver`"),
-            ("event", "`sent` or `received`"),
+            ("event", "`sent`, `sent again` (a retransmission) or `received`"),
             ("seq", "sequence number of the data, in octets from the first one; empty if there is none"),
             ("ack", "acknowledgment number, in octets from the first one; empty if there is none"),
             ("octets", "octets of data"),
@@ -49,7 +49,10 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("time_s", "seconds since the start of the run"),
             ("link", "the link"),
-            ("good", "1 if the channel enters the good state at this time, 0 if it enters the bad one"),
+            (
+                "good",
+                "1 if the channel enters the good state at this time, 0 if it enters the bad one; it begins in the good one",
+            ),
         ],
     ),
     (
@@ -62,7 +65,7 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
             ("frame", "the frame's number"),
             ("transmission", "1 for the first transmission of the frame, 2 for the next, and so on"),
             ("event", "what happened to this transmission"),
-            ("octets", "octets of the frame"),
+            ("octets", "octets of the IP packet in the frame"),
         ],
     ),
     (
@@ -78,7 +81,7 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
             ("ssthresh_octets", "slow start threshold, in octets; empty as long as nothing has set it"),
             ("srtt_s", "the smoothed round-trip time, in seconds; empty as long as nothing was measured"),
             ("rto_s", "the retransmission time-out, in seconds"),
-            ("retransmits", "segments sent again since the flow's start"),
+            ("retransmits", "segments retransmitted since the flow's start"),
         ],
     ),
     (
@@ -109,7 +112,10 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
             ("delay_mean_s", "mean one-way delay, in seconds"),
             ("delay_p95_s", "95th percentile of the one-way delay, in seconds"),
             ("jitter_s", "interarrival jitter (RFC 3550), in seconds"),
-            ("jain_fairness", "Jain's fairness index, as `aggregate.jain_fairness` of `run --json`"),
+            (
+                "jain_fairness",
+                "Jain's fairness index, as `aggregate.jain_fairness` of `run --json`; empty if nothing arrived",
+            ),
             (
                 "air_time_share",
                 "share of the measured time for which stations of 802.11 cells transmitted; empty without a cell",

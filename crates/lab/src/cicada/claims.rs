@@ -156,7 +156,7 @@ mod tests {
             };
             let aggregate = Aggregate {
                 goodput_bps: throughput * 1e6 * factor,
-                jain_fairness: 1.0,
+                jain_fairness: Some(1.0),
                 completion_s: None,
                 retransmits: 0,
                 timeouts: 0,

@@ -85,7 +85,7 @@ fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
         Some(in_datagrams(mean, DATAGRAM)),
         runs,
     ));
-    let jain = Some(scaled(all.lle.jain_fairness, 100.0));
+    let jain = all.lle.jain_fairness.map(|index| scaled(index, 100.0));
     rows.push(head(figure, 10, LLE, fairness, "%").per_cent(Reference::Number(95.0), jain, runs));
     for (item, measured) in [(figure, one), ("figure 3.16, time-outs of 1 s or more", patient)] {
         let of = |name| goodput(&measured.lle, name).map(|goodput| in_datagrams(goodput, DATAGRAM));
@@ -113,17 +113,18 @@ fn fairness_of_nine(
     let scenario = experiment.scenario(effort);
     let Some(scheme) = scenario.schemes.last() else { return Ok(None) };
     progress.expect(scenario.seeds.len() as u64);
-    let indices: Result<Vec<f64>, RunError> = scenario
+    let indices: Result<Option<Vec<f64>>, RunError> = scenario
         .seeds
         .par_iter()
         .map(|seed| {
             let summary = run(&scenario, scheme, *seed)?;
             progress.advance();
             let nine = summary.flows.iter().filter(|flow| flow.name.starts_with("nine"));
-            Ok(jain_fairness(&nine.map(|flow| flow.goodput_bps).collect::<Vec<_>>()) * 100.0)
+            let index = jain_fairness(&nine.map(|flow| flow.goodput_bps).collect::<Vec<_>>());
+            Ok(index.map(|index| index * 100.0))
         })
         .collect();
-    Ok(Estimate::of(&indices?))
+    Ok(indices?.and_then(|indices| Estimate::of(&indices)))
 }
 
 fn scaled(estimate: Estimate, factor: f64) -> Estimate {

@@ -1,12 +1,13 @@
 //! The summary of a world whose run is over.
 
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
+use lasthop_sim::{FlowOutcome, Measured, SessionOutcome, SessionResult};
 
 use super::counters::counters;
 use super::summary::{Aggregate, Datagrams, FlowSummary, RunSummary, StationSummary};
 use crate::agents::AgentLoad;
 use crate::sessions::{self, SessionSummary, SessionTotals};
-use crate::stats::jain_fairness;
+use crate::stats::{jain_fairness, rate_bps};
 
 pub(super) fn summarize(
     scenario: &Scenario,
@@ -16,12 +17,11 @@ pub(super) fn summarize(
     agents: AgentLoad,
 ) -> RunSummary {
     let world = &built.world;
-    let flows: Vec<FlowSummary> = built
-        .flows
+    let outcomes: Vec<FlowOutcome> = built.flows.iter().map(|id| world.outcome(*id)).collect();
+    let flows: Vec<FlowSummary> = outcomes
         .iter()
         .zip(&scenario.flows)
-        .map(|(id, model)| {
-            let outcome = world.outcome(*id);
+        .map(|(outcome, model)| {
             // A wrong octet would be a broken simulator, and every number with it.
             assert!(
                 outcome.intact,
@@ -34,10 +34,11 @@ pub(super) fn summarize(
                 scheme: scheme.label.clone(),
                 from: scenario.nodes[model.from].name.clone(),
                 to: scenario.nodes[model.to].name.clone(),
-                goodput_bps: outcome.goodput_bps,
+                goodput_bps: outcome.goodput_bps(),
                 bytes: outcome.octets,
                 transport: if outcome.udp().is_some() { "udp" } else { "tcp" },
                 completion_s: outcome.completion.map(|completion| completion.as_secs_f64()),
+                gave_up_s: outcome.gave_up.map(|gave_up| gave_up.as_secs_f64()),
                 retransmits: tcp.map(|tcp| tcp.sender.retransmits),
                 timeouts: tcp.map(|tcp| tcp.sender.timeouts),
                 fast_retransmits: tcp.map(|tcp| tcp.sender.fast_retransmits),
@@ -47,9 +48,12 @@ pub(super) fn summarize(
             }
         })
         .collect();
-    let (sessions, of_sessions) = sessions::summarize(scenario, &scheme.label, built);
+    let session_outcomes: Vec<SessionOutcome> =
+        built.sessions.iter().map(|id| world.session_outcome(*id)).collect();
+    let (sessions, of_sessions) = sessions::summarize(scenario, &scheme.label, &session_outcomes);
     let stations = stations(scenario, built);
-    let aggregate = aggregate(scenario, &flows, (&sessions, of_sessions), &stations);
+    let goodputs = goodputs(&outcomes, &session_outcomes);
+    let aggregate = aggregate(scenario, &flows, &goodputs, (&sessions, of_sessions), &stations);
     RunSummary {
         scenario: scenario.name.clone(),
         scheme: scheme.label.clone(),
@@ -94,26 +98,47 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
         .collect()
 }
 
+/// What all together achieved.
+struct Goodputs {
+    /// The goodput of all.
+    bps: f64,
+    /// How evenly it was shared.
+    jain_fairness: Option<f64>,
+    /// The goodput of the flows over UDP; `None` without any.
+    udp_bps: Option<f64>,
+}
+
+fn goodputs(flows: &[FlowOutcome], sessions: &[SessionOutcome]) -> Goodputs {
+    let of_flows = |over_udp: bool| {
+        let chosen = flows.iter().filter(move |flow| flow.udp().is_some() == over_udp);
+        chosen.map(|flow| (flow.octets, flow.measured))
+    };
+    let of_sessions = |over_udp: bool| {
+        let chosen = sessions
+            .iter()
+            .filter(move |session| matches!(session.result, SessionResult::Call(_)) == over_udp);
+        chosen.map(|session| (session.octets, session.measured))
+    };
+    let [over_tcp, over_udp] = [false, true].map(|over_udp| -> Vec<(u64, Measured)> {
+        of_flows(over_udp).chain(of_sessions(over_udp)).collect()
+    });
+    // Datagrams beside TCP are what it has to live with, and no part of what it achieves.
+    let headline = if over_tcp.is_empty() { over_udp } else { over_tcp };
+    let each: Vec<f64> = headline.iter().map(|(octets, measured)| measured.rate_bps(*octets)).collect();
+    Goodputs {
+        bps: rate_bps(headline.into_iter()),
+        jain_fairness: jain_fairness(&each),
+        udp_bps: of_flows(true).next().map(|_| rate_bps(of_flows(true))),
+    }
+}
+
 fn aggregate(
     scenario: &Scenario,
     flows: &[FlowSummary],
+    goodputs: &Goodputs,
     (sessions, of_sessions): (&[SessionSummary], Option<SessionTotals>),
     stations: &[StationSummary],
 ) -> Aggregate {
-    let goodputs = |over_udp: bool| -> Vec<f64> {
-        let chosen = flows.iter().filter(|flow| flow.datagrams.is_some() == over_udp);
-        chosen.map(|flow| flow.goodput_bps).collect()
-    };
-    let of_sessions_over = |over_udp: bool| {
-        let chosen = sessions.iter().filter(move |session| session.transactions.is_none() == over_udp);
-        chosen.map(|session| session.goodput_bps)
-    };
-    let over_udp = goodputs(true);
-    let [over_tcp, all_over_udp] = [false, true].map(|over_udp| -> Vec<f64> {
-        goodputs(over_udp).into_iter().chain(of_sessions_over(over_udp)).collect()
-    });
-    // Datagrams beside TCP are what it has to live with, and no part of what it achieves.
-    let headline = if over_tcp.is_empty() { &all_over_udp } else { &over_tcp };
     let dialogues = || sessions.iter().filter_map(|session| session.transactions.as_ref());
     let with_end = || {
         let flows = scenario.flows.iter().zip(flows);
@@ -126,8 +151,8 @@ fn aggregate(
     let completion_s =
         ends.filter(|ends| !ends.is_empty()).map(|ends| ends.into_iter().fold(0.0, f64::max) - first_start);
     Aggregate {
-        goodput_bps: headline.iter().sum(),
-        jain_fairness: jain_fairness(headline),
+        goodput_bps: goodputs.bps,
+        jain_fairness: goodputs.jain_fairness,
         completion_s,
         retransmits: flows.iter().filter_map(|flow| flow.retransmits).sum::<u64>()
             + dialogues().map(|of| of.transactions.retransmits).sum::<u64>(),
@@ -135,7 +160,7 @@ fn aggregate(
             + dialogues().map(|of| of.timeouts).sum::<u64>(),
         fast_retransmits: flows.iter().filter_map(|flow| flow.fast_retransmits).sum::<u64>()
             + dialogues().map(|of| of.fast_retransmits).sum::<u64>(),
-        udp_goodput_bps: (!over_udp.is_empty()).then(|| over_udp.iter().sum()),
+        udp_goodput_bps: goodputs.udp_bps,
         datagrams: flows.iter().filter_map(|flow| flow.datagrams).reduce(Datagrams::with),
         sessions: of_sessions,
         air_time_share: (!scenario.wlans.is_empty()).then(|| {

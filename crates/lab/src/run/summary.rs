@@ -58,6 +58,9 @@ pub struct FlowSummary {
     /// Seconds from the flow's start to its last octet; null over UDP, and for a flow that has no
     /// size or did not complete.
     pub completion_s: Option<f64>,
+    /// Seconds from the flow's start until its sender gave up or was reset; null if it did not, and
+    /// over UDP.
+    pub gave_up_s: Option<f64>,
     /// Retransmitted segments; null over UDP.
     pub retransmits: Option<u64>,
     /// Expiries of the retransmission timer; null over UDP.
@@ -173,11 +176,12 @@ pub struct StationSummary {
 /// All flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Aggregate {
-    /// Sum of the goodputs of all flows and sessions over TCP, in bits per second. If there are
-    /// none, the sum over UDP.
+    /// Goodput of all flows and sessions over TCP together, in bits per second: their octets over
+    /// the time from the start of the first to the end of the last. If there are none, that over
+    /// UDP.
     pub goodput_bps: f64,
-    /// Jain's fairness index of these goodputs.
-    pub jain_fairness: f64,
+    /// Jain's fairness index of the goodputs of these flows and sessions; null if nothing arrived.
+    pub jain_fairness: Option<f64>,
     /// Seconds until the last flow with a size completed, from the start of the first such flow;
     /// null if one did not complete, or if there is none.
     pub completion_s: Option<f64>,
@@ -187,7 +191,7 @@ pub struct Aggregate {
     pub timeouts: u64,
     /// Fast retransmits of all flows and sessions.
     pub fast_retransmits: u64,
-    /// Sum of the goodputs of all flows over UDP, in bits per second; null without such flows.
+    /// Goodput of all flows over UDP together, in bits per second; null without such flows.
     pub udp_goodput_bps: Option<f64>,
     /// The fate of their datagrams; null without such flows.
     pub datagrams: Option<Datagrams>,

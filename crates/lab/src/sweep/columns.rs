@@ -61,7 +61,7 @@ static COLUMNS: [(&str, Kind, Cell); 28] = [
     ("delay_mean_s", Number, |_, flow| datagrams(flow, |all| all.delay_mean_s)),
     ("delay_p95_s", Number, |_, flow| datagrams(flow, |all| all.delay_p95_s)),
     ("jitter_s", Number, |_, flow| datagrams(flow, |all| all.jitter_s)),
-    ("jain_fairness", Number, |run, _| run.aggregate.jain_fairness.to_string()),
+    ("jain_fairness", Number, |run, _| optional(run.aggregate.jain_fairness)),
     ("air_time_share", Number, |run, _| optional(run.aggregate.air_time_share)),
     ("awake_share", Number, |run, _| optional(run.awake_share())),
 ];

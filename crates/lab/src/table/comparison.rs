@@ -35,7 +35,7 @@ impl Column {
 
 /// The columns before those of single flows.
 const HEADLINE: [Column; 3] = [
-    Column::new("completion s", completion, |row| row.completion_s.is_some() || row.completed > 0),
+    Column::new("completion s", completion, |row| row.completed.is_some()),
     Column::new("goodput Mbit/s", |row| plus_minus(&scaled(row.goodput_bps, 1e-6), 3), |_| true),
     Column::new(
         "improvement %",
@@ -47,10 +47,10 @@ const HEADLINE: [Column; 3] = [
 /// How evenly flows share what they have.
 const FAIRNESS: Column = Column::new(
     "Jain's index",
-    |row| number(row.jain_fairness.mean, 3),
-    |row| row.jain_fairness.mean < 0.9995,
+    |row| or_dash(row.jain_fairness.map(|index| number(index.mean, 3))),
+    |row| row.jain_fairness.is_some_and(|index| index.mean < 0.9995),
 )
-.with_legend("Jain's index: fairness of the flows' goodputs, 1 if all are equal");
+.with_legend("Jain's index: fairness of the goodputs (those over TCP, if there are any), 1 if all are equal");
 
 /// Which flow pays. Its name and its numbers are in one cell, so that they are never in two parts of
 /// a table.
@@ -76,7 +76,7 @@ const DETAILS: [Column; 13] = [
         |row| count(&row.local_retransmits),
         |row| row.local_retransmits.mean > 0.0,
     )
-    .with_legend("local retransmits: segments that agents sent again"),
+    .with_legend("local retransmits: segments that agents retransmitted"),
     Column::new(
         "UDP Mbit/s",
         |row| datagrams(row, |all| Some(plus_minus(&scaled(all.goodput_bps, 1e-6), 3))),
@@ -128,7 +128,7 @@ const DETAILS: [Column; 13] = [
         |row| number(row.agents.memory_octets.mean / 1e3, 1),
         |row| row.agents.memory_octets.mean > 0.0,
     )
-    .with_legend("agent buffer: the most memory that agents took for packets"),
+    .with_legend("agent buffer: peak memory of the packets that agents kept"),
 ];
 
 /// The table of a comparison, those of its flows and of its sessions, and what their columns mean. A
@@ -185,7 +185,7 @@ fn datagrams(row: &ComparisonRow, show: fn(&DatagramEstimates) -> Option<String>
 fn completion(row: &ComparisonRow) -> String {
     match &row.completion_s {
         Some(estimate) => plus_minus(estimate, 2),
-        None => format!("{} of {} done", row.completed, row.runs),
+        None => or_dash(row.completed.map(|completed| format!("{completed} of {} done", row.runs))),
     }
 }
 

@@ -64,7 +64,7 @@ impl Conversation<'_> {
         Ok(SessionOutcome {
             name: name.to_owned(),
             octets,
-            goodput_bps: timetable.rate_bps(octets, timetable.stop),
+            measured: timetable.measured(timetable.stop),
             intact: !made.is_wrong,
             result: SessionResult::Call(outcome),
         })

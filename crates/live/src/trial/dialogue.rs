@@ -65,7 +65,7 @@ impl Conversation<'_> {
         Ok(SessionOutcome {
             name,
             octets: dialogue.received(),
-            goodput_bps: timetable.rate_bps(dialogue.received(), end),
+            measured: timetable.measured(end),
             intact: !held.is_wrong,
             result: SessionResult::Dialogue(dialogue.outcome()),
         })

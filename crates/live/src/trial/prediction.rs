@@ -183,7 +183,7 @@ fn run(
     let goodput = |flow: &Followed, before: u64| {
         let outcome = built.world.outcome(flow.id);
         match flow.size {
-            Some(_) => outcome.goodput_bps,
+            Some(_) => outcome.goodput_bps(),
             None => (outcome.octets - before) as f64 * 8.0 / end.since(settled).as_secs_f64(),
         }
     };

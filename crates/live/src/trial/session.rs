@@ -78,7 +78,7 @@ impl SessionFigures {
             .flat_map(|call| &call.streams)
             .map(|(side, stream)| StreamFigures::of(ends[*side], ends[1 - *side], stream));
         Self {
-            goodput_bps: outcome.goodput_bps,
+            goodput_bps: outcome.goodput_bps(),
             bytes: outcome.octets,
             transactions,
             streams: streams.collect(),

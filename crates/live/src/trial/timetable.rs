@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lasthop_packet::Instant;
+use lasthop_sim::Measured;
 
 use super::wait;
 use crate::clock;
@@ -45,9 +46,8 @@ impl Timetable<'_> {
         times.into_iter().map(|time| time.since(now)).fold(wait::LOOK, Duration::min)
     }
 
-    /// Octets times eight over the time from its start to `end`.
-    pub(super) fn rate_bps(&self, octets: u64, end: Instant) -> f64 {
-        let seconds = end.since(self.start).as_secs_f64();
-        if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 }
+    /// The time from its start to `end`.
+    pub(super) const fn measured(&self, end: Instant) -> Measured {
+        Measured { from: self.start, until: end }
     }
 }

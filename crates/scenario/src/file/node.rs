@@ -27,8 +27,8 @@ pub(super) struct NodeTable {
     /// node stands for a real host in `lasthop emulate`.
     kind: Kind,
     /// The role of the node in a scheme. Default: a host with a wireless link is a mobile host, and
-    /// a host without one is a fixed host. A router with wireless links only is a relay, and any
-    /// other router is an edge.
+    /// a host without one is a fixed host. A router with both wired and wireless links is an edge,
+    /// one with wireless links only is a relay, and one with wired links only has no role.
     role: Option<Role>,
     /// Time that the node takes to forward a packet, at most "1 h"; default "0 s".
     processing_delay: Option<Text<Duration>>,

@@ -11,9 +11,9 @@ pub static SCHEME: Scheme = Scheme {
     name: "i-tcp",
     title: "Two connections in place of one: the access point is an end of both",
     source: "Bakre, Badrinath, ICDCS 1995, as described in CICADA's paper and Kliazovich's dissertation",
-    advice: "The split that all others are compared with. Helps downloads over a lossy hop. If the \
-             access point fails, all data that it has acknowledged is lost, and so is every \
-             connection. It cannot be removed from the path of a connection.",
+    advice: "The split that all others are compared with. Helps downloads over a lossy hop, and \
+             uploads less. If the access point fails, every connection breaks, and data that it has \
+             acknowledged and not delivered is lost. It cannot be removed from the path of a connection.",
     counters: &[],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,

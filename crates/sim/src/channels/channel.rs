@@ -130,7 +130,7 @@ impl Channel {
     /// Whether an end gave up, or was reset. What the other one is doing tells nothing: an agent that
     /// splits the connection may be between them.
     pub(crate) fn has_failed(&self) -> bool {
-        self.ends.iter().any(|end| end.tcp.state() == State::Closed && !end.tcp.peer_has_closed())
+        self.ends.iter().any(|end| end.tcp.has_failed())
     }
 
     /// Whether there are messages that have not arrived in whole.

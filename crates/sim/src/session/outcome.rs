@@ -1,6 +1,7 @@
 //! What became of a session.
 
 use crate::durations::Durations;
+use crate::measured::Measured;
 use crate::media::{CallOutcome, CallSoFar};
 
 /// What became of a session.
@@ -11,13 +12,20 @@ pub struct SessionOutcome {
     /// Octets that the two applications got, of connections in order and each once, of streams the
     /// packets' payloads.
     pub octets: u64,
-    /// Octets times eight over the time from its start to its stop, or to when all that was begun by
-    /// then was done, or to the end of the run.
-    pub goodput_bps: f64,
+    /// The time from its start to its stop, or to when all that was begun by then was done, or to the
+    /// end of the run.
+    pub measured: Measured,
     /// Whether every octet was the one that was sent.
     pub intact: bool,
     /// What it came to.
     pub result: SessionResult,
+}
+
+impl SessionOutcome {
+    /// Octets over that time, in bits per second.
+    pub fn goodput_bps(&self) -> f64 {
+        self.measured.rate_bps(self.octets)
+    }
 }
 
 /// What a session came to.

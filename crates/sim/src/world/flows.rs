@@ -46,6 +46,7 @@ impl World {
             has_end,
             stopped_at: None,
             done_at: None,
+            gave_up_at: None,
             corrupted: false,
         });
         self.transit.schedule.push(start, Event::FlowStart(id));

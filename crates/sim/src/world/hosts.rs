@@ -111,6 +111,10 @@ impl World {
         let hosted = &mut self.hosts.connections[id.index()];
         let deadline = hosted.tcp.deadline().map(|deadline| deadline.at.max(self.transit.now));
         hosted.timer.follow(deadline, Event::ConnectionDeadline(id), &mut self.transit.schedule);
+        if deadline.is_none() && hosted.sends && hosted.tcp.has_failed() {
+            let flow = hosted.flow;
+            self.hosts.on_flow_failed(flow, self.transit.now);
+        }
     }
 
     pub(super) fn on_connection_deadline(&mut self, id: ConnectionId) {

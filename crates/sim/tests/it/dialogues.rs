@@ -140,7 +140,7 @@ fn a_load_is_offered_as_it_was_asked_for() {
         let dialogue = outcome(&world, id);
         let offered = dialogue.offered as f64 * 8.0 / 40_000.0 / 1000.0;
         assert!((offered / kbps as f64 - 1.0).abs() < 0.06, "{kind:?}: {offered} kbit/s of {kbps}");
-        let goodput = world.session_outcome(id).goodput_bps;
+        let goodput = world.session_outcome(id).goodput_bps();
         assert!((goodput / 1000.0 / offered - 1.0).abs() < 0.01, "{kind:?}: {goodput}");
     }
 }

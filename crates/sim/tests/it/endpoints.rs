@@ -133,7 +133,7 @@ fn a_sender_that_hears_of_losses_in_the_air_from_the_receiver_keeps_its_window()
     assert_eq!((told.stats.fast_retransmits, told.stats.timeouts), (8, 0));
     assert!(plain.ssthresh < 20_000, "{}", plain.ssthresh);
     assert_eq!(told.ssthresh, 65_535);
-    let goodput = |seen: &Seen| seen.outcome.goodput_bps;
+    let goodput = |seen: &Seen| seen.outcome.goodput_bps();
     assert!(goodput(&told) > 1.3 * goodput(&plain), "{:?} {:?}", told.outcome, plain.outcome);
     assert!(told.outcome.intact);
 }

@@ -140,8 +140,8 @@ fn a_stopped_flow_delivers_what_was_sent_and_its_goodput_ends_with_the_last_octe
     assert_eq!(outcome.octets, outcome.tcp().map_or(0, |tcp| tcp.sender.segments_sent) * 1000);
     world.run(Instant::from_secs(100), false);
     assert_eq!(
-        world.outcome(id).goodput_bps.to_bits(),
-        outcome.goodput_bps.to_bits(),
+        world.outcome(id).goodput_bps().to_bits(),
+        outcome.goodput_bps().to_bits(),
         "waiting changes nothing"
     );
     assert_eq!(world.outcome(id).completion, None, "an endless flow does not complete");

@@ -30,7 +30,7 @@ fn first_ten_seconds(slow_start: SlowStart) -> (u64, f64) {
     let flow = world.add_flow(flow);
     world.run(ms(10_000), false);
     let dropped = world.accounts().dropped.get(&DropCause::QueueFull).copied().unwrap_or(0);
-    (dropped, world.outcome(flow).goodput_bps)
+    (dropped, world.outcome(flow).goodput_bps())
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_constant_rate_is_that_rate_from_start_to_stop_and_its_delay_that_of_the_pat
     let udp = udp(&world, id);
     assert_eq!((udp.sent, udp.received, udp.lost, udp.in_transit), (200, 200, 0, 0));
     assert_eq!((outcome.octets, udp.duplicated, udp.out_of_order, outcome.completion), (200_000, 0, 0, None));
-    assert!(close(outcome.goodput_bps, 1.6e6 / 2.001_028), "{outcome:?}");
+    assert!(close(outcome.goodput_bps(), 1.6e6 / 2.001_028), "{outcome:?}");
     // 1,028 octets at 8 Mbit/s and 10 ms.
     let delay = udp.delay.expect("arrivals");
     assert!(close(delay.mean_s, 0.011_028) && close(delay.p95_s, 0.011_028) && close(delay.jitter_s, 0.0));

@@ -266,5 +266,5 @@ fn a_station_that_walks_away_takes_its_connection_with_it_and_comes_back() {
     assert!(site.goodput(far, (4, 6)) < 1.0);
     site.world.move_stations(site.wlan, &[(id, walker)]);
     assert!(site.goodput(far, (12, 14)) > 1e6, "its RTO has been backed off meanwhile");
-    assert!(site.world.outcome(near).goodput_bps > 5e6);
+    assert!(site.world.outcome(near).goodput_bps() > 5e6);
 }

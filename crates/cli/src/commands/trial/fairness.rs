@@ -33,9 +33,9 @@ pub(super) fn of_runs(runs: &[Shared]) -> Vec<Fairness> {
     fairness.collect()
 }
 
-/// The median index; `None` unless all runs have goodputs.
+/// The median index; `None` unless something arrived in all runs.
 fn jain<'a>(runs: impl Iterator<Item = Option<&'a [f64]>>) -> Option<f64> {
-    let indices: Option<Vec<f64>> = runs.map(|goodputs| goodputs.map(jain_fairness)).collect();
+    let indices: Option<Vec<f64>> = runs.map(|goodputs| goodputs.and_then(jain_fairness)).collect();
     median(&indices?)
 }
 

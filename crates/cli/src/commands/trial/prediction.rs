@@ -258,7 +258,7 @@ impl Report {
     fn remarks(&self) -> String {
         let seeds = self.seeds.len();
         let mut lines = vec![format!(
-            "the simulator with its own TCP: medians, and means with half their 95% interval, over {seeds} {}",
+            "the simulator with its own TCP: medians, and means ± half-width of the 95% confidence interval, over {seeds} {}",
             if seeds == 1 { "seed" } else { "seeds" }
         )];
         lines.extend(self.with_endpoints.iter().map(|scheme| {

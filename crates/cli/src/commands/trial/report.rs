@@ -208,7 +208,7 @@ impl Report {
             vec![format!("{runs}; predicted: the simulator with its own TCP, same seeds and time")];
         if !self.rows.is_empty() {
             lines.push(format!(
-                "improvement over {:?}; latency of a small packet sent alongside {}, both ways",
+                "improvement: goodput gained over {:?}; latency of a small packet sent alongside {}, both ways",
                 self.baseline,
                 if self.fairness.is_empty() { "the flow" } else { "the flows, on the path of the first" }
             ));

@@ -41,7 +41,7 @@ pub(in crate::file) struct TcpTable {
     /// Whether to offer timestamps; default false.
     pub(super) timestamps: Option<bool>,
     /// Whether to offer selective acknowledgments; default false, and true with
-    /// `recovery = "sack"`.
+    /// `recovery = "sack"`, `recovery = "rack"` and `preset = "linux"`.
     pub(super) sack: Option<bool>,
     /// Whether to report duplicates (D-SACK, RFC 2883); needs `sack`; default false.
     pub(super) dsack: Option<bool>,
