@@ -268,14 +268,40 @@ fn a_data_file_of_the_name_that_its_run_produces_is_not_overwritten() {
 }
 
 #[test]
-fn what_goes_to_our_own_output_is_not_replaced() {
+fn every_measured_round_trip_time_has_a_row() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let settings = ["--set", "measure=[\"rtt\"]", "--set", "tcp.timestamps=true"];
+    let summary =
+        folder.succeed(&[&["run", "small.toml", "--json", "--out", "series"], &settings[..]].concat());
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    let mean = summary["flows"][0]["rtt_mean_s"].as_f64().expect("a number");
+    let series = fs::read_to_string(folder.path("series/rtt.csv")).expect("a file");
+    let rtts: Vec<f64> = series
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(2).and_then(|rtt| rtt.parse().ok()).expect("a number"))
+        .collect();
+    let of_rows = rtts.iter().sum::<f64>() / rtts.len() as f64;
+    assert!(
+        rtts.len() > 20 && (of_rows - mean).abs() < 1e-6,
+        "{} rows: {of_rows} and not {mean}",
+        rtts.len()
+    );
+}
+
+#[test]
+fn a_capture_is_not_mixed_with_the_tables() {
     let folder = Folder::new().with("small.toml", SMALL).with("both.out", "before\n");
-    let both = fs::OpenOptions::new().append(true).open(folder.path("both.out")).expect("a file");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-    command.args(["run", "small.toml", "--pcap", "/dev/stdout"]).current_dir(folder.0.path()).stdout(both);
-    assert!(command.status().expect("the command starts").success());
-    let text = fs::read(folder.path("both.out")).expect("a file");
-    assert!(text.starts_with(b"before\n") && String::from_utf8_lossy(&text).contains("goodput"));
+    for name in ["/dev/stdout", "both.out", "-"] {
+        let both = fs::OpenOptions::new().append(true).open(folder.path("both.out")).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.args(["run", "small.toml", "--pcap", name]).current_dir(folder.0.path()).stdout(both);
+        let run = command.output().expect("the command starts");
+        let message = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.code() == Some(2) && message.contains("standard output has"), "{name}: {message}");
+        assert_eq!(fs::read(folder.path("both.out")).expect("a file"), b"before\n");
+    }
+    folder.succeed(&["run", "small.toml", "--pcap", "/dev/null"]);
 }
 
 #[test]
@@ -836,7 +862,15 @@ fn what_the_command_line_has_changed_is_told_beside_the_title() {
 fn the_baseline_is_named_where_a_column_compares_with_it() {
     let folder = Folder::new().with("small.toml", SMALL);
     let compare = ["compare", "small.toml", "--seeds", "1"];
-    assert!(folder.succeed(&compare).contains("; improvement: goodput gained over \"none\""));
+    assert!(
+        folder.succeed(&compare).contains("; improvement: completion time saved, compared with \"none\"")
+    );
+    let short = [&compare[..], &["--set", "duration=0.5 s"]].concat();
+    let table = folder.succeed(&short);
+    assert!(
+        table.contains("0 of 1 done") && table.contains("; improvement: goodput gained over \"none\""),
+        "{table}"
+    );
     let nothing = [&compare[..], &["--set", "links.air.loss=100%"]].concat();
     let table = folder.succeed(&nothing);
     assert!(!table.contains("improvement"), "nothing arrives: {table}");

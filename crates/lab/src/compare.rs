@@ -29,6 +29,8 @@ pub struct Comparison {
     pub warm_up_s: f64,
     /// The scheme that the others are compared with.
     pub baseline: String,
+    /// Whether the seed makes a difference: false if all runs of each scheme are equal.
+    pub runs_differ: bool,
     /// One row per scheme, in the scenario's order.
     pub rows: Vec<ComparisonRow>,
 }
@@ -123,6 +125,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
         seeds: scenario.seeds.clone(),
         warm_up_s: scenario.warm_up.as_secs_f64(),
         baseline: scenario.schemes[scenario.baseline].label.clone(),
+        runs_differ: by_scheme.iter().any(|runs| runs.iter().any(|run| run.differs_from(&runs[0]))),
         rows: by_scheme
             .iter()
             .enumerate()

@@ -127,7 +127,10 @@ impl FromStr for Bitrate {
             _ => None,
         };
         let bps = quantity(text, factor).ok_or_else(error)?;
-        if !(1.0..=1e15).contains(&bps) {
+        if bps > 1e15 {
+            return Err(UnitError { found: text.into(), expected: "a rate of at most \"1000 Gbit/s\"" });
+        }
+        if bps < 1.0 {
             return Err(error());
         }
         Self::from_bps(bps.round() as u64).ok_or_else(error)
@@ -163,7 +166,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         _ => None,
     };
     match quantity(text, factor) {
-        Some(nanos) if (0.0..=3.2e18).contains(&nanos) => Ok(Duration::from_nanos(nanos.round() as u64)),
+        Some(nanos) if nanos > 3.2e18 => {
+            Err(UnitError { found: text.into(), expected: "a duration of at most 100 years" })
+        }
+        Some(nanos) if nanos >= 0.0 => Ok(Duration::from_nanos(nanos.round() as u64)),
         _ => Err(UnitError { found: text.into(), expected: EXPECTED_DURATION }),
     }
 }
@@ -181,7 +187,10 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
         _ => None,
     };
     match quantity(text, factor) {
-        Some(octets) if (0.0..9e15).contains(&octets) => Ok(octets.round() as u64),
+        Some(octets) if octets >= 9e15 => {
+            Err(UnitError { found: text.into(), expected: "an amount of data below \"9000000 GB\"" })
+        }
+        Some(octets) if octets >= 0.0 => Ok(octets.round() as u64),
         _ => Err(UnitError { found: text.into(), expected: EXPECTED_DATA }),
     }
 }
@@ -312,6 +321,17 @@ mod tests {
         for bad in ["5", "5 Mbit", "-1 B"] {
             assert!(parse_octets(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_called_something_else() {
+        let message = |error: Option<UnitError>| error.expect("too large").to_string();
+        assert_eq!(
+            message(parse_duration("1000000 h").err()),
+            "\"1000000 h\" is not a duration of at most 100 years"
+        );
+        assert!(message(parse_octets("10000000 GB").err()).ends_with("data below \"9000000 GB\""));
+        assert!(message("1e30 Gbit/s".parse::<Bitrate>().err()).ends_with("at most \"1000 Gbit/s\""));
     }
 
     #[test]

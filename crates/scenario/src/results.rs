@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -137,6 +137,19 @@ fn new_file(name: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many symbolic links"))
+}
+
+/// Whether this is the name of where our standard output goes, so that a file there would be mixed
+/// with what is printed: "-", `/dev/stdout`, or the file or pipe itself.
+pub fn is_standard_output(name: &Path) -> bool {
+    let Ok(metadata) = fs::metadata(name) else { return name == Path::new("-") };
+    // On a terminal or /dev/null nothing is damaged.
+    !metadata.file_type().is_char_device() && standard_output() == Some(identity(&metadata))
+}
+
+fn standard_output() -> Option<(u64, u64)> {
+    let descriptor = io::stdout().as_fd().try_clone_to_owned().ok()?;
+    File::from(descriptor).metadata().ok().map(|metadata| identity(&metadata))
 }
 
 /// Device and inode: what a file is by whatever name.

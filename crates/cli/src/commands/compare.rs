@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name())]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
-    #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=10_000))]
     seeds: Option<u64>,
     /// List every flow, also those that do not fit on a screen
     #[arg(long)]
@@ -79,6 +79,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let shown = if arguments.all_flows { FlowsShown::All } else { FlowsShown::Screenful };
     let runs = match comparison.seeds.len() {
         1 => "one run each".to_owned(),
+        seeds if !comparison.runs_differ => {
+            format!("{seeds} runs each, all equal: nothing here depends on the seed")
+        }
         seeds => format!("mean of {seeds} runs each, ± half-width of the 95% confidence interval"),
     };
     output::print(&format!(

@@ -16,7 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::chown;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ use lasthop_live::emulator::outside::serve;
 use lasthop_live::emulator::services::Wanted;
 use lasthop_live::emulator::{Emulator, End, Options, Summary};
 use lasthop_scenario::Built;
-use lasthop_scenario::results::ResultFile;
+use lasthop_scenario::results::{ResultFile, is_standard_output};
 use lasthop_sim::NodeId;
 
 use crate::failure::Failure;
@@ -84,7 +84,7 @@ pub struct Arguments {
     #[command(flatten)]
     choices: Choices,
     /// The seed of all random numbers of the model
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Run the command as this user [default: the user who called sudo, or else this one]
     #[arg(long, value_name = "NAME")]
@@ -162,9 +162,10 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
         )));
     }
     for (flag, path) in [("--summary", &arguments.summary), ("--pcap", &arguments.pcap)] {
-        if path.as_deref() == Some(Path::new("-")) {
+        if let Some(path) = path.as_deref().filter(|path| is_standard_output(path)) {
             return Err(Failure::usage(anyhow!(
-                "{flag} -: standard output belongs to the command; expected a file, or --json for the summary on standard error"
+                "{flag} {}: standard output belongs to the command; expected a file, or --json for the summary on standard error",
+                path.display()
             )));
         }
     }

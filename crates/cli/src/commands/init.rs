@@ -16,6 +16,7 @@ use crate::results::cannot_begin;
 /// The arguments of `init`.
 #[derive(Args)]
 #[command(
+    override_usage = "lasthop init [--template <TEMPLATE>] <FILE>\n       lasthop init --list",
     after_help = "Examples:\n  lasthop init my-link.toml\n  lasthop init my-cell.toml --template wifi\n  lasthop init --list"
 )]
 pub struct Arguments {

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The paper
     paper: Paper,
     /// Run with this many seeds per number, at least 2
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(2..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = whole(2..=10_000))]
     seeds: u64,
     /// Print only the rows that disagree
     #[arg(long)]

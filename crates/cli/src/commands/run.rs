@@ -10,7 +10,7 @@ use lasthop_lab::capture::Capture;
 use lasthop_lab::run::{RunSummary, run_observed};
 use lasthop_lab::{series, table};
 use lasthop_scenario::datafile::{DataFile, EventKinds};
-use lasthop_scenario::results::{ResultFile, make_directory};
+use lasthop_scenario::results::{ResultFile, is_standard_output, make_directory};
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
 use lasthop_sim::Observer;
 
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// The seed [default: the scenario's first seed]
-    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// Write the series that the scenario measures to files in this directory
     #[arg(long, value_name = "DIR")]
@@ -63,10 +63,11 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     arguments.memory.apply();
-    if arguments.pcap.as_deref() == Some(Path::new("-")) {
+    if let Some(path) = arguments.pcap.as_deref().filter(|path| is_standard_output(path)) {
         return Err(Failure::usage(anyhow!(
-            "--pcap -: standard output has the summary; expected a file, or in Bash a command that reads \
-             the capture, such as --pcap >(tcpdump -r -)"
+            "--pcap {}: standard output has the summary; expected a file, or in Bash a command that reads \
+             the capture, such as --pcap >(tcpdump -r -)",
+            path.display()
         )));
     }
     if arguments.out.as_deref() == Some(Path::new("-")) {

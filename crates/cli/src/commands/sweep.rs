@@ -41,10 +41,10 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME", value_parser = load::scheme_name())]
     schemes: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the sweep's seeds
-    #[arg(long, value_name = "N", value_parser = whole(1..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=10_000))]
     seeds: Option<u64>,
     /// Run this many runs at a time [default: as many as there are processors]
-    #[arg(long, value_name = "N", value_parser = whole(1..=1_024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1_024))]
     jobs: Option<u64>,
     /// Write to this file; - is CSV on standard output [default: -]
     #[arg(long, value_name = "FILE")]
@@ -280,7 +280,7 @@ fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 format!(
-                    "nothing to resume: there is no {}; without --resume the sweep begins again and replaces {}",
+                    "nothing to resume: {} is missing or empty; without --resume the sweep begins again and replaces {}",
                     name.display(),
                     path.display()
                 ),

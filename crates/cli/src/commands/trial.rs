@@ -16,7 +16,7 @@ use clap::Args;
 use lasthop_lab::table;
 use lasthop_live::trial::{self, Program, RunOutcome, TrialError, plan};
 use lasthop_live::unprivileged;
-use lasthop_scenario::results::ResultFile;
+use lasthop_scenario::results::{ResultFile, is_standard_output};
 use lasthop_scenario::{Scenario, SchemeChoice, file};
 use lasthop_schemes::words::counted;
 
@@ -61,10 +61,10 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     congestion: Vec<String>,
     /// Run with this many seeds (1, 2, 3 and so on) instead of the scenario's seeds
-    #[arg(long, value_name = "N", value_parser = whole(1..=1_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1..=1_000))]
     seeds: Option<u64>,
     /// Run this many runs at a time; with more than one per core, the emulator may be late
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1..=64))]
     jobs: u64,
     /// Compare with this program, such as a proxy, which runs at the edge in place of a scheme. May be
     /// given several times; benches/pepsal.sh shows how the program is called
@@ -111,6 +111,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         plan::check_simulator(&scenario).map_err(of_congestion)?;
     }
     load::note_idle_schemes(&scenario, &scenario.schemes)?;
+    if let Some(path) = arguments.series.as_deref().filter(|path| is_standard_output(path)) {
+        return Err(Failure::usage(anyhow!(
+            "--series {}: standard output has the tables; expected a file",
+            path.display()
+        )));
+    }
     let series = arguments.series.as_ref().map(|name| ResultFile::create(name, &scenario.files));
     let series = series.transpose().map_err(cannot_begin)?;
     if arguments.predict {

@@ -208,6 +208,11 @@ impl RunSummary {
         self.counters.get(counter.name).copied().unwrap_or(0)
     }
 
+    /// Whether anything but the seed differs.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        *self != Self { seed: self.seed, ..other.clone() }
+    }
+
     /// The part of the measured time in which a station in power-save mode was awake, mean over these
     /// stations, from 0 to 1; `None` without any.
     pub fn awake_share(&self) -> Option<f64> {
