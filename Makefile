@@ -41,7 +41,7 @@ instructions:    ## instructions per packet, compared with the recorded bound (n
 	benches/instructions.sh
 
 fuzz-brief:      ## each fuzz target for a few seconds (needs cargo-fuzz and a nightly toolchain)
-	fuzz/run.sh 8
+	fuzz/run.sh 5
 
 fuzz:            ## each fuzz target for ten minutes
 	fuzz/run.sh 600
