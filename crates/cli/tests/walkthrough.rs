@@ -41,6 +41,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("make ", "builds, or runs this test"),
     ("cargo install ", "builds for minutes, and installs on this machine"),
     ("cargo test ", "is a test of its own"),
+    ("RUSTC_BOOTSTRAP=1 cargo check ", "builds for minutes, and needs rust-src"),
     ("LASTHOP_WRITE_", "writes into the repository"),
     ("lasthop compare scenarios/access-point.toml", "takes minutes"),
     ("lasthop compare scenarios/cafe.toml", "takes more than 20 s, three times"),
