@@ -273,7 +273,7 @@ fn every_measured_round_trip_time_has_a_row() {
     let settings = ["--set", "measure=[\"rtt\"]", "--set", "tcp.timestamps=true"];
     let summary =
         folder.succeed(&[&["run", "small.toml", "--json", "--out", "series"], &settings[..]].concat());
-    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
     let mean = summary["flows"][0]["rtt_mean_s"].as_f64().expect("a number");
     let series = fs::read_to_string(folder.path("series/rtt.csv")).expect("a file");
     let rtts: Vec<f64> = series
