@@ -271,6 +271,7 @@ fn a_value_goes_when_its_flow_goes() {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn an_entry_has_forty_eight_octets_beside_key_and_value() {
     // Of 24 are the entry's own: when it moved, its neighbours, its list and whether it is there;
     // the others are the hash table's.
