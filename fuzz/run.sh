@@ -4,12 +4,16 @@
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-8}
-# A short run uses the same random sequence each time, so that a failure is due to a change and not to chance.
-# Long runs explore further.
-sequence=""
-# Without the address sanitizer it also builds in half the time: nearly all of the code is safe Rust.
-sanitizer=address
-[ "$seconds" -gt 60 ] || { sequence="-seed=1997 -runs=20000" sanitizer=none; }
+# Long runs explore further, with the address sanitizer.
+sequence="" sanitizer=address
+if [ "$seconds" -le 60 ]; then
+    # The same random sequence each time, so that a failure is due to a change and not to chance.
+    sequence="-seed=1997 -runs=20000"
+    # The code under test is safe Rust. Without the sanitizer, the targets build in 4:40 instead of 6:10 minutes,
+    # and try 4 to 11 times as many inputs a second.
+    sanitizer=none
+    export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+fi
 if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
     echo "left out: fuzzing needs a nightly toolchain and 'cargo install cargo-fuzz'; 'cargo test' replayed the corpus" >&2
     printf 'needs cargo-fuzz and a nightly toolchain\tfuzz\n' >> "${LASTHOP_SKIPPED:-/dev/null}"

@@ -268,6 +268,17 @@ fn a_data_file_of_the_name_that_its_run_produces_is_not_overwritten() {
 }
 
 #[test]
+fn what_goes_to_our_own_output_is_not_replaced() {
+    let folder = Folder::new().with("small.toml", SMALL).with("both.out", "before\n");
+    let both = fs::OpenOptions::new().append(true).open(folder.path("both.out")).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.args(["run", "small.toml", "--pcap", "/dev/stderr"]).current_dir(folder.0.path()).stderr(both);
+    assert!(command.output().expect("the command starts").status.success());
+    let octets = fs::read(folder.path("both.out")).expect("a file");
+    assert!(octets.starts_with(b"before\n") && octets.len() > 10_000, "{} octets", octets.len());
+}
+
+#[test]
 fn every_measured_round_trip_time_has_a_row() {
     let folder = Folder::new().with("small.toml", SMALL);
     let settings = ["--set", "measure=[\"rtt\"]", "--set", "tcp.timestamps=true"];

@@ -5,7 +5,7 @@ mod flows;
 
 use lasthop_agent::Counter;
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
-use lasthop_scenario::Scenario;
+use lasthop_scenario::{FlowModel, Scenario};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
         .collect::<Result<_, _>>()?;
     let by_scheme: Vec<&[RunSummary]> = runs.chunks(scenario.seeds.len().max(1)).collect();
     let baseline = by_scheme[scenario.baseline];
-    let is_sized = scenario.flows.iter().any(|flow| flow.tcp().is_some() && flow.size().is_some());
+    let can_complete = scenario.flows.iter().any(FlowModel::can_complete);
     Ok(Comparison {
         scenario: scenario.name.clone(),
         seeds: scenario.seeds.clone(),
@@ -130,7 +130,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
             .iter()
             .enumerate()
             .filter_map(|(index, runs)| {
-                ComparisonRow::of(runs, (index != scenario.baseline).then_some(baseline), is_sized)
+                ComparisonRow::of(runs, (index != scenario.baseline).then_some(baseline), can_complete)
             })
             .collect(),
     })
@@ -144,8 +144,8 @@ impl ComparisonRow {
     }
 
     /// The row of one scheme's runs; `None` without any. `baseline` is what they are compared with,
-    /// and `is_sized` whether a flow can complete.
-    fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>, is_sized: bool) -> Option<Self> {
+    /// and `can_complete` whether a flow can.
+    fn of(runs: &[RunSummary], baseline: Option<&[RunSummary]>, can_complete: bool) -> Option<Self> {
         let estimate =
             |of: &dyn Fn(&RunSummary) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         let counter = |counter: &Counter| estimate(&|run| run.count(counter) as f64);
@@ -159,7 +159,7 @@ impl ComparisonRow {
         Some(Self {
             scheme: runs.first()?.scheme.clone(),
             runs: runs.len(),
-            completed: is_sized
+            completed: can_complete
                 .then(|| runs.iter().filter(|run| run.aggregate.completion_s.is_some()).count()),
             goodput_bps: estimate(&|run| run.aggregate.goodput_bps)?,
             completion_s: completions.as_deref().and_then(Estimate::of),

@@ -6,7 +6,7 @@ mod part;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -144,12 +144,7 @@ fn new_file(name: &Path) -> io::Result<PathBuf> {
 pub fn is_standard_output(name: &Path) -> bool {
     let Ok(metadata) = fs::metadata(name) else { return name == Path::new("-") };
     // On a terminal or /dev/null nothing is damaged.
-    !metadata.file_type().is_char_device() && standard_output() == Some(identity(&metadata))
-}
-
-fn standard_output() -> Option<(u64, u64)> {
-    let descriptor = io::stdout().as_fd().try_clone_to_owned().ok()?;
-    File::from(descriptor).metadata().ok().map(|metadata| identity(&metadata))
+    !metadata.file_type().is_char_device() && open_file(io::stdout().as_fd()) == Some(identity(&metadata))
 }
 
 /// Device and inode: what a file is by whatever name.
@@ -160,8 +155,13 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
 /// Where our standard output and standard error go.
 fn our_own_output() -> Vec<(u64, u64)> {
     let (out, error) = (io::stdout(), io::stderr());
-    let descriptors = [out.as_fd(), error.as_fd()].into_iter().flat_map(|fd| fd.try_clone_to_owned());
-    descriptors.flat_map(|fd| File::from(fd).metadata()).map(|metadata| identity(&metadata)).collect()
+    [out.as_fd(), error.as_fd()].into_iter().filter_map(open_file).collect()
+}
+
+/// What a descriptor leads to.
+fn open_file(descriptor: BorrowedFd<'_>) -> Option<(u64, u64)> {
+    let file = File::from(descriptor.try_clone_to_owned().ok()?);
+    file.metadata().ok().map(|metadata| identity(&metadata))
 }
 
 impl Drop for ResultPath {

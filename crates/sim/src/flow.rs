@@ -143,8 +143,8 @@ pub struct FlowOutcome {
     /// The time from its start to its last octet, or to the end of the run; over UDP to its stop if
     /// that is later.
     pub measured: Measured,
-    /// From the flow's start to when the sender gave up, because nothing answered; `None` if it did
-    /// not, and over UDP.
+    /// From the flow's start to when the sender gave up or was reset; `None` if it did not, and over
+    /// UDP.
     pub gave_up: Option<std::time::Duration>,
     /// Whether every octet was the one that was sent.
     pub intact: bool,

@@ -142,7 +142,7 @@ fn aggregate(
     let dialogues = || sessions.iter().filter_map(|session| session.transactions.as_ref());
     let with_end = || {
         let flows = scenario.flows.iter().zip(flows);
-        flows.filter(|(model, _)| model.tcp().is_some() && model.size().is_some())
+        flows.filter(|(model, _)| model.can_complete())
     };
     let ends: Option<Vec<f64>> = with_end()
         .map(|(model, flow)| flow.completion_s.map(|completion| model.start.as_secs_f64() + completion))

@@ -28,7 +28,7 @@ pub(super) struct NodeTable {
     kind: Kind,
     /// The role of the node in a scheme. Default: a host with a wireless link is a mobile host, and
     /// a host without one is a fixed host. A router with both wired and wireless links is an edge,
-    /// one with wireless links only is a relay, and one with wired links only has no role.
+    /// one with wireless links only is a relay, and one with wired links only is a router.
     role: Option<Role>,
     /// Time that the node takes to forward a packet, at most "1 h"; default "0 s".
     processing_delay: Option<Text<Duration>>,

@@ -29,6 +29,11 @@ impl FlowModel {
         self.application.size()
     }
 
+    /// Whether it has a completion time: over TCP, and with a size.
+    pub const fn can_complete(&self) -> bool {
+        self.tcp().is_some() && self.size().is_some()
+    }
+
     /// Its connection, if TCP carries it.
     pub const fn tcp(&self) -> Option<&TcpModel> {
         match &self.transport {
