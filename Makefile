@@ -1,5 +1,5 @@
 # The entry point for developers; CI calls the same targets.
-.PHONY: help build test checks lint unit fuzz-brief fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs book words deb test-deb tarball router clean
+.PHONY: help build test checks lint unit quiet fuzz soak-brief soak bench bench-gateway bench-flows instructions compare-ns2 first-look docs book words deb test-deb tarball router clean
 
 help:            ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -11,7 +11,7 @@ test:            ## all checks; the last line lists what was left out and why
 	@list=$$(mktemp) && LASTHOP_SKIPPED=$$list $(MAKE) --no-print-directory checks && .ci/skipped $$list; \
 	    result=$$?; rm -f $$list; exit $$result
 
-checks: lint words unit docs book first-look instructions fuzz-brief soak-brief
+checks: lint words unit docs book first-look instructions soak-brief
 
 lint:            ## formatting, and clippy with warnings denied
 	cargo fmt --all --check
@@ -40,10 +40,10 @@ first-look:      ## the README's first command
 instructions:    ## instructions per packet, compared with the recorded bound (needs valgrind)
 	benches/instructions.sh
 
-fuzz-brief:      ## each fuzz target for a few seconds (needs cargo-fuzz and a nightly toolchain)
-	fuzz/run.sh 5
+quiet:           ## the tests that assert times and rates, on a machine that does nothing else (needs root)
+	LASTHOP_QUIET=yes cargo test --workspace --locked --test emulator --test divert --test policy --test drills --test beside_real_hosts
 
-fuzz:            ## each fuzz target for ten minutes
+fuzz:            ## each fuzz target for ten minutes (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run.sh 600
 
 soak-brief:      ## kills, stops and reloads the gateway under 1,000 connections, for a minute (needs root)

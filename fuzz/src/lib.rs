@@ -20,9 +20,9 @@
 //!
 //! A new target is a function in a module here, a file of five lines in `fuzz_targets/`, a
 //! `[[bin]]` in `Cargo.toml`, and a few small files in `corpus/<target>/`. The crate under test
-//! replays them in its ordinary tests, with this module included by its path. Only files with
-//! a name of their own are committed; what a run of the fuzzer finds has a hash for a name and is
-//! ignored.
+//! runs it in its ordinary tests (`replay.rs`), with this module included by its path. Only files
+//! with a name of their own are committed; what a run of the fuzzer finds has a hash for a name and
+//! is ignored.
 
 pub mod agents;
 pub mod as_tcp;

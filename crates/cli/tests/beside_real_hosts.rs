@@ -2,13 +2,13 @@
 
 use std::process::{Command, ExitCode};
 
-use lasthop_needs::{namespaces, tests};
+use lasthop_needs::{namespaces, quiet, tests};
 
 use serde_json::Value;
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
-        [namespaces]:
+        [namespaces, quiet]:
             real_reno_and_simulated_reno_agree_and_so_does_the_ranking_of_schemes;
     })
 }

@@ -1,58 +1,44 @@
-//! Replays the corpora of the fuzz targets of this crate, and made the files of `frames`.
+//! Runs the fuzz targets of this crate on their corpora and on inputs made from these, and made the files of `frames`.
 
 #[path = "../../../fuzz/src/gateway.rs"]
 mod gateway;
+#[path = "../../../fuzz/src/replay.rs"]
+mod replay;
 #[path = "../../../fuzz/src/requests.rs"]
 mod requests;
 #[path = "../../../fuzz/src/frame.rs"]
 mod targets;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use lasthop_packet::wire::emit;
 use lasthop_packet::{
     Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
 };
-
-fn corpus(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
-}
-
-#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
-fn replay(target: &str, body: fn(&[u8])) {
-    let mut count = 0;
-    for entry in fs::read_dir(corpus(target)).expect("the corpus is committed") {
-        let path = entry.expect("a readable directory").path();
-        println!("{}", path.display());
-        body(&fs::read(path).expect("a readable file"));
-        count += 1;
-    }
-    assert!(count >= 10, "{count} files in the corpus of {target}");
-}
+use replay::{corpus, replay};
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_frames() {
+fn no_input_breaks_a_rule_of_frames() {
     replay("frames", targets::frames);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_the_configuration() {
+fn no_input_breaks_a_rule_of_the_configuration() {
     replay("gateway_config", gateway::gateway_config);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_questions() {
+fn no_input_breaks_a_rule_of_questions() {
     replay("gateway_question", requests::gateway_question);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_changes_to_links() {
+fn no_input_breaks_a_rule_of_changes_to_links() {
     replay("link_changes", requests::link_changes);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_http() {
+fn no_input_breaks_a_rule_of_http() {
     replay("http_request", requests::http_request);
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lasthop_needs::{namespaces, tests};
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, nft, radio, tries, without_sack};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, nft, radio, without_sack};
 use lasthop_live::io::claim::ClaimError;
 use lasthop_live::io::divert::{Attachment, Divert, DivertError};
 use lasthop_live::io::{PacketIo, Selection};
@@ -221,7 +221,7 @@ fn a_flow_that_is_set_aside_passes_until_a_new_one_takes_its_ports() {
 fn a_connection_survives_a_loop_that_hangs() {
     for how in [Attachment::Newest, Attachment::Filters] {
         let hosts = Hosts::routed().with_hasty_server();
-        tries::assert_in_time("longest gap around a hang", LONGEST_GAP, || {
+        lasthop_needs::assert_in_time("longest gap around a hang", LONGEST_GAP, || {
             let running = Loop::start(&hosts.gateway, None, move || {
                 Divert::open_with(&radio(), &Selection::default(), how).expect("it opens")
             });
@@ -239,7 +239,7 @@ fn a_connection_survives_a_loop_that_hangs() {
 fn a_connection_survives_a_process_that_is_killed_and_another_may_start() {
     for how in ["tcx", "filters"] {
         let hosts = Hosts::routed().with_hasty_server();
-        tries::assert_in_time("longest gap around a kill", LONGEST_GAP, || {
+        lasthop_needs::assert_in_time("longest gap around a kill", LONGEST_GAP, || {
             let mut child = hosts.child(how);
             let (gap, _) =
                 Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());

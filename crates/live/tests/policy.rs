@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lasthop_needs::{namespaces, tests};
 
-use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, tries, without_sack};
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, ports, without_sack};
 use lasthop_live::io::Selection;
 use lasthop_live::io::claim::ClaimError;
 use lasthop_live::io::policy::{Policy, PolicyError};
@@ -108,7 +108,7 @@ fn what_is_not_selected_never_comes_to_us() {
 
 fn a_connection_survives_a_process_that_is_killed_and_another_cleans_up() {
     let hosts = Hosts::routed();
-    tries::assert_in_time("longest gap around a kill", Duration::from_millis(300), || {
+    lasthop_needs::assert_in_time("longest gap around a kill", Duration::from_millis(300), || {
         let mut child = hosts.child("policy");
         let (gap, _) = Flow::open(&hosts, SERVER).longest_gap(Duration::from_millis(500), || child.kill());
         assert!(child.has_seen() > 0, "it was in the path");

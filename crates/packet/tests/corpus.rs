@@ -1,10 +1,12 @@
-//! Replays the corpora of the fuzz targets of this crate, and made most of their files.
+//! Runs the fuzz targets of this crate on their corpora and on inputs made from these, and made most of
+//! their files.
 
+#[path = "../../../fuzz/src/replay.rs"]
+mod replay;
 #[path = "../../../fuzz/src/packet.rs"]
 mod targets;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use lasthop_packet::quote::error_about;
 use lasthop_packet::rtp::{ReportBlock, Reports, Rtp, SenderInfo};
@@ -12,45 +14,25 @@ use lasthop_packet::wire::emit;
 use lasthop_packet::{
     Icmp, Ip, Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps, Transport, Udp,
 };
-
-fn corpus(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
-}
-
-fn replay(target: &str, body: fn(&[u8])) {
-    let mut count = 0;
-    for entry in fs::read_dir(corpus(target)).expect("the corpus is committed") {
-        let path = entry.expect("a readable directory").path();
-        name_in_case_of_failure(&path);
-        body(&fs::read(path).expect("a readable file"));
-        count += 1;
-    }
-    assert!(count >= 6, "{count} files in the corpus of {target}");
-}
-
-/// Names the file at hand; the test harness shows it if the test fails.
-#[allow(clippy::print_stdout, reason = "shown only where the test fails")]
-fn name_in_case_of_failure(path: &Path) {
-    println!("{}", path.display());
-}
+use replay::{corpus, replay};
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_parsing() {
+fn no_input_breaks_a_rule_of_parsing() {
     replay("packet_parse", targets::packet_parse);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_quotations() {
+fn no_input_breaks_a_rule_of_quotations() {
     replay("quotation", targets::quotation);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_rtp() {
+fn no_input_breaks_a_rule_of_rtp() {
     replay("rtp", targets::rtp);
 }
 
 #[test]
-fn no_file_of_the_corpus_breaks_a_rule_of_link_options() {
+fn no_input_breaks_a_rule_of_link_options() {
     replay("link_options", targets::link_options);
 }
 

@@ -12,7 +12,7 @@ use lasthop_live::namespace::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::alone;
-use crate::hosts::{PATIENCE, Site, soon, translation, tries};
+use crate::hosts::{PATIENCE, Site, soon, translation};
 
 fn scenario(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name)
@@ -102,7 +102,7 @@ pub fn a_trial_that_is_interrupted_or_killed_leaves_nothing() {
         (code, said, took)
     };
     for kind in [Signal::INT, Signal::TERM] {
-        tries::assert_in_time("a trial that is interrupted", Duration::from_secs(3), || {
+        lasthop_needs::assert_in_time("a trial that is interrupted", Duration::from_secs(3), || {
             let (code, said, took) = interrupted_by(kind);
             assert_eq!(code, None, "it ends by the signal: {said}");
             assert!(said.contains("interrupted: none of 2 runs"), "{said}");

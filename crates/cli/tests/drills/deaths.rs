@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::alone;
-use crate::hosts::{Beats, Daemon, Kind, Pulse, Site, echo, tries};
+use crate::hosts::{Beats, Daemon, Kind, Pulse, Site, echo};
 
 /// Until a connection is under way, and after something happened to it.
 const WHILE: Duration = Duration::from_millis(400);
@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_millis(200);
 const LONGEST_WITH_TIMER: Duration = Duration::from_millis(400);
 
 fn assert_gap(what: &str, kind: Kind, most: Duration, drill: impl Fn() -> Beats) {
-    tries::assert_in_time(&format!("{what}, {kind:?}: longest gap"), most, || drill().longest_gap);
+    lasthop_needs::assert_in_time(&format!("{what}, {kind:?}: longest gap"), most, || drill().longest_gap);
 }
 
 /// Whether the sender has quick timers, in words, and the longest gap that it may have.

@@ -5,8 +5,6 @@
 mod daemon;
 mod pulse;
 mod site;
-#[path = "../../../live/tests/hosts/tries.rs"]
-pub mod tries;
 
 pub use daemon::Daemon;
 pub use pulse::{Beats, Pulse, check, echo, fill, open};

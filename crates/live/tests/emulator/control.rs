@@ -11,7 +11,6 @@ use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
 use crate::hosts::{Hosts, direction, world};
 use crate::stream::stream;
-use crate::tries;
 
 const LINK: &str = r#"
 [nodes.near]
@@ -61,7 +60,7 @@ pub fn a_link_is_changed_through_the_socket_while_packets_cross_it() {
         assert_eq!(arrivals.len(), 50);
         arrivals[49].at.since(arrivals[0].sent)
     };
-    tries::assert_in_time("as the file says", Duration::from_millis(100), took);
+    lasthop_needs::assert_in_time("as the file says", Duration::from_millis(100), took);
     set(socket.path(), &["air.forward.rate=2 Mbit/s", "air.delay=1 ms"]).expect("good values");
     let slow = took();
     assert!(slow > Duration::from_millis(200), "{slow:?}");

@@ -4,8 +4,6 @@ mod control;
 mod hosts;
 mod leftovers;
 mod stream;
-#[path = "../hosts/tries.rs"]
-mod tries;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_methods, reason = "real hosts take real time")]
 
 pub mod sockets;
-pub mod tries;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
