@@ -42,12 +42,13 @@ instructions:    ## instructions per packet, compared with the recorded bound (n
 
 quiet:           ## the tests that assert times and rates, on a machine that does nothing else (needs root)
 	LASTHOP_QUIET=yes cargo test --workspace --locked --test emulator --test divert --test policy --test drills --test beside_real_hosts
+	LASTHOP_QUIET=yes cargo test --locked -p lasthop-live --lib gateway
 
 fuzz:            ## each fuzz target for ten minutes (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run.sh 600
 
-soak-brief:      ## kills, stops and reloads the gateway under 1,000 connections, for a minute (needs root)
-	LASTHOP_SOAK_SECONDS=60 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture
+soak-brief:      ## kills, stops and reloads the gateway under 1,000 connections, for half a minute (needs root)
+	LASTHOP_SOAK_SECONDS=30 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture
 
 soak:            ## the same for ten minutes
 	LASTHOP_SOAK_SECONDS=600 LASTHOP_SOAK_CONNECTIONS=1000 cargo test --workspace --test soak --locked -- --nocapture

@@ -13,7 +13,7 @@ pub use site::{Kind, SERVER, Site, translation};
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a machine with other work.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asserts that this holds before long; returns what it found.
 pub fn soon<T>(holds: impl Fn() -> Result<T, String>) -> T {
