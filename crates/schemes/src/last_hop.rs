@@ -66,8 +66,6 @@ pub struct LastHop {
     segment: u32,
     /// Octets a second that the hop delivered lately; 0 before it is known.
     rate: u64,
-    /// When it last delivered something.
-    pub delivered_at: Instant,
     trust: Trust,
     losses: Losses,
 }
@@ -100,7 +98,6 @@ impl LastHop {
             turns: Turns::default(),
             segment: 0,
             rate: 0,
-            delivered_at: now,
             trust: Trust::default(),
             losses: Losses::default(),
         }
@@ -122,13 +119,7 @@ impl LastHop {
 
     /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
     pub fn look(&self) {
-        black_box((
-            self.window.usual(),
-            self.window.is_draining(),
-            self.round,
-            self.turns.len(),
-            self.delivered_at,
-        ));
+        black_box((self.window.usual(), self.window.is_draining(), self.round, self.turns.len()));
     }
 
     /// A segment of so many octets is to pass.
@@ -240,9 +231,6 @@ impl LastHop {
 
     /// Takes note of what an ACK from this host showed.
     pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
-        if progress.delivered > 0 {
-            self.delivered_at = now;
-        }
         self.losses.on_progress(&progress, self.segment);
         self.trust.on_progress(&progress, self.segment);
         self.round.on_progress(&progress, self.in_flight, !self.turns.is_empty(), now);

@@ -56,8 +56,10 @@
 //! first that waits, uncached, and no other until the sender has answered; what exceeds four times
 //! that is dropped. What was not cached is never withheld.
 //!
-//! *A silent receiver.* A connection whose timer expired twice while the hop delivered to others no
-//! longer counts in the window; once its retransmissions are used up, what it holds is sent.
+//! *A silent receiver.* What was on the hop when the timer expired no longer counts in the window, which
+//! other connections to the same address share: they may be those of another device behind it. Until the
+//! receiver answers, it gets copies and what the sender sends again, and what waits for it waits on; once
+//! retransmissions are used up, that is dropped, and whatever comes passes.
 //!
 //! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than
 //! `reordering`, or one and then none, start a repair of one segment, an ACK of the copy that stops

@@ -3,7 +3,7 @@
 
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 
-use super::flow::SnoopFlow;
+use super::flow::{Receiver, SnoopFlow};
 use super::scoreboard::Range;
 use super::segmentation::cut;
 use super::settings::Settings;
@@ -93,8 +93,10 @@ impl SnoopFlow {
             self.rtt.measure(now.since(sent), settings.timer);
         }
         let was_silent = self.expiries >= SILENCE;
+        if advanced || progress.delivered > 0 {
+            self.receiver = Receiver::Answers;
+        }
         if progress.delivered > 0 {
-            self.is_stalled = false;
             if self.expiries == 0 {
                 board.expected = 0;
             }

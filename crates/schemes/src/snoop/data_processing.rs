@@ -105,7 +105,6 @@ impl SnoopFlow {
         let splits = self.ranges_allowed();
         if let Some(board) = &mut self.board {
             self.expiries = 0;
-            self.is_stalled = false;
             return board.retransmitted_by_sender(seq, end, now, splits);
         }
         let mut found = false;

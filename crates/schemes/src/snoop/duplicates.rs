@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::flow::SnoopFlow;
+use super::flow::{Receiver, SnoopFlow};
 use super::settings::Settings;
 
 pub use super::expectation::Duplicates;
@@ -77,7 +77,7 @@ impl SnoopFlow {
             self.rtt.measure(now.since(sent), settings.timer);
         }
         self.expiries = 0;
-        self.is_stalled = false;
+        self.receiver = Receiver::Answers;
         if let Some(first) = self.cache.first_mut().filter(|first| first.seq.before(ack)) {
             // Acknowledged in part: what is missing of it now is another hole.
             first.notes.local = 0;

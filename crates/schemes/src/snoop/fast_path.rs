@@ -12,7 +12,7 @@ use lasthop_packet::{FlowKey, LARGEST_WINDOW, Packet, TcpFlags};
 
 use super::Snoop;
 use super::expectation::Duplicates;
-use super::flow::SnoopFlow;
+use super::flow::{Receiver, SnoopFlow};
 
 impl Snoop {
     /// Says what of a flow may pass, where that has changed.
@@ -115,6 +115,6 @@ impl SnoopFlow {
             && self.held.is_empty()
             && self.hole_end.is_none()
             && self.expiries == 0
-            && !self.is_stalled
+            && self.receiver == Receiver::Answers
     }
 }

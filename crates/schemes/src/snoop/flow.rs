@@ -55,8 +55,10 @@ pub struct SnoopFlow {
     pub(super) timing_since: Instant,
     /// How often the timer expired since the last progress.
     pub(super) expiries: u32,
-    /// The receiver is silent while the hop delivers to others, or for good.
-    pub(super) is_stalled: bool,
+    /// Whether the receiver answers.
+    pub(super) receiver: Receiver,
+    /// Whether it is in the line of those that wait for room.
+    pub(super) is_in_line: bool,
     /// What may pass without asking, as last said.
     pub(super) limits: Option<Limits>,
     /// The latest TSval that the receiver may have taken over.
@@ -67,6 +69,20 @@ pub struct SnoopFlow {
     pub(super) beyond: PathBeyond,
     /// Its sender does as well without us: all of it passes untouched.
     pub(super) is_left_to_sender: bool,
+}
+
+/// Whether a receiver answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receiver {
+    /// It does, or nobody knows yet.
+    Answers,
+    /// The local timer has expired since it last acknowledged something.
+    Silent {
+        /// Octets that had left by then and were not acknowledged.
+        overdue: u64,
+    },
+    /// It did so as often as retransmissions are allowed: nothing waits for it any more.
+    GivenUp,
 }
 
 /// What is noted on a cached packet.
@@ -119,7 +135,8 @@ impl SnoopFlow {
             signal: None,
             timing_since: Instant::ZERO,
             expiries: 0,
-            is_stalled: false,
+            receiver: Receiver::Answers,
+            is_in_line: false,
             limits: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
@@ -196,14 +213,24 @@ impl SnoopFlow {
         self.rtt.timeout(settings, self.expiries, is_single)
     }
 
-    /// Octets that are taken to be on the hop. What stalled is not: it would keep others from being
-    /// sent for as long as the receiver is silent.
+    /// Octets that left and are neither acknowledged nor known to be lost.
+    pub(super) fn outstanding(&self) -> u64 {
+        self.board.as_ref().map_or(self.cache.octets() as u64, Scoreboard::in_flight)
+    }
+
+    /// Octets that are taken to be on the hop. What is overdue is not, as in RFC 6298 and RFC 5681: it
+    /// would keep others from being sent for as long as this receiver is silent.
     pub fn in_flight(&self) -> u64 {
-        match &self.board {
-            _ if self.is_stalled => 0,
-            Some(board) => board.in_flight(),
-            None => self.cache.octets() as u64,
+        match self.receiver {
+            Receiver::Answers => self.outstanding(),
+            Receiver::Silent { overdue } => self.outstanding().saturating_sub(overdue),
+            Receiver::GivenUp => 0,
         }
+    }
+
+    /// Whether something waits for room. To a silent receiver nothing new is sent.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.held.is_empty() && self.receiver == Receiver::Answers
     }
 
     /// Whether the timer has something to wait for.

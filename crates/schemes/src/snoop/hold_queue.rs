@@ -13,7 +13,7 @@ use lasthop_agent::{Context, Report, Side, Slot, Verdict};
 use lasthop_packet::{Instant, Packet};
 
 use super::Snoop;
-use super::flow::{Signal, SnoopFlow};
+use super::flow::{Receiver, Signal, SnoopFlow};
 use super::segmentation::take_front;
 use crate::last_hop::{LastHop, Trust};
 
@@ -45,9 +45,12 @@ impl Snoop {
         // What the sender sends again keeps its turn, unlike our repairs: had it come back before
         // what left the sender earlier and waits here, RACK would take all of that for lost (RFC
         // 8985, section 6.2). Where the receiver tells of no blocks, RACK has nothing to go by, and
-        // we do not see what frees the window: only what the receiver waits for can.
+        // we do not see what frees the window: only what the receiver waits for can. Of a receiver that
+        // is silent the sender knows as much as we do.
         let is_late = tcp.seq.before(flow.arrived);
-        let overtakes = is_late && !flow.board.as_ref().is_some_and(|board| board.sack_seen);
+        let is_alone =
+            flow.receiver != Receiver::Answers || !flow.board.as_ref().is_some_and(|board| board.sack_seen);
+        let overtakes = (is_late && is_alone) || flow.receiver == Receiver::GivenUp;
         hop.note_segment(segment, &self.aims);
         let end = tcp.seq + packet.segment_len();
         if let Some(signal) = &mut flow.signal
@@ -94,11 +97,7 @@ impl Snoop {
         flow.charge(&mut self.octets, cx.budget());
         // Usually only packets of this connection wait, and there is still no room for the first of them.
         let waits = flow.held.len() > 1 && hop.turns.len() == 1 && flow.portion(hop, &self.trust).is_none();
-        if flow.held.len() == 1
-            && let Some(key) = self.flows.key(slot)
-        {
-            hop.turns.wait(key);
-        }
+        self.follow_line(slot);
         if is_signal_due {
             self.signal(slot, cx);
             self.charge(slot, cx.budget());
@@ -155,6 +154,7 @@ impl Snoop {
             };
             flow.stamp(&mut packet);
             if flow.held.is_empty() {
+                flow.is_in_line = false;
                 hop.turns.take_next();
             } else {
                 hop.turns.pass_on();
@@ -173,9 +173,36 @@ impl Snoop {
             self.on_leaving(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
-        if let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot)) {
-            hop.turns.leave(key);
+        self.follow_line(slot);
+    }
+
+    /// Has a flow wait in line for room, or not, as it is now.
+    pub(super) fn follow_line(&mut self, slot: Slot) {
+        let (Some(key), Some(flow)) = (self.flows.key(slot), self.flows.get_mut(slot)) else { return };
+        let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) else { return };
+        let is_waiting = flow.is_waiting();
+        match (std::mem::replace(&mut flow.is_in_line, is_waiting), is_waiting) {
+            (false, true) => hop.turns.wait(key),
+            (true, false) => hop.turns.leave(key),
+            _ => {}
         }
+    }
+
+    /// Ends the wait for a receiver that does not answer any more. What waits is dropped: by now the
+    /// sender takes it for lost, and so much at once would delay what goes to others. A receiver that was
+    /// never heard may be one whose ACKs take another way; it gets all of it.
+    pub(super) fn give_up_held(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        if flow.last_ack.is_none() {
+            self.flush(slot, cx);
+            return;
+        }
+        while let Some(dropped) = flow.held.pop_front() {
+            self.held -= 1;
+            cx.report_dropped(&dropped, dropped.payload().len(), &FULL);
+        }
+        flow.arrived = flow.highest;
+        self.follow_line(slot);
     }
 }
 

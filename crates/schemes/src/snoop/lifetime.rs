@@ -7,7 +7,7 @@ use lasthop_agent::{Bypass, Context, Report, Slot};
 use lasthop_packet::{FlowKey, Instant, Seq};
 
 use super::Snoop;
-use super::flow::SnoopFlow;
+use super::flow::{Receiver, SnoopFlow};
 use super::uplink::Uplink;
 use crate::last_hop::LastHop;
 
@@ -41,11 +41,15 @@ impl Snoop {
         })
     }
 
-    /// Forgets a flow and its cache; what it holds is sent.
+    /// Forgets a flow and its cache; what it holds is sent, unless the receiver is silent.
     pub(super) fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         cx.allow_bypass(Bypass { flow: key, limits: None });
         let Some(slot) = self.flows.find(key) else { return };
-        self.flush(slot, cx);
+        if self.flows.get(slot).is_some_and(|flow| flow.receiver == Receiver::Answers) {
+            self.flush(slot, cx);
+        } else {
+            self.give_up_held(slot, cx);
+        }
         let Some(flow) = self.flows.remove(key) else { return };
         self.octets -= flow.charged;
         let Some((at, hop)) = flow.hop.and_then(|at| Some((at, self.hops.get_mut(at)?))) else { return };

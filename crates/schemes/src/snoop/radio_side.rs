@@ -130,6 +130,7 @@ impl Snoop {
             _ if has_board => self.follow_timer(slot),
             _ => {}
         }
+        self.follow_line(slot);
         self.send_held(hop, cx);
     }
 

@@ -133,6 +133,11 @@ impl Bench {
         self.flow().map_or(Vec::new(), |flow| flow.cache.iter().map(|cached| cached.seq.0).collect())
     }
 
+    /// Octets of the first connection that are taken to be on the hop.
+    fn in_flight(&self) -> u64 {
+        self.flow().map_or(0, SnoopFlow::in_flight)
+    }
+
     fn flow(&self) -> Option<&SnoopFlow> {
         self.snoop.flows.peek(data(0, 1).flow_key()?)
     }

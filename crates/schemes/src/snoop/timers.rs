@@ -6,6 +6,7 @@ use lasthop_agent::{Context, Report, Side, Slot};
 use lasthop_packet::Instant;
 
 use super::Snoop;
+use super::flow::Receiver;
 
 impl Snoop {
     /// The timer of a flow expired.
@@ -15,10 +16,8 @@ impl Snoop {
         flow.charge(&mut self.octets, cx.budget());
         let hop = flow.hop;
         if flow.board.is_none() {
-            if !self.repair(slot, Cause::Timer, cx) {
-                self.set_stalled(slot);
-                self.flush(slot, cx);
-            }
+            let has_given_up = !self.repair(slot, Cause::Timer, cx);
+            self.on_silence(slot, has_given_up, cx);
             self.send_held(hop, cx);
             return;
         }
@@ -32,12 +31,8 @@ impl Snoop {
             return;
         }
         let was_in_flight = flow.in_flight();
-        let silent_since = flow.timing_since;
         let copies = flow.probe(&self.settings, now);
         let has_given_up = flow.expiries > self.settings.local_retransmissions;
-        let delivers_to_others =
-            hop.and_then(|hop| self.hops.get(hop)).is_some_and(|hop| hop.delivered_at > silent_since);
-        flow.is_stalled |= has_given_up || (flow.expiries >= 2 && delivers_to_others);
         let in_flight = flow.in_flight();
         self.count_in_flight(slot, was_in_flight, in_flight);
         for copy in copies.into_iter().flatten() {
@@ -46,11 +41,29 @@ impl Snoop {
             }
             cx.send(Side::Radio, copy);
         }
-        if has_given_up {
-            self.flush(slot, cx);
-        } else {
-            self.send_held(hop, cx);
+        self.on_silence(slot, has_given_up, cx);
+        self.send_held(hop, cx);
+        if !has_given_up {
             self.follow_timer(slot);
+        }
+    }
+
+    /// The receiver of a flow is silent: nobody knows whether what it does not acknowledge is still on
+    /// the hop, so that this holds no room of others any more.
+    fn on_silence(&mut self, slot: Slot, has_given_up: bool, cx: &mut Context<'_>) {
+        let Some(flow) = self.flows.get_mut(slot) else { return };
+        let before = flow.in_flight();
+        flow.receiver = match flow.outstanding() {
+            _ if has_given_up => Receiver::GivenUp,
+            0 => Receiver::Answers,
+            overdue => Receiver::Silent { overdue },
+        };
+        let after = flow.in_flight();
+        self.count_in_flight(slot, before, after);
+        if has_given_up {
+            self.give_up_held(slot, cx);
+        } else {
+            self.follow_line(slot);
         }
     }
 
@@ -64,14 +77,6 @@ impl Snoop {
         self.count_in_flight(slot, was_in_flight, in_flight);
         self.send_held(hop, cx);
         self.follow_timer(slot);
-    }
-
-    /// Takes what a flow has on the hop for gone.
-    fn set_stalled(&mut self, slot: Slot) {
-        let Some(flow) = self.flows.get_mut(slot) else { return };
-        let before = flow.in_flight();
-        flow.is_stalled = true;
-        self.count_in_flight(slot, before, 0);
     }
 
     /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.

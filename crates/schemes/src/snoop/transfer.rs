@@ -125,11 +125,7 @@ impl Snoop {
         }
         flow.held.push_back(packet, sizes);
         self.held += 1;
-        if flow.held.len() == 1
-            && let Some((key, hop)) = self.flows.key(slot).zip(self.hop_mut(slot))
-        {
-            hop.turns.wait(key);
-        }
+        self.follow_line(slot);
         self.charge(slot, cx.budget());
     }
 }

@@ -111,7 +111,7 @@ fn whatever_ends_the_flow_sends_what_it_holds_first() {
 }
 
 #[test]
-fn a_receiver_that_falls_silent_gets_everything_in_the_end() {
+fn a_receiver_that_was_never_heard_gets_everything_in_the_end() {
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     let mut seen = Vec::new();
@@ -120,6 +120,45 @@ fn a_receiver_that_falls_silent_gets_everything_in_the_end() {
     }
     assert!((20..25).all(|n| seen.contains(&(100 * n, 100))));
     assert_eq!((bench.snoop.held(), bench.snoop.flows.next_timer()), (0, None));
+}
+
+#[test]
+fn what_waits_for_a_receiver_that_has_fallen_silent_is_dropped_in_the_end_and_reported() {
+    let mut bench = bench();
+    offer(&mut bench, 0, 25);
+    bench.wait(5).radio(&ack(100));
+    assert_eq!(bench.snoop.held(), 4);
+    let (mut seen, mut dropped) = (Vec::new(), 0);
+    for _ in 0..300 {
+        let (_, copies, reports) = bench.wait(100).call(Snoop::on_deadline);
+        seen.extend(pieces(&copies));
+        dropped += reports.iter().filter(|report| *report.counter == DROPPED_HELD).count();
+    }
+    assert!(seen.iter().all(|(seq, _)| *seq < 2100), "only copies");
+    assert_eq!((dropped, bench.snoop.held(), bench.in_flight()), (4, 0, 0));
+    // Whatever comes passes, until it answers.
+    assert_eq!(offer(&mut bench, 2500, 30), 30);
+    bench.radio(&ack(5500));
+    assert_eq!(offer(&mut bench, 5500, 30), 20);
+}
+
+#[test]
+fn a_silent_receiver_holds_no_room_and_gets_only_what_is_sent_again() {
+    let other = |packet: Packet| packet.but(|tcp| tcp.destination_port ^= 1);
+    let mut bench = bench();
+    offer(&mut bench, 0, 25);
+    bench.wait(5).radio(&ack(100).sack(&[(200, 300)]));
+    assert!(!bench.pass(&other(data(0, 100)), Side::Core).passed(), "no room");
+    let copies: Vec<Packet> = (0..5).flat_map(|_| bench.wait(50).timer()).collect();
+    assert!(pieces(&copies).contains(&(0, 100)), "the other's");
+    assert!(pieces(&copies).iter().all(|(seq, _)| *seq < 2100), "{copies:?}");
+    let held = bench.snoop.held();
+    assert!(bench.pass(&data(100, 100), Side::Core).passed(), "the sender sends it again");
+    assert!(!bench.pass(&data(2500, 100), Side::Core).passed(), "new data");
+    assert_eq!(bench.snoop.held(), held + 1);
+    // It answers: what waited goes on.
+    let copies = bench.wait(5).radio(&ack(2000)).copies;
+    assert!(pieces(&copies).contains(&(2500, 100)), "{copies:?}");
 }
 
 #[test]

@@ -1,0 +1,4 @@
+//! Laws for every agent of the catalogue, over a hop between hosts.
+
+mod one_address;
+mod world;

@@ -1,0 +1,94 @@
+//! A law for every agent of the catalogue: one connection's trouble is not its address's. Several devices
+//! are behind one address, as behind a travel router with address translation. What one of them does, or
+//! does not do any more, keeps no other from its data: a download takes about as long as without an
+//! agent.
+
+use std::time::Duration;
+
+use lasthop_schemes::Scheme;
+use lasthop_schemes::catalogue::CATALOGUE;
+
+use super::world::{Device, HOP, Trouble, World};
+
+/// More than can be downloaded, and later than anything is measured.
+const ALL: u64 = 1 << 40;
+const NEVER: u64 = 1_000_000;
+
+/// When and what the last device downloads, which has no trouble.
+#[derive(Clone, Copy, Debug)]
+struct Download {
+    opens: u64,
+    octets: u64,
+}
+
+impl Download {
+    /// So long it takes beside `count` devices with trouble that download all the time.
+    fn takes(self, scheme: Option<&Scheme>, trouble: Trouble, count: u16) -> Option<Duration> {
+        let mut devices: Vec<Device> =
+            (0..count).map(|number| Device::new(number, trouble, 0, ALL)).collect();
+        devices.push(Device::new(count, Trouble::None, self.opens, self.octets));
+        World::new(scheme, devices).last_download()
+    }
+
+    /// As long as without an agent, and by a time-out longer.
+    #[track_caller]
+    fn check(self, trouble: Trouble, count: u16) {
+        let without = self.takes(None, trouble, count).expect("it ends");
+        self.check_within(without.mul_f64(1.3) + Duration::from_millis(300), trouble, count);
+    }
+
+    #[track_caller]
+    fn check_within(self, longest: Duration, trouble: Trouble, count: u16) {
+        for scheme in CATALOGUE {
+            let time = self.takes(Some(scheme), trouble, count);
+            assert!(
+                time.is_some_and(|time| time <= longest),
+                "{}: {self:?} beside {count} with {trouble:?} took {time:?}, longer than {longest:?}",
+                scheme.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_download_begins_at_once_whatever_went_away_in_the_middle_of_its_own() {
+    for count in [1, 12] {
+        for opens in [3_050, 3_300, 4_000, 7_000, 15_000] {
+            Download { opens, octets: 200_000 }.check(Trouble::Gone(3_000, NEVER), count);
+        }
+    }
+}
+
+#[test]
+fn a_download_goes_on_when_another_device_goes_away() {
+    for count in [1, 3] {
+        Download { opens: 1_000, octets: 5_000_000 }.check(Trouble::Gone(2_000, NEVER), count);
+    }
+}
+
+#[test]
+fn who_comes_back_takes_no_more_than_a_share() {
+    for back in [2_300, 4_000, 9_000] {
+        for opens in [1_000, back - 100, back + 500] {
+            let download = Download { opens, octets: 2_000_000 };
+            let share = Duration::from_nanos(2 * download.octets * 1_000_000_000 / HOP);
+            download.check_within(share.mul_f64(1.3) + Duration::from_secs(1), Trouble::Gone(2_000, back), 1);
+        }
+    }
+}
+
+#[test]
+fn a_device_that_reads_nothing_keeps_none_from_reading() {
+    for count in [1, 12] {
+        Download { opens: 5_000, octets: 200_000 }.check(Trouble::ReadsNothing(2_000), count);
+    }
+}
+
+#[test]
+fn a_device_that_loses_much_takes_no_more_than_its_share() {
+    for percent in [10, 50] {
+        let download = Download { opens: 3_000, octets: 2_000_000 };
+        let share = Duration::from_nanos(2 * download.octets * 1_000_000_000 / HOP);
+        download.check_within(share.mul_f64(1.3) + Duration::from_millis(500), Trouble::Loses(percent), 1);
+    }
+}
