@@ -42,6 +42,25 @@ fn mac_acks_become_tcp_acks_and_the_access_point_hardly_sends_any() {
     }
 }
 
+/// Between the handshake and the FIN the access point's MAC has nothing to send, whether frames are given
+/// up or not, and wherever the split is.
+#[test]
+fn as_published_no_ack_of_data_crosses_the_air() {
+    let lossy = "wlans.cell.errors={ packet-error-rate = \"40%\" }";
+    for (cell, settings) in [
+        ("wlans.cell.queue=1000 packets", ""),
+        (lossy, ""),
+        ("tcp={ preset = \"linux\" }", ""),
+        (lossy, "split-at = \"router\""),
+    ] {
+        let scenario = uploads(&[cell, "duration=400 s"]);
+        let run = run(&scenario, &format!("preset = \"published\"\n{settings}"));
+        // Each of the three stations gets a SYN-ACK, a FIN, the ACK of its FIN, and what tells another window.
+        assert!(run.air[ACCESS_POINT] <= 3 * 10, "{cell} {settings}: {:?}", run.air);
+        assert!(run.air[STATION..].iter().all(|frames| *frames > 600), "{:?}", run.air);
+    }
+}
+
 #[test]
 fn with_acks_on_the_air_a_host_still_makes_its_own() {
     let scenario = uploads(&[]);

@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "as-tcp";
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// Where the other settings take their defaults from; default "today". "published" sets
-    /// refuse-above = "50 kB", loss-questions = false, selective-acks = false.
+    /// refuse-above = "50 kB", loss-questions = false, selective-acks = false, evidence = false.
     pub preset: Preset,
     /// Where connections are split; default "access-point". With "router" they are split at the
     /// router before the access point, and the mobile host's agent retransmits what is lost between
@@ -48,6 +48,12 @@ pub struct Settings {
     /// default true. With false, which is the published value, the split learns this from the
     /// mobile host's own ACKs.
     pub selective_acks: bool,
+    /// Whether one half of the split keeps data that it acknowledged because of a MAC ACK until the
+    /// other half's TCP has acknowledged it, for which a real ACK crosses the hop now and then, and after
+    /// each hole; default true. With false, which is the published value, no ACK of data crosses the
+    /// hop, duplicates included; only those cross that tell an exhausted window, or one that was halved or
+    /// doubled. Data that the MAC delivered and the other half's TCP did not accept is then lost.
+    pub evidence: bool,
     /// How long data that was acknowledged because of a MAC ACK waits for the split's own ACK
     /// before it is sent again. Default 2 s, longer than a few beacon intervals of a dozing
     /// station.
@@ -91,18 +97,23 @@ impl Settings {
     /// The settings for ACKs at the split's end of the hop.
     pub(super) fn at_split(&self) -> lle::Settings {
         // Every ACK that says something new is a word of the split's own.
-        let evidence_segments = if self.acks_on_air { 1 } else { lle::Settings::default().evidence_segments };
-        lle::Settings { evidence_segments, selective_acks: self.selective_acks, ..self.at_host() }
+        let at_host = self.at_host();
+        let evidence_segments = if self.acks_on_air { 1 } else { at_host.evidence_segments };
+        lle::Settings { evidence_segments, selective_acks: self.selective_acks, ..at_host }
     }
 
     /// The settings for ACKs at the mobile host.
     pub(super) fn at_host(&self) -> lle::Settings {
+        let today = lle::Settings::default();
         lle::Settings {
             loss_questions: self.loss_questions,
+            keep_until_proven: self.evidence,
+            evidence_segments: if self.evidence { today.evidence_segments } else { 0 },
+            hole_acks: self.evidence,
             evidence_timeout: self.evidence_timeout,
             idle_timeout: self.idle_timeout,
             eviction_grace: self.eviction_grace,
-            ..lle::Settings::default()
+            ..today
         }
     }
 }
@@ -117,6 +128,7 @@ impl Presets for Settings {
             refuse_above: 50_000,
             loss_questions: false,
             selective_acks: false,
+            evidence: false,
             ..Self::default()
         }
     }
@@ -136,6 +148,7 @@ impl Default for Settings {
             acks_on_air: false,
             loss_questions: true,
             selective_acks: true,
+            evidence: true,
             evidence_timeout: Duration::from_secs(2),
             idle_timeout: Duration::from_secs(3600),
             eviction_grace: Duration::from_secs(10),

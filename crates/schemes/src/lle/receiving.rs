@@ -20,6 +20,12 @@ pub(super) struct Receiving {
     acknowledged: Option<Seq>,
     /// Everything from an ACK that passed up to here has come with a promise.
     promised: Option<Seq>,
+    /// Behind the last octet that came with a promise, beyond a hole or not.
+    promised_last: Option<Seq>,
+    /// Data came with a promise, and the host has not answered it yet.
+    has_unanswered: bool,
+    /// When the host acknowledged something new last.
+    advanced_at: Option<Instant>,
     /// The ACK that passed last.
     passed: Option<Passed>,
     /// The ACK that was kept back last, since one passed; it passes in the end.
@@ -71,6 +77,8 @@ impl Receiving {
             (self.acknowledged, self.promised) = (Some(seq), Some(end));
             return;
         }
+        self.promised_last = Some(self.promised_last.map_or(end, |to| to.later(end)));
+        self.has_unanswered = true;
         // Beyond a hole nothing is promised: an agent acknowledges without gaps.
         self.promised = self.promised.map(|to| if seq.after(to) { to } else { to.later(end) });
     }
@@ -90,13 +98,27 @@ impl Receiving {
         let accept = if self.is_offered { Mark::ACCEPT } else { Mark::NONE };
         let advances = self.acknowledged.is_none_or(|known| tcp.ack.after(known));
         self.acknowledged = Some(self.acknowledged.map_or(tcp.ack, |known| known.later(tcp.ack)));
+        if advances {
+            self.advanced_at = Some(now);
+        }
+        let is_answer = std::mem::take(&mut self.has_unanswered);
+        if !advances && is_answer && self.is_of_a_hole(packet, shift, settings, now) {
+            let is_on_air = settings.evidence_segments > 0;
+            return if is_on_air {
+                Decision::Pass(Mark::ACCEPT.with(Mark::EVIDENCE))
+            } else {
+                Decision::KeepBack
+            };
+        }
         let says_only_that = advances && is_plain(packet);
         let Some(shift) = shift.filter(|_| says_only_that && self.is_offered) else {
             self.passes(tcp, shift.unwrap_or(0));
             return Decision::Pass(accept);
         };
         let window = u32::from(tcp.window) << shift;
-        let is_promised = self.promised.is_some_and(|to| !tcp.ack.after(to));
+        // Of what came beyond a hole without a promise, the next ACK passes anyway.
+        let promised = if settings.hole_acks { self.promised } else { self.promised_last.or(self.promised) };
+        let is_promised = promised.is_some_and(|to| !tcp.ack.after(to));
         if std::mem::take(&mut self.next_passes) || self.is_news(window) {
             self.passes(tcp, shift);
             return Decision::Pass(accept);
@@ -112,6 +134,27 @@ impl Receiving {
             self.owed_until.get_or_insert(now + settings.evidence_interval);
         }
         Decision::KeepBack
+    }
+
+    /// Whether the answer to promised data repeats an ACK because of a hole, and is not to cross the hop. One
+    /// that goes on for longer than the sender's timer may take crosses: the hole is of data that the link
+    /// layer delivered.
+    fn is_of_a_hole(
+        &mut self,
+        packet: &Packet,
+        shift: Option<u8>,
+        settings: &Settings,
+        now: Instant,
+    ) -> bool {
+        let (Some(tcp), Some(shift)) = (packet.tcp(), shift) else { return false };
+        let is_repeated_for = now.since(*self.advanced_at.get_or_insert(now));
+        !settings.hole_acks
+            && self.is_offered
+            && !self.next_passes
+            && !self.is_asked
+            && is_bare(packet)
+            && !self.is_news(u32::from(tcp.window) << shift)
+            && is_repeated_for < settings.evidence_timeout
     }
 
     /// Whether a window says what the other end cannot know: it is exhausted, or was, or is another
@@ -134,6 +177,7 @@ impl Receiving {
     fn passes(&mut self, tcp: &Tcp, shift: u8) {
         self.passed = Some(Passed { ack: tcp.ack, window: u32::from(tcp.window) << shift });
         self.promised = Some(self.promised.map_or(tcp.ack, |to| to.later(tcp.ack)));
+        self.promised_last = self.promised_last.map(|to| to.later(tcp.ack));
         (self.owed, self.owed_until) = (None, None);
     }
 
@@ -170,11 +214,12 @@ impl Receiving {
 /// Whether a segment is an ACK and nothing besides: no data, no FIN, no ECE or CWR, no SACK blocks,
 /// no option that is not understood.
 pub(super) fn is_plain(packet: &Packet) -> bool {
+    is_bare(packet) && packet.tcp().is_some_and(|tcp| tcp.options.sack.is_empty())
+}
+
+/// The same with or without SACK blocks.
+pub(super) fn is_bare(packet: &Packet) -> bool {
     let Some(tcp) = packet.tcp() else { return false };
     let flags = tcp.flags.0 & !TcpFlags::PSH.0;
-    let options = &tcp.options;
-    flags == TcpFlags::ACK.0
-        && packet.payload().is_empty()
-        && options.sack.is_empty()
-        && options.unknown.is_none()
+    flags == TcpFlags::ACK.0 && packet.payload().is_empty() && tcp.options.unknown.is_none()
 }

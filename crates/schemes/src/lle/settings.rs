@@ -50,6 +50,11 @@ pub struct Settings {
     /// hole, if both ends permit SACK. With false, the default, the sender learns this from the
     /// receiver's own ACKs.
     pub selective_acks: bool,
+    /// Whether the ACKs that a hole in promised data causes cross the hop, as in section 3.2.4: those that
+    /// repeat a number, and the one that ends them. Default true. With false the sender's
+    /// retransmission timer repairs the loss; the receiver's ACKs cross once they have repeated a
+    /// number for longer than `evidence-timeout`.
+    pub hole_acks: bool,
     /// How to treat an ACK in a data segment that acknowledges no more than was acknowledged
     /// already; default "raise"; published "clear".
     pub piggybacked_acks: PiggybackedAcks,
@@ -122,6 +127,7 @@ impl Default for Settings {
             repairs: 10,
             loss_questions: true,
             selective_acks: false,
+            hole_acks: true,
             piggybacked_acks: PiggybackedAcks::Raise,
             queue: 0,
             sender_buffer: 0,

@@ -1,6 +1,6 @@
 //! MAC ACKs that become TCP ACKs, and those that must not.
 
-use lasthop_agent::counter::ACKS_GENERATED;
+use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use lasthop_packet::{Packet, TcpFlags};
 
 use super::super::Settings;
@@ -62,6 +62,76 @@ fn as_published_there_is_no_ack_where_the_mac_gives_up_and_the_senders_timer_act
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
     assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+}
+
+#[test]
+fn as_published_no_ack_of_data_crosses_the_hop() {
+    let mut bench = Bench::split(Settings::published());
+    for seq in (5001..105_001).step_by(1000) {
+        bench.phone(&phone(seq, 1000, 1001));
+        if seq == 45_001 {
+            bench.give_up();
+        }
+        bench.air();
+        bench.server(&server(1001, 0, seq.min(45_001)));
+        bench.wait(2);
+    }
+    assert_eq!(bench.count(&ACKS_GENERATED), 40, "until the hole");
+    bench.wait(500);
+    bench.phone(&phone(45_001, 1000, 1001));
+    bench.air();
+    assert_eq!(acknowledged(&bench.heard()).last(), Some(&"105001"));
+    for acknowledged in (46_001..=105_001).step_by(1000) {
+        bench.server(&server(1001, 0, acknowledged));
+    }
+    for seq in (1001..101_001).step_by(1000) {
+        bench.server(&server(seq, 1000, 105_001));
+        bench.air();
+        bench.phone(&phone(105_001, 0, seq + 1000));
+        bench.wait(2);
+    }
+    bench.wait(5000);
+    assert_eq!(bench.acks_crossed(), [0, 0], "neither at intervals nor because of the hole");
+    assert_eq!(bench.obligation().octets(), 0, "nothing is kept");
+}
+
+#[test]
+fn as_published_an_ack_that_repeats_a_number_for_long_crosses_and_the_loss_is_counted() {
+    let mut bench = Bench::split(Settings::published());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.swallow();
+    for seq in (6001..20_001).step_by(1000) {
+        bench.phone(&phone(seq, 1000, 1001));
+        bench.air();
+        bench.wait(1000);
+    }
+    assert!(acknowledged(&bench.heard()).contains(&"20001"), "the MAC delivered it");
+    assert!(bench.acks_crossed()[0] > 0);
+    assert!(bench.count(&ACKNOWLEDGED_AND_LOST) > 0);
+}
+
+#[test]
+fn with_acks_on_the_air_a_hole_is_still_left_to_the_timer_as_published() {
+    let mut bench = Bench::split(Settings { acks_on_air: true, ..Settings::published() });
+    for seq in [5001, 6001, 7001, 8001, 9001] {
+        bench.phone(&phone(seq, 1000, 1001));
+    }
+    bench.give_up();
+    bench.air();
+    assert!(bench.acks_crossed()[0] >= 4, "{:?}", bench.acks_crossed());
+    assert!(bench.heard().len() <= 1, "one tells the window; the others end at the host");
+}
+
+#[test]
+fn as_published_a_keepalive_and_a_window_update_are_answered_over_the_hop() {
+    let mut bench = Bench::split(Settings::published());
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    bench.wait(100);
+    bench.forget();
+    bench.phone(&phone(6000, 0, 1001));
+    bench.air();
+    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"], "the answer to a keepalive");
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Bench {
     /// Frames that the phone's MAC has, and the access point's.
     up: VecDeque<Packet>,
     down: VecDeque<Packet>,
+    /// ACKs without data that have crossed the hop: the access point's, and the phone's.
+    acks_crossed: [usize; 2],
     /// What has reached the phone's TCP, and what has left towards the server.
     to_phone: Vec<Packet>,
     to_server: Vec<Packet>,
@@ -69,6 +71,7 @@ impl Bench {
             settings,
             up: VecDeque::new(),
             down: VecDeque::new(),
+            acks_crossed: [0; 2],
             to_phone: Vec::new(),
             to_server: Vec::new(),
             reports: Vec::new(),
@@ -164,6 +167,7 @@ impl Bench {
         let queue = if sender == At::Host { &mut self.up } else { &mut self.down };
         let Some(packet) = queue.pop_front() else { return false };
         let receiver = if sender == At::Host { At::Split } else { At::Host };
+        self.acks_crossed[usize::from(sender == At::Host)] += usize::from(packet.segment_len() == 0);
         self.pass(receiver, packet.clone(), Side::Radio);
         self.fate(sender, &packet, Fate::Delivered);
         true
@@ -286,11 +290,17 @@ impl Bench {
         self.down.iter().map(line).collect()
     }
 
+    /// How many ACKs without data have crossed the hop: the access point's, and the phone's.
+    pub const fn acks_crossed(&self) -> [usize; 2] {
+        self.acks_crossed
+    }
+
     /// Forgets what came so far.
     pub fn forget(&mut self) {
         self.to_phone.clear();
         self.to_server.clear();
         self.reports.clear();
+        self.acks_crossed = [0; 2];
     }
 
     pub fn count(&self, counter: &'static Counter) -> u64 {

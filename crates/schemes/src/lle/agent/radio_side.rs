@@ -10,7 +10,7 @@ use crate::lle::confirming::{Hearing, Manner};
 use crate::lle::control;
 use crate::lle::flow::LleFlow;
 use crate::lle::mark::Mark;
-use crate::lle::receiving::is_plain;
+use crate::lle::receiving::{is_bare, is_plain};
 use crate::lle::shares::{on_wire_in_full, restate};
 use crate::syn::opening;
 
@@ -52,20 +52,21 @@ impl Lle {
             }
             let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
             flow.has_peer = mark.has(Mark::ACCEPT);
-            let is_bare = packet.segment_len() == 0;
             if receives {
                 flow.receiving.on_heard(packet, mark);
             }
             if let Some(control) = &mut flow.control {
                 // One that echoes congestion is no bare one: the TCP here is to hear of it.
-                let is_bare = is_bare && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
+                let is_bare = packet.segment_len() == 0
+                    && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
                 return Heard::Control(Box::new(control.on_heard(packet, is_bare, now)));
             }
             if !is_last_hop {
                 return Heard::Hop(Hearing::Pass);
             }
-            let evidence = mark.has(Mark::EVIDENCE) && is_plain(packet);
-            let manner = Manner { is_bare, is_window_news, is_evidence: evidence };
+            let says_only_that = is_plain(packet) || (!settings.hole_acks && is_bare(packet));
+            let is_evidence = mark.has(Mark::EVIDENCE) && says_only_that;
+            let manner = Manner { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
             let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
             if hearing == Hearing::Restate {
                 restate(packet, flow, settings, shares);

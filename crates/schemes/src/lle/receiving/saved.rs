@@ -18,6 +18,8 @@ pub(in crate::lle) struct SavedReceiving {
     is_offered: bool,
     acknowledged: Option<Seq>,
     promised: Option<Seq>,
+    #[serde(default)]
+    promised_last: Option<Seq>,
     passed: Option<Passed>,
     owed: Option<PacketRecord>,
     owed_until: Option<Away>,
@@ -32,6 +34,7 @@ impl Receiving {
             is_offered: self.is_offered,
             acknowledged: self.acknowledged,
             promised: self.promised,
+            promised_last: self.promised_last,
             passed: self.passed,
             owed: self.owed.as_ref().map(PacketRecord::from),
             owed_until: self.owed_until.map(|until| Away::from(until, now)),
@@ -54,6 +57,9 @@ impl SavedReceiving {
             is_offered: self.is_offered,
             acknowledged: self.acknowledged,
             promised: self.promised,
+            promised_last: self.promised_last,
+            has_unanswered: false,
+            advanced_at: None,
             passed: self.passed,
             owed_until: owed
                 .as_ref()

@@ -50,6 +50,25 @@ fn duplicates_pass_always() {
 }
 
 #[test]
+fn without_the_acks_of_holes_the_answer_to_promised_data_stays_here_and_others_pass() {
+    let mut bench = Bench::at_phone(Settings { hole_acks: false, ..Settings::published() });
+    bench.radio(&promised(data(NEXT, 100)));
+    assert!(bench.core(&ack(NEXT + 100)).passed.is_none());
+    for n in 2..7 {
+        bench.radio(&promised(data(NEXT + n * 100, 100)));
+        assert!(bench.core(&ack(NEXT + 100).sack(&[(NEXT + 200, NEXT + n * 100 + 100)])).passed.is_none());
+        assert!(bench.core(&ack(NEXT + 100)).passed.is_some(), "the answer to something else");
+    }
+    bench.radio(&promised(data(NEXT + 100, 100)));
+    assert!(bench.core(&ack(NEXT + 700)).passed.is_none(), "nor the one that ends them");
+    bench.radio(&promised(data(NEXT + 800, 100)));
+    assert_eq!(bench.core(&ack(NEXT + 700).window(0)).mark(), Mark::ACCEPT, "an exhausted window");
+    bench.radio(&promised(data(NEXT + 900, 100)));
+    bench.wait(400);
+    assert_eq!(bench.core(&ack(NEXT + 700)).mark(), Mark::ACCEPT, "repeated for longer than the timer takes");
+}
+
+#[test]
 fn exhausted_windows_and_their_updates_pass() {
     let mut bench = published();
     bench.radio(&promised(data(NEXT, 100)));
