@@ -59,6 +59,12 @@ fn queues(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError>
                 Trend::Grows,
             ));
         }
+        if queue == 100 {
+            let less = "figure 4c: less fair as hosts are added";
+            rows.extend([TCP, I_TCP].map(|scheme| fairer(less, scheme, (few, many), Trend::Falls)));
+            let kept = "figure 4c: almost as fair with many hosts";
+            rows.push(fairer(kept, AS_TCP, (few, many), Trend::Stays));
+        }
         for (runs, hosts) in by_hosts.iter().zip(HOSTS) {
             rows.push(similar(runs, "section IV.E: I-TCP is like TCP", goodput));
             if queue == 100 && hosts == HOSTS[HOSTS.len() - 1] {
@@ -156,6 +162,10 @@ fn change(item: &str, scheme: &str, (from, to): (&Runs, &Runs), trend: Trend) ->
     of_change(item, scheme, (from, to), "change of throughput", goodput, trend)
 }
 
+fn fairer(item: &str, scheme: &str, (from, to): (&Runs, &Runs), trend: Trend) -> Row {
+    of_change(item, scheme, (from, to), "change of the fairness index", fairness, trend)
+}
+
 fn slower(item: &str, scheme: &str, (from, to): (&Runs, &Runs), trend: Trend) -> Row {
     of_change(item, scheme, (from, to), "change of the time that a file takes", completion, trend)
 }
@@ -174,7 +184,7 @@ fn of_change(
     let differs = from.parameters().iter().filter(|(key, value)| parameters.get(*key) != Some(value));
     let differs: Vec<_> = differs.map(|(key, value)| (format!("{key}_before"), value.clone())).collect();
     parameters.extend(differs);
-    Row {
+    let row = Row {
         paper: "as-tcp",
         item: item.to_owned(),
         parameters,
@@ -187,14 +197,20 @@ fn of_change(
         runs: to.samples(scheme, of).len(),
         tolerance: if trend == Trend::Stays { Reference::Range(-10.0, 10.0) } else { Reference::None },
         agrees: measured.is_some_and(|change| trend.agrees(&change)),
-    }
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: false,
+    };
+    let without = Estimate::percent_above(&to.samples(TCP, of), &from.samples(TCP, of));
+    let agrees = without.is_some_and(|change| trend.agrees(&change));
+    Row { no_effect: without.map(|change| change.mean), no_effect_agrees: Some(agrees), ..row }
 }
 
 /// That I-TCP has about what TCP has. The text has no number: a tenth more or less is ours.
 fn similar(runs: &Runs, item: &str, of: fn(&RunSummary) -> f64) -> Row {
     let measured = Estimate::percent_above(&runs.samples(I_TCP, of), &runs.samples(TCP, of));
     let tolerance = Reference::Range(-10.0, 10.0);
-    Row {
+    let row = Row {
         paper: "as-tcp",
         item: item.to_owned(),
         parameters: runs.parameters().clone(),
@@ -207,14 +223,18 @@ fn similar(runs: &Runs, item: &str, of: fn(&RunSummary) -> f64) -> Row {
         runs: runs.samples(I_TCP, of).len(),
         tolerance,
         agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-    }
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: false,
+    };
+    row.without_effect(Some(0.0))
 }
 
 /// That a scheme is almost fair. The text has no number: the bound is ours.
 fn fair(runs: &Runs, scheme: &str) -> Row {
     let measured = Estimate::of(&runs.samples(scheme, fairness));
     let tolerance = Reference::Range(0.95, 1.0);
-    Row {
+    let row = Row {
         paper: "as-tcp",
         item: "figure 4: almost fair with a large queue".to_owned(),
         parameters: runs.parameters().clone(),
@@ -227,7 +247,11 @@ fn fair(runs: &Runs, scheme: &str) -> Row {
         runs: runs.samples(scheme, fairness).len(),
         tolerance,
         agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-    }
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: false,
+    };
+    row.without_effect(Estimate::of(&runs.samples(TCP, fairness)).map(|estimate| estimate.mean))
 }
 
 fn goodput(run: &RunSummary) -> f64 {

@@ -9,14 +9,11 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::progress::Progress;
-use crate::reproduce::{Reference, Row};
+use crate::reproduce::{AT_LEAST, Reference, Row};
 use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
 pub use setting::Setting;
-
-/// The parameter of a row that says by how many per cent its claim must hold at least.
-pub(crate) const AT_LEAST: &str = "at_least_percent";
 
 /// How much is run for a number.
 #[derive(Clone, Copy, Debug)]
@@ -208,7 +205,7 @@ impl Runs {
         if let By::AtLeast(least) = claim.by {
             parameters.insert(AT_LEAST.to_owned(), json!(least));
         }
-        Row {
+        let row = Row {
             paper: self.paper,
             item: claim.item.to_owned(),
             parameters,
@@ -221,13 +218,12 @@ impl Runs {
             runs: ours.len(),
             tolerance,
             agrees,
-        }
+            no_effect: None,
+            no_effect_agrees: None,
+            alternative: false,
+        };
+        row.without_effect(Some(0.0))
     }
-}
-
-/// What a row's claim asks for at least, in per cent.
-pub fn least(row: &Row) -> f64 {
-    row.parameters.get(AT_LEAST).and_then(Value::as_f64).unwrap_or(0.0)
 }
 
 /// What most claims are about.

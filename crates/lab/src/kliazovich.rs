@@ -39,7 +39,11 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
     let parts = [single_hop::rows, errors::rows, multi_hop::rows, mobile::rows, infrastructure::rows];
     let rows: Vec<Vec<Row>> =
         parts.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
-    Ok(rows.into_iter().flatten().collect())
+    let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let improvements = rows.iter().filter(|row| row.metric.ends_with("improvement over TCP"));
+    let signs = improvements.filter_map(Row::sign).collect::<Vec<_>>();
+    rows.extend(signs);
+    Ok(rows)
 }
 
 #[cfg(test)]

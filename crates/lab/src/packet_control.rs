@@ -67,10 +67,13 @@ fn rows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
         (runs(DELAY_VARIATION, "")?, OF_SCENARIO_1.as_slice()),
         (runs(DELAY_VARIATION, "links.air.loss=1%")?, &OF_SCENARIO_2),
         (spike("")?, &OF_SCENARIO_3),
-        // Fewer segments than the sender would need duplicates of to send more in recovery.
-        (spike("tcp.window=10 segments")?, &[SOONER]),
     ];
-    Ok(of_each.iter().flat_map(|(runs, claims)| claims.iter().map(|claim| runs.row(claim))).collect())
+    let mut rows: Vec<Row> =
+        of_each.iter().flat_map(|(runs, claims)| claims.iter().map(|claim| runs.row(claim))).collect();
+    rows.extend(rows.iter().filter_map(Row::sign).collect::<Vec<_>>());
+    // Fewer segments than the sender would need duplicates of to send more in recovery.
+    rows.push(spike("tcp.window=10 segments")?.row(&SOONER).as_alternative());
+    Ok(rows)
 }
 
 /// Segments that crossed the hop although they, or a copy, had crossed it before.

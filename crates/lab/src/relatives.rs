@@ -12,6 +12,8 @@
 //! | [`eln`] | ELN: uploads over a hop that loses single segments |
 //! | [`uplink`] | Snoop's uplink half: the same |
 //!
+//! Where a claim is looked at with senders of the paper's time and with Linux, the second is the other choice.
+//!
 //! Another scheme is another module, with a function like these, in the list below.
 
 pub mod dda;
@@ -43,7 +45,6 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::least;
     use crate::progress::Silent;
     use crate::reproduce::Reference;
 
@@ -63,7 +64,7 @@ mod tests {
                 // Of few and short runs, the mean.
                 let holds = match row.tolerance {
                     Reference::Number(_) | Reference::Range(..) => row.agrees,
-                    Reference::None => row.measured.is_some_and(|measured| measured > least(&row)),
+                    Reference::None => row.measured.is_some_and(|measured| measured > row.least()),
                 };
                 assert_eq!(holds, !is_known_not_to_hold(&row), "{row:?}");
             }

@@ -1,11 +1,17 @@
 //! A paper's numbers beside ours, with a verdict a row.
 
 mod explained;
+mod null;
+mod tally;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use explained::Explanations;
+pub use tally::Tally;
+
+/// The parameter of a row that says by how many per cent its claim must hold at least.
+pub(crate) const AT_LEAST: &str = "at_least_percent";
 
 /// One number of a paper, or one claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +42,15 @@ pub struct Row {
     pub tolerance: Reference,
     /// Whether the simulator agrees with the paper.
     pub agrees: bool,
+    /// What the row would have without an agent, or with an effect of 0%; null if it is not about a
+    /// scheme, or if the verdict rests on no number.
+    pub no_effect: Option<f64>,
+    /// Whether the row would agree then, too, so that its verdict says nothing about the scheme; null
+    /// if it is not about a scheme.
+    pub no_effect_agrees: Option<bool>,
+    /// Whether the row repeats an experiment of the paper with another choice of what the paper leaves
+    /// open.
+    pub alternative: bool,
 }
 
 /// A row with what the documents say of its disagreement; `lasthop reproduce --json` prints an array of
@@ -75,6 +90,7 @@ impl Reference {
         match self {
             Self::Number(number) => Some(decimals(number)),
             Self::Range(from, f64::INFINITY) => Some(format!("at least {}", decimals(from))),
+            Self::Range(f64::NEG_INFINITY, to) => Some(format!("at most {}", decimals(to))),
             Self::Range(from, to) => Some(format!("{} to {}", decimals(from), decimals(to))),
             Self::None => None,
         }

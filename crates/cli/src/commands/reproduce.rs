@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use lasthop_lab::reproduce::{ExplainedRow, Explanations, Row};
+use lasthop_lab::reproduce::{ExplainedRow, Explanations, Row, Tally};
 use lasthop_lab::run::RunError;
 use lasthop_lab::{as_tcp, bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::rectangle;
 /// The arguments of `reproduce`.
 #[derive(Args)]
 #[command(
-    after_help = "A row agrees if the measured mean lies within its tolerance. If the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above that number. With few seeds, the interval may be too wide for that. \"published\" is the number in the paper; it is empty for a claim without a number, whose tolerance is lasthop's own. For bianchi it is what the refined model gives for each standard, as lasthop computes it. The reason for an explained disagreement is below its table, and in JSON in \"explained\"; docs/src/validation.md has the details. packet-control makes 20 runs per seed."
+    after_help = "A row agrees if the measured mean lies within its tolerance. If the tolerance is \"above\" a number (at_least_percent in JSON), the whole confidence interval must lie above that number. With few seeds, the interval may be too wide for that. \"published\" is the number in the paper; it is empty for a claim without a number, whose tolerance is lasthop's own. For bianchi it is what the refined model gives for each standard, as lasthop computes it. \"no effect\" is what the row would have without an agent, or with an effect of 0%; where it would agree then, too, the verdict is \"yes*\", and the last line counts these rows apart. Rows that repeat an experiment with another choice of what the paper leaves open are counted apart, too (\"alternative\" in JSON). The reason for an explained disagreement is below its table, and in JSON in \"explained\"; docs/src/validation.md has the details. packet-control makes 20 runs per seed."
 )]
 pub struct Arguments {
     /// The paper
@@ -76,7 +76,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let explanations = Explanations::ours();
     let mut rows = explanations.explain(rows.map_err(|error| Failure::Run(error.into()))?);
     let verdict = if arguments.check { check(&explanations, &rows) } else { Ok(()) };
-    let (agreeing, all) = (rows.iter().filter(|row| row.row.agrees).count(), rows.len());
+    let tally = Tally::of(rows.iter().map(|row| &row.row));
     if arguments.disagreements {
         rows.retain(|row| !row.row.agrees);
     }
@@ -87,7 +87,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let lines = lines.map_err(|error| Failure::Run(error.into()))?;
         rectangle::print(&["paper", "item", "scheme", "metric", "unit"], &lines)?;
     } else {
-        output::print(&format!("{}\n\n{agreeing} of {all} rows agree", table::reproduction(&rows)))?;
+        output::print(&format!("{}\n\n{tally}", table::reproduction(&rows)))?;
     }
     verdict
 }

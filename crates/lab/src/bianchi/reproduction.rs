@@ -90,9 +90,10 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
     .map(|(name, value)| (name.to_owned(), value))
     .into_iter()
     .collect();
+    let by_the_letter = config.phy.standard == Standard::Erp && config.phy.eifs_rate == Rate::Dsss1;
     Row {
         paper: "bianchi",
-        item: if config.phy.standard == Standard::Erp && config.phy.eifs_rate == Rate::Dsss1 {
+        item: if by_the_letter {
             "saturation throughput, colliders ahead".to_owned()
         } else {
             "saturation throughput".to_owned()
@@ -108,6 +109,9 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
         runs: samples.len(),
         tolerance,
         agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: by_the_letter,
     }
 }
 

@@ -11,6 +11,8 @@ use super::published::{Figures, Setting};
 
 /// CICADA over I-TCP.
 const SCHEMES: (&str, &str) = ("cicada", "i-tcp");
+/// What the numbers of both are beside.
+pub(super) const NO_AGENT: &str = "none";
 const ITEMS: [&str; 3] = ["table 1", "table 2", "table 3"];
 
 /// How far a number may lie from the tables', as factors. The tables' network is known in part
@@ -95,7 +97,7 @@ fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs
     let samples = runs.samples(scheme, column.of);
     let measured = Estimate::of(&samples);
     let tolerance = Reference::Range(published * column.factors.0, published * column.factors.1);
-    Row {
+    let row = Row {
         paper: "cicada",
         item: item.to_owned(),
         parameters: runs.parameters().clone(),
@@ -108,7 +110,11 @@ fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs
         runs: samples.len(),
         tolerance,
         agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-    }
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: false,
+    };
+    row.without_effect(Estimate::of(&runs.samples(NO_AGENT, column.of)).map(|estimate| estimate.mean))
 }
 
 /// What applications got of connections and calls, in both directions.

@@ -27,5 +27,8 @@ pub(super) fn number_row(
         runs,
         tolerance,
         agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
+        no_effect: None,
+        no_effect_agrees: None,
+        alternative: false,
     }
 }

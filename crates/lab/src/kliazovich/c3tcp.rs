@@ -40,6 +40,9 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
         rows.extend(string::experiment(what, settings, seeds, progress)?);
     }
     rows.extend(grid::rows(seeds, progress)?);
+    let improvements = rows.iter().filter(|row| row.unit == "percent");
+    let signs = improvements.filter_map(Row::sign).collect::<Vec<_>>();
+    rows.extend(signs);
     Ok(rows)
 }
 

@@ -52,16 +52,20 @@ pub(super) fn beside_single_hop(
 /// The largest distance between two curves, in per cent of the first.
 fn distances(item: &str, parameters: &Value, single: &[Measured], behind: &[Measured]) -> Vec<Row> {
     let runs = behind.iter().map(|measured| measured.tcp.runs).sum();
-    let row = |scheme, of: fn(&Measured) -> &ComparisonRow| {
+    let largest = |of: fn(&Measured) -> &ComparisonRow| {
         let mean = |measured| of(measured).goodput_bps.mean;
         let distance = |(single, behind)| (mean(behind) / mean(single) - 1.0).abs() * 100.0;
-        let largest = single.iter().zip(behind).map(distance).fold(0.0, f64::max);
+        single.iter().zip(behind).map(distance).fold(0.0, f64::max)
+    };
+    let of_tcp = largest(|measured| &measured.tcp);
+    let row = |scheme, largest| {
         let metric = "largest distance of a throughput from a single hop's";
         let head = Head { item, parameters: parameters.clone(), scheme, metric, unit: "%" };
         let measured = Some(Estimate { mean: largest, ci95: None });
         head.row(Reference::None, Reference::Range(0.0, TOLERANCE * 100.0), measured, runs)
+            .without_effect(Some(of_tcp))
     };
-    vec![row(TCP, |measured| &measured.tcp), row(LLE, |measured| &measured.lle)]
+    vec![row(TCP, of_tcp), row(LLE, largest(|measured| &measured.lle))]
 }
 
 /// Figure 3.16.
@@ -80,21 +84,29 @@ fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
     let (figure, throughput, fairness) = ("figure 3.16", "mean throughput of a flow", "fairness");
     let mean = scaled(all.lle.goodput_bps, 0.1);
     let runs = all.lle.runs;
-    rows.push(head(figure, 10, LLE, throughput, "Mbit/s").amount(
-        0.47,
-        Some(in_datagrams(mean, DATAGRAM)),
-        runs,
-    ));
-    let jain = all.lle.jain_fairness.map(|index| scaled(index, 100.0));
-    rows.push(head(figure, 10, LLE, fairness, "%").per_cent(Reference::Number(95.0), jain, runs));
+    let row = head(figure, 10, LLE, throughput, "Mbit/s");
+    let row = row.amount(0.47, Some(in_datagrams(mean, DATAGRAM)), runs);
+    rows.push(row.without_effect(share(all)));
+    let [jain, without] = [&all.lle, &all.tcp].map(|of| of.jain_fairness.map(|index| scaled(index, 100.0)));
+    let without = without.map(|index| index.mean);
+    let row = head(figure, 10, LLE, fairness, "%").per_cent(Reference::Number(95.0), jain, runs);
+    rows.push(row.without_effect(without));
     for (item, measured) in [(figure, one), ("figure 3.16, time-outs of 1 s or more", patient)] {
         let of = |name| goodput(&measured.lle, name).map(|goodput| in_datagrams(goodput, DATAGRAM));
-        rows.push(head(item, 1, TCP, throughput, "Mbit/s").amount(0.30, of("nine"), runs));
-        rows.push(head(item, 1, LLE, throughput, "Mbit/s").amount(0.54, of("one"), runs));
+        let (nine, one) =
+            (head(item, 1, TCP, throughput, "Mbit/s"), head(item, 1, LLE, throughput, "Mbit/s"));
+        rows.push(nine.amount(0.30, of("nine"), runs).without_effect(share(measured)));
+        rows.push(one.amount(0.54, of("one"), runs).without_effect(share(measured)));
     }
     let nine = fairness_of_nine(&beside_one(), effort, progress)?;
-    rows.push(head(figure, 1, TCP, fairness, "%").per_cent(Reference::Number(93.0), nine, runs));
+    let row = head(figure, 1, TCP, fairness, "%").per_cent(Reference::Number(93.0), nine, runs);
+    rows.push(row.without_effect(without));
     Ok(rows)
+}
+
+/// The mean throughput of a flow of ten without an agent, in Mbit/s.
+fn share(measured: &Measured) -> Option<f64> {
+    Some(in_datagrams(scaled(measured.tcp.goodput_bps, 0.1), DATAGRAM).mean)
 }
 
 /// One flow under LLE-TCP beside nine without: plain TCP where the mobile host has no agent
@@ -155,14 +167,15 @@ fn two_sets(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErro
                 unit,
             };
             let scheme = if first == "reno" { TCP } else { LLE };
-            rows.push(head(scheme, "completion of set 1", "s").amount(
-                completion,
-                row.completion_s,
-                row.runs,
-            ));
-            let received =
-                goodput(row, "second").map(|one| scaled(in_datagrams(one, DATAGRAM), 5.0 * 100.0 / 8.0));
-            rows.push(head(TCP, "received by set 2", "MB").amount(amount, received, row.runs));
+            let without = measured.tcp.completion_s.map(|completion| completion.mean);
+            let set_1 = head(scheme, "completion of set 1", "s");
+            rows.push(set_1.amount(completion, row.completion_s, row.runs).without_effect(without));
+            let received = |row| {
+                goodput(row, "second").map(|one| scaled(in_datagrams(one, DATAGRAM), 5.0 * 100.0 / 8.0))
+            };
+            let without = received(&measured.tcp).map(|amount| amount.mean);
+            let set_2 = head(TCP, "received by set 2", "MB");
+            rows.push(set_2.amount(amount, received(row), row.runs).without_effect(without));
         }
     }
     Ok(rows)

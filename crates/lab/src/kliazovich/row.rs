@@ -8,6 +8,8 @@ use crate::stats::Estimate;
 /// The schemes' names in rows.
 pub(super) const TCP: &str = "tcp-reno";
 pub(super) const LLE: &str = "lle-tcp as published";
+/// Those that have no agent: flavors of TCP.
+const NO_AGENT: [&str; 4] = [TCP, "tcp", "westwood", "vegas"];
 
 /// How far a throughput, a time or an amount may lie from the dissertation's, as a part of it; and
 /// an improvement, in points.
@@ -32,7 +34,8 @@ impl Head<'_> {
         measured: Option<Estimate>,
         runs: usize,
     ) -> Row {
-        Row {
+        let is_of_no_agent = NO_AGENT.contains(&self.scheme);
+        let row = Row {
             paper: "lle-tcp",
             item: self.item.to_owned(),
             parameters: self.parameters.as_object().cloned().unwrap_or_else(Map::new),
@@ -45,7 +48,12 @@ impl Head<'_> {
             runs,
             tolerance,
             agrees: measured.is_some_and(|estimate| tolerance.contains(estimate.mean)),
-        }
+            no_effect: None,
+            no_effect_agrees: None,
+            // "figure 3.9, half as many ACKs".
+            alternative: self.item.contains(", "),
+        };
+        if is_of_no_agent { row.of_no_agent() } else { row }
     }
 
     /// A throughput, a time, an amount.
@@ -54,25 +62,26 @@ impl Head<'_> {
         self.row(Reference::Number(published), tolerance, measured, runs)
     }
 
-    /// A number of per cent.
+    /// A number of per cent by which a scheme has more than another.
     pub(super) fn per_cent(self, published: Reference, measured: Option<Estimate>, runs: usize) -> Row {
         let tolerance = match published {
             Reference::Number(number) => Reference::Range(number - POINTS, number + POINTS),
             Reference::Range(from, to) => Reference::Range(from - POINTS, to + POINTS),
             Reference::None => Reference::None,
         };
-        self.row(published, tolerance, measured, runs)
+        self.row(published, tolerance, measured, runs).without_effect(Some(0.0))
     }
 
     /// A gain of which no number is given: its whole confidence interval is above zero.
     pub(super) fn above_zero(self, measured: Option<Estimate>, runs: usize) -> Row {
         let least = measured.map(|gain| gain.mean - gain.ci95.unwrap_or(f64::INFINITY));
         let row = self.row(Reference::None, Reference::None, measured, runs);
-        Row { agrees: least.is_some_and(|least| least > 0.0), ..row }
+        Row { agrees: least.is_some_and(|least| least > 0.0), ..row }.without_effect(Some(0.0))
     }
 
-    /// A claim without a number.
-    pub(super) fn claim(self, holds: bool, runs: usize) -> Row {
-        Row { agrees: holds, ..self.row(Reference::None, Reference::None, None, runs) }
+    /// A claim without a number, and whether it would hold of no agent.
+    pub(super) fn claim(self, (holds, without): (bool, bool), runs: usize) -> Row {
+        let row = self.row(Reference::None, Reference::None, None, runs);
+        Row { agrees: holds, ..row }.claim_without_effect(without)
     }
 }

@@ -85,6 +85,9 @@ mod tests {
             runs: 20,
             tolerance: Reference::None,
             agrees,
+            no_effect: None,
+            no_effect_agrees: None,
+            alternative: false,
         }
     }
 

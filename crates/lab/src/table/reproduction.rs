@@ -8,16 +8,23 @@ use serde_json::Value;
 use super::cells::{or_dash, plus_minus};
 use super::folded::Table;
 use super::width::{filled, width};
-use crate::claim::AT_LEAST;
-use crate::reproduce::{ExplainedRow, Reference, Row};
+use crate::reproduce::{AT_LEAST, ExplainedRow, Reference, Row};
 use crate::stats::Estimate;
 
 /// A column of numbers: its name, and what it shows of a row. Where it shows nothing of any, it is
 /// left out.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 3] =
-    [("published", |row| row.published.shown()), ("measured", measured), ("tolerance", tolerance)];
+const COLUMNS: [Column; 4] = [
+    ("published", |row| row.published.shown()),
+    ("measured", measured),
+    ("tolerance", tolerance),
+    ("no effect", |row| Reference::Number(row.no_effect?).shown()),
+];
+
+/// Marks a row that would agree with no effect, too.
+const MARK: &str = "yes*";
+const FOOTNOTE: &str = "* It would agree without an agent, or with an effect of 0%, too.";
 
 /// The rows as people read them, as wide as the terminal, if standard output is one. The reason of a
 /// disagreement that is explained stands below its table.
@@ -61,14 +68,20 @@ fn of_item(name: &str, rows: &[&ExplainedRow], width: Option<u16>) -> String {
     let heading = [name, &shared].map(|text| filled(text, width));
     let reasons =
         reasons.iter().enumerate().map(|(place, why)| filled(&format!("[{}] {why}", place + 1), width));
-    let lines =
-        heading.into_iter().filter(|text| !text.is_empty()).chain([table.within(width)]).chain(reasons);
+    let footnote = rows.iter().any(|row| is_marked(&row.row)).then(|| filled(FOOTNOTE, width));
+    let lines = heading
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .chain([table.within(width)])
+        .chain(footnote)
+        .chain(reasons);
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a row agrees; a disagreement that is explained has the number of its reason.
 fn verdict<'a>(row: &'a ExplainedRow, reasons: &mut Vec<&'a str>) -> String {
     match &row.explained {
+        _ if is_marked(&row.row) => MARK.to_owned(),
         _ if row.row.agrees => "yes".to_owned(),
         None => "NO".to_owned(),
         Some(why) => {
@@ -79,6 +92,11 @@ fn verdict<'a>(row: &'a ExplainedRow, reasons: &mut Vec<&'a str>) -> String {
             format!("NO [{}]", place + 1)
         }
     }
+}
+
+/// Whether a row agrees, and would with no effect, too.
+fn is_marked(row: &Row) -> bool {
+    row.agrees && row.no_effect_agrees == Some(true)
 }
 
 /// What a row is about beside its item and its scheme.
@@ -132,6 +150,9 @@ mod tests {
             runs: 20,
             tolerance,
             agrees: false,
+            no_effect: None,
+            no_effect_agrees: None,
+            alternative: false,
         }
     }
 
@@ -190,6 +211,18 @@ mod tests {
         assert_eq!(text.matches("NO [1]").count(), 2, "{text}");
         assert!(text.ends_with("│\n└") || text.ends_with("[1] The paper's channel loses more."), "{text}");
         assert_eq!(text.matches("loses more").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_row_that_would_agree_with_no_effect_is_marked_and_the_mark_is_explained_once() {
+        let tolerance = Reference::Range(-10.0, 2000.0);
+        let of = |agrees, effect| {
+            let row = row("a", "b", &json!({}), tolerance).without_effect(Some(effect));
+            Row { agrees, ..row }
+        };
+        let text = within(&unexplained(vec![of(true, 0.0), of(true, -20.0), of(false, 0.0)]), None);
+        assert_eq!(text.matches("yes*").count(), 1, "{text}");
+        assert_eq!((text.matches(FOOTNOTE).count(), text.matches("no effect").count()), (1, 1), "{text}");
     }
 
     #[test]

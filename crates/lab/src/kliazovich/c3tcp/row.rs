@@ -44,5 +44,5 @@ pub(super) fn improvement(
     theirs: &[f64],
 ) -> Row {
     let measured = Estimate::percent_above(ours, theirs);
-    Row { paper: PAPER, ..head.row(published, tolerance, measured, ours.len()) }
+    Row { paper: PAPER, ..head.row(published, tolerance, measured, ours.len()) }.without_effect(Some(0.0))
 }
