@@ -10,11 +10,11 @@ mod sessions;
 
 use std::collections::BTreeMap;
 
-use lasthop_packet::{Instant, Probability};
+use lasthop_packet::Instant;
 use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::{
-    ChannelConfig, Direction, Faults, FlowConfig, FlowId, LinkId, NodeConfig, NodeId, SessionId, StationId,
-    TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
+    ChannelConfig, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId, SessionId,
+    StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
 };
 
 pub use error::BuildError;
@@ -260,7 +260,7 @@ impl Scenario {
 }
 
 fn lossless(direction: &Direction) -> Direction {
-    Direction { loss: Probability::ZERO, faults: Faults::NONE, ..direction.clone() }
+    Direction { loss: Loss::NONE, faults: Faults::NONE, ..direction.clone() }
 }
 
 fn lossless_wired(config: &WiredConfig) -> WiredConfig {

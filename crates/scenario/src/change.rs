@@ -66,8 +66,8 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Chang
         if old.queue != new.queue {
             changes.push((way, Change::Queue(new.queue)));
         }
-        if old.loss.value().to_bits() != new.loss.value().to_bits() {
-            changes.push((way, Change::Loss(new.loss)));
+        if old.loss != new.loss {
+            changes.push((way, Change::Loss(new.loss.clone())));
         }
         if old.faults != new.faults {
             changes.push((way, Change::Faults(new.faults)));

@@ -1,12 +1,13 @@
 //! Changes of a link while packets are on it.
 
-use lasthop_packet::{Instant, Probability};
+use lasthop_packet::Instant;
 use thiserror::Error;
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::faults::Faults;
 use crate::id::LinkId;
+use crate::loss::Loss;
 use crate::queue::QueueConfig;
 use crate::wireless::ChannelConfig;
 
@@ -30,7 +31,7 @@ pub enum Change {
     /// Propagation delay, and whether packets may overtake each other.
     Delay(Delay),
     /// Loss; on a wired link, of packets that are sent into it from now on.
-    Loss(Probability),
+    Loss(Loss),
     /// How much may wait, and the settings of the queue's discipline; what waits already stays.
     Queue(QueueConfig),
     /// Packets that arrive twice, or with a wrong bit, among those that arrive from now on.

@@ -4,13 +4,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_packet::{Instant, Probability};
+use lasthop_packet::Instant;
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::faults::Faults;
 use crate::id::{MediumId, NodeId};
+use crate::loss::Loss;
 use crate::queue::QueueConfig;
 use crate::traffic::Application;
 use crate::wireless::{ChannelConfig, LinkLayer};
@@ -63,9 +64,8 @@ pub struct Direction {
     pub capacity: Capacity,
     /// How packets wait.
     pub queue: QueueConfig,
-    /// The probability that a packet (wired) or a transmission of a frame (wireless) is lost,
-    /// independent of everything else.
-    pub loss: Probability,
+    /// Which packets (wired) or transmissions of frames (wireless) are lost.
+    pub loss: Loss,
     /// Propagation delay.
     pub delay: Delay,
     /// Packets that arrive twice, or with a wrong bit.

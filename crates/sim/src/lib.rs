@@ -13,6 +13,7 @@
 //! | `cells` | 802.11 cells between nodes |
 //! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
+//! | [`loss`] | which packets a link loses |
 //! | [`faults`] | packets that a link delivers twice, or with a wrong bit; those of a world: `faulty_links` |
 //! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
@@ -60,6 +61,7 @@ pub mod heavy_tails;
 mod hosts;
 pub mod id;
 mod links;
+pub mod loss;
 mod measured;
 pub mod media;
 pub mod mobility;
@@ -97,6 +99,7 @@ pub use durations::Durations;
 pub use faults::Faults;
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, StationId, WlanId};
+pub use loss::Loss;
 pub use measured::Measured;
 pub use media::{CallQuality, Playout, StreamOutcome};
 pub use observe::{Interest, Observer, TraceEvent};

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Bitrate, Probability};
+use lasthop_packet::Bitrate;
 use lasthop_scenario::datafile::CLOCK;
 use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
 use lasthop_sim::{
-    Application, Arq, Capacity, ChannelConfig, Direction, Faults, Feedback, LinkLayer, NodeKind, Opening,
-    QueueLimit, WiredConfig, WirelessConfig,
+    Application, Arq, Capacity, ChannelConfig, Direction, Faults, Feedback, LinkLayer, Loss, NodeKind,
+    Opening, QueueLimit, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{Config, RtoConfig};
 
@@ -40,7 +40,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
     let direction = |bps, delay: Duration| Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(bps)),
         queue: QueueLimit::Unlimited.into(),
-        loss: Probability::ZERO,
+        loss: Loss::NONE,
         delay: delay.into(),
         faults: Faults::NONE,
     };

@@ -19,7 +19,7 @@ pub fn direction(mbps: u64, loss_percent: f64) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
         queue: QueueLimit::Packets(2000).into(),
-        loss: Probability::new(loss_percent / 100.0).expect("0 to 100"),
+        loss: Probability::new(loss_percent / 100.0).expect("0 to 100").into(),
         delay: Delay::ZERO,
         faults: Faults::NONE,
     }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Bitrate, Probability};
+use lasthop_packet::Bitrate;
 use lasthop_schemes::Seat;
 use lasthop_sim::{
-    Capacity, Delay, Direction, Faults, LinkId, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig, World,
+    Capacity, Delay, Direction, Faults, LinkId, Loss, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig,
+    World,
 };
 
 use super::{BuildError, BuiltWlan, Seats, of_stations};
@@ -164,7 +165,7 @@ impl Site<'_> {
         let direction = Direction {
             capacity: Capacity::Fixed(Bitrate::mbps(1_000_000)),
             queue: QueueLimit::Unlimited.into(),
-            loss: Probability::ZERO,
+            loss: Loss::NONE,
             delay: Delay::ZERO,
             faults: Faults::NONE,
         };

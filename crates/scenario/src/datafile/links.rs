@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::{
-    Arq, Capacity, ChannelConfig, Direction, Faults, Feedback, LinkLayer, QueueLimit, WiredConfig,
+    Arq, Capacity, ChannelConfig, Direction, Faults, Feedback, LinkLayer, Loss, QueueLimit, WiredConfig,
     WirelessConfig,
 };
 
@@ -31,7 +31,7 @@ impl Draft {
         ])?;
         let common = self.link_attributes(block)?;
         let loss = block.number("loss_probability", 0.0..=1.0, "")?;
-        let loss = Probability::new(loss.value).unwrap_or(Probability::ZERO);
+        let loss = Probability::new(loss.value).unwrap_or(Probability::ZERO).into();
         let direction = Direction { loss, ..direction(&common) };
         let link = Link::Wired(WiredConfig {
             name: common.id.value.to_string(),
@@ -226,7 +226,7 @@ fn direction(common: &CommonAttributes) -> Direction {
     Direction {
         capacity: Capacity::Fixed(common.rate),
         queue: QueueLimit::Unlimited.into(),
-        loss: Probability::ZERO,
+        loss: Loss::NONE,
         delay: common.latency.into(),
         faults: Faults::NONE,
     }

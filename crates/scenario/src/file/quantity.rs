@@ -1,5 +1,6 @@
 //! Values that are written as text.
 
+mod loss;
 mod radio;
 
 use std::borrow::Cow;

@@ -75,7 +75,7 @@ fn direction(rng: &mut Rng) -> Direction {
         _ => QueueLimit::Octets(8_000 + rng.below(50_000)),
     };
     let rate = Bitrate::from_bps(300_000 + rng.below(5_000_000)).expect("above zero");
-    let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability");
+    let loss = Probability::new([0.0, 0.005, 0.02][rng.below(3) as usize]).expect("a probability").into();
     let mut fault = || Probability::new([0.0, 0.0, 0.01][rng.below(3) as usize]).expect("a probability");
     let faults = Faults { duplicate: fault(), corrupt: fault() };
     Direction { capacity: Capacity::Fixed(rate), queue: queue.into(), loss, delay: Delay::ZERO, faults }
@@ -146,7 +146,7 @@ fn delay(rng: &mut Rng) -> Delay {
         2 => Distribution::Normal { mean: min, deviation: more / 3 },
         _ => Distribution::Exponential { min, mean: min + more },
     };
-    Delay { distribution, order: [Order::Kept, Order::Overtake][rng.below(2) as usize] }
+    Delay { order: [Order::Kept, Order::Overtake][rng.below(2) as usize], ..Delay::from(distribution) }
 }
 
 /// Changes of rates, losses and delays, up to five of them in the first ten seconds.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Bitrate, Instant, Probability};
+use lasthop_packet::{Bitrate, Instant};
 use lasthop_sim::wifi::{PowerSaveConfig, Scheduler, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{
     Application, Arq, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer,
@@ -157,7 +157,7 @@ fn direction(mbps: u64, queue: QueueConfig) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(mbps)),
         queue,
-        loss: Probability::ZERO,
+        loss: lasthop_sim::Loss::NONE,
         delay: lasthop_sim::Delay::ZERO,
         faults: lasthop_sim::Faults::NONE,
     }

@@ -85,7 +85,7 @@ impl Technology for WiredLinks {
         match change {
             Change::Capacity(capacity) => pipe.set_capacity(capacity, now),
             Change::Delay(delay) => pipe.set_delay(delay, now),
-            Change::Loss(loss) => pipe.set_loss(*loss),
+            Change::Loss(loss) => pipe.set_loss(loss),
             Change::Queue(config) => pipe.set_limit(config.limit),
             Change::Faults(_) | Change::Channel(_) => {}
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_packet::{Instant, Rng};
 
 use crate::capacity::Pace;
 use crate::change::Change;
@@ -11,6 +11,7 @@ use crate::config::Direction;
 use crate::delay::Delay;
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
+use crate::loss::Losses;
 use crate::parcel::{ParcelKey, Parcels};
 use crate::queue::{Managed, Waiting};
 
@@ -25,8 +26,7 @@ pub(crate) struct ManagedPipe {
     pace: Pace,
     delay: Delay,
     variations: Rng,
-    loss: Probability,
-    losses: Rng,
+    losses: Losses,
     /// When the transmitter is done with the packet that it has.
     free_at: Instant,
     /// Whether an event is due then.
@@ -68,8 +68,7 @@ impl ManagedPipe {
             pace: Pace::new(&direction.capacity, clock),
             delay: direction.delay.clone(),
             variations,
-            loss: direction.loss,
-            losses,
+            losses: Losses::new(&direction.loss, losses),
             free_at: Instant::ZERO,
             is_awaited: false,
             in_flight: Flight::default(),
@@ -101,7 +100,7 @@ impl ManagedPipe {
     pub(super) fn start(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Start> {
         let Waiting { key, len, .. } = self.queue.pop(now, parcels)?;
         self.free_at = self.pace.finish(now, len as usize);
-        let is_lost = self.losses.happens(self.loss);
+        let is_lost = self.losses.next();
         // What is lost propagates nowhere, and draws no delay.
         let arrival = if is_lost {
             self.free_at
@@ -129,7 +128,7 @@ impl ManagedPipe {
                 self.queue.set_capacity(capacity);
             }
             Change::Delay(delay) => self.delay = delay.clone(),
-            Change::Loss(loss) => self.loss = *loss,
+            Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),
             Change::Faults(_) | Change::Channel(_) => {}
         }

@@ -6,13 +6,14 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_packet::{Instant, Rng};
 
 use crate::capacity::{Capacity, Pace, nanos};
 use crate::config::Direction;
 use crate::delay::Delay;
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
+use crate::loss::{Loss, Losses};
 use crate::parcel::ParcelKey;
 use crate::queue::QueueLimit;
 
@@ -29,8 +30,7 @@ pub(crate) struct Pipe {
     /// catch up with the one before it.
     always: Option<u64>,
     limit: QueueLimit,
-    loss: Probability,
-    rng: Rng,
+    losses: Losses,
     /// When the transmitter is done with all that was queued.
     free_at: Instant,
     /// Packets that may still wait; cleaned when asked.
@@ -71,7 +71,7 @@ impl Pipe {
         to: (NodeId, usize),
         direction: &Direction,
         clock: Duration,
-        [rng, variations]: [Rng; 2],
+        [losses, variations]: [Rng; 2],
     ) -> Self {
         Self {
             link,
@@ -81,8 +81,7 @@ impl Pipe {
             variations,
             always: direction.delay.constant().map(nanos),
             limit: direction.queue.limit,
-            loss: direction.loss,
-            rng,
+            losses: Losses::new(&direction.loss, losses),
             free_at: Instant::ZERO,
             waiting: VecDeque::new(),
             waiting_octets: 0,
@@ -132,7 +131,7 @@ impl Pipe {
             self.waiting_octets += len as u64;
         }
         self.free_at = self.pace.finish(start, len);
-        let is_lost = self.rng.happens(self.loss);
+        let is_lost = self.losses.next();
         if is_lost
             && start > now
             && let Some(waiting) = self.waiting.back_mut()
@@ -167,9 +166,9 @@ impl Pipe {
         self.in_flight.next()
     }
 
-    /// What is put in from now on may be lost with this probability.
-    pub(crate) const fn set_loss(&mut self, loss: Probability) {
-        self.loss = loss;
+    /// Loses what `loss` says of the packets that are put in from now on.
+    pub(crate) fn set_loss(&mut self, loss: &Loss) {
+        self.losses.set(loss);
     }
 
     /// From now on so much may wait; what waits already stays.
@@ -247,7 +246,7 @@ mod tests {
         let direction = Direction {
             capacity: Capacity::Fixed(Bitrate::mbps(8)),
             queue: queue.into(),
-            loss: Probability::ZERO,
+            loss: Loss::NONE,
             delay: Duration::from_millis(5).into(),
             faults: Faults::NONE,
         };

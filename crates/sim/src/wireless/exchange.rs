@@ -41,7 +41,7 @@ impl WirelessLinks {
         if sending.transmissions == 1 {
             self.channels.packet_begins(channel, id, sending.key, transit);
         }
-        let lost = self.channels.loses(channel, finish, transit) | hop.losses.happens(hop.loss);
+        let lost = self.channels.loses(channel, finish, transit) | hop.losses.next();
         let (from, to, feedback) = (hop.from.0, hop.to.0, hop.layer.feedback);
         hop.sending = Some(sending);
         let Sending { number, transmissions: transmission, .. } = sending;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Probability, Rng};
+use lasthop_packet::{Instant, Rng};
 
 use super::layer::{Arq, Feedback, LinkLayer};
 use super::outstanding::Outstanding;
@@ -14,6 +14,7 @@ use crate::config::Direction;
 use crate::delay::{Delay, Order};
 use crate::flight::Flight;
 use crate::id::{LinkId, MediumId, NodeId};
+use crate::loss::Losses;
 use crate::parcel::{ParcelKey, Parcels};
 use crate::queue::{Queue, Waiting};
 
@@ -29,8 +30,7 @@ pub(crate) struct Hop {
     pub(crate) pace: Pace,
     delay: Delay,
     variations: Rng,
-    pub(crate) loss: Probability,
-    pub(crate) losses: Rng,
+    pub(crate) losses: Losses,
     pub(crate) layer: LinkLayer,
     /// Packets that wait.
     pub(crate) queue: Queue,
@@ -81,8 +81,7 @@ impl Hop {
             pace: Pace::new(&direction.capacity, clock),
             delay: direction.delay.clone(),
             variations,
-            loss: direction.loss,
-            losses,
+            losses: Losses::new(&direction.loss, losses),
             layer,
             queue: Queue::new(&direction.queue, &direction.capacity, queueing),
             sending: None,
@@ -209,7 +208,7 @@ impl Hop {
                 }
             }
             Change::Delay(delay) => self.delay = delay.clone(),
-            Change::Loss(loss) => self.loss = *loss,
+            Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),
             Change::Faults(_) | Change::Channel(_) => {}
         }

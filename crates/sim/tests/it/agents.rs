@@ -98,7 +98,7 @@ fn fates(link_layer: LinkLayer, loss_percent: f64) -> Vec<(Fate, u32)> {
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
     let mut config = wireless("air", &direction(1000), link_layer);
-    config.forward.loss = percent(loss_percent);
+    config.forward.loss = percent(loss_percent).into();
     let link = world.add_wireless_link(ends[0], ends[1], &config);
     let fates = Fates::default();
     let agent = Recorder { fates: Arc::clone(&fates), echo: Vec::new() };
@@ -156,7 +156,7 @@ fn what_an_agent_sends_on_hearing_of_a_frame_waits_for_its_turn() {
             let layer = LinkLayer { retransmission_attempts: attempts, ..STOP_AND_WAIT };
             let mut config = wireless("air", &direction(1000), layer);
             config.channel = ChannelConfig::PERFECT;
-            config.forward.loss = percent(loss);
+            config.forward.loss = percent(loss).into();
             let link = world.add_wireless_link(ends[0], ends[1], &config);
             let echo = (100..150).map(|number| packet(&world, ends[0], ends[1], number)).collect();
             world
@@ -421,7 +421,7 @@ fn each_transmission_is_told_before_the_fate_that_follows_from_it() {
             world.add_radio_link("air", wlan, stations[0], stations[1])
         } else {
             let mut config = wireless("air", &direction(1000), STOP_AND_WAIT);
-            config.forward.loss = percent(40.0);
+            config.forward.loss = percent(40.0).into();
             world.add_wireless_link(ends[0], ends[1], &config)
         };
         let agent = Auditor::default();

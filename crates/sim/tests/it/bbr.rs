@@ -20,7 +20,7 @@ fn shared(queue: f64, loss: f64, controls: &[Congestion]) -> (World, Vec<FlowId>
     let mut bottleneck = direction(10_000);
     bottleneck.queue = QueueLimit::Packets((queue * PRODUCT) as u64).into();
     let mut bottleneck = wired("bottleneck", &bottleneck, 10);
-    bottleneck.forward.loss = percent(loss);
+    bottleneck.forward.loss = percent(loss).into();
     world.add_wired_link(router, client, &bottleneck);
     let mut flows = Vec::new();
     for (number, &congestion) in controls.iter().enumerate() {

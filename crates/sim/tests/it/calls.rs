@@ -74,7 +74,7 @@ fn over_an_idle_link_the_delay_is_that_of_the_path_and_the_call_is_as_good_as_ca
 
 #[test]
 fn lost_packets_lower_the_opinion_as_the_formula_says() {
-    let lossy = Direction { loss: percent(3.0), ..direction(1000) };
+    let lossy = Direction { loss: percent(3.0).into(), ..direction(1000) };
     let (mut world, id) = call(&lossy, G711, 200);
     world.run(Instant::from_secs(1000), true);
     for stream in streams(&world, id) {
@@ -92,7 +92,7 @@ fn lost_packets_lower_the_opinion_as_the_formula_says() {
 
 #[test]
 fn a_call_of_which_nothing_arrives_is_as_bad_as_one_of_which_nearly_nothing_does() {
-    let dead = Direction { loss: percent(100.0), ..direction(1000) };
+    let dead = Direction { loss: percent(100.0).into(), ..direction(1000) };
     let (mut world, id) = call(&dead, G711, 60);
     world.run(Instant::from_secs(1000), true);
     for stream in streams(&world, id) {
@@ -105,7 +105,7 @@ fn a_call_of_which_nothing_arrives_is_as_bad_as_one_of_which_nearly_nothing_does
 fn what_a_link_without_retransmissions_loses_is_lost_and_hardly_any_packet_is_late() {
     let mut world = World::new(1);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
-    let way = Direction { loss: percent(20.0), ..direction(1000) };
+    let way = Direction { loss: percent(20.0).into(), ..direction(1000) };
     world.add_wireless_link(ends[0], ends[1], &wireless("air", &way, LinkLayer::UNRELIABLE));
     let small = Playout { buffer: Duration::ZERO };
     let id = world.add_session(SessionConfig {

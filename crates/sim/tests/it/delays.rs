@@ -103,7 +103,7 @@ fn packets_overtake_each_other_and_each_arrives_once_within_its_delays() {
 fn with_losses_every_packet_that_overtakes_arrives_once_or_is_accounted_for() {
     for kind in KINDS {
         let (mut world, [from, to], link) = pair(kind, between(5, 60, Order::Overtake), Delay::ZERO, 2);
-        world.reconfigure_link(link, Way::Forward, &Change::Loss(percent(30.0))).expect("it can");
+        world.reconfigure_link(link, Way::Forward, &Change::Loss(percent(30.0).into())).expect("it can");
         for number in 0..2_000 {
             world.inject(from, packet(&world, from, to, number));
         }
@@ -230,7 +230,7 @@ fn short_or_long(order: Order) -> Delay {
 /// Thirty packets over a wired link, a packet a millisecond, whose rate is a quarter from 5.5 ms on.
 fn slowed(kind: Kind, order: Order, loss_percent: f64) -> Vec<(u64, u32)> {
     let (mut world, [from, to], link) = pair(kind, short_or_long(order), Delay::ZERO, 9);
-    let loss = Change::Loss(percent(loss_percent));
+    let loss = Change::Loss(percent(loss_percent).into());
     world.reconfigure_link(link, Way::Forward, &loss).expect("it can");
     for number in 0..30 {
         world.inject(from, packet(&world, from, to, number));
@@ -282,8 +282,8 @@ fn planned_changes_are_those_that_are_made_by_hand_at_their_times() {
         };
         vec![
             at(40, Change::Delay(between(1, 90, Order::Overtake))),
-            at(10, Change::Loss(percent(50.0))),
-            at(10, Change::Loss(percent(10.0))),
+            at(10, Change::Loss(percent(50.0).into())),
+            at(10, Change::Loss(percent(10.0).into())),
             at(70, Change::Delay(always(3, Order::Kept))),
         ]
     };

@@ -170,7 +170,8 @@ fn mail_and_files_go_both_ways_and_take_the_turns_that_their_protocols_have() {
 
 #[test]
 fn losses_delay_pages_and_corrupt_none() {
-    let lossy = Direction { loss: percent(5.0), queue: QueueLimit::Packets(20).into(), ..direction(2000) };
+    let lossy =
+        Direction { loss: percent(5.0).into(), queue: QueueLimit::Packets(20).into(), ..direction(2000) };
     let (mut world, ends) = pair(&lossy, 1);
     let id = world.add_session(config(ends, DialogueKind::Web(Web::evaluation_methodology()), THINK));
     world.advance_to(Instant::from_secs(2000));
@@ -184,7 +185,7 @@ fn losses_delay_pages_and_corrupt_none() {
 
 #[test]
 fn where_nothing_gets_through_a_transaction_fails_and_the_next_is_tried() {
-    let (mut world, ends) = pair(&Direction { loss: percent(100.0), ..direction(2000) }, 1);
+    let (mut world, ends) = pair(&Direction { loss: percent(100.0).into(), ..direction(2000) }, 1);
     let mut session = config(ends, DialogueKind::Web(web(2, 2)), THINK);
     if let Activity::Dialogue { tcp, .. } = &mut session.activity {
         (tcp.client.max_timeouts, tcp.server.max_timeouts) = (2, 2);
@@ -211,7 +212,7 @@ fn a_session_that_is_stopped_finishes_what_it_has_begun() {
 #[test]
 fn one_seed_gives_one_trace_of_dialogues_and_another_seed_another() {
     let run = |seed: u64| {
-        let lossy = Direction { loss: percent(2.0), ..direction(2000) };
+        let lossy = Direction { loss: percent(2.0).into(), ..direction(2000) };
         let (mut world, ends) = pair(&lossy, seed);
         let sizes = Mail::measured_sizes();
         let kinds = [

@@ -99,7 +99,7 @@ fn run((sender_extension, receiver_extension): Ends) -> Seen {
     world.add_wired_link(server, base, &wired("wire", &direction(10_000), 50));
     let layer = LinkLayer { feedback: Feedback::Immediate, retransmission_attempts: 0 };
     let mut air = wireless("air", &direction(2000), layer);
-    air.forward.loss = percent(1.0);
+    air.forward.loss = percent(1.0).into();
     let air = world.add_wireless_link(base, mobile, &air);
     world.attach(base, &[air], Box::<Marker>::default()).expect("the link layer shows fates");
     let config = Config { mss: 1000, window: 20_000, ..Config::default() };

@@ -30,7 +30,7 @@ fn segments_a_second(case: &Case) -> f64 {
     let mut world = World::new(seed);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
     let mut config = wired("wire", &direction(kbps), delay_ms);
-    config.forward.loss = percent(loss_percent);
+    config.forward.loss = percent(loss_percent).into();
     world.add_wired_link(ends[0], ends[1], &config);
     let mut config = flow(&world, (ends[0], ends[1]), None);
     let tcp = Config { mss: MSS, window: window * MSS, initial_ssthresh: window * MSS, ..tcp.clone() };

@@ -83,7 +83,7 @@ fn access_point(world: &mut World, cell: bool) -> (NodeId, [NodeId; 2], [LinkId;
     } else {
         stations.map(|station| {
             let mut config = wireless("air", &direction(1000), STOP_AND_WAIT);
-            config.forward.loss = percent(30.0);
+            config.forward.loss = percent(30.0).into();
             world.add_wireless_link(access_point, station, &config)
         })
     };

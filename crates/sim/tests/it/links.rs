@@ -138,7 +138,7 @@ fn of_alternatives_the_shortest_is_taken_and_then_the_first() {
 fn a_lossy_link_loses_its_share() {
     for is_wired in [true, false] {
         let (mut world, [from, to]) =
-            pair(&Direction { loss: percent(2.0), ..direction(1_000_000) }, is_wired);
+            pair(&Direction { loss: percent(2.0).into(), ..direction(1_000_000) }, is_wired);
         let sent = 100_000;
         for number in 0..sent {
             world.inject(from, packet(&world, from, to, number));

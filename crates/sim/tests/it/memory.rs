@@ -65,7 +65,7 @@ fn no_flavour_of_tcp_allocates_a_packet() {
             let mut world = World::new(5);
             let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
             let mut link = wired("wire", &direction(10_000), 10);
-            link.forward.loss = percent(1.0);
+            link.forward.loss = percent(1.0).into();
             world.add_wired_link(ends[0], ends[1], &link);
             let mut config = flow(&world, (ends[0], ends[1]), None);
             let ack_policy = AckPolicy::DynDelAck(Duration::from_millis(100));

@@ -313,7 +313,7 @@ fn a_lossy_link_with_a_managed_queue_loses_its_share() {
         let mut world = World::new(1);
         let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
         let queue = QueueConfig { limit: QueueLimit::Unlimited, discipline: patient() };
-        let direction = Direction { queue, loss: percent(2.0), ..direction(1_000_000) };
+        let direction = Direction { queue, loss: percent(2.0).into(), ..direction(1_000_000) };
         world.add_wired_link(ends[0], ends[1], &wired("wire", &direction, 1));
         (world, ends)
     };

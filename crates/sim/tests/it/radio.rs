@@ -82,7 +82,7 @@ fn a_failed_transmission_takes_time_even_by_a_coarse_clock() {
     let layer = LinkLayer { feedback: Feedback::Immediate, retransmission_attempts: 8 };
     let mut config = wireless("air", &direction(80_000), layer);
     config.clock = Duration::from_millis(1);
-    config.forward.loss = percent(100.0);
+    config.forward.loss = percent(100.0).into();
     world.add_wireless_link(ends[0], ends[1], &config);
     world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
     // 100 us each. In no time at all, whoever tries again at once would try for ever.

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Stack};
-use lasthop_packet::{Bitrate, Instant, Probability, Rng};
+use lasthop_packet::{Bitrate, Instant, Rng};
 use lasthop_sim::delay::{Band, Bands};
+use lasthop_sim::loss::GilbertElliott;
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig};
 use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
     Application, Arq, Capacity, CapacityTrace, ChannelConfig, Delay, Direction, Discipline, Distribution,
-    Faults, Feedback, FlowConfig, LinkId, LinkLayer, MediumId, NodeConfig, NodeId, NodeKind, Opening, Order,
-    QueueConfig, QueueLimit, Sojourn, StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
+    Faults, Feedback, FlowConfig, LinkId, LinkLayer, Loss, MediumId, NodeConfig, NodeId, NodeKind, Opening,
+    Order, QueueConfig, QueueLimit, Sojourn, StateSource, TcpConfig, TransportConfig, WirelessConfig, World,
 };
 use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, Recovery, RtoConfig, SlowStart};
 use proptest::prelude::*;
@@ -128,6 +129,11 @@ fn random_direction(rng: &mut Rng) -> Direction {
     let queue = QueueConfig { limit, discipline };
     let mut share = || percent([0.0, 0.0, 1.0][rng.below(3) as usize]);
     let (loss, faults) = (share(), Faults { duplicate: share(), corrupt: share() });
+    let loss = match rng.below(4) {
+        0 => Loss::Bursts(GilbertElliott::of_bursts(loss, 3.0).expect("below 75%")),
+        1 if !loss.is_zero() => Loss::Every(100.try_into().expect("above zero")),
+        _ => loss.into(),
+    };
     Direction { capacity, queue, loss, delay: Delay::ZERO, faults }
 }
 
@@ -145,7 +151,7 @@ fn random_delay(rng: &mut Rng) -> Delay {
         }
         _ => Distribution::Constant(min),
     };
-    Delay { distribution, order: [Order::Kept, Order::Overtake][rng.below(2) as usize] }
+    Delay { order: [Order::Kept, Order::Overtake][rng.below(2) as usize], ..Delay::from(distribution) }
 }
 
 fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessConfig {
@@ -175,7 +181,7 @@ fn random_wireless(name: String, medium: MediumId, rng: &mut Rng) -> WirelessCon
     };
     WirelessConfig {
         name,
-        forward: Direction { loss: Probability::ZERO, ..random_direction(rng).delayed(forward) },
+        forward: Direction { loss: Loss::NONE, ..random_direction(rng).delayed(forward) },
         backward: random_direction(rng).delayed(backward),
         clock: Duration::from_millis(rng.below(2)),
         channel,

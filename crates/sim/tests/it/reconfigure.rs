@@ -127,8 +127,8 @@ fn loss_queue_and_channel_change() {
             arrived(world, to).len()
         };
         assert_eq!(burst(&mut world, Change::Queue(QueueLimit::Packets(1).into())), 2);
-        assert_eq!(burst(&mut world, Change::Loss(percent(100.0))), 0);
-        assert_eq!(burst(&mut world, Change::Loss(percent(0.0))), 2);
+        assert_eq!(burst(&mut world, Change::Loss(percent(100.0).into())), 0);
+        assert_eq!(burst(&mut world, Change::Loss(percent(0.0).into())), 2);
         if layer.is_some() {
             let bad = ChannelConfig::bursty(Duration::from_micros(10), Duration::from_secs(1_000_000));
             assert_eq!(burst(&mut world, Change::Channel(bad)), 0);
@@ -177,7 +177,7 @@ fn jitter_changes_nothing_about_what_is_lost_and_a_changed_run_repeats() {
     let run = |delay: Delay| {
         let (mut world, [from, to], link) = pair(None, delay);
         let hash = hash(&mut world);
-        world.reconfigure_link(link, Way::Both, &Change::Loss(percent(20.0))).expect("it can");
+        world.reconfigure_link(link, Way::Both, &Change::Loss(percent(20.0).into())).expect("it can");
         for number in 0..300 {
             world.inject(from, packet(&world, from, to, number));
             world.advance_to(world.now() + Duration::from_micros(700));

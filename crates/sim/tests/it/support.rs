@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_packet::{Bitrate, Instant, Ip, Packet, Payload, Probability, Seq, Tcp};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{
-    Application, Capacity, ChannelConfig, Delay, Direction, Faults, FlowConfig, Interest, LinkLayer,
+    Application, Capacity, ChannelConfig, Delay, Direction, Faults, FlowConfig, Interest, LinkLayer, Loss,
     NodeConfig, NodeId, NodeKind, Observer, Opening, QueueLimit, TcpConfig, TraceEvent, TransportConfig,
     WiredConfig, WirelessConfig, World,
 };
@@ -28,7 +28,7 @@ pub fn direction(kbps: u64) -> Direction {
     Direction {
         capacity: Capacity::Fixed(Bitrate::from_bps(kbps * 1000).expect("above zero")),
         queue: QueueLimit::Unlimited.into(),
-        loss: Probability::ZERO,
+        loss: Loss::NONE,
         delay: Delay::ZERO,
         faults: Faults::NONE,
     }

@@ -78,7 +78,7 @@ fn what_a_full_queue_drops_is_lost_and_what_is_on_its_way_is_not() {
 
 #[test]
 fn losses_on_a_link_are_counted_and_move_nothing_else() {
-    let (mut world, ends) = pair(&Direction { loss: percent(5.0), ..direction(8000) });
+    let (mut world, ends) = pair(&Direction { loss: percent(5.0).into(), ..direction(8000) });
     let config = udp_flow(&world, ends, Application::Constant(constant(800, 100)));
     let id = world.add_flow(FlowConfig { stop: Some(Instant::from_secs(20)), ..config });
     world.run(Instant::from_secs(100), true);

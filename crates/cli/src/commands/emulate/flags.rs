@@ -31,7 +31,9 @@ pub struct LinkFlags {
     /// The delay of each packet differs from --delay by at most this [default: 0s]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     jitter: Option<String>,
-    /// Share of packets that are lost, such as 1% [default: 0%]
+    /// Packets that are lost: a share (1%); one with the correlation of successive losses ("1% 25%"), or
+    /// with the mean length of a burst in packets ("1% in bursts of 4"); "gemodel P R 1-H 1-K" as in
+    /// netem; "every 10"; or "packets 3, 7, 9-12", counted from 1 [default: 0%]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     loss: Option<String>,
     /// Share of packets that arrive twice, such as 1% [default: 0%]
@@ -282,6 +284,37 @@ mod tests {
     }
 
     #[test]
+    fn losses_have_the_same_forms_in_flags_changes_and_assignments() {
+        let forms =
+            ["1% 25%", "1% in bursts of 4", "gemodel 1% 10% 70% 0.1%", "every 10", "packets 3, 7, 9-12"];
+        for form in forms {
+            let line = Line::try_parse_from(["emulate", "--loss", &format!("0%:{form}")]).expect("a value");
+            let of_flag =
+                line.flags.settings(None, Vec::new()).unwrap_or_else(|error| panic!("{form}: {error}"));
+            let line = Line::try_parse_from([
+                "emulate",
+                "--rate",
+                "1mbit",
+                "--at",
+                "1s",
+                &format!("loss=0%:{form}"),
+            ]);
+            let of_change = line.expect("a value").flags.settings(None, Vec::new()).expect("a good change");
+            let mut assigned = settings("--loss 0%").expect("good flags");
+            assigned.set(&[("hop.backward.loss", form)], FurtherFiles::None).expect("a good value");
+            let of_set = line_with_set(&format!("links.hop.backward.loss={form}"));
+            assert!(of_flag.scenario().changes_of_links(assigned.scenario()).is_empty(), "{form}");
+            assert!(of_flag.scenario().changes_of_links(of_set.scenario()).is_empty(), "{form}");
+            let lossy = of_change.scenario();
+            assert_eq!(lossy.changes.len(), 1, "{form}");
+        }
+    }
+
+    fn line_with_set(setting: &str) -> Settings {
+        line("--loss 0%").flags.settings(None, vec![setting.to_owned()]).expect("a good setting")
+    }
+
+    #[test]
     fn packets_that_are_reordered_skip_the_delay() {
         let text = line("--delay 20ms --jitter 5ms --reorder 25%").flags.scenario(None).expect("good flags");
         let file: Table = text.parse().expect("TOML");
@@ -309,6 +342,7 @@ mod tests {
             ("--rate 10mbit:", "--rate: a value is missing"),
             ("--loss 1", "--loss: \"1\" has no unit; expected a percentage"),
             ("--loss 101%", "--loss: \"101%\" is not"),
+            ("--at 1s loss=every", "--at: with the changes up to 1 s: \"every\" is not"),
             ("--corrupt 0.1", "--corrupt: \"0.1\" has no unit; expected a percentage"),
             ("--duplicate 101%", "--duplicate: \"101%\" is not"),
             (

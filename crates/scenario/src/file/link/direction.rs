@@ -1,7 +1,7 @@
 //! One direction of a link: its rate, its queue, its loss, its delay.
 
 use lasthop_packet::Probability;
-use lasthop_sim::{Capacity, Direction, Faults};
+use lasthop_sim::{Capacity, Direction, Faults, Loss};
 
 use super::table::{DirectionTable, LinkTable};
 use super::{delay, queue};
@@ -23,7 +23,7 @@ pub(super) fn read(
     let share = |own: Option<Text<Probability>>, of_both: Option<Text<Probability>>| {
         own.or(of_both).map_or(Probability::ZERO, |Text(share)| share)
     };
-    let loss = share(own.loss, table.loss);
+    let loss = own.loss.as_ref().or(table.loss.as_ref()).map_or(Loss::NONE, |Text(loss)| loss.clone());
     let faults = Faults {
         duplicate: share(own.duplicate, table.duplicate),
         corrupt: share(own.corrupt, table.corrupt),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Probability;
+use lasthop_sim::Loss;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,9 +35,11 @@ pub(in crate::file) struct LinkTable {
     /// The queue in each direction: a number of packets or an amount of data, or a table with a
     /// discipline; default "100 packets".
     pub(super) queue: Option<NameOrTable<QueueTable>>,
-    /// Probability that a packet (wired) or a transmission of a frame (wireless) is lost,
-    /// independent of everything else; default "0%".
-    pub(super) loss: Option<Text<Probability>>,
+    /// Which packets (wired) or transmissions of frames (wireless) are lost: each with a probability
+    /// ("1%"); with a correlation between successive losses ("1% 25%"); in bursts of a mean length
+    /// ("1% in bursts of 4"); by a Gilbert-Elliott model ("gemodel P R 1-H 1-K", as in netem); every
+    /// n-th ("every 10"); or by their numbers from 1 ("packets 3, 7, 9-12"). Default "0%".
+    pub(super) loss: Option<Text<Loss>>,
     /// Share of packets that arrive twice; the second copy follows at once. Default "0%".
     pub(super) duplicate: Option<Text<Probability>>,
     /// Share of packets that arrive with one bit wrong behind their IP header, so that the receiver's
@@ -113,8 +116,8 @@ pub(in crate::file) struct DirectionTable {
     pub(super) trace: Option<String>,
     /// The queue for transmission.
     pub(super) queue: Option<NameOrTable<QueueTable>>,
-    /// Probability that a packet or a transmission is lost.
-    pub(super) loss: Option<Text<Probability>>,
+    /// Which packets or transmissions are lost.
+    pub(super) loss: Option<Text<Loss>>,
     /// Share of packets that arrive twice.
     pub(super) duplicate: Option<Text<Probability>>,
     /// Share of packets that arrive with one bit wrong.

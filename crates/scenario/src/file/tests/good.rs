@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Bitrate;
-use lasthop_sim::{Arq, Capacity, Feedback, Opening, QueueLimit};
+use lasthop_packet::{Bitrate, Probability};
+use lasthop_sim::{Arq, Capacity, Feedback, Loss, Opening, QueueLimit};
 use lasthop_tcp::{AckPolicy, Config, Congestion, PacingRule, RackConfig, Recovery, RtoRule, SlowStart};
 
 use super::{GOOD, read};
@@ -55,7 +55,8 @@ fn a_direction_has_its_own_settings_or_else_those_of_the_link() {
     assert_eq!(rate(&config.backward.capacity), Bitrate::mbps(1));
     assert_eq!(config.forward.queue, QueueLimit::Packets(9).into());
     assert_eq!(config.backward.queue, QueueLimit::Unlimited.into());
-    assert_eq!((config.forward.loss.value(), config.backward.loss.value()), (0.02, 0.01));
+    let independent = |share| Loss::from(Probability::new(share).expect("a probability"));
+    assert_eq!([&config.forward.loss, &config.backward.loss], [&independent(0.02), &independent(0.01)]);
 }
 
 #[test]

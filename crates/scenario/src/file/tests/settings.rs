@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lasthop_packet::Probability;
 use lasthop_sim::world::{Change, Way};
-use lasthop_sim::{Delay, Distribution, NodeKind, Order};
+use lasthop_sim::{Delay, Distribution, Loss, NodeKind, Order};
 
 use super::{GOOD, check, error, read};
 use crate::file::{FurtherFiles, Overrides, Settings};
@@ -32,7 +33,7 @@ fn what_is_set_becomes_changes_of_links() {
     else {
         panic!("{changes:?}")
     };
-    assert!((loss.value() - 0.02).abs() < 1e-12);
+    assert_eq!(*loss, Loss::from(Probability::new(0.02).expect("a probability")));
 
     let before = settings
         .set(&[("wire.delay", "\"7 ms\""), ("wire.jitter", "1 ms")], FurtherFiles::None)

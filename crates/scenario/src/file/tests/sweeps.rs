@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use lasthop_packet::Probability;
+
 use super::GOOD;
 use crate::file::{Overrides, Sweep};
 use crate::model::Link;
@@ -50,8 +52,8 @@ fn a_sweep_is_the_grid_of_its_values_with_the_last_changing_fastest() {
     let scenario = &points[5];
     let Link::Wireless { config, .. } = &scenario.links[1].link else { panic!("it is wireless") };
     assert_eq!(
-        (config.forward.loss.value(), scenario.flows[0].tcp().expect("TCP").sender.initial_window),
-        (0.05, 4)
+        (config.forward.loss.clone(), scenario.flows[0].tcp().expect("TCP").sender.initial_window),
+        (Probability::new(0.05).expect("a probability").into(), 4)
     );
     assert_eq!((scenario.seeds.len(), scenario.schemes.len()), (1, 1));
     assert!(sweep.point(6).is_none());
