@@ -1,12 +1,15 @@
 //! How long packets propagate, and whether they may overtake each other.
 
+mod variation;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Rng};
+use lasthop_packet::{Probability, Rng};
 use thiserror::Error;
 
 use crate::capacity::nanos;
+pub(crate) use variation::Delays;
 
 /// The one-way propagation delay of one direction of a link, drawn for each packet.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +18,8 @@ pub struct Delay {
     pub distribution: Distribution,
     /// Whether packets may overtake each other.
     pub order: Order,
+    /// How the delays of successive packets are related.
+    pub correlation: Correlation,
 }
 
 /// Whether packets on a link may overtake each other.
@@ -25,6 +30,26 @@ pub enum Order {
     Kept,
     /// Yes: each arrives at its own time. Those of the same time arrive as they were sent.
     Overtake,
+}
+
+/// How the delays of successive packets are related. The distribution of all delays is the same.
+///
+/// Where the order is kept and delays are independent, a packet with a long delay holds up those behind
+/// it: the faster packets follow each other, the nearer their mean delay is to the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Correlation {
+    /// They are independent.
+    #[default]
+    None,
+    /// The rank correlation of two successive delays, below 1. For a uniform distribution it is the
+    /// correlation coefficient.
+    Packets(Probability),
+    /// The delay is a process in time: its rank in the distribution rises or falls at constant speed,
+    /// and takes at least this time from the shortest to the longest. It turns at random times, this
+    /// time apart in the mean, and at either end. Where the delay falls by less than time passes, no
+    /// packet overtakes another: with a uniform distribution, if this is at least the difference of
+    /// longest and shortest.
+    Time(Duration),
 }
 
 /// What a delay is drawn from. Every distribution is bounded, and none goes below zero.
@@ -166,44 +191,23 @@ impl From<Duration> for Delay {
 impl From<Distribution> for Delay {
     /// In order.
     fn from(distribution: Distribution) -> Self {
-        Self { distribution, order: Order::Kept }
+        Self { distribution, order: Order::Kept, correlation: Correlation::None }
     }
 }
 
 impl Delay {
     /// No delay.
-    pub const ZERO: Self = Self { distribution: Distribution::Constant(Duration::ZERO), order: Order::Kept };
+    pub const ZERO: Self = Self {
+        distribution: Distribution::Constant(Duration::ZERO),
+        order: Order::Kept,
+        correlation: Correlation::None,
+    };
 
     /// The delay, if it is always the same.
     pub const fn constant(&self) -> Option<Duration> {
         match self.distribution {
             Distribution::Constant(delay) => Some(delay),
             _ => None,
-        }
-    }
-
-    /// When a packet arrives that has been sent at `sent`, while the last that is on its way
-    /// arrives at `last`.
-    #[inline]
-    pub(crate) fn arrival(&self, sent: Instant, last: Option<Instant>, rng: &mut Rng) -> Instant {
-        self.in_order(sent.after_nanos(self.draw(rng)), last)
-    }
-
-    /// When a packet arrives that would do so at `arrival`.
-    #[inline]
-    pub(crate) fn in_order(&self, arrival: Instant, last: Option<Instant>) -> Instant {
-        match self.order {
-            Order::Kept => last.map_or(arrival, |last| arrival.max(last)),
-            Order::Overtake => arrival,
-        }
-    }
-
-    /// A delay in nanoseconds.
-    #[inline]
-    pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
-        match &self.distribution {
-            Distribution::Constant(delay) => nanos(*delay),
-            varied => varied.draw(rng),
         }
     }
 }
@@ -219,7 +223,16 @@ impl Distribution {
         }
     }
 
+    /// A delay in nanoseconds. A constant one draws nothing.
+    #[inline]
     fn draw(&self, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Constant(delay) => nanos(*delay),
+            varied => varied.draw_varied(rng),
+        }
+    }
+
+    fn draw_varied(&self, rng: &mut Rng) -> u64 {
         let of = |duration: &Duration| duration.as_nanos() as f64;
         let delay = match self {
             Self::Constant(delay) => of(delay),

@@ -114,7 +114,7 @@ pub fn packets_overtake_each_other_and_their_delays_are_those_of_the_distributio
         Band { share, min, max }
     };
     let bands = Bands::new(vec![band(0.8, 20, 40), band(0.2, 60, 100)]).expect("good bands");
-    let delay = Delay { distribution: Distribution::Bands(Arc::new(bands)), order: Order::Overtake };
+    let delay = Delay { order: Order::Overtake, ..Delay::from(Distribution::Bands(Arc::new(bands))) };
     let (world, ends, _) = world(7, &direction(100, 0.0), delay);
     let (hosts, emulator) = Hosts::around(world, ends, false);
     let running = emulator.spawn(Options::default()).expect("a thread");

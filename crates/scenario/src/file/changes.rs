@@ -18,11 +18,12 @@ use crate::model::{LinkChange, LinkModel};
 const MOST_CHANGES: usize = 10_000;
 
 /// The properties of a link that can change while packets are on it, of both directions or of one.
-pub(super) const OF_A_LINK: [&str; 11] = [
+pub(super) const OF_A_LINK: [&str; 12] = [
     "rate",
     "delay",
     "jitter",
     "jitter-distribution",
+    "delay-correlation",
     "order",
     "loss",
     "duplicate",
@@ -56,7 +57,7 @@ pub(super) struct ChangeTable {
     /// When the changes take effect, from the start of the run and before its end.
     at: Text<Duration>,
     /// Keys of links, such as "links.air.delay", with their values from then on. These can change:
-    /// rate, trace, delay, jitter, jitter-distribution, order, loss, duplicate, corrupt, queue
+    /// rate, trace, delay, jitter, jitter-distribution, delay-correlation, order, loss, duplicate, corrupt, queue
     /// (except its discipline) and channel, of both directions or of one.
     // Read from the document, each with its place.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]

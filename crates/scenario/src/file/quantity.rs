@@ -14,6 +14,7 @@ use lasthop_packet::units::{
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_schemes::settings::Count;
 use lasthop_sim::QueueLimit;
+use lasthop_sim::delay::Correlation;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
@@ -121,6 +122,29 @@ impl Written for Probability {
 
     fn read(text: &str) -> Result<Self, String> {
         text.parse().map_err(|error: UnitError| error.to_string())
+    }
+}
+
+/// The shortest time in which a delay moves from its shortest to its longest.
+const FASTEST_DELAY: Duration = Duration::from_millis(1);
+
+impl Written for Correlation {
+    const NAME: &'static str = "DelayCorrelation";
+    const EXPECTED: &'static str = "a correlation of successive delays from \"0%\" to below \"100%\", such as \"25%\", or the \
+                                    time in which the delay moves from its shortest to its longest, from \"1 ms\" to \
+                                    \"1 h\", such as \"1 s\"";
+    const FORMS: &'static [&'static str] = &[Probability::FORMS[0], Duration::FORMS[0]];
+
+    fn read(text: &str) -> Result<Self, String> {
+        if let Ok(time) = parse_duration(text) {
+            let is_in_range = (FASTEST_DELAY..=LONGEST_DELAY).contains(&time);
+            return if is_in_range { Ok(Self::Time(time)) } else { Err(not::<Self>(text)) };
+        }
+        match text.parse::<Probability>() {
+            Ok(none) if none.is_zero() => Ok(Self::None),
+            Ok(share) if share.value() < 1.0 => Ok(Self::Packets(share)),
+            _ => Err(not::<Self>(text)),
+        }
     }
 }
 

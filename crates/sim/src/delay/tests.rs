@@ -1,5 +1,7 @@
 //! What is drawn against what theory says; fixed streams.
 
+use lasthop_packet::Instant;
+
 use super::*;
 
 const DRAWS: usize = 200_000;
@@ -38,7 +40,7 @@ fn table() -> Bands {
 fn a_constant_delay_draws_nothing() {
     let mut rng = Rng::named(1, "delay");
     let before = rng.clone().next_u64();
-    assert_eq!(Delay::from(ms(7)).draw(&mut rng), 7_000_000);
+    assert_eq!(Distribution::Constant(ms(7)).draw(&mut rng), 7_000_000);
     assert_eq!(rng.next_u64(), before);
 }
 
@@ -114,10 +116,10 @@ fn bands_that_make_no_mixture_are_refused() {
 
 #[test]
 fn only_where_order_is_kept_does_a_packet_wait_for_the_one_before_it() {
-    let mut rng = Rng::named(1, "delay");
     let (sent, last) = (Instant::from_millis(10), Some(Instant::from_millis(500)));
     let kept = Delay::from(ms(100));
     let overtake = Delay { order: Order::Overtake, ..kept.clone() };
-    assert_eq!(kept.arrival(sent, last, &mut rng), Instant::from_millis(500));
-    assert_eq!(overtake.arrival(sent, last, &mut rng), Instant::from_millis(110));
+    let arrival = |delay| Delays::new(delay, Rng::named(1, "delay")).arrival(sent, last);
+    assert_eq!(arrival(&kept), Instant::from_millis(500));
+    assert_eq!(arrival(&overtake), Instant::from_millis(110));
 }

@@ -8,7 +8,7 @@ use lasthop_packet::{Instant, Rng};
 use crate::capacity::Pace;
 use crate::change::Change;
 use crate::config::Direction;
-use crate::delay::Delay;
+use crate::delay::Delays;
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::loss::Losses;
@@ -24,8 +24,7 @@ pub(crate) struct ManagedPipe {
     pub(super) to: (NodeId, usize),
     pub(super) queue: Managed,
     pace: Pace,
-    delay: Delay,
-    variations: Rng,
+    delays: Delays,
     losses: Losses,
     /// When the transmitter is done with the packet that it has.
     free_at: Instant,
@@ -66,8 +65,7 @@ impl ManagedPipe {
             to,
             queue,
             pace: Pace::new(&direction.capacity, clock),
-            delay: direction.delay.clone(),
-            variations,
+            delays: Delays::new(&direction.delay, variations),
             losses: Losses::new(&direction.loss, losses),
             free_at: Instant::ZERO,
             is_awaited: false,
@@ -102,11 +100,8 @@ impl ManagedPipe {
         self.free_at = self.pace.finish(now, len as usize);
         let is_lost = self.losses.next();
         // What is lost propagates nowhere, and draws no delay.
-        let arrival = if is_lost {
-            self.free_at
-        } else {
-            self.delay.arrival(self.free_at, self.in_flight.last(), &mut self.variations)
-        };
+        let arrival =
+            if is_lost { self.free_at } else { self.delays.arrival(self.free_at, self.in_flight.last()) };
         let is_first = self.in_flight.push(arrival, InFlight { key, is_lost });
         let first_arrival = is_first.then_some(arrival);
         Some(Start { key, time: self.pace.exact_time(len as usize), first_arrival })
@@ -127,7 +122,7 @@ impl ManagedPipe {
                 self.pace = self.pace.replaced(capacity);
                 self.queue.set_capacity(capacity);
             }
-            Change::Delay(delay) => self.delay = delay.clone(),
+            Change::Delay(delay) => self.delays.set(delay),
             Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),
             Change::Faults(_) | Change::Channel(_) => {}

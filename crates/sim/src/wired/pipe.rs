@@ -10,7 +10,7 @@ use lasthop_packet::{Instant, Rng};
 
 use crate::capacity::{Capacity, Pace, nanos};
 use crate::config::Direction;
-use crate::delay::Delay;
+use crate::delay::{Delay, Delays};
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::loss::{Loss, Losses};
@@ -23,9 +23,7 @@ pub(crate) struct Pipe {
     /// The receiver, with the index of its interface there.
     pub(crate) to: (NodeId, usize),
     pace: Pace,
-    delay: Delay,
-    /// Its own stream, so that delays change nothing about which packets are lost.
-    variations: Rng,
+    delays: Delays,
     /// The delay in nanoseconds while it is constant and has never been changed: no packet can
     /// catch up with the one before it.
     always: Option<u64>,
@@ -77,8 +75,7 @@ impl Pipe {
             link,
             to,
             pace: Pace::new(&direction.capacity, clock),
-            delay: direction.delay.clone(),
-            variations,
+            delays: Delays::new(&direction.delay, variations),
             always: direction.delay.constant().map(nanos),
             limit: direction.queue.limit,
             losses: Losses::new(&direction.loss, losses),
@@ -150,14 +147,14 @@ impl Pipe {
     /// nothing.
     #[cold]
     fn send(&mut self, key: ParcelKey, is_lost: bool, waits: bool) -> Entry {
-        let delay = if is_lost { 0 } else { self.delay.draw(&mut self.variations) };
+        let delay = if is_lost { 0 } else { self.delays.draw(self.free_at) };
         if waits {
             self.drawn.push_back(delay);
         }
         if is_lost {
             return Entry::Lost;
         }
-        let arrival = self.delay.in_order(self.free_at.after_nanos(delay), self.in_flight.last());
+        let arrival = self.delays.in_order(self.free_at.after_nanos(delay), self.in_flight.last());
         Entry::Arrives(self.in_flight.push(arrival, key).then_some(arrival))
     }
 
@@ -185,16 +182,14 @@ impl Pipe {
 
     /// What starts its transmission from now on has this delay.
     pub(crate) fn set_delay(&mut self, delay: &Delay, now: Instant) {
-        self.delay = delay.clone();
+        self.delays.set(delay);
         self.always = None;
         self.forget_started(now);
-        let Self { waiting, variations, .. } = self;
-        let draw = |waiting: &Waiting| if waiting.key == LOST { 0 } else { delay.draw(variations) };
-        self.drawn = waiting.iter().map(draw).collect();
+        self.drawn.clear();
         self.repeat_queueing(now);
     }
 
-    /// Computes starts and arrivals of what waits once more.
+    /// Computes starts and arrivals of what waits once more, and delays that have not been drawn.
     fn repeat_queueing(&mut self, now: Instant) {
         self.forget_started(now);
         let Some(mut start) = self.waiting.front().map(|first| first.start) else { return };
@@ -205,12 +200,20 @@ impl Pipe {
                 self.in_flight.append(arrival, key);
             }
         }
-        let always = self.always.into_iter().cycle();
-        for (waiting, delay) in self.waiting.iter_mut().zip(self.drawn.iter().copied().chain(always)) {
+        let mut drawn = std::mem::take(&mut self.drawn);
+        for waiting in &mut self.waiting {
             waiting.start = start;
             start = self.pace.finish(start, waiting.len as usize);
+            let delay = match (self.always, drawn.pop_front()) {
+                (Some(delay), _) | (None, Some(delay)) => delay,
+                (None, None) if waiting.key == LOST => 0,
+                (None, None) => self.delays.draw(start),
+            };
+            if self.always.is_none() {
+                self.drawn.push_back(delay);
+            }
             if waiting.key != LOST {
-                let arrival = self.delay.in_order(start.after_nanos(delay), self.in_flight.last());
+                let arrival = self.delays.in_order(start.after_nanos(delay), self.in_flight.last());
                 self.in_flight.push(arrival, waiting.key);
             }
         }

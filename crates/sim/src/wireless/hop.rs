@@ -11,7 +11,7 @@ use super::sending::Sending;
 use crate::capacity::{Capacity, Pace};
 use crate::change::{Change, ChangeError};
 use crate::config::Direction;
-use crate::delay::{Delay, Order};
+use crate::delay::{Delays, Order};
 use crate::flight::Flight;
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::loss::Losses;
@@ -28,8 +28,7 @@ pub(crate) struct Hop {
     pub(crate) medium: MediumId,
     pub(crate) channel: usize,
     pub(crate) pace: Pace,
-    delay: Delay,
-    variations: Rng,
+    delays: Delays,
     pub(crate) losses: Losses,
     pub(crate) layer: LinkLayer,
     /// Packets that wait.
@@ -79,8 +78,7 @@ impl Hop {
             medium,
             channel,
             pace: Pace::new(&direction.capacity, clock),
-            delay: direction.delay.clone(),
-            variations,
+            delays: Delays::new(&direction.delay, variations),
             losses: Losses::new(&direction.loss, losses),
             layer,
             queue: Queue::new(&direction.queue, &direction.capacity, queueing),
@@ -123,14 +121,14 @@ impl Hop {
     /// first to do so.
     #[inline]
     pub(crate) fn send(&mut self, finish: Instant, key: ParcelKey, number: u32) -> Option<Instant> {
-        let arrival = self.delay.arrival(finish, self.in_flight.last(), &mut self.variations);
+        let arrival = self.delays.arrival(finish, self.in_flight.last());
         self.in_flight.push(arrival, InFlight { key, number }).then_some(arrival)
     }
 
     /// Propagation of the frames and acknowledgments of a sender that waits for these; constant
     /// there.
     pub(super) fn propagation(&self) -> Duration {
-        self.delay.distribution.mean()
+        self.delays.config().distribution.mean()
     }
 
     /// Whether there is something to transmit.
@@ -207,7 +205,7 @@ impl Hop {
                     managed.set_capacity(capacity);
                 }
             }
-            Change::Delay(delay) => self.delay = delay.clone(),
+            Change::Delay(delay) => self.delays.set(delay),
             Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),
             Change::Faults(_) | Change::Channel(_) => {}

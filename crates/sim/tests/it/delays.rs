@@ -29,11 +29,11 @@ const KINDS: [Kind; 4] = [Kind::Wired, Kind::Managed, Kind::Unreliable, Kind::Im
 
 fn between(min_ms: u64, max_ms: u64, order: Order) -> Delay {
     let [min, max] = [min_ms, max_ms].map(Duration::from_millis);
-    Delay { distribution: Distribution::Uniform { min, max }, order }
+    Delay { order, ..Delay::from(Distribution::Uniform { min, max }) }
 }
 
 fn always(millis: u64, order: Order) -> Delay {
-    Delay { distribution: Distribution::Constant(Duration::from_millis(millis)), order }
+    Delay { order, ..Delay::from(Distribution::Constant(Duration::from_millis(millis))) }
 }
 
 /// Two external nodes and a link of 8 Mbit/s, a packet a millisecond, with these delays.
@@ -158,7 +158,7 @@ fn delays_over_a_link_are_those_of_their_distribution() {
         Band { share, min, max }
     };
     let bands = Bands::new(vec![band(0.8, 10, 20), band(0.2, 100, 300)]).expect("good bands");
-    let delay = Delay { distribution: Distribution::Bands(Arc::new(bands)), order: Order::Overtake };
+    let delay = Delay { order: Order::Overtake, ..Delay::from(Distribution::Bands(Arc::new(bands))) };
     for kind in KINDS {
         let (mut world, [from, to], _) = pair(kind, delay.clone(), Delay::ZERO, 5);
         // Far enough apart that none waits; in order of arrival they are not.
@@ -224,7 +224,7 @@ fn short_or_long(order: Order) -> Delay {
         Band { share: 0.5, min: at, max: at }
     };
     let bands = Bands::new(vec![band(1), band(60)]).expect("good bands");
-    Delay { distribution: Distribution::Bands(Arc::new(bands)), order }
+    Delay { order, ..Delay::from(Distribution::Bands(Arc::new(bands))) }
 }
 
 /// Thirty packets over a wired link, a packet a millisecond, whose rate is a quarter from 5.5 ms on.

@@ -29,7 +29,7 @@ fn packets_that_overtake_each_other_allocate_nothing() {
     let mut world = World::new(5);
     let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::Host));
     let [min, max] = [5, 25].map(Duration::from_millis);
-    let delay = Delay { distribution: Distribution::Uniform { min, max }, order: Order::Overtake };
+    let delay = Delay { order: Order::Overtake, ..Delay::from(Distribution::Uniform { min, max }) };
     let way = direction(10_000).delayed(delay);
     let link = WiredConfig { forward: way.clone(), backward: way.clone(), ..wired("wire", &way, 0) };
     world.add_wired_link(ends[0], ends[1], &link);

@@ -12,7 +12,7 @@ use lasthop_packet::units::parse_duration;
 use lasthop_scenario::{Overrides, ScenarioError, Settings};
 use toml::{Table, Value};
 
-use state::{State, insert, keys, leave_out_faults_that_never_happen, split_keys};
+use state::{State, insert, keys, leave_out_what_never_happens, split_keys};
 use values::Values;
 
 /// The name of the link, as in `lasthop emulate set hop.loss=2%`.
@@ -28,9 +28,16 @@ pub struct LinkFlags {
     /// One-way delay, such as 20ms: a round trip takes twice as long [default: 0s]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     delay: Option<String>,
-    /// The delay of each packet differs from --delay by at most this [default: 0s]
+    /// The delay of each packet differs from --delay by at most this. In order, the faster packets
+    /// follow each other, the nearer is their mean delay to the longest: see --delay-correlation and
+    /// --reorder [default: 0s]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     jitter: Option<String>,
+    /// How the delays of successive packets are related: by the time in which the delay moves from its
+    /// shortest to its longest, such as 1s, so that no packet overtakes another and the mean is --delay
+    /// at any rate of packets; or by their correlation, such as 25% [default: 0%: not at all]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    delay_correlation: Option<String>,
     /// Packets that are lost: a share (1%); one with the correlation of successive losses ("1% 25%"), or
     /// with the mean length of a burst in packets ("1% in bursts of 4"); "gemodel P R 1-H 1-K" as in
     /// netem; "every 10"; or "packets 3, 7, 9-12", counted from 1 [default: 0%]
@@ -125,6 +132,7 @@ impl LinkFlags {
             ("rate", &self.rate),
             ("delay", &self.delay),
             ("jitter", &self.jitter),
+            ("delay-correlation", &self.delay_correlation),
             ("loss", &self.loss),
             ("duplicate", &self.duplicate),
             ("corrupt", &self.corrupt),
@@ -164,7 +172,7 @@ impl LinkFlags {
             values.set(flag.trim(), value.trim()).map_err(&told)?;
             states.push(State { at: at.to_owned(), ways: values.ways().map_err(&told)? });
         }
-        leave_out_faults_that_never_happen(&mut states);
+        leave_out_what_never_happens(&mut states);
         Ok(states)
     }
 }
@@ -177,8 +185,19 @@ fn in_a_file(path: &Path) -> Result<Value, String> {
 
 /// What is wrong with the link, by the flag that said it.
 fn in_terms_of_flags(error: ScenarioError) -> String {
-    const FLAGS: [&str; 10] =
-        ["rate", "delay", "jitter", "loss", "duplicate", "corrupt", "order", "queue", "trace", "changes"];
+    const FLAGS: [&str; 11] = [
+        "rate",
+        "delay",
+        "jitter",
+        "delay-correlation",
+        "loss",
+        "duplicate",
+        "corrupt",
+        "order",
+        "queue",
+        "trace",
+        "changes",
+    ];
     let known = |step: &&str| FLAGS.contains(step);
     let of_a_change = error.key.starts_with("changes") || error.problem.starts_with("with the changes");
     match error.key.split(['.', '[']).rfind(known) {
@@ -315,6 +334,29 @@ mod tests {
     }
 
     #[test]
+    fn a_correlation_of_delays_has_the_same_forms_in_flags_and_assignments() {
+        for form in ["25%", "500ms", "1 h"] {
+            let flags = Line::try_parse_from([
+                "emulate",
+                "--delay",
+                "20ms",
+                "--jitter",
+                "5ms",
+                "--delay-correlation",
+                &format!("0%:{form}"),
+            ]);
+            let of_flags = flags.expect("values").flags.settings(None, Vec::new()).expect("good flags");
+            let mut assigned = settings("--delay 20ms --jitter 5ms").expect("good flags");
+            let before = assigned.set(&[("hop.backward.delay-correlation", form)], FurtherFiles::None);
+            let before = before.expect("a good value");
+            assert!(of_flags.scenario().changes_of_links(assigned.scenario()).is_empty(), "{form}");
+            assert_eq!(before.changes_of_links(assigned.scenario()).len(), 1, "{form}");
+        }
+        let text = line("--delay 20ms --jitter 5ms").flags.scenario(None).expect("good flags");
+        assert!(!text.contains("delay-correlation"), "{text}");
+    }
+
+    #[test]
     fn packets_that_are_reordered_skip_the_delay() {
         let text = line("--delay 20ms --jitter 5ms --reorder 25%").flags.scenario(None).expect("good flags");
         let file: Table = text.parse().expect("TOML");
@@ -351,6 +393,16 @@ mod tests {
             ),
             ("--delay 20ms --jitter 30ms --reorder 1%", "--jitter: 30ms is out of range"),
             ("--reorder 1%", "--reorder: requires a delay"),
+            ("--delay 20ms --jitter 5ms --delay-correlation 100%", "--delay-correlation: \"100%\" is not"),
+            ("--delay 20ms --jitter 5ms --delay-correlation 1", "--delay-correlation: \"1\" has no unit"),
+            (
+                "--delay 20ms --jitter 5ms --delay-correlation 9ms",
+                "--delay-correlation: 9 ms is out of range; expected at least 10 ms, the difference",
+            ),
+            (
+                "--delay 20ms --jitter 5ms --reorder 1% --delay-correlation 1s",
+                "--delay-correlation: not together with --reorder",
+            ),
             ("--queue 5apples", "--queue: \"5apples\" is not"),
             ("--at soon loss=1%", "--at: \"soon\" is not a duration"),
             ("--at 1s loss", "--at 1s loss: expected KEY=VALUE"),

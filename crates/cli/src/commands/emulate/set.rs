@@ -17,7 +17,7 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 #[derive(Args)]
 pub struct Arguments {
     /// A key of a link and its value, as in the file: hop.loss=2%, air.forward.rate="5 Mbit/s"; keys:
-    /// rate, delay, jitter, jitter-distribution, order, loss, duplicate, corrupt, queue, channel, trace
+    /// rate, delay, jitter, jitter-distribution, delay-correlation, order, loss, duplicate, corrupt, queue, channel, trace
     #[arg(required = true, value_name = "LINK.KEY=VALUE")]
     assignments: Vec<String>,
     /// The process ID of the emulation; required if there are several

@@ -5,7 +5,8 @@
 pub const UNLIMITED: &str = "1000 Gbit/s";
 
 /// Keys of which each direction can have its own value, none of which contains a colon.
-pub const IS_OF_A_DIRECTION: [&str; 7] = ["rate", "delay", "jitter", "loss", "duplicate", "corrupt", "queue"];
+pub const IS_OF_A_DIRECTION: [&str; 8] =
+    ["rate", "delay", "jitter", "delay-correlation", "loss", "duplicate", "corrupt", "queue"];
 
 /// The value of a key of a link as a scenario has it.
 pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
@@ -13,7 +14,7 @@ pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
     let is_number = text.parse::<f64>().is_ok();
     match key {
         // A scenario takes 1 for certainty; who types --loss 1 means a percentage.
-        "loss" | "duplicate" | "corrupt" | "reorder" if is_number => {
+        "loss" | "duplicate" | "corrupt" | "reorder" | "delay-correlation" if is_number => {
             Err(format!("{text:?} has no unit; expected a percentage, such as 1%"))
         }
         "queue" if is_number => Ok(format!("{text} packets")),

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use lasthop_packet::units::format_duration;
+use lasthop_sim::delay::Correlation;
 use lasthop_sim::{Delay, Distribution, Order};
 
 use super::distribution::{DelayTable, Place};
@@ -33,6 +35,7 @@ pub(super) fn read(
         distribution: own.jitter_distribution.or(if leaves_out { None } else { link.jitter_distribution }),
         distribution_key: &key_of("jitter-distribution", own.jitter_distribution.is_some()),
     };
+    let constant = delay.is_none_or(|table| table.constant.is_some());
     let distribution = match delay {
         None => jitter.around(reader, Duration::ZERO)?,
         Some(DelayTable { constant: Some(delay), .. }) => {
@@ -47,7 +50,33 @@ pub(super) fn read(
         None | Some(OrderName::Kept) => Order::Kept,
         Some(OrderName::Overtake) => Order::Overtake,
     };
-    Ok(Delay { distribution, order })
+    let correlation = own.delay_correlation.or(if leaves_out { None } else { link.delay_correlation });
+    let delay =
+        Delay { distribution, order, correlation: correlation.map_or(Correlation::None, |Text(of)| of) };
+    if let Err(problem) = check_correlation(&delay, correlation.is_some() && jitter.is_missing(constant)) {
+        return Err(reader.fail(&key_of("delay-correlation", own.delay_correlation.is_some()), problem));
+    }
+    Ok(delay)
+}
+
+/// A correlation is of delays that vary, and one in time of delays that can move so far in it.
+fn check_correlation(delay: &Delay, varies_never: bool) -> Result<(), String> {
+    if varies_never && delay.correlation != Correlation::None {
+        return Err("requires delays that vary: jitter, or a delay with a distribution".to_owned());
+    }
+    match (&delay.distribution, delay.correlation) {
+        (Distribution::Uniform { min, max }, Correlation::Time(crossing))
+            if delay.order == Order::Kept && crossing < *max - *min =>
+        {
+            Err(format!(
+                "{} is out of range; expected at least {}, the difference of the longest and the shortest delay: in less \
+                 time, packets would overtake each other",
+                format_duration(crossing),
+                format_duration(*max - *min)
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How a delay varies around one duration.
@@ -73,6 +102,11 @@ impl Jitter<'_> {
             }
             Some(JitterDistribution::Normal) => Distribution::Normal { mean, deviation: spread },
         })
+    }
+
+    /// Whether a delay around which there could be jitter has none.
+    const fn is_missing(&self, is_constant: bool) -> bool {
+        is_constant && self.spread.is_none()
     }
 
     /// A delay with a distribution has none.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Probability;
 use lasthop_sim::Loss;
+use lasthop_sim::delay::Correlation;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -57,6 +58,12 @@ pub(in crate::file) struct LinkTable {
     pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Whether packets may overtake each other if their delays vary or change; default "kept".
     pub(super) order: Option<OrderName>,
+    /// How the delays of successive packets are related, if they vary: their rank correlation ("25%");
+    /// or the least time in which the delay moves from its shortest to its longest ("1 s", at least
+    /// twice a uniform jitter), so that in order the mean is that of the distribution at any rate of
+    /// packets. Default "0%": each packet draws its own, and in order, packets that follow each other
+    /// fast arrive with nearly the longest delay.
+    pub(super) delay_correlation: Option<Text<Correlation>>,
     /// Transmission times are rounded down to whole multiples of this, "1 ms" to "1 s", as in
     /// simulators that count time in such units. Default: exact times.
     pub(super) clock: Option<Text<Duration>>,
@@ -130,4 +137,6 @@ pub(in crate::file) struct DirectionTable {
     pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Whether packets may overtake each other.
     pub(super) order: Option<OrderName>,
+    /// How the delays of successive packets are related.
+    pub(super) delay_correlation: Option<Text<Correlation>>,
 }

@@ -167,7 +167,7 @@ fn single_values_of_a_distribution_can_be_set_and_swept() {
     };
     let set_both = set(&["links.wire.delay.min=7 ms", "links.wire.order=overtake"]).expect("good values");
     let expected =
-        Delay { distribution: Distribution::Uniform { min: ms(7), max: ms(9) }, order: Order::Overtake };
+        Delay { order: Order::Overtake, ..Delay::from(Distribution::Uniform { min: ms(7), max: ms(9) }) };
     assert_eq!(wire(&set_both)[0], expected);
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("x.toml"), &text).expect("it can be written");

@@ -104,7 +104,7 @@ fn changes_whose_time_has_passed_are_part_of_what_the_links_are() {
     assert!(settings.scenario().changes.is_empty());
     let Link::Wired(config) = &settings.scenario().links[0].link else { panic!("it is wired") };
     let [min, max] = [3, 5].map(Duration::from_millis);
-    let expected = Delay { distribution: Distribution::Uniform { min, max }, order: Order::Overtake };
+    let expected = Delay { order: Order::Overtake, ..Delay::from(Distribution::Uniform { min, max }) };
     assert_eq!(config.forward.delay, expected);
 }
 

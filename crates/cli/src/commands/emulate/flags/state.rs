@@ -10,9 +10,10 @@ pub(super) struct State {
     pub(super) ways: [Table; 2],
 }
 
-/// Few links have faults: a scenario without any is easier to read without these keys.
-pub(super) fn leave_out_faults_that_never_happen(states: &mut [State]) {
-    for key in ["duplicate", "corrupt"] {
+/// Few links have faults or correlated delays: a scenario without any is easier to read without these
+/// keys.
+pub(super) fn leave_out_what_never_happens(states: &mut [State]) {
+    for key in ["duplicate", "corrupt", "delay-correlation"] {
         let mut values = states.iter().flat_map(|state| &state.ways).filter_map(|way| way.get(key)?.as_str());
         if values.all(|value| value == "0%") {
             states.iter_mut().flat_map(|state| &mut state.ways).for_each(|way| drop(way.remove(key)));

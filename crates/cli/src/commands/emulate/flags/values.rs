@@ -21,6 +21,7 @@ impl Values {
             ("rate", rate),
             ("delay", "0 s"),
             ("jitter", "0 s"),
+            ("delay-correlation", "0%"),
             ("loss", "0%"),
             ("duplicate", "0%"),
             ("corrupt", "0%"),
@@ -56,13 +57,17 @@ impl Values {
 
     fn way(&self, way: usize) -> Result<Table, String> {
         let value = |flag| self.0[flag][way].as_str();
-        let mut keys: Table = ["rate", "queue", "loss", "duplicate", "corrupt"]
+        let mut keys: Table = ["rate", "queue", "loss", "duplicate", "corrupt", "delay-correlation"]
             .map(|key| (key.to_owned(), Value::from(value(key))))
             .into_iter()
             .collect();
         let skipping: Probability =
             value("reorder").parse().map_err(|error| format!("--reorder: {error}"))?;
         refuse_negative_delays(value("delay"), value("jitter"))?;
+        if !skipping.is_zero() && value("delay-correlation") != "0%" {
+            return Err("--delay-correlation: not together with --reorder, by which each packet has a delay of its own"
+                .to_owned());
+        }
         let (delay, jitter, order) = if skipping.is_zero() {
             (Value::from(value("delay")), value("jitter"), "kept")
         } else {
