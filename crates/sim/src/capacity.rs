@@ -1,4 +1,4 @@
-//! How fast a link direction is: a fixed rate, or what somebody measured.
+//! How fast a link direction is: a fixed rate, a measured one, or none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,15 @@ use thiserror::Error;
 /// Octets that one delivery opportunity of a Mahimahi trace carries.
 pub const OPPORTUNITY_OCTETS: u64 = 1500;
 
-/// A rate that stays, or one that follows a trace.
+/// A rate that stays, one that follows a trace, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// So many bits a second.
     Fixed(Bitrate),
     /// A measured trace, which begins again when it ends.
     Trace(Arc<CapacityTrace>),
+    /// Nothing is transmitted: what waits is held, and what comes waits if there is room.
+    Stalled,
 }
 
 /// Delivery opportunities in the Mahimahi format: a line is a time in milliseconds at which 1500
@@ -55,11 +57,12 @@ pub enum CapacityTraceError {
 }
 
 impl Capacity {
-    /// Seconds that an octet takes in the mean.
+    /// Seconds that an octet takes in the mean; the time at the least rate, 1 bit/s, where there is none.
     pub(crate) fn octet_time(&self) -> f64 {
         let bps = match self {
             Self::Fixed(rate) => rate.as_bps() as f64,
             Self::Trace(trace) => trace.mean_bps(),
+            Self::Stalled => 1.0,
         };
         8.0 / bps
     }
@@ -117,6 +120,16 @@ pub(crate) enum Pace {
         index: usize,
         left: u64,
     },
+    Stalled {
+        clock: Duration,
+    },
+}
+
+/// The part of a packet's transmission that is still to come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    left: u64,
+    of: u64,
 }
 
 impl Pace {
@@ -128,13 +141,14 @@ impl Pace {
             Capacity::Trace(trace) => {
                 Self::Trace { trace: Arc::clone(trace), cycle: 0, index: 0, left: OPPORTUNITY_OCTETS }
             }
+            Capacity::Stalled => Self::Stalled { clock },
         }
     }
 
     /// The pace of another capacity with the same clock.
     pub(crate) fn replaced(&self, capacity: &Capacity) -> Self {
         let clock = match self {
-            Self::Fixed { clock, .. } => *clock,
+            Self::Fixed { clock, .. } | Self::Stalled { clock } => *clock,
             Self::Trace { .. } => Duration::ZERO,
         };
         Self::new(capacity, clock)
@@ -144,7 +158,37 @@ impl Pace {
     pub(crate) fn exact_time(&self, len: usize) -> Duration {
         match self {
             Self::Fixed { rate, .. } => rate.transmission_time(len as u64),
-            Self::Trace { .. } => Duration::ZERO,
+            Self::Trace { .. } | Self::Stalled { .. } => Duration::ZERO,
+        }
+    }
+
+    /// Whether nothing is transmitted.
+    pub(crate) const fn is_stalled(&self) -> bool {
+        matches!(self, Self::Stalled { .. })
+    }
+
+    /// What is to come at `now` of the transmission of `len` octets that ends at `end`. A packet that
+    /// waits for an opportunity of a trace is whole.
+    pub(crate) fn rest(&self, len: usize, end: Instant, now: Instant) -> Rest {
+        match self {
+            Self::Fixed { rate, clock, .. } => {
+                let of = nanos(time_at_fixed_rate(*rate, *clock, len)).max(1);
+                Rest { left: nanos(end.since(now)).min(of), of }
+            }
+            Self::Trace { .. } | Self::Stalled { .. } => Rest { left: 1, of: 1 },
+        }
+    }
+
+    /// When the rest of the transmission of `len` octets ends that goes on at `now`.
+    pub(crate) fn finish_rest(&mut self, now: Instant, len: usize, Rest { left, of }: Rest) -> Instant {
+        // A part of a number is never above it.
+        let part = |whole: u64| (u128::from(whole) * u128::from(left)).div_ceil(u128::from(of)) as u64;
+        match self {
+            Self::Fixed { rate, clock, .. } => {
+                now.after_nanos(part(nanos(time_at_fixed_rate(*rate, *clock, len))))
+            }
+            Self::Trace { .. } => self.finish(now, part(len as u64) as usize),
+            Self::Stalled { .. } => Instant::MAX,
         }
     }
 
@@ -161,6 +205,7 @@ impl Pace {
             Self::Trace { trace, cycle, index, left } => {
                 finish_on_trace(trace, cycle, index, left, start, len as u64)
             }
+            Self::Stalled { .. } => Instant::MAX,
         }
     }
 }

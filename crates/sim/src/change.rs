@@ -26,7 +26,7 @@ pub enum Way {
 /// otherwise.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// How fast it is.
+    /// How fast it is; on a wired link also for the rest of the packet that it is transmitting.
     Capacity(Capacity),
     /// Propagation delay, and whether packets may overtake each other.
     Delay(Delay),

@@ -85,6 +85,19 @@ impl<T> Flight<T> {
         Some((item, self.line.front().map(|(arrival, _)| *arrival)))
     }
 
+    /// Takes out the first of those that are so.
+    pub(crate) fn remove(&mut self, is_so: impl Fn(&T) -> bool) -> Option<T> {
+        let mut removed = None;
+        for (arrival, item) in std::iter::from_fn(|| self.pop()).collect::<Vec<_>>() {
+            if removed.is_none() && is_so(&item) {
+                removed = Some(item);
+            } else {
+                self.append(arrival, item);
+            }
+        }
+        removed
+    }
+
     /// Takes out the first.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Instant, T)> {

@@ -88,6 +88,8 @@ pub struct World {
     movements: Vec<Option<Box<Movement>>>,
     /// Changes of links to come, in order of time.
     planned: VecDeque<PlannedChange>,
+    /// Flows that send the next datagram once a link is no longer stalled, with their ends.
+    stalled_sources: Vec<(FlowId, NodeId, NodeId)>,
     /// When the event for the next of them comes.
     planned_event: Option<Instant>,
     /// A run ends once all is done that ends.

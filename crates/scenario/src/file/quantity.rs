@@ -184,22 +184,35 @@ impl Written for Bitrate {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LinkRate {
     Fixed(Bitrate),
+    /// Nothing is transmitted.
+    Stalled,
     /// As the trace has it that the scenario or the command line names.
     Trace,
 }
 
 impl Written for LinkRate {
     const NAME: &'static str = "LinkRate";
-    const EXPECTED: &'static str =
-        "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", or \"trace\"";
-    const FORMS: &'static [&'static str] = &[RATE, "trace"];
+    const EXPECTED: &'static str = "a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", \"0\" (a stalled link), or \"trace\"";
+    const FORMS: &'static [&'static str] = &[RATE, "0", "trace"];
 
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {
             "trace" => Ok(Self::Trace),
+            zero if is_zero_rate(zero) => Ok(Self::Stalled),
+            _ if text.parse::<Bitrate>().is_err_and(|error| error.expected == EXPECTED_RATE) => {
+                Err(not::<Self>(text))
+            }
             _ => Bitrate::read(text).map(Self::Fixed),
         }
     }
+}
+
+/// `0`, or zero of a unit.
+fn is_zero_rate(text: &str) -> bool {
+    let unit = text.trim_start_matches(['0', '.']);
+    unit.len() < text.len()
+        && (unit.is_empty() || format!("1{unit}").parse::<Bitrate>().is_ok())
+        && text.starts_with('0')
 }
 
 impl Written for QueueLimit {

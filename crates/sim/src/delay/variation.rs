@@ -257,7 +257,7 @@ mod tests {
         ];
         for (distribution, expected, (least, most)) in distributions {
             for (gap, packets) in
-                [(Duration::from_micros(10), 4_000_000), (ms(1), 4_000_000), (ms(300), 400_000)]
+                [(Duration::from_micros(50), 400_000), (ms(1), 1_000_000), (ms(300), 100_000)]
             {
                 let crossing = if gap < ms(1) { ms(100) } else { ms(2000) };
                 let smooth =

@@ -38,7 +38,7 @@ impl WiredLinks {
         // None: the link was changed, and the packet comes later than was planned; or it was
         // overtaken, and has arrived since. There is an event for what comes next.
         let (key, next) = pipe.pop(transit.now)?;
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|next| *next < Instant::MAX) {
             transit.schedule.push(next, Event::PipeArrival(id));
         }
         Some(Output::Arrived { at, link, key })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
-use crate::capacity::Pace;
+use crate::capacity::{Capacity, Pace, Rest};
 use crate::change::Change;
 use crate::config::Direction;
 use crate::delay::Delays;
@@ -26,10 +26,14 @@ pub(crate) struct ManagedPipe {
     pace: Pace,
     delays: Delays,
     losses: Losses,
-    /// When the transmitter is done with the packet that it has.
+    /// When the transmitter is done with the packet that it has; [`Instant::MAX`] while that is stalled.
     free_at: Instant,
     /// Whether an event is due then.
     is_awaited: bool,
+    /// The packet that it has had last, its length, and the delay that it has behind it.
+    sending: (ParcelKey, u32, u64),
+    /// What is left of its transmission, while that is stalled.
+    rest: Option<Rest>,
     in_flight: Flight<InFlight>,
 }
 
@@ -69,19 +73,21 @@ impl ManagedPipe {
             losses: Losses::new(&direction.loss, losses),
             free_at: Instant::ZERO,
             is_awaited: false,
+            sending: (ParcelKey(u32::MAX), 0, 0),
+            rest: None,
             in_flight: Flight::default(),
         }
     }
 
     /// Whether a packet that comes now has to wait.
     pub(super) fn is_busy(&self, now: Instant) -> bool {
-        self.is_awaited || self.free_at > now
+        self.is_awaited || self.free_at > now || self.pace.is_stalled()
     }
 
     /// When an event is to be scheduled for the end of the transmission under way: as soon as a
     /// packet waits for it.
     pub(super) fn await_end(&mut self) -> Option<Instant> {
-        if self.queue.is_empty() || std::mem::replace(&mut self.is_awaited, true) {
+        if self.queue.is_empty() || self.pace.is_stalled() || std::mem::replace(&mut self.is_awaited, true) {
             return None;
         }
         Some(self.free_at)
@@ -100,11 +106,19 @@ impl ManagedPipe {
         self.free_at = self.pace.finish(now, len as usize);
         let is_lost = self.losses.next();
         // What is lost propagates nowhere, and draws no delay.
-        let arrival =
-            if is_lost { self.free_at } else { self.delays.arrival(self.free_at, self.in_flight.last()) };
-        let is_first = self.in_flight.push(arrival, InFlight { key, is_lost });
-        let first_arrival = is_first.then_some(arrival);
+        let delay = if is_lost { 0 } else { self.delays.draw(self.free_at) };
+        self.sending = (key, len, delay);
+        let first_arrival = self.send(InFlight { key, is_lost }, delay);
         Some(Start { key, time: self.pace.exact_time(len as usize), first_arrival })
+    }
+
+    /// A packet whose transmission ends when the transmitter is free is on its way: when it arrives, if
+    /// it is the first to do so.
+    fn send(&mut self, packet: InFlight, delay: u64) -> Option<Instant> {
+        let arrival = self.free_at.after_nanos(delay);
+        let arrival =
+            if packet.is_lost { arrival } else { self.delays.in_order(arrival, self.in_flight.last()) };
+        self.in_flight.push(arrival, packet).then_some(arrival)
     }
 
     /// The first packet reaches the end of the link, if it does so by now; and when the next one
@@ -115,13 +129,34 @@ impl ManagedPipe {
         self.in_flight.pop_due(now)
     }
 
-    /// Changes what starts its transmission from now on.
-    pub(super) fn change(&mut self, change: &Change) {
+    /// When the first packet reaches the end of the link; none that is stalled does.
+    pub(super) fn next_arrival(&self) -> Option<Instant> {
+        self.in_flight.next().filter(|next| *next < Instant::MAX)
+    }
+
+    /// Another pace for what is transmitted from now on, be it the rest of a packet. The end of the
+    /// transmission is to be awaited anew.
+    fn set_capacity(&mut self, capacity: &Capacity, now: Instant) {
+        let (key, len, delay) = self.sending;
+        let rest = match self.rest.take() {
+            None if self.free_at > now => Some(self.pace.rest(len as usize, self.free_at, now)),
+            stalled => stalled,
+        };
+        self.pace = self.pace.replaced(capacity);
+        self.queue.set_capacity(capacity);
+        self.is_awaited = false;
+        self.rest = rest.filter(|_| self.pace.is_stalled());
+        let Some(rest) = rest else { return };
+        self.free_at = self.pace.finish_rest(now, len as usize, rest);
+        if let Some(packet) = self.in_flight.remove(|packet| packet.key == key) {
+            self.send(packet, delay);
+        }
+    }
+
+    /// Changes what starts its transmission from now on, and the pace of the one under way.
+    pub(super) fn change(&mut self, change: &Change, now: Instant) {
         match change {
-            Change::Capacity(capacity) => {
-                self.pace = self.pace.replaced(capacity);
-                self.queue.set_capacity(capacity);
-            }
+            Change::Capacity(capacity) => self.set_capacity(capacity, now),
             Change::Delay(delay) => self.delays.set(delay),
             Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),

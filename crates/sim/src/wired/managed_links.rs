@@ -40,7 +40,7 @@ impl ManagedWiredLinks {
 
     fn await_end(&mut self, port: usize, transit: &mut Transit) {
         if let Some(end) = self.pipes[port].await_end() {
-            transit.schedule.push(end, Event::TransmitterFree(ManagedPipeId::of(port)));
+            transit.schedule.push(end.max(transit.now), Event::TransmitterFree(ManagedPipeId::of(port)));
         }
     }
 
@@ -67,7 +67,7 @@ impl ManagedWiredLinks {
         } else {
             Output::Arrived { at: pipe.to, link: pipe.link, key }
         });
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|next| *next < Instant::MAX) {
             transit.schedule.push(next, Event::ManagedArrival(ManagedPipeId::of(port)));
         }
     }
@@ -134,7 +134,14 @@ impl Technology for ManagedWiredLinks {
         }
     }
 
-    fn change(&mut self, port: usize, change: &Change, _transit: &mut Transit) {
-        self.pipes[port].change(change);
+    fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
+        let pipe = &mut self.pipes[port];
+        let expected = pipe.next_arrival();
+        pipe.change(change, transit.now);
+        // Events that were scheduled find nothing to do unless they come at the right time.
+        if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {
+            transit.schedule.push(next, Event::ManagedArrival(ManagedPipeId::of(port)));
+        }
+        self.await_end(port, transit);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
-use crate::capacity::{Capacity, Pace, nanos};
+use crate::capacity::{Capacity, Pace, Rest, nanos};
 use crate::config::Direction;
 use crate::delay::{Delay, Delays};
 use crate::flight::Flight;
@@ -29,8 +29,14 @@ pub(crate) struct Pipe {
     always: Option<u64>,
     limit: QueueLimit,
     losses: Losses,
-    /// When the transmitter is done with all that was queued.
+    /// When the transmitter is done with all that was queued; [`Instant::MAX`] while it is stalled.
     free_at: Instant,
+    /// The packet whose transmission started last.
+    sending: Waiting,
+    /// The delay that it has drawn, while there is no `always`.
+    sending_delay: u64,
+    /// What is left of its transmission, while that is stalled.
+    rest: Option<Rest>,
     /// Packets that may still wait; cleaned when asked.
     waiting: VecDeque<Waiting>,
     waiting_octets: u64,
@@ -79,7 +85,10 @@ impl Pipe {
             always: direction.delay.constant().map(nanos),
             limit: direction.queue.limit,
             losses: Losses::new(&direction.loss, losses),
-            free_at: Instant::ZERO,
+            free_at: if direction.capacity == Capacity::Stalled { Instant::MAX } else { Instant::ZERO },
+            sending: Waiting { start: Instant::ZERO, len: 0, key: LOST },
+            sending_delay: 0,
+            rest: None,
             waiting: VecDeque::new(),
             waiting_octets: 0,
             drawn: VecDeque::new(),
@@ -126,21 +135,22 @@ impl Pipe {
             }
             self.waiting.push_back(Waiting { start, len: len as u32, key });
             self.waiting_octets += len as u64;
+        } else {
+            self.sending = Waiting { start, len: len as u32, key };
         }
         self.free_at = self.pace.finish(start, len);
         let is_lost = self.losses.next();
-        if is_lost
-            && start > now
-            && let Some(waiting) = self.waiting.back_mut()
-        {
-            waiting.key = LOST;
+        if is_lost {
+            let lost = if start > now { self.waiting.back_mut() } else { None };
+            lost.unwrap_or(&mut self.sending).key = LOST;
         }
         let Some(delay) = self.always else { return self.send(key, is_lost, start > now) };
         if is_lost {
             return Entry::Lost;
         }
         let arrival = self.free_at.after_nanos(delay);
-        Entry::Arrives(self.in_flight.append(arrival, key).then_some(arrival))
+        let is_first = self.in_flight.append(arrival, key);
+        Entry::Arrives((is_first && arrival < Instant::MAX).then_some(arrival))
     }
 
     /// A packet whose delay varies leaves at `free_at`. What is lost propagates nowhere, and draws
@@ -150,17 +160,20 @@ impl Pipe {
         let delay = if is_lost { 0 } else { self.delays.draw(self.free_at) };
         if waits {
             self.drawn.push_back(delay);
+        } else {
+            self.sending_delay = delay;
         }
         if is_lost {
             return Entry::Lost;
         }
         let arrival = self.delays.in_order(self.free_at.after_nanos(delay), self.in_flight.last());
-        Entry::Arrives(self.in_flight.push(arrival, key).then_some(arrival))
+        let is_first = self.in_flight.push(arrival, key);
+        Entry::Arrives((is_first && arrival < Instant::MAX).then_some(arrival))
     }
 
-    /// When the first packet arrives.
+    /// When the first packet arrives; none that is stalled does.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        self.in_flight.next()
+        self.in_flight.next().filter(|next| *next < Instant::MAX)
     }
 
     /// Loses what `loss` says of the packets that are put in from now on.
@@ -173,11 +186,24 @@ impl Pipe {
         self.limit = limit;
     }
 
-    /// What starts its transmission from now on takes this pace. What it has drawn as its delay
-    /// stays.
+    /// What is transmitted from now on takes this pace, be it the rest of a packet. What a packet has
+    /// drawn as its delay stays.
     pub(crate) fn set_capacity(&mut self, capacity: &Capacity, now: Instant) {
+        self.forget_started(now);
+        let end = self.end_of_sending();
+        let Waiting { len, key, .. } = self.sending;
+        let rest = match self.rest.take() {
+            None if end > now && !self.pace.is_stalled() => Some(self.pace.rest(len as usize, end, now)),
+            stalled => stalled,
+        };
         self.pace = self.pace.replaced(capacity);
-        self.repeat_queueing(now);
+        let start = match rest {
+            Some(rest) => self.pace.finish_rest(now, len as usize, rest),
+            None if self.pace.is_stalled() => Instant::MAX,
+            None => now,
+        };
+        self.rest = rest.filter(|_| self.pace.is_stalled());
+        self.repeat_queueing(start, rest.map(|_| key));
     }
 
     /// What starts its transmission from now on has this delay.
@@ -186,19 +212,29 @@ impl Pipe {
         self.always = None;
         self.forget_started(now);
         self.drawn.clear();
-        self.repeat_queueing(now);
+        self.repeat_queueing(self.end_of_sending(), None);
     }
 
-    /// Computes starts and arrivals of what waits once more, and delays that have not been drawn.
-    fn repeat_queueing(&mut self, now: Instant) {
-        self.forget_started(now);
-        let Some(mut start) = self.waiting.front().map(|first| first.start) else { return };
-        let waiting: BTreeSet<u32> = self.waiting.iter().map(|waiting| waiting.key.0).collect();
+    /// When the transmission ends that started last.
+    fn end_of_sending(&self) -> Instant {
+        self.waiting.front().map_or(self.free_at, |first| first.start)
+    }
+
+    /// Computes starts and arrivals once more, and delays that have not been drawn: of what waits from
+    /// `start` on, and of the packet in transmission, whose end that is, if its key is given.
+    fn repeat_queueing(&mut self, mut start: Instant, sending: Option<ParcelKey>) {
+        let waiting: BTreeSet<u32> =
+            self.waiting.iter().map(|waiting| waiting.key.0).chain(sending.map(|key| key.0)).collect();
         let mut in_flight = std::mem::take(&mut self.in_flight);
         while let Some((arrival, key)) = in_flight.pop() {
             if !waiting.contains(&key.0) {
                 self.in_flight.append(arrival, key);
             }
+        }
+        if let Some(key) = sending.filter(|key| *key != LOST) {
+            let delay = self.always.unwrap_or(self.sending_delay);
+            let arrival = self.delays.in_order(start.after_nanos(delay), self.in_flight.last());
+            self.in_flight.push(arrival, key);
         }
         let mut drawn = std::mem::take(&mut self.drawn);
         for waiting in &mut self.waiting {
@@ -228,12 +264,15 @@ impl Pipe {
 
     #[inline]
     fn forget_started(&mut self, now: Instant) {
-        while let Some(&Waiting { start, len, .. }) = self.waiting.front()
-            && start <= now
+        while let Some(&first) = self.waiting.front()
+            && first.start <= now
         {
             self.waiting.pop_front();
-            self.drawn.pop_front();
-            self.waiting_octets -= u64::from(len);
+            self.sending = first;
+            self.waiting_octets -= u64::from(first.len);
+            if let Some(delay) = self.drawn.pop_front() {
+                self.sending_delay = delay;
+            }
         }
     }
 }

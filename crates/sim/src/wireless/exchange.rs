@@ -146,15 +146,18 @@ impl WirelessLinks {
         transit.schedule.push(known_at, Event::ExchangeOver(hop.medium));
     }
 
-    /// The sender learns of a transmission that it did not wait for.
+    /// The sender learns of a transmission that it did not wait for; or it may transmit again, after it
+    /// was stalled.
     pub(super) fn on_transmission_known(&mut self, id: HopId, transit: &Transit) {
         let hop = &mut self.hops[id.index()];
         let outstanding = hop.outstanding.as_mut();
-        let Some(sending) = outstanding.and_then(|outstanding| outstanding.next_known(transit.now)) else {
-            return;
-        };
+        let known = outstanding.and_then(|outstanding| outstanding.next_known(transit.now));
         let id_of_medium = hop.medium;
-        self.conclude(id, sending);
+        match known {
+            Some(sending) => self.conclude(id, sending),
+            None if hop.has_frame() => {}
+            None => return,
+        }
         // A medium that is free is held until what comes of it is carried out.
         let medium = &mut self.media[id_of_medium.index()];
         if medium.held_by.is_none() {

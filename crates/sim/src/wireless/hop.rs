@@ -28,6 +28,8 @@ pub(crate) struct Hop {
     pub(crate) medium: MediumId,
     pub(crate) channel: usize,
     pub(crate) pace: Pace,
+    /// Whether no frame's transmission begins. One that is under way is finished at its own pace.
+    is_stalled: bool,
     delays: Delays,
     pub(crate) losses: Losses,
     pub(crate) layer: LinkLayer,
@@ -78,6 +80,7 @@ impl Hop {
             medium,
             channel,
             pace: Pace::new(&direction.capacity, clock),
+            is_stalled: direction.capacity == Capacity::Stalled,
             delays: Delays::new(&direction.delay, variations),
             losses: Losses::new(&direction.loss, losses),
             layer,
@@ -131,8 +134,11 @@ impl Hop {
         self.delays.config().distribution.mean()
     }
 
-    /// Whether there is something to transmit.
+    /// Whether there is something to transmit now.
     pub(crate) fn has_frame(&self) -> bool {
+        if self.is_stalled {
+            return false;
+        }
         self.sending.is_some()
             || match &self.outstanding {
                 None => !self.queue.is_empty(),
@@ -142,9 +148,15 @@ impl Hop {
             }
     }
 
+    pub(super) const fn is_stalled(&self) -> bool {
+        self.is_stalled
+    }
+
     /// Whether a new frame has to wait although the medium is free.
     pub(super) fn is_held_up(&self) -> bool {
-        self.has_frame() || self.outstanding.as_ref().is_some_and(|outstanding| outstanding.is_full())
+        self.is_stalled
+            || self.has_frame()
+            || self.outstanding.as_ref().is_some_and(|outstanding| outstanding.is_full())
     }
 
     /// The frame to transmit now: one to be repeated, or the first in the queue under a new number.
@@ -199,7 +211,9 @@ impl Hop {
     pub(crate) fn change(&mut self, change: &Change) {
         let way = self.acknowledgment_way();
         match change {
+            Change::Capacity(Capacity::Stalled) => self.is_stalled = true,
             Change::Capacity(capacity) => {
+                self.is_stalled = false;
                 self.pace = self.pace.replaced(capacity);
                 if let Some(managed) = self.queue.managed_mut() {
                     managed.set_capacity(capacity);

@@ -149,7 +149,13 @@ impl Technology for WirelessLinks {
     fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
         match change {
             Change::Channel(config) => self.channels.replace(self.hops[port].channel, config, transit),
-            _ => self.hops[port].change(change),
+            _ => {
+                let was_stalled = self.hops[port].is_stalled();
+                self.hops[port].change(change);
+                if was_stalled && !self.hops[port].is_stalled() {
+                    transit.schedule.push(transit.now, Event::TransmissionKnown(HopId::of(port)));
+                }
+            }
         }
     }
 }

@@ -65,6 +65,7 @@ impl World {
             ad_hoc: Vec::new(),
             movements: Vec::new(),
             planned: VecDeque::new(),
+            stalled_sources: Vec::new(),
             planned_event: None,
             stops_when_done: false,
             at_nodes: Vec::new(),

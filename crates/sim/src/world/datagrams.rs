@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Udp;
+use lasthop_packet::{Instant, Udp};
 
 use super::World;
 use crate::id::{AgentId, FlowId, NodeId, PipeId};
@@ -49,12 +49,32 @@ impl World {
                 // It took no time, by a coarse clock: sending again at once would never end.
                 _ => now + pipe.exact_time(len).max(Duration::from_nanos(1)),
             };
-            self.transit.schedule.push(at, Event::FlowWrite(id));
+            if at == Instant::MAX {
+                // Nothing leaves a link that is stalled.
+                self.stalled_sources.push((id, from, to));
+            } else {
+                self.transit.schedule.push(at, Event::FlowWrite(id));
+            }
         } else if let Some(datagrams) = self.hosts.flows[id.index()].datagrams()
             && datagrams.gone() != gone
             && !std::mem::replace(&mut datagrams.is_due, true)
         {
             self.transit.schedule.push(now + RETRY, Event::FlowWrite(id));
+        }
+    }
+
+    /// A link has another rate: sources that saturate it go on.
+    pub(super) fn resume_sources(&mut self) {
+        for (id, from, to) in std::mem::take(&mut self.stalled_sources) {
+            let moves_at =
+                self.first_pipe(from, to).map(|pipe| self.links.wired.pipe(pipe).moves_at(self.transit.now));
+            match moves_at {
+                Some(Instant::MAX) => self.stalled_sources.push((id, from, to)),
+                moves_at => {
+                    let at = moves_at.unwrap_or_default().max(self.transit.now);
+                    self.transit.schedule.push(at, Event::FlowWrite(id));
+                }
+            }
         }
     }
 

@@ -17,6 +17,9 @@ impl World {
             let (links, port) = self.links.of_mut(self.network.interface(from).egress);
             links.change(port, change, &mut self.transit);
         }
+        if matches!(change, Change::Capacity(_)) {
+            self.resume_sources();
+        }
         Ok(())
     }
 

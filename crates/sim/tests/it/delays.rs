@@ -244,12 +244,13 @@ fn slowed(kind: Kind, order: Order, loss_percent: f64) -> Vec<(u64, u32)> {
 
 #[test]
 fn a_change_of_the_rate_leaves_each_packet_that_waits_the_delay_that_it_has_drawn() {
-    // Six have begun their transmission, and the rest take 4 ms each.
-    let left = |number: u32| u64::from(if number < 6 { number + 1 } else { 6 + (number - 5) * 4 });
+    // Half of the sixth has been transmitted, and its rest takes 2 ms; those behind it take 4 ms each.
+    let left =
+        |number: u32| u64::from(if number < 5 { number * 2 + 2 } else { 15 + (number - 5) * 8 }) * 500_000;
     for kind in [Kind::Wired, Kind::Managed] {
         let mut own: Vec<(u64, u32)> = slowed(kind, Order::Overtake, 0.0);
         own.sort_unstable_by_key(|(_, number)| *number);
-        let delays = own.iter().map(|(at, number)| at / 1_000_000 - left(*number));
+        let delays = own.iter().map(|(at, number)| (at - left(*number)) / 1_000_000);
         let delays: Vec<u64> = delays.collect();
         assert!(delays.iter().all(|delay| [1, 60].contains(delay)), "{kind:?}: {delays:?}");
         // With the order kept each arrives at its own time, or with the one before it.

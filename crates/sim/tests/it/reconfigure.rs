@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Bitrate;
+use lasthop_packet::{Bitrate, Instant};
+use lasthop_sim::queue::CoDelConfig;
 use lasthop_sim::world::{Change, ChangeError, Way};
 use lasthop_sim::{
-    Capacity, ChannelConfig, Delay, Distribution, LinkId, LinkLayer, NodeId, NodeKind, QueueLimit,
-    WiredConfig, WirelessConfig, World,
+    Capacity, ChannelConfig, Delay, Discipline, Distribution, LinkId, LinkLayer, NodeId, NodeKind,
+    QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
 };
 
 use crate::radio::STOP_AND_WAIT;
 use crate::support::{arrived, direction, hash, ms, node, number, packet, percent, wired, wireless};
 
 const TEN: Duration = Duration::from_millis(10);
+/// When half of the third of some packets of a millisecond has been transmitted.
+const HALF_OF_THE_THIRD: Instant = Instant::from_nanos(2_500_000);
 const KINDS: [Option<LinkLayer>; 3] = [None, Some(LinkLayer::UNRELIABLE), Some(STOP_AND_WAIT)];
 
 /// Two external nodes and a link of 8 Mbit/s, a packet a millisecond.
@@ -32,6 +35,19 @@ fn pair(link_layer: Option<LinkLayer>, delay: impl Into<Delay>) -> (World, [Node
             world.add_wireless_link(ends[0], ends[1], &config)
         }
     };
+    (world, ends, link)
+}
+
+/// As `pair`, wired, with a queue whose discipline never acts.
+fn managed_pair(delay: impl Into<Delay>) -> (World, [NodeId; 2], LinkId) {
+    let mut world = World::new(3);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let patient = CoDelConfig { target: Duration::from_secs(1000), ..CoDelConfig::default() };
+    let queue = QueueConfig { limit: QueueLimit::Unlimited, discipline: Discipline::CoDel(patient) };
+    let fast = lasthop_sim::Direction { queue, ..direction(8000).delayed(delay) };
+    let (forward, backward) = (fast.clone(), fast.clone());
+    let config = WiredConfig { forward, backward, ..wired("hop", &fast, 0) };
+    let link = world.add_wired_link(ends[0], ends[1], &config);
     (world, ends, link)
 }
 
@@ -55,18 +71,94 @@ fn arrivals(world: &mut World, to: NodeId) -> Vec<u64> {
     arrived.iter().map(|(at, _)| at.as_millis()).collect()
 }
 
+/// On a wireless link, the frame on the air keeps the rate at which its transmission began.
 #[test]
-fn a_new_rate_is_for_what_still_waits() {
-    for layer in [None, Some(LinkLayer::UNRELIABLE)] {
-        for (kbps, expected) in [(800, [11, 12, 13, 23, 33]), (80_000, [11, 12, 13, 13, 13])] {
-            let (mut world, [from, to], link) = pair(layer, TEN);
-            for number in 0..5 {
-                world.inject(from, packet(&world, from, to, number));
-            }
-            world.advance_to(lasthop_packet::Instant::from_nanos(2_500_000));
-            world.reconfigure_link(link, Way::Forward, &rate(kbps)).expect("it can");
-            assert_eq!(arrivals(&mut world, to), expected, "{layer:?} {kbps}");
+fn a_new_rate_is_for_what_waits_and_on_a_wire_for_the_rest_of_a_packet() {
+    for (managed, layer, kbps, expected) in [
+        (false, None, 800, [11, 12, 17, 27, 37]),
+        (false, None, 80_000, [11, 12, 12, 12, 12]),
+        (true, None, 800, [11, 12, 17, 27, 37]),
+        (true, None, 80_000, [11, 12, 12, 12, 12]),
+        (false, Some(LinkLayer::UNRELIABLE), 800, [11, 12, 13, 23, 33]),
+        (false, Some(LinkLayer::UNRELIABLE), 80_000, [11, 12, 13, 13, 13]),
+    ] {
+        let (mut world, [from, to], link) = if managed { managed_pair(TEN) } else { pair(layer, TEN) };
+        for number in 0..5 {
+            world.inject(from, packet(&world, from, to, number));
         }
+        world.advance_to(HALF_OF_THE_THIRD);
+        world.reconfigure_link(link, Way::Forward, &rate(kbps)).expect("it can");
+        assert_eq!(arrivals(&mut world, to), expected, "{managed} {layer:?} {kbps}");
+    }
+}
+
+#[test]
+fn a_dip_ends_when_it_is_over() {
+    for managed in [false, true] {
+        let (mut world, [from, to], link) = if managed { managed_pair(TEN) } else { pair(None, TEN) };
+        for number in 0..4 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        for (at, kbps) in [(HALF_OF_THE_THIRD, 8), (ms(102), 1), (ms(202), 8000)] {
+            world.advance_to(at);
+            world.reconfigure_link(link, Way::Both, &rate(kbps)).expect("it can");
+        }
+        // A second of transmission at 8 kbit/s: a tenth of the third packet, and little at 1 kbit/s.
+        assert_eq!(arrivals(&mut world, to), [11, 12, 212, 213], "{managed}");
+    }
+}
+
+#[test]
+fn a_link_that_is_stalled_holds_what_it_has_and_loses_nothing() {
+    for (managed, layer) in
+        [(false, None), (true, None), (false, Some(LinkLayer::UNRELIABLE)), (false, Some(STOP_AND_WAIT))]
+    {
+        let (mut world, [from, to], link) = if managed { managed_pair(TEN) } else { pair(layer, TEN) };
+        for number in 0..2 {
+            world.inject(from, packet(&world, from, to, number));
+        }
+        let stall = Change::Capacity(Capacity::Stalled);
+        for outage in 0..3 {
+            world.reconfigure_link(link, Way::Both, &stall).expect("it can");
+            let before = world.now();
+            if outage > 0 {
+                world.inject(from, packet(&world, from, to, outage + 1));
+            }
+            world.advance_to(before + Duration::from_secs(5));
+            let due = world.next_event_at();
+            assert!(due.is_none_or(|at| at <= world.now()), "{managed} {layer:?} {due:?}");
+            world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
+            if outage == 1 {
+                // The next outage begins within a transmission.
+                world.advance_to(world.now() + Duration::from_micros(500));
+            } else if outage == 0 {
+                world.advance_to(world.now() + Duration::from_secs(1));
+            }
+        }
+        let arrivals = arrivals(&mut world, to);
+        assert_eq!(arrivals.len(), 4, "{managed} {layer:?}");
+        if layer.is_none() {
+            // The packet under way is frozen with half of it to come.
+            assert_eq!(arrivals, [5_011, 5_012, 16_011, 16_012], "{managed}");
+        }
+    }
+}
+
+#[test]
+fn a_link_may_begin_stalled() {
+    for layer in KINDS {
+        let mut world = World::new(3);
+        let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+        let stalled = lasthop_sim::Direction { capacity: Capacity::Stalled, ..direction(8000) };
+        let link = match layer {
+            None => world.add_wired_link(ends[0], ends[1], &wired("hop", &stalled, 10)),
+            Some(layer) => world.add_wireless_link(ends[0], ends[1], &wireless("hop", &stalled, layer)),
+        };
+        world.inject(ends[0], packet(&world, ends[0], ends[1], 0));
+        world.advance_to(ms(1000));
+        assert_eq!(world.collect(ends[1]).len(), 0, "{layer:?}");
+        world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
+        assert_eq!(arrivals(&mut world, ends[1]).len(), 1, "{layer:?}");
     }
 }
 
@@ -82,7 +174,7 @@ fn a_link_that_was_idle_or_whose_first_packet_moves_keeps_its_events() {
     world.advance_to(ms(112));
     world.reconfigure_link(link, Way::Both, &rate(8000)).expect("it can");
     world.inject(from, packet(&world, from, to, 2));
-    assert_eq!(arrivals(&mut world, to), [110, 210, 211], "the second was being transmitted");
+    assert_eq!(arrivals(&mut world, to), [110, 122, 123], "the second was being transmitted");
 }
 
 #[test]

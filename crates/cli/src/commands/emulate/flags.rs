@@ -22,7 +22,8 @@ const LINK: &str = "hop";
 #[derive(Args)]
 #[command(next_help_heading = "A link without a file (a VALUE for both directions, or DOWN:UP)")]
 pub struct LinkFlags {
-    /// Rate, such as 10mbit or 10mbit:2mbit; "trace" is the rate of --trace [default: unlimited]
+    /// Rate, such as 10mbit or 10mbit:2mbit; 0: packets wait; "trace" is the rate of --trace [default:
+    /// unlimited]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     rate: Option<String>,
     /// One-way delay, such as 20ms: a round trip takes twice as long [default: 0s]

@@ -59,11 +59,12 @@ fn capacity(
             &["links", name],
             format!("no rate in its {side} direction; expected a rate, such as rate = \"11 Mbit/s\""),
         )),
-        (Some(LinkRate::Fixed(_)), Some(_)) => {
+        (Some(LinkRate::Fixed(_) | LinkRate::Stalled), Some(_)) => {
             let problem = "both a fixed rate and a trace; expected one of them, or rate = \"trace\"";
             Err(reader.fail(&key_of("trace"), problem))
         }
         (Some(LinkRate::Fixed(rate)), None) => Ok(Capacity::Fixed(rate)),
+        (Some(LinkRate::Stalled), None) => Ok(Capacity::Stalled),
         (_, trace) => {
             let (key, path) = match (&reader.overrides.trace, trace) {
                 (Some(given), _) => (key_of("rate"), given.clone()),

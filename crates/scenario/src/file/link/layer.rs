@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Bitrate;
 use lasthop_packet::units::cut_to_ticks;
 use lasthop_sim::{Arq, Capacity, Direction, Feedback, LinkLayer, Order};
 use schemars::JsonSchema;
@@ -152,11 +151,12 @@ fn acknowledgment_way(
     delay: Duration,
     clock: Duration,
 ) -> Option<Duration> {
-    let rate = |direction: &Direction| match direction.capacity {
-        Capacity::Fixed(rate) => Some(rate),
+    let transmission = |direction: &Direction| match direction.capacity {
+        Capacity::Fixed(rate) => Some(rate.transmission_time(ack_octets)),
+        // It is added when there is a rate.
+        Capacity::Stalled => Some(Duration::ZERO),
         Capacity::Trace(_) => None,
     };
-    let slowest: Bitrate = rate(forward)?.min(rate(backward)?);
-    let transmission = cut_to_ticks(slowest.transmission_time(ack_octets), clock);
-    Some(delay * 2 + transmission)
+    let longest = transmission(forward)?.max(transmission(backward)?);
+    Some(delay * 2 + cut_to_ticks(longest, clock))
 }

@@ -27,7 +27,8 @@ pub(in crate::file) struct LinkTable {
     /// The kind of link; default "wired".
     #[serde(default)]
     pub(super) kind: Medium,
-    /// Rate of both directions, at most "1000 Gbit/s", or "trace" if it follows a measured trace.
+    /// Rate of both directions, at most "1000 Gbit/s", "0" if nothing is transmitted and packets wait,
+    /// or "trace" if it follows a measured trace.
     /// Each direction needs a rate, from here or from its own table.
     pub(super) rate: Option<Text<LinkRate>>,
     /// A measured trace in the Mahimahi format that the rate follows, with a path relative to the
@@ -117,7 +118,7 @@ pub(in crate::file) enum Medium {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(in crate::file) struct DirectionTable {
-    /// Rate of this direction, or "trace".
+    /// Rate of this direction, "0", or "trace".
     pub(super) rate: Option<Text<LinkRate>>,
     /// The measured trace that this direction's rate follows.
     pub(super) trace: Option<String>,

@@ -76,7 +76,7 @@ set = { "links.wire.rate" = "5 Mbit/s", "links.wire.delay" = "7 ms" }
     let Link::Wired(config) = &scenario.changes[1].model.link else { panic!("it is wired") };
     let rate = |capacity: &Capacity| match capacity {
         Capacity::Fixed(rate) => rate.as_bps(),
-        Capacity::Trace(_) => 0,
+        Capacity::Trace(_) | Capacity::Stalled => 0,
     };
     assert_eq!([&config.forward, &config.backward].map(|way| rate(&way.capacity)), [1_000_000, 5_000_000]);
     assert_eq!(config.forward.delay, Delay::from(Duration::from_millis(7)));
@@ -227,4 +227,29 @@ fn a_link_of_a_cell_does_not_change() {
     assert!(read(&cell).is_ok());
     let change = "[[changes]]\nat = \"1 s\"\nset = { \"links.air.phone.rate\" = \"1 Mbit/s\" }\n";
     assert!(error(&format!("{cell}{change}")).contains("unknown name \"air\" in links"));
+}
+
+#[test]
+fn a_rate_of_zero_stalls_a_link() {
+    let at = |rate: &str| {
+        let set = format!("set = {{ \"links.wire.rate\" = \"{rate}\", \"links.air.rate\" = \"{rate}\" }}");
+        with(&format!("[[changes]]\nat = \"5 s\"\n{set}\n"))
+    };
+    for zero in ["0", "0 Mbit/s", "0.0kbit", "00 bps"] {
+        let planned = planned(&read(&at(zero)).unwrap_or_else(|error| panic!("{error}")), false);
+        assert_eq!(planned.len(), 4, "{zero}");
+        for (.., change) in planned {
+            assert!(matches!(change, Change::Capacity(Capacity::Stalled)), "{zero}: {change:?}");
+        }
+    }
+    for (wrong, says) in [
+        ("0 parsec", "is not a rate"),
+        ("-0", "is not a rate"),
+        ("0.5 bit/s", "is not a rate"),
+        ("", "is not a rate"),
+        ("2000 Gbit/s", "too fast"),
+    ] {
+        let error = error(&at(wrong));
+        assert!(error.contains(says), "{wrong}: {error}");
+    }
 }

@@ -49,7 +49,7 @@ fn a_direction_has_its_own_settings_or_else_those_of_the_link() {
     };
     let rate = |capacity: &Capacity| match capacity {
         Capacity::Fixed(rate) => *rate,
-        Capacity::Trace(_) => panic!("the rate is fixed"),
+        Capacity::Trace(_) | Capacity::Stalled => panic!("the rate is fixed"),
     };
     assert_eq!(rate(&config.forward.capacity), Bitrate::mbps(2));
     assert_eq!(rate(&config.backward.capacity), Bitrate::mbps(1));
