@@ -255,6 +255,8 @@ impl Scenario {
         let planned = world.plan_changes(self.planned_changes(&links, without_loss));
         // Reading has asked whether each can be made.
         planned.expect("a link that can change so");
+        let intervals = world.plan_intervals(self.planned_intervals(&links, without_loss));
+        intervals.expect("a link that can change so");
         links
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
-use lasthop_sim::world::{Change, ChangeError, PlannedChange, Way};
+use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
 use lasthop_sim::{ChannelConfig, Direction, LinkId, NodeConfig, NodeKind, World};
 
-use crate::model::{Link, LinkModel, Scenario};
+use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
 
 impl Scenario {
     /// The changes that make this scenario's links those of `new`, which has the same links: the
@@ -27,11 +27,40 @@ impl Scenario {
         for change in &self.changes {
             let before = latest.insert(change.link, &change.model).unwrap_or(&self.links[change.link]);
             let (at, link) = (Instant::ZERO + change.at, links[change.link]);
-            let of_loss =
-                |change: &Change| matches!(change, Change::Loss(_) | Change::Faults(_) | Change::Channel(_));
             let changes =
-                changes(before, &change.model).filter(|(_, change)| !(without_loss && of_loss(change)));
+                changes(before, &change.model).filter(|(_, change)| !(without_loss && is_of_loss(change)));
             planned.extend(changes.map(|(way, change)| PlannedChange { at, link, way, change }));
+        }
+        planned
+    }
+
+    /// What a world is to be told of the changes that end again. `links`: the scenario's in the world.
+    /// With `without_loss`, loss stays as it is.
+    pub fn planned_intervals(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedInterval> {
+        let mut planned = Vec::new();
+        for LinkInterval { link, within, properties, first, length, period } in &self.intervals {
+            let Some((outside, within)) = View::of(&self.links[*link]).zip(View::of(within)) else {
+                continue;
+            };
+            for (way, property) in
+                PROPERTIES.into_iter().filter(|(_, property)| properties.contains(property))
+            {
+                let changes = outside.change(way, property).zip(within.change(way, property));
+                let Some((outside, within)) =
+                    changes.filter(|(change, _)| !(without_loss && is_of_loss(change)))
+                else {
+                    continue;
+                };
+                planned.push(PlannedInterval {
+                    link: links[*link],
+                    way: if way == Way::Both { Way::Forward } else { way },
+                    within,
+                    outside,
+                    first: Instant::ZERO + *first,
+                    length: *length,
+                    period: *period,
+                });
+            }
         }
         planned
     }
@@ -54,34 +83,39 @@ impl LinkModel {
 }
 
 fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Change)> {
-    let mut changes = Vec::new();
     // What a cell is like cannot change.
-    let (Some(old), Some(new)) = (View::of(old), View::of(new)) else { return changes.into_iter() };
-    for (way, old, new) in
-        [(Way::Forward, old.forward, new.forward), (Way::Backward, old.backward, new.backward)]
-    {
-        if old.capacity != new.capacity {
-            changes.push((way, Change::Capacity(new.capacity.clone())));
-        }
-        if old.queue != new.queue {
-            changes.push((way, Change::Queue(new.queue)));
-        }
-        if old.loss != new.loss {
-            changes.push((way, Change::Loss(new.loss.clone())));
-        }
-        if old.faults != new.faults {
-            changes.push((way, Change::Faults(new.faults)));
-        }
-        if old.delay != new.delay {
-            changes.push((way, Change::Delay(new.delay.clone())));
-        }
-    }
-    if old.channel != new.channel
-        && let Some(channel) = new.channel
-    {
-        changes.push((Way::Both, Change::Channel(channel.clone())));
-    }
-    changes.into_iter()
+    let views = View::of(old).zip(View::of(new));
+    let differing = views.into_iter().flat_map(|(old, new)| {
+        PROPERTIES.into_iter().filter_map(move |(way, property)| {
+            let change = new.change(way, property)?;
+            (old.change(way, property).as_ref() != Some(&change)).then_some((way, change))
+        })
+    });
+    differing.collect::<Vec<_>>().into_iter()
+}
+
+/// The properties of both directions, and the channel, which they share.
+const PROPERTIES: [(Way, Property); 11] = {
+    use Property::{Capacity, Channel, Delay, Faults, Loss, Queue};
+    use Way::{Backward, Both, Forward};
+    [
+        (Forward, Capacity),
+        (Forward, Queue),
+        (Forward, Loss),
+        (Forward, Faults),
+        (Forward, Delay),
+        (Backward, Capacity),
+        (Backward, Queue),
+        (Backward, Loss),
+        (Backward, Faults),
+        (Backward, Delay),
+        (Both, Channel),
+    ]
+};
+
+/// Whether a change is of what a row without loss leaves out.
+const fn is_of_loss(change: &Change) -> bool {
+    matches!(change, Change::Loss(_) | Change::Faults(_) | Change::Channel(_))
 }
 
 /// What can change of a link.
@@ -92,6 +126,19 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// The change that makes a property of a direction so.
+    fn change(&self, way: Way, property: Property) -> Option<Change> {
+        let direction = if way == Way::Backward { self.backward } else { self.forward };
+        Some(match property {
+            Property::Capacity => Change::Capacity(direction.capacity.clone()),
+            Property::Queue => Change::Queue(direction.queue),
+            Property::Loss => Change::Loss(direction.loss.clone()),
+            Property::Faults => Change::Faults(direction.faults),
+            Property::Delay => Change::Delay(direction.delay.clone()),
+            Property::Channel => Change::Channel(self.channel?.clone()),
+        })
+    }
+
     fn of(model: &'a LinkModel) -> Option<Self> {
         Some(match &model.link {
             Link::Radio { .. } => return None,

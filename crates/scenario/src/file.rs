@@ -58,6 +58,7 @@ mod text;
 mod traffic;
 mod transport;
 mod trial;
+mod when;
 mod wlan;
 
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub use overrides::Overrides;
 pub use settings::Settings;
 pub use sweep::Sweep;
 pub use text::{name_of, read_file};
+pub use when::When;
 
 use document::Document;
 use named_files::NamedFiles;

@@ -28,7 +28,7 @@ pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};
 pub use file::{FurtherFiles, Overrides, ScenarioError, Settings, Sweep};
 pub use model::{
-    ActivityModel, FlowModel, Link, LinkChange, LinkModel, Measure, NodeModel, Scenario, SchemeChoice,
-    SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,
+    ActivityModel, FlowModel, Link, LinkChange, LinkInterval, LinkModel, Measure, NodeModel, Property,
+    Scenario, SchemeChoice, SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,
 };
 pub use pieces::Pieces;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use lasthop_schemes::Role;
 
-pub use change::LinkChange;
+pub use change::{LinkChange, LinkInterval, Property};
 pub use flow::{FlowModel, TcpModel, TransportModel};
 pub use link::{Link, LinkModel};
 pub use measure::Measure;
@@ -46,6 +46,8 @@ pub struct Scenario {
     pub links: Vec<LinkModel>,
     /// Changes of links at given times, in order of time.
     pub changes: Vec<LinkChange>,
+    /// Changes of links that end again.
+    pub intervals: Vec<LinkInterval>,
     /// IEEE 802.11 cells.
     pub wlans: Vec<WlanModel>,
     /// Ways given by hand.

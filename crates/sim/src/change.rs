@@ -1,5 +1,7 @@
 //! Changes of a link while packets are on it.
 
+use std::time::Duration;
+
 use lasthop_packet::Instant;
 use thiserror::Error;
 
@@ -24,7 +26,7 @@ pub enum Way {
 
 /// A change of a link. It is for what starts its transmission from now on, unless it says
 /// otherwise.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// How fast it is; on a wired link also for the rest of the packet that it is transmitting.
     Capacity(Capacity),
@@ -51,6 +53,26 @@ pub struct PlannedChange {
     pub way: Way,
     /// What.
     pub change: Change,
+}
+
+/// A change that ends again, once or time after time: an outage, for example. Where the same property of
+/// the same direction has several at a time, the last of them holds.
+#[derive(Clone, Debug)]
+pub struct PlannedInterval {
+    /// Of which link.
+    pub link: LinkId,
+    /// In which direction. A channel has one for both, which counts as forward.
+    pub way: Way,
+    /// What holds within.
+    pub within: Change,
+    /// What holds outside, of the same kind, until another change of it is made.
+    pub outside: Change,
+    /// When it begins for the first time.
+    pub first: Instant,
+    /// How long it lasts; shorter than the period.
+    pub length: Duration,
+    /// From one beginning to the next; `None` if there is only one.
+    pub period: Option<Duration>,
 }
 
 /// Why a link cannot be changed so.

@@ -28,6 +28,7 @@ mod flows;
 mod forward;
 mod holdings;
 mod hosts;
+mod intervals;
 mod links;
 mod measuring;
 mod messages;
@@ -61,9 +62,10 @@ use crate::sessions::Sessions;
 use crate::technology::Technology;
 use crate::transit::Transit;
 use crate::warm_up::WarmUp;
+use intervals::Intervals;
 
 pub use crate::cells::RadioUse;
-pub use crate::change::{Change, ChangeError, PlannedChange, Way};
+pub use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
 pub use ad_hoc::{AodvError, aodv_address};
 pub use build::{AttachError, RouteError};
 pub use holdings::Holding;
@@ -88,6 +90,7 @@ pub struct World {
     movements: Vec<Option<Box<Movement>>>,
     /// Changes of links to come, in order of time.
     planned: VecDeque<PlannedChange>,
+    intervals: Intervals,
     /// Flows that send the next datagram once a link is no longer stalled, with their ends.
     stalled_sources: Vec<(FlowId, NodeId, NodeId)>,
     /// When the event for the next of them comes.

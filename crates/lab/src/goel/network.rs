@@ -91,6 +91,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
             ),
         ],
         changes: Vec::new(),
+        intervals: Vec::new(),
         wlans: Vec::new(),
         routes: Vec::new(),
         flows: vec![FlowModel {

@@ -208,6 +208,7 @@ impl Server {
         let changes = before.changes_of_links(settings.scenario());
         // Those to come are made on top of what is set now. One whose time comes meanwhile is made again.
         let planned = settings.scenario().planned_changes(&self.links, false);
+        let intervals = settings.scenario().planned_intervals(&self.links, false);
         let links = self.links.clone();
         let changed: Vec<_> =
             assignments.iter().map(|(key, value)| (short_key(key), (*value).to_owned())).collect();
@@ -222,7 +223,7 @@ impl Server {
             let made = changes
                 .iter()
                 .try_for_each(|(index, way, change)| world.reconfigure_link(links[*index], *way, change));
-            made.and_then(|()| world.replan_changes(planned)).map_err(|error| error.to_string())
+            made.and_then(|()| world.replan_changes(planned, intervals)).map_err(|error| error.to_string())
         };
         self.handle.with_world(work).map_err(|gone| gone.to_string())??;
         self.settings = settings;

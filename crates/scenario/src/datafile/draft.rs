@@ -50,6 +50,7 @@ impl Draft {
             nodes: Vec::new(),
             links: Vec::new(),
             changes: Vec::new(),
+            intervals: Vec::new(),
             wlans: Vec::new(),
             routes: Vec::new(),
             flows: Vec::new(),

@@ -1,6 +1,6 @@
 //! Changes of links at given times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lasthop_packet::units::format_duration;
@@ -12,10 +12,13 @@ use super::error::ScenarioError;
 use super::link;
 use super::quantity::Text;
 use super::reader::Reader;
-use crate::model::{LinkChange, LinkModel};
+use super::when::When;
+use crate::model::{LinkChange, LinkInterval, LinkModel, Property};
 
 /// Changes at most.
 const MOST_CHANGES: usize = 10_000;
+/// Those that end again at most: each beginning and end looks at all of them.
+const MOST_INTERVALS: usize = 100;
 
 /// The properties of a link that can change while packets are on it, of both directions or of one.
 pub(super) const OF_A_LINK: [&str; 12] = [
@@ -54,8 +57,11 @@ pub(super) fn of_directions<'a>(path: &[&'a str]) -> Vec<Vec<&'a str>> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ChangeTable {
-    /// When the changes take effect, from the start of the run and before its end.
-    at: Text<Duration>,
+    /// When the changes take effect, from the start of the run and before its end ("5 s"); with a
+    /// length if they end again ("5 s for 1 s"), and with a period if they repeat ("every 15 s for 1 s",
+    /// first after 15 s; or "5 s every 15 s for 1 s"). Then what held before, or was set meanwhile,
+    /// holds again.
+    at: Text<When>,
     /// Keys of links, such as "links.air.delay", with their values from then on. These can change:
     /// rate, trace, delay, jitter, jitter-distribution, delay-correlation, order, loss, duplicate, corrupt, queue
     /// (except its discipline) and channel, of both directions or of one.
@@ -64,7 +70,7 @@ pub(super) struct ChangeTable {
     set: BTreeMap<String, toml::Value>,
 }
 
-/// Reads the changes: the properties of each link and the time from which they apply, in order of
+/// Reads the changes that stay: the properties of each link and the time from which they apply, in order of
 /// time; of those after a time, if one is given. Each change is made on top of those before it.
 pub(super) fn read(
     reader: &Reader<'_>,
@@ -78,18 +84,21 @@ pub(super) fn read(
     }
     let indices: BTreeMap<&str, usize> =
         links.iter().enumerate().map(|(index, link)| (link.name(), index)).collect();
-    let is_to_come = |(_, table): &(usize, &ChangeTable)| after.is_none_or(|after| table.at.0 > after);
+    let is_to_come = |(_, table): &(usize, &ChangeTable)| {
+        let When { first, length, .. } = table.at.0;
+        length.is_none() && after.is_none_or(|after| first > after)
+    };
     let mut by_time: Vec<(usize, &ChangeTable)> = tables.iter().enumerate().filter(is_to_come).collect();
-    by_time.sort_by_key(|(_, table)| table.at.0);
+    by_time.sort_by_key(|(_, table)| table.at.0.first);
     let mut timeline = Timeline { reader, document: reader.document.clone() };
     let mut changes: Vec<LinkChange> = Vec::new();
     let mut latest: BTreeMap<usize, usize> = BTreeMap::new();
     for (number, table) in by_time {
-        let Text(at) = table.at;
+        let Text(When { first: at, .. }) = table.at;
         reader.before_the_end(&["changes", &number.to_string(), "at"], at)?;
         for (name, set) in timeline.set(number, table)? {
             let Some(&link) = indices.get(name.as_str()) else { continue };
-            let model = timeline.link(at, &name)?;
+            let model = timeline.link(&format!("with the changes up to {}", format_duration(at)), &name)?;
             let before = latest.get(&link).map_or(&links[link], |change| &changes[*change].model);
             if let Err(problem) = before.check_change(&model) {
                 let key = ["changes", &number.to_string(), "set"];
@@ -100,6 +109,92 @@ pub(super) fn read(
         }
     }
     Ok(changes)
+}
+
+/// Reads the changes that end again. Each is made on top of the file as it is without changes.
+pub(super) fn read_intervals(
+    reader: &Reader<'_>,
+    tables: &[ChangeTable],
+    links: &[LinkModel],
+) -> Result<Vec<LinkInterval>, ScenarioError> {
+    let mut intervals = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        let Text(When { first, length: Some(length), period }) = table.at else { continue };
+        let place = number.to_string();
+        reader.before_the_end(&["changes", &place, "at"], first)?;
+        if intervals.len() >= MOST_INTERVALS {
+            let problem =
+                format!("more than {MOST_INTERVALS} changes of a link that end again; expected fewer");
+            return Err(reader.fail(&["changes", &place, "at"], problem));
+        }
+        let mut timeline = Timeline { reader, document: reader.document.clone() };
+        for (name, set) in timeline.set(number, table)? {
+            let Some((link, model)) = links.iter().enumerate().find(|(_, link)| link.name() == name) else {
+                continue;
+            };
+            let within = timeline.link("with this change", &name)?;
+            if let Err(problem) = model.check_change(&within) {
+                return Err(reader.fail(&["changes", &place, "set"], format!("link {name:?}: {problem}")));
+            }
+            let properties: BTreeSet<Property> = set.iter().filter_map(|(key, _)| property(key)).collect();
+            refuse_mixed(reader, tables, (number, &name), &properties)?;
+            intervals.push(LinkInterval { link, within, properties, first, length, period });
+        }
+    }
+    Ok(intervals)
+}
+
+/// Keys of one property depend on each other, such as delay and jitter: while one is changed for a time,
+/// another one cannot be changed.
+fn refuse_mixed(
+    reader: &Reader<'_>,
+    tables: &[ChangeTable],
+    (number, link): (usize, &str),
+    properties: &BTreeSet<Property>,
+) -> Result<(), ScenarioError> {
+    let keys = |table: &ChangeTable, wanted: Property| -> BTreeSet<String> {
+        let of_link = |key: &&String| steps(key).get(1).is_some_and(|name| *name == link);
+        let of_property = table.set.keys().filter(of_link).filter(|key| property(key) == Some(wanted));
+        of_property.filter_map(|key| own_key(key).map(str::to_owned)).collect()
+    };
+    for wanted in properties {
+        let own = keys(&tables[number], *wanted);
+        let differs = |table: &&ChangeTable| {
+            let others = keys(table, *wanted);
+            !others.is_empty() && others != own
+        };
+        if let Some(other) = tables.iter().find(differs) {
+            let list = |keys: BTreeSet<String>| keys.into_iter().collect::<Vec<_>>().join(", ");
+            let problem = format!(
+                "{} of link {link:?} is changed for a time, and {} by another change; expected the same keys in both, \
+                 because they depend on each other",
+                list(own),
+                list(keys(other, *wanted))
+            );
+            return Err(reader.fail(&["changes", &number.to_string(), "set"], problem));
+        }
+    }
+    Ok(())
+}
+
+/// The key of a property, such as `delay` of `links.air.forward.delay.min`.
+fn own_key(key: &str) -> Option<&str> {
+    OF_A_LINK.into_iter().find(|known| match steps(key)[..] {
+        ["links", _, "forward" | "backward", what, ..] | ["links", _, what, ..] => what == *known,
+        _ => false,
+    })
+}
+
+/// The property that a key is a part of.
+fn property(key: &str) -> Option<Property> {
+    Some(match own_key(key)? {
+        "rate" | "trace" => Property::Capacity,
+        "loss" => Property::Loss,
+        "duplicate" | "corrupt" => Property::Faults,
+        "queue" => Property::Queue,
+        "channel" => Property::Channel,
+        _ => Property::Delay,
+    })
 }
 
 /// The keys of links as a whole, then those of their directions, which would be replaced.
@@ -157,12 +252,11 @@ impl Timeline<'_, '_> {
     }
 
     /// A link as it is now.
-    fn link(&self, at: Duration, name: &str) -> Result<LinkModel, ScenarioError> {
+    fn link(&self, when: &str, name: &str) -> Result<LinkModel, ScenarioError> {
         let reader = Reader { document: &self.document, nodes: self.reader.nodes.clone(), ..*self.reader };
         let table = self.document.deserialize_at(&["links", name]);
-        table.and_then(|table| link::read(&reader, name, table)).map_err(|error| ScenarioError {
-            problem: format!("with the changes up to {}: {}", format_duration(at), error.problem),
-            ..error
-        })
+        table
+            .and_then(|table| link::read(&reader, name, table))
+            .map_err(|error| ScenarioError { problem: format!("{when}: {}", error.problem), ..error })
     }
 }

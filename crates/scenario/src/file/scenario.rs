@@ -158,6 +158,7 @@ pub(super) fn read(
         name: name(&reader, file.name)?,
         description: description(&reader, &file.description)?,
         changes: changes::read(&reader, &file.changes, &links, since.and_then(|since| since.passed))?,
+        intervals: changes::read_intervals(&reader, &file.changes, &links)?,
         files: named_files.paths(),
         duration,
         warm_up,

@@ -1,5 +1,6 @@
 //! A change of a link at a given time.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::link::LinkModel;
@@ -15,4 +16,38 @@ pub struct LinkChange {
     pub model: LinkModel,
     /// The keys that make it so, such as `links.air.loss`, and their values.
     pub set: Vec<(String, toml::Value)>,
+}
+
+/// A change of a link that ends again.
+#[derive(Clone, Debug)]
+pub struct LinkInterval {
+    /// Index of the link.
+    pub link: usize,
+    /// What the link would be with nothing but this change.
+    pub within: LinkModel,
+    /// The properties that it changes.
+    pub properties: BTreeSet<Property>,
+    /// When it begins for the first time, from the start of the run.
+    pub first: Duration,
+    /// How long it lasts.
+    pub length: Duration,
+    /// From one beginning to the next, if there are several.
+    pub period: Option<Duration>,
+}
+
+/// What can change of a link as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Property {
+    /// Rate or trace.
+    Capacity,
+    /// Queue.
+    Queue,
+    /// Loss.
+    Loss,
+    /// Duplicates and wrong bits.
+    Faults,
+    /// Delay, its variation, and order.
+    Delay,
+    /// The error process.
+    Channel,
 }

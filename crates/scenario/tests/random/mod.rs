@@ -56,6 +56,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         nodes,
         links,
         changes,
+        intervals: Vec::new(),
         wlans: Vec::new(),
         routes: Vec::new(),
         flows,

@@ -7,6 +7,7 @@ use lasthop_agent::Agent;
 use lasthop_packet::Rng;
 use thiserror::Error;
 
+use super::intervals::Intervals;
 use super::{AtNode, World};
 use crate::config::NodeConfig;
 use crate::faulty_links::FaultyLinks;
@@ -65,6 +66,7 @@ impl World {
             ad_hoc: Vec::new(),
             movements: Vec::new(),
             planned: VecDeque::new(),
+            intervals: Intervals::default(),
             stalled_sources: Vec::new(),
             planned_event: None,
             stops_when_done: false,

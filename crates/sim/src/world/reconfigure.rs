@@ -9,6 +9,16 @@ impl World {
     /// Changes a link, now. After an error nothing has changed.
     pub fn reconfigure_link(&mut self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
         self.can_reconfigure_link(link, way, change)?;
+        for way in ways(way, change) {
+            if self.intervals.lets_through(link, way, change) {
+                self.make_change(link, way, change);
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes one direction, whatever interval it is in.
+    pub(super) fn make_change(&mut self, link: LinkId, way: Way, change: &Change) {
         for [from, to] in self.changed(link, way, change) {
             if let Change::Faults(faults) = change {
                 self.faults.set(to, *faults);
@@ -20,7 +30,6 @@ impl World {
         if matches!(change, Change::Capacity(_)) {
             self.resume_sources();
         }
-        Ok(())
     }
 
     /// Whether a link can be changed so. No other change makes this one impossible: several of
@@ -51,4 +60,14 @@ impl World {
         };
         directions.into_iter().flatten()
     }
+}
+
+/// The directions of a change, one by one. Both directions have one channel, which is told once.
+fn ways(way: Way, change: &Change) -> impl Iterator<Item = Way> + use<> {
+    let ways = match way {
+        _ if matches!(change, Change::Channel(_)) => [Some(Way::Forward), None],
+        Way::Both => [Some(Way::Forward), Some(Way::Backward)],
+        one => [Some(one), None],
+    };
+    ways.into_iter().flatten()
 }

@@ -1,7 +1,10 @@
 //! Changes of links at given times.
 
+use std::mem::discriminant;
+
 use super::World;
-use crate::change::{ChangeError, PlannedChange};
+use super::intervals::Intervals;
+use crate::change::{ChangeError, PlannedChange, PlannedInterval};
 use crate::schedule::Event;
 
 impl World {
@@ -18,15 +21,43 @@ impl World {
         Ok(())
     }
 
-    /// Plans changes in place of all that have not been made yet. One whose time has passed is made at
-    /// once. After an error, the earlier plan stays.
-    pub fn replan_changes(&mut self, changes: Vec<PlannedChange>) -> Result<(), ChangeError> {
-        let before = std::mem::take(&mut self.planned);
-        let outcome = self.plan_changes(changes);
-        if outcome.is_err() {
-            self.planned = before;
+    /// Plans changes that end again, in place of all such changes. One in the middle of which this time
+    /// is holds at once. After an error nothing has changed.
+    pub fn plan_intervals(&mut self, intervals: Vec<PlannedInterval>) -> Result<(), ChangeError> {
+        for PlannedInterval { link, way, within, outside, .. } in &intervals {
+            self.can_reconfigure_link(*link, *way, within)?;
+            self.can_reconfigure_link(*link, *way, outside)?;
         }
-        outcome
+        let before = std::mem::replace(&mut self.intervals, Intervals::new(intervals, self.transit.now));
+        let (held, hold) = (before.all(), self.intervals.all());
+        // What has no interval any more is what it is outside of it.
+        let without = before.into_outside().into_iter().filter(|(link, way, change)| {
+            !hold.iter().any(|(other, its, holds)| {
+                (other, its) == (link, way) && discriminant(holds) == discriminant(change)
+            })
+        });
+        let all: Vec<_> = without.chain(hold.iter().cloned()).filter(|holds| !held.contains(holds)).collect();
+        for (link, way, change) in all {
+            self.make_change(link, way, &change);
+        }
+        self.await_planned_change();
+        Ok(())
+    }
+
+    /// Plans changes in place of all that have not been made yet, and those that end again in place of
+    /// all such changes. One whose time has passed is made at once. After an error, the earlier plan
+    /// stays.
+    pub fn replan_changes(
+        &mut self,
+        changes: Vec<PlannedChange>,
+        intervals: Vec<PlannedInterval>,
+    ) -> Result<(), ChangeError> {
+        for PlannedChange { link, way, change, .. } in &changes {
+            self.can_reconfigure_link(*link, *way, change)?;
+        }
+        self.plan_intervals(intervals)?;
+        self.planned.clear();
+        self.plan_changes(changes)
     }
 
     #[cold]
@@ -41,11 +72,15 @@ impl World {
             // It could when it was planned, and no other change makes it impossible.
             let _ = self.reconfigure_link(link, way, &change);
         }
+        for (link, way, change) in self.intervals.advance(self.transit.now) {
+            self.make_change(link, way, &change);
+        }
         self.await_planned_change();
     }
 
     fn await_planned_change(&mut self) {
-        let next = self.planned.front().map(|next| next.at.max(self.transit.now));
+        let next = self.planned.front().map(|next| next.at);
+        let next = next.into_iter().chain(self.intervals.next()).min().map(|next| next.max(self.transit.now));
         if let Some(next) = next.filter(|next| self.planned_event.is_none_or(|event| event > *next)) {
             self.planned_event = Some(next);
             self.transit.schedule.push(next, Event::PlannedChange);

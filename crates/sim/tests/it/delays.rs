@@ -332,19 +332,19 @@ fn changes_that_are_planned_anew_take_the_place_of_those_to_come() {
     world.plan_changes(vec![at(10, 1), at(200, 90)]).expect("they can");
     world.advance_to(ms(100));
     // Sooner than what was planned, and one that is late.
-    world.replan_changes(vec![at(150, 2), at(99, 60), at(400, 70)]).expect("they can");
+    world.replan_changes(vec![at(150, 2), at(99, 60), at(400, 70)], Vec::new()).expect("they can");
     world.advance_to(ms(100));
     assert_eq!(delay(&mut world, 0), 0, "60 ms, at once");
     world.advance_to(ms(200));
     let _ = arrived(&mut world, ends[1]);
     assert_eq!(delay(&mut world, 1), 1, "2 ms, and no change at 200 ms");
-    world.replan_changes(Vec::new()).expect("nothing cannot be impossible");
+    world.replan_changes(Vec::new(), Vec::new()).expect("nothing cannot be impossible");
     world.advance_to(ms(500));
     assert_eq!(delay(&mut world, 2), 1, "nothing was to come any more");
     assert_eq!(world.next_event_at(), None);
 
     for _ in 0..100 {
-        world.replan_changes(vec![at(5_000, 3)]).expect("they can");
+        world.replan_changes(vec![at(5_000, 3)], Vec::new()).expect("they can");
     }
     world.advance_to(ms(5_000));
     assert_eq!(world.next_event_at(), None, "one event, however often changes were planned");

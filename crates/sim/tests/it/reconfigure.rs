@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant};
 use lasthop_sim::queue::CoDelConfig;
-use lasthop_sim::world::{Change, ChangeError, Way};
+use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
 use lasthop_sim::{
     Capacity, ChannelConfig, Delay, Discipline, Distribution, LinkId, LinkLayer, NodeId, NodeKind,
     QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
@@ -297,4 +297,92 @@ fn a_packet_goes_where_the_outside_says_whatever_its_address_is() {
     world.advance_to(ms(10));
     assert_eq!(arrived(&mut world, ends[2]), [7], "through a node that could have taken it");
     assert!(world.accounts().balance());
+}
+
+fn interval(
+    link: LinkId,
+    within: Change,
+    outside: Change,
+    [first, length, period]: [u64; 3],
+) -> PlannedInterval {
+    let period = (period > 0).then_some(Duration::from_millis(period));
+    let length = Duration::from_millis(length);
+    PlannedInterval { link, way: Way::Forward, within, outside, first: ms(first), length, period }
+}
+
+/// Numbers of packets, one sent each second, that arrive up to `end`.
+fn each_second(world: &mut World, [from, to]: [NodeId; 2], end: u64) -> Vec<u32> {
+    let first = world.now().as_millis() / 1000;
+    for second in first..end {
+        world.advance_to(ms(second * 1000));
+        world.inject(from, packet(world, from, to, second as u32));
+    }
+    world.advance_to(ms(end * 1000));
+    arrived(world, to)
+}
+
+fn loss(share: f64) -> Change {
+    Change::Loss(percent(share).into())
+}
+
+#[test]
+fn an_outage_repeats_for_as_long_as_the_run_lasts_at_the_cost_of_one_event_each() {
+    let (mut world, ends, link) = pair(None, TEN);
+    // Off at 2.5, 5.5, ... for a second: the packets 3, 6, ... are lost.
+    let outage = interval(link, loss(100.0), loss(0.0), [2_500, 1_000, 3_000]);
+    world.plan_intervals(vec![outage]).expect("it can");
+    let arrived = each_second(&mut world, ends, 3_000);
+    assert_eq!(arrived, (0..3_000).filter(|number| *number == 0 || number % 3 != 0).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_outage_may_hold_what_waits() {
+    let (mut world, ends, link) = pair(None, TEN);
+    let outage = interval(link, Change::Capacity(Capacity::Stalled), rate(8000), [1_500, 2_000, 0]);
+    world.plan_intervals(vec![outage]).expect("it can");
+    assert_eq!(each_second(&mut world, ends, 3), [0, 1]);
+    world.advance_to(ms(3_499));
+    assert_eq!(arrived(&mut world, ends[1]), []);
+    world.advance_to(ms(3_600));
+    assert_eq!(arrived(&mut world, ends[1]), [2]);
+    assert_eq!(world.next_event_at(), None, "it is over");
+}
+
+#[test]
+fn what_is_changed_meanwhile_holds_when_the_interval_is_over() {
+    let (mut world, ends, link) = pair(None, TEN);
+    world.plan_intervals(vec![interval(link, loss(100.0), loss(0.0), [500, 2_000, 0])]).expect("it can");
+    world
+        .plan_changes(vec![PlannedChange { at: ms(3_500), link, way: Way::Both, change: loss(0.0) }])
+        .expect("it can");
+    world.advance_to(ms(600));
+    // Only the last of the changes in an interval is made, at its end.
+    world.reconfigure_link(link, Way::Forward, &loss(0.0)).expect("it can");
+    world.reconfigure_link(link, Way::Both, &loss(100.0)).expect("it can");
+    assert_eq!(each_second(&mut world, ends, 5), [4], "one to three by an outage, and by hand");
+}
+
+#[test]
+fn where_intervals_meet_the_last_one_holds_and_a_new_plan_takes_the_place_of_the_old() {
+    let (mut world, ends, link) = pair(None, TEN);
+    let outages = |until: u64| {
+        vec![
+            interval(link, loss(100.0), loss(0.0), [500, until, 0]),
+            interval(link, loss(0.0), loss(0.0), [1_500, 1_000, 10_000]),
+        ]
+    };
+    world.plan_intervals(outages(6_000)).expect("it can");
+    assert_eq!(each_second(&mut world, ends, 4), [0, 2]);
+    // As before, but the first is over; the second comes again at 11.5 s.
+    world.replan_changes(Vec::new(), outages(1_000)).expect("they can");
+    assert_eq!(each_second(&mut world, ends, 6), [4, 5]);
+    world
+        .replan_changes(Vec::new(), vec![interval(link, loss(100.0), loss(0.0), [0, 1_000, 2_000])])
+        .expect("it can");
+    assert_eq!(each_second(&mut world, ends, 9), [7], "6 and 8 are in the middle");
+    world.plan_intervals(Vec::new()).expect("nothing cannot be impossible");
+    assert_eq!(each_second(&mut world, ends, 12), [9, 10, 11]);
+    let channel = Change::Channel(ChannelConfig::PERFECT);
+    let impossible = interval(link, channel.clone(), channel, [0, 1_000, 2_000]);
+    assert_eq!(world.plan_intervals(vec![impossible]), Err(ChangeError::NoChannel));
 }

@@ -5,10 +5,9 @@ mod state;
 mod values;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
-use lasthop_packet::units::parse_duration;
+use lasthop_scenario::file::When;
 use lasthop_scenario::{Overrides, ScenarioError, Settings};
 use toml::{Table, Value};
 
@@ -62,7 +61,8 @@ pub struct LinkFlags {
     /// The trace of the upload, if it differs from the one of --trace
     #[arg(long, value_name = "FILE", requires = "trace", conflicts_with = "rate")]
     trace_up: Option<PathBuf>,
-    /// Change a property at a time after the start: --at 10s loss=100%; may be given several times
+    /// Change a property at a time after the start: --at 10s loss=100%; for a time: --at "10s for 1s"
+    /// rate=0; or time after time: --at "every 15s for 1s" loss=100%; may be given several times
     #[arg(long, num_args = 2, allow_hyphen_values = true, value_names = ["TIME", "KEY=VALUE"])]
     at: Vec<String>,
 }
@@ -99,19 +99,23 @@ impl LinkFlags {
             link.insert("trace".to_owned(), in_a_file(trace)?);
         }
         let split = split_keys(&states);
-        for (key, value) in keys(&split, None, &states[0].ways) {
+        let first = &states[0];
+        for (key, value) in keys(&split, None, &first.ways) {
             insert(&mut link, &key, value);
         }
         if let Some(trace) = &self.trace_up {
             insert(&mut link, "backward.trace", in_a_file(trace)?);
         }
-        let changes: Vec<Value> = states
-            .windows(2)
-            .filter_map(|pair| {
-                let set = keys(&split, Some(&pair[0].ways), &pair[1].ways);
+        // Changes that stay follow each other; one that ends again is made on top of the first state.
+        let (of_a_time, that_stay): (Vec<&State>, Vec<&State>) = states.iter().partition(|state| state.ends);
+        let pairs = that_stay.windows(2).map(|pair| (pair[0], pair[1]));
+        let changes: Vec<Value> = pairs
+            .chain(of_a_time.into_iter().map(|state| (first, state)))
+            .filter_map(|(before, state)| {
+                let set = keys(&split, Some(&before.without(state.always)), &state.ways);
                 let set: Table =
                     set.into_iter().map(|(key, value)| (format!("links.{LINK}.{key}"), value)).collect();
-                let at = ("at".to_owned(), Value::from(pair[1].at.as_str()));
+                let at = ("at".to_owned(), Value::from(state.at.as_str()));
                 (!set.is_empty())
                     .then(|| Value::Table([at, ("set".to_owned(), Value::Table(set))].into_iter().collect()))
             })
@@ -158,24 +162,35 @@ impl LinkFlags {
                         direction of the trace: --rate trace:2mbit"
                 .to_owned());
         }
-        let mut states = vec![State { at: String::new(), ways: values.ways()? }];
-        let mut changes: Vec<(Duration, &str, &str)> = Vec::new();
+        let mut states = vec![State::first(values.ways()?)];
+        let mut changes: Vec<(When, &str, &str)> = Vec::new();
         for pair in self.at.chunks_exact(2) {
-            let at = parse_duration(&pair[0]).map_err(|error| format!("--at: {error}"))?;
-            changes.push((at, &pair[0], &pair[1]));
+            let when = pair[0].parse().map_err(|error| format!("--at: {error}"))?;
+            changes.push((when, &pair[0], &pair[1]));
         }
-        changes.sort_by_key(|(at, ..)| *at);
-        for (_, at, change) in changes {
-            let told = |problem: String| format!("--at {at} {change}: {problem}");
+        changes.sort_by_key(|(when, ..)| when.first);
+        let at_first = values.clone();
+        for (when, at, change) in changes {
+            let told = |problem: String| format!("--at {} {change}: {problem}", quoted(at));
             let (flag, value) = change
                 .split_once('=')
                 .ok_or_else(|| told("expected KEY=VALUE, such as loss=100%".to_owned()))?;
-            values.set(flag.trim(), value.trim()).map_err(&told)?;
-            states.push(State { at: at.to_owned(), ways: values.ways().map_err(&told)? });
+            let flag = flag.trim();
+            let ends = when.length.is_some();
+            let mut for_a_time = at_first.clone();
+            let changed = if ends { &mut for_a_time } else { &mut values };
+            let always = changed.set(flag, value.trim()).map_err(&told)?.filter(|_| ends);
+            let ways = changed.ways().map_err(&told)?;
+            states.push(State { at: at.to_owned(), ways, ends, always });
         }
         leave_out_what_never_happens(&mut states);
         Ok(states)
     }
+}
+
+/// A word as one types it.
+fn quoted(word: &str) -> String {
+    if word.contains(' ') { format!("{word:?}") } else { word.to_owned() }
 }
 
 fn in_a_file(path: &Path) -> Result<Value, String> {
@@ -200,7 +215,7 @@ fn in_terms_of_flags(error: ScenarioError) -> String {
         "changes",
     ];
     let known = |step: &&str| FLAGS.contains(step);
-    let of_a_change = error.key.starts_with("changes") || error.problem.starts_with("with the changes");
+    let of_a_change = error.key.starts_with("changes") || error.problem.starts_with("with th");
     match error.key.split(['.', '[']).rfind(known) {
         _ if error.file == "--set" => error.to_string(),
         _ if of_a_change => format!("--at: {}", error.problem),
@@ -212,6 +227,8 @@ fn in_terms_of_flags(error: ScenarioError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::Parser;
     use lasthop_scenario::{FurtherFiles, Settings};
 
@@ -357,6 +374,59 @@ mod tests {
         assert!(!text.contains("delay-correlation"), "{text}");
     }
 
+    fn at(changes: &[[&str; 2]]) -> Result<Settings, String> {
+        let given = changes.iter().flat_map(|[at, change]| ["--at", at, change]);
+        let line =
+            Line::try_parse_from(["emulate", "--rate", "10mbit", "--delay", "20ms"].into_iter().chain(given));
+        line.unwrap_or_else(|error| panic!("{error}")).flags.settings(None, Vec::new())
+    }
+
+    #[test]
+    fn a_change_may_end_again_and_repeat() {
+        let good = at(&[
+            ["every 15s for 1s", "loss=100%"],
+            ["5s every 1min for 200ms", "rate=0"],
+            ["2s for 1s", "delay=20ms:300ms"],
+            ["10s", "loss=1%"],
+        ]);
+        let good = good.expect("good flags");
+        let scenario = good.scenario();
+        let seconds =
+            |of: &lasthop_scenario::LinkInterval| [of.first, of.length, of.period.unwrap_or_default()];
+        let times: Vec<_> = scenario.intervals.iter().map(seconds).collect();
+        let ms = Duration::from_millis;
+        assert_eq!(
+            times,
+            [
+                [ms(2_000), ms(1_000), ms(0)],
+                [ms(5_000), ms(200), ms(60_000)],
+                [ms(15_000), ms(1_000), ms(15_000)]
+            ]
+        );
+        assert_eq!(scenario.changes.len(), 1);
+        for (changes, told) in [
+            (
+                ["every 15s", "loss=100%"],
+                "--at: \"every 15s\": how long does it last? expected a length, such as",
+            ),
+            (["every 15s for 20s", "loss=100%"], "--at: \"every 15s for 20s\": the length is out of range"),
+            (["every 15s for 1s", "loss=all"], "--at: with this change: \"all\" is not"),
+            (
+                ["every 15s for 1s", "jitter=1s"],
+                "--at \"every 15s for 1s\" jitter=1s: --jitter: 1s is out of range",
+            ),
+        ] {
+            let problem = at(&[changes]).map(drop).expect_err(changes[0]);
+            assert!(problem.starts_with(told), "{changes:?}: {problem}");
+        }
+        let mixed = at(&[["every 15s for 1s", "jitter=5ms"], ["3s", "delay=50ms"]]).map(drop);
+        let problem = mixed.expect_err("they depend on each other");
+        assert!(
+            problem.contains("jitter of link \"hop\" is changed for a time, and delay by another"),
+            "{problem}"
+        );
+    }
+
     #[test]
     fn packets_that_are_reordered_skip_the_delay() {
         let text = line("--delay 20ms --jitter 5ms --reorder 25%").flags.scenario(None).expect("good flags");
@@ -407,6 +477,7 @@ mod tests {
             ("--queue 5apples", "--queue: \"5apples\" is not"),
             ("--at soon loss=1%", "--at: \"soon\" is not a duration"),
             ("--at 1s loss", "--at 1s loss: expected KEY=VALUE"),
+            ("--rate fast", "--rate: \"fast\" is not"),
             (
                 "--at 1s los=1%",
                 "--at 1s los=1%: unknown key \"los\" (did you mean \"loss\"?); expected one of: corrupt,",

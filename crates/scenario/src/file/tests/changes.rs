@@ -184,6 +184,27 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
         ("[[changes]]\nat = \"1 s\"\n", "25: changes[0].set", "missing"),
         ("[[changes]]\nat = \"1 s\"\nset = {}\n[[changes]]\nset = {}\n", "28: changes[1].at", "missing"),
         ("[[changes]]\nat = \"1 s\"\nset = {}\nfor = 1\n", "28: changes[0].for", "expected"),
+        (
+            "[[changes]]\nat = \"every 15 s\"\nset = {}\n",
+            "26: changes[0].at",
+            "how long does it last? expected a length, such as \"every 15 s for 1 s\"",
+        ),
+        (
+            &"[[changes]]\nat = \"1 s for 1 s\"\nset = { \"links.wire.loss\" = \"1%\" }\n".repeat(101),
+            "326: changes[100].at",
+            "more than 100 changes of a link that end again",
+        ),
+        (
+            "[[changes]]\nat = \"every 1 s for 100 ms\"\nset = { \"links.wire.jitter\" = \"1 ms\" }\n\
+             [[changes]]\nat = \"5 s\"\nset = { \"links.wire.delay\" = \"10 ms\" }\n",
+            "27: changes[0].set",
+            "jitter of link \"wire\" is changed for a time, and delay by another change",
+        ),
+        (
+            "[[changes]]\nat = \"every 1 s for 100 ms\"\nset = { \"links.wire.channel.good.mean\" = \"1 s\" }\n",
+            "27: links.wire.channel",
+            "with this change: ",
+        ),
         (&"[[changes]]\nat = \"1 s\"\nset = {}\n".repeat(10_001), "25: changes", "at most 10000"),
     ] {
         let error = error(&with(changes));
@@ -252,4 +273,49 @@ fn a_rate_of_zero_stalls_a_link() {
         let error = error(&at(wrong));
         assert!(error.contains(says), "{wrong}: {error}");
     }
+}
+
+#[test]
+fn changes_that_end_again_are_of_the_directions_and_properties_that_they_set() {
+    let changes = r#"
+[[changes]]
+at = "every 15 s for 1 s"
+set = { "links.wire.loss" = "100%", "links.air.backward.rate" = "0" }
+[[changes]]
+at = "2 s for 1 s"
+set = { "links.air.channel.bad.loss" = "0%" }
+"#;
+    let scenario = good(changes);
+    assert!(scenario.changes.is_empty());
+    let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
+    let told = |without_loss| {
+        let planned = scenario.planned_intervals(&links, without_loss).into_iter();
+        let index = |link| links.iter().position(|other| *other == link).expect("it is one of them");
+        let one = |planned: lasthop_sim::world::PlannedInterval| {
+            let kind = match planned.within {
+                Change::Loss(_) => "loss",
+                Change::Capacity(Capacity::Stalled) => "stalled",
+                Change::Capacity(_) => "rate",
+                Change::Channel(_) => "channel",
+                other => panic!("{other:?}"),
+            };
+            let period = planned.period.map(|period| period.as_secs());
+            (index(planned.link), planned.way, kind, planned.first.as_millis() / 1000, period)
+        };
+        planned.map(one).collect::<Vec<_>>()
+    };
+    let (forward, backward) = (Way::Forward, Way::Backward);
+    let mut all = told(false);
+    all.sort_by_key(|(link, way, kind, ..)| (*link, *kind, *way == backward));
+    assert_eq!(
+        all,
+        [
+            (0, forward, "loss", 15, Some(15)),
+            (0, backward, "loss", 15, Some(15)),
+            (1, forward, "channel", 2, None),
+            (1, forward, "rate", 15, Some(15)),
+            (1, backward, "stalled", 15, Some(15)),
+        ]
+    );
+    assert_eq!(told(true).len(), 2, "a row without loss stays so");
 }

@@ -8,6 +8,26 @@ pub(super) struct State {
     pub(super) at: String,
     /// The keys of the download and of the upload.
     pub(super) ways: [Table; 2],
+    /// Whether the link is so for a time only.
+    pub(super) ends: bool,
+    /// A key to be written even if its value is the one before.
+    pub(super) always: Option<&'static str>,
+}
+
+impl State {
+    /// The one at the start.
+    pub(super) fn first(ways: [Table; 2]) -> Self {
+        Self { at: String::new(), ways, ends: false, always: None }
+    }
+
+    /// The keys without one of them.
+    pub(super) fn without(&self, key: Option<&str>) -> [Table; 2] {
+        let mut ways = self.ways.clone();
+        for way in &mut ways {
+            key.and_then(|key| way.remove(key));
+        }
+        ways
+    }
 }
 
 /// Few links have faults or correlated delays: a scenario without any is easier to read without these

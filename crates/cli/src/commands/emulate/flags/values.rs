@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use crate::commands::emulate::value;
 
 /// What flags say of the link at one time: for each, its values for the download and the upload.
+#[derive(Clone)]
 pub(super) struct Values(BTreeMap<&'static str, [String; 2]>);
 
 impl Values {
@@ -31,8 +32,8 @@ impl Values {
         Self(defaults.into_iter().map(|(flag, value)| (flag, [value.to_owned(), value.to_owned()])).collect())
     }
 
-    /// Takes `VALUE` or `DOWN:UP`.
-    pub(super) fn set(&mut self, flag: &str, text: &str) -> Result<(), String> {
+    /// Takes `VALUE` or `DOWN:UP`. Returns the key of a scenario that the flag is, if it is one.
+    pub(super) fn set(&mut self, flag: &str, text: &str) -> Result<Option<&'static str>, String> {
         let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
         let meant = did_you_mean(flag, &self.0.keys().copied().collect::<Vec<_>>());
         let unknown = format!("unknown key {flag:?}{meant}; expected one of: {}", known());
@@ -42,7 +43,8 @@ impl Values {
             return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
         }
         *values = [value::in_a_file(flag, down)?, value::in_a_file(flag, up)?];
-        Ok(())
+        let known = self.0.keys().find(|known| **known == flag && **known != "reorder");
+        Ok(known.copied())
     }
 
     /// The rates of the download and of the upload.
