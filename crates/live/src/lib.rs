@@ -13,6 +13,7 @@
 //! | [`trial`] | a scenario between real hosts on this machine alone |
 //! | [`lateness`] | how late things came, in a histogram |
 //! | `listening` | which TCP sockets listen |
+//! | `netlink` | requests to the kernel over netlink(7) |
 //! | `peer` | which process is at the other end of a Unix socket |
 //! | `realtime` | real-time scheduling, locked memory |
 //! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
@@ -33,6 +34,7 @@ pub mod io;
 pub mod lateness;
 mod listening;
 pub mod namespace;
+mod netlink;
 mod peer;
 mod realtime;
 pub mod trial;

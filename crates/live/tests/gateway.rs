@@ -3,6 +3,8 @@
 mod hosts;
 
 use std::fs;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::thread;
@@ -11,7 +13,8 @@ use lasthop_needs::{namespaces, tests};
 
 use hosts::{Flow, Hosts, SERVER, SERVER_V6, nft};
 use lasthop_agent::LinkSenses;
-use lasthop_live::gateway::{Gateway, Start, config};
+use lasthop_live::device::Interface;
+use lasthop_live::gateway::{Config, Gateway, Start, config};
 use lasthop_live::io::steering::worker_of;
 use lasthop_live::namespace::Namespace;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
             snoop_sees_downloads_over_a_bridge,
             each_clients_packets_come_to_its_own_worker,
             an_upload_that_passes_in_the_kernel_arrives_in_order,
+            an_interface_is_claimed_once_and_only_by_who_may_administer_it,
             a_port_that_is_not_there_is_named;
         [namespaces, nft]:
             snoop_sees_downloads_behind_address_translation;
@@ -38,17 +42,21 @@ fn start(hosts: &Hosts, backend: &str) -> Gateway {
 
 /// With these lines behind the others.
 fn start_with(hosts: &Hosts, backend: &str, lines: &str) -> Gateway {
+    let config = config_of(backend, lines);
+    Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts")
+}
+
+fn config_of(backend: &str, lines: &str) -> Config {
     let text = format!(
         "backend = \"{backend}\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n{lines}"
     );
-    let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
-    Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts")
+    config::parse(&text, "test", LinkSenses::empty()).expect("it is right")
 }
 
 fn assert_nothing_is_left(gateway: &Namespace) {
     hosts::assert_soon(|| {
         let links = gateway.ip(&["link show"]).expect("ip");
-        if links.contains("lasthop") { Err(links) } else { Ok(()) }
+        if links.contains("lasthop") || links.contains("lhop-") { Err(links) } else { Ok(()) }
     });
 }
 
@@ -175,6 +183,24 @@ fn snoop_sees_downloads_behind_address_translation() {
     // Ports are read in turn: on a busy machine the client's first segments may come ahead of the
     // server's SYN.
     assert!(report.engine.counters.passed.one_way * 10 < seen, "{report:?}");
+}
+
+fn an_interface_is_claimed_once_and_only_by_who_may_administer_it() {
+    let hosts = Hosts::routed();
+    // What any user of the machine may do: to take names that need no right.
+    let index = hosts.gateway.enter(|| Interface::named("radio").expect("it is there").index());
+    let name = format!("lasthop/gateway/{}", index.expect("enter"));
+    let squat = || UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).expect("a name"));
+    let _squatter = hosts.gateway.enter(squat).expect("enter").expect("it is free");
+    let gateway = start(&hosts, "tc-bpf");
+    let config = config_of("tc-bpf", "");
+    let second = || Start { config, file: None, owns_process: false }.inside(&hosts.gateway).map(drop);
+    let refused = second().expect_err("two are one too many").to_string();
+    let ours = format!("is using the interface radio: process {} (", std::process::id());
+    assert!(refused.contains(&ours), "{refused}");
+    gateway.stop().expect("it ends well");
+    assert_nothing_is_left(&hosts.gateway);
+    start(&hosts, "tc-bpf").stop().expect("it is free again");
 }
 
 fn a_port_that_is_not_there_is_named() {

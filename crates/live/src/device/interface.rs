@@ -8,6 +8,15 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with
 use super::features;
 use super::request::Request;
 use crate::namespace::Namespace;
+use crate::netlink::{self, Asks, attributes, text, written};
+
+/// Messages about links (`linux/rtnetlink.h`), the length of what each begins with, and an attribute
+/// (`linux/if_link.h`).
+const RTM_NEWLINK: u16 = 16;
+const RTM_GETLINK: u16 = 18;
+const RTM_SETLINK: u16 = 19;
+const LINK_MESSAGE: usize = 16;
+const IFLA_IFALIAS: u16 = 20;
 
 /// What a link carries (`ARPHRD_*`).
 const ETHERNET: u16 = 1;
@@ -84,6 +93,21 @@ impl Interface {
         self.request()?.bring_up(self.socket.as_fd(), arp)
     }
 
+    /// Gives it a text that `ip link` shows.
+    pub fn set_alias(&self, text: &str) -> io::Result<()> {
+        let body = [&self.link_message()[..], &written(IFLA_IFALIAS, text.as_bytes())].concat();
+        self.about_link(RTM_SETLINK, &body, |_, _| None::<()>).map(drop)
+    }
+
+    /// That text; `None` if it has none.
+    pub fn alias(&self) -> io::Result<Option<String>> {
+        self.about_link(RTM_GETLINK, &self.link_message(), |kind, link| {
+            let attributes = attributes(link.get(LINK_MESSAGE..).filter(|_| kind == RTM_NEWLINK)?);
+            let mut aliases = attributes.filter(|attribute| attribute.number == IFLA_IFALIAS);
+            aliases.next().map(|alias| text(alias.value))
+        })
+    }
+
     /// Writes one of its settings below `/proc/sys/net`, such as `("ipv6", "disable_ipv6")`. A
     /// kernel without that family or setting needs none.
     pub fn set(&self, family: &str, setting: &str, value: &str) -> io::Result<()> {
@@ -91,6 +115,22 @@ impl Interface {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             result => result,
         }
+    }
+
+    /// `struct ifinfomsg` with our number.
+    fn link_message(&self) -> [u8; LINK_MESSAGE] {
+        let mut message = [0; LINK_MESSAGE];
+        message[4..8].copy_from_slice(&self.index.to_ne_bytes());
+        message
+    }
+
+    fn about_link<T>(
+        &self,
+        kind: u16,
+        body: &[u8],
+        pick: impl FnMut(u16, &[u8]) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        netlink::ask(netlink::Request { protocol: None, kind, asks: Asks::One, body }, pick)
     }
 
     fn request(&self) -> io::Result<Request> {

@@ -107,7 +107,7 @@ impl Start {
             let outcome = packets.join().map_err(|_| GatewayError::Ended)?;
             return Err(outcome.err().unwrap_or(GatewayError::Ended));
         };
-        let Ready { requests, ports, backend, claims } = ready;
+        let Ready { requests, ports, backend } = ready;
         let gateway_ports = ports.clone();
         let housekeeping = Housekeeping {
             requests: requests.clone(),
@@ -116,7 +116,6 @@ impl Start {
             in_force,
             backend,
             listeners,
-            claims,
             is_with_ports: owns_process,
         };
         let housekeeping =

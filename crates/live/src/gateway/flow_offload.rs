@@ -3,7 +3,8 @@
 
 use std::io;
 
-use super::nftables::{self, Attribute, Listed, attributes, text};
+use super::nftables::{self, Listed};
+use crate::netlink::{Attribute, attributes, text};
 
 /// A flowtable of nftables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::gateway::nftables::written;
+    use crate::netlink::written;
 
     #[test]
     fn a_flowtable_has_its_interfaces_and_says_whether_the_card_forwards() {

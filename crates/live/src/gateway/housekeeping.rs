@@ -1,6 +1,6 @@
-//! The thread beside the packet loops: signals, the control socket, the metrics page, and processes
-//! that ask who has claimed an interface. It asks the packet loops by message, and never touches a
-//! packet. It never blocks on a client, so that a signal is obeyed at once.
+//! The thread beside the packet loops: signals, the control socket, and the metrics page. It asks
+//! the packet loops by message, and never touches a packet. It never blocks on a client, so that a
+//! signal is obeyed at once.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,6 @@ use super::requests::{Requests, StopAtEnd};
 use super::{http, metrics, ports};
 use crate::clock;
 use crate::io::Port;
-use crate::io::claim::Claims;
 use crate::peer::Peer;
 
 /// Clients of the control socket, and of the metrics listener, at a time. Others wait in the
@@ -42,8 +41,6 @@ pub(super) struct Housekeeping {
     pub(super) in_force: Config,
     pub(super) backend: Backend,
     pub(super) listeners: Listeners,
-    /// The claims on the ports' interfaces.
-    pub(super) claims: Claims,
     /// Whether this thread is in the network namespace of the ports.
     pub(super) is_with_ports: bool,
 }
@@ -108,12 +105,6 @@ impl Housekeeping {
                 self.give_way_to_translation();
             }
             visitors.closed_until = visitors.closed_until.filter(|until| *until > now);
-            if visitors.closed_until.is_none()
-                && let Err(error) = self.claims.dismiss_callers()
-            {
-                warn!(%error, "cannot accept a connection to the claim on an interface");
-                visitors.closed_until = Some(now + CLOSED);
-            }
             if let (true, Some(listener)) = (ready.control, &self.listeners.control) {
                 let let_in = let_in_control(&listener.listener, now);
                 visitors.welcome(let_in, now, |visitors| &mut visitors.control);
@@ -161,11 +152,9 @@ impl Housekeeping {
             None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
         });
         let clients = || visitors.control.iter().chain(&visitors.metrics);
-        let callers = self.claims.sockets().filter(|_| visitors.closed_until.is_none());
         let mut watched: Vec<PollFd<'_>> = watched
             .into_iter()
             .chain(clients().map(|client| PollFd::from_borrowed_fd(client.fd(), client.waits_for())))
-            .chain(callers.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)))
             .collect();
         let timeout =
             clients().map(Client::deadline).chain(at).chain(visitors.closed_until).min().map(|deadline| {

@@ -26,8 +26,6 @@ pub struct OpenPorts {
     pub backend: Backend,
     /// What the operator should know about that; each a sentence.
     pub notes: Vec<String>,
-    /// The claims on the ports' interfaces; none for ports in memory.
-    pub claims: Claims,
 }
 
 /// The calling thread's network: `/proc/net` is the process's, and this thread may be in another
@@ -43,7 +41,7 @@ pub fn claim(
     config: &Config,
 ) -> Result<impl FnOnce() -> Result<OpenPorts, GatewayError> + use<>, GatewayError> {
     let radio = found("radio", config.radio.as_ref(), || kernel().radio())?;
-    let mut claims = Claims::take(&radio).map_err(refused)?;
+    let claims = Claims::take(&radio).map_err(refused)?;
     let Choice { backend, notes } = choice(config, &radio, || try_tc(&radio)).map_err(GatewayError::Ports)?;
     for note in &notes {
         warn!("{note}");
@@ -52,12 +50,11 @@ pub fn claim(
     if backend == Backend::Tun {
         // Frames are taken where they come in, so this one has to know both sides.
         core = found("core", config.core.as_ref(), || kernel().core(&radio))?;
-        claims = claims.and(&core).map_err(refused)?;
+        claims.add(&core).map_err(refused)?;
     }
     let threads = config.threads;
     let selection = config.plan.selection(threads);
     Ok(move || {
-        let held = claims.clone();
         let workers: Vec<Box<dyn PacketIo + Send>> = if backend == Backend::Tun {
             let sides = [(core, Side::Core), (radio, Side::Radio)];
             let of_side = |(names, side): (Vec<String>, Side)| {
@@ -70,7 +67,7 @@ pub fn claim(
             let workers = Divert::for_workers(threads, &claims, &radio, &selection, Attachment::Newest);
             workers.map_err(refused)?.into_iter().map(|io| Box::new(io) as _).collect()
         };
-        Ok(OpenPorts { workers, backend, notes, claims: held })
+        Ok(OpenPorts { workers, backend, notes })
     })
 }
 

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +19,6 @@ use super::ports::OpenPorts;
 use super::{Gateway, GatewayError, Start, handover, metrics};
 use crate::clock;
 use crate::frame::Frame;
-use crate::io::claim::{Claims, holder};
 use crate::io::memory::Memory;
 use crate::io::steering::worker_of;
 use crate::io::{Port, PortId};
@@ -35,7 +33,7 @@ fn open(workers: &[Memory]) -> impl FnOnce() -> Result<OpenPorts, GatewayError> 
     let workers = workers.to_vec();
     move || {
         let workers = workers.into_iter().map(|io| Box::new(io) as _).collect();
-        Ok(OpenPorts { workers, backend: Backend::Auto, notes: Vec::new(), claims: Claims::default() })
+        Ok(OpenPorts { workers, backend: Backend::Auto, notes: Vec::new() })
     }
 }
 
@@ -225,31 +223,6 @@ fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let refused = start.run(move |_| Ok(open));
     let refused = refused.expect_err("the socket is taken").to_string();
     assert!(refused.contains("another gateway is already using it"), "{refused}");
-}
-
-#[test]
-fn a_gateway_is_found_by_its_claim_more_often_than_the_backlog_has_places() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let socket = directory.path().join("gateway.sock");
-    let text = format!("[metrics]\nlisten = \"off\"\n[control]\nsocket = \"{}\"\n", socket.display());
-    let config = config::parse(&text, "test", LinkSenses::empty()).expect("it is right");
-    let claims = Claims::take(&["lo".to_owned()]).expect("no gateway uses it");
-    let open = open(&[Memory::new(ports())]);
-    let open = move || -> Result<OpenPorts, GatewayError> { Ok(OpenPorts { claims, ..open()? }) };
-    let start = Start { config, file: None, owns_process: false };
-    let gateway = start.run(move |_| Ok(open)).expect("it starts");
-    let is_found =
-        || holder("lo").and_then(|holder| holder.pid()).is_some_and(|pid| pid.get() == process::id());
-    let begin = clock::now();
-    for _ in 0..5000 {
-        // Housekeeping may be behind.
-        while !is_found() {
-            assert!(clock::now().since(begin) < Duration::from_secs(60), "it is not found any more");
-            thread::yield_now();
-        }
-    }
-    gateway.stop().expect("it ends well");
-    assert!(holder("lo").is_none(), "the claim ends with the gateway");
 }
 
 #[test]

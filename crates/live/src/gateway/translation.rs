@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::nftables::{self, Attribute, Listed, attributes, text};
+use super::nftables::{self, Listed};
+use crate::netlink::{Attribute, attributes, text};
 
 /// What is known of address translation in the network namespace of the calling thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::gateway::nftables::written;
+    use crate::netlink::written;
 
     fn chain(kind: &str) -> Vec<u8> {
         let of_text = |number, text: &str| written(number, &[text.as_bytes(), &[0]].concat());

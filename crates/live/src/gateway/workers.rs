@@ -19,7 +19,6 @@ use super::plan::Plan;
 use super::ports::OpenPorts;
 use super::requests::{Mailbox, Requests, StopAtEnd};
 use crate::clock;
-use crate::io::claim::Claims;
 use crate::io::steering::worker_of;
 use crate::io::{PacketIo, Port};
 use crate::realtime;
@@ -30,8 +29,6 @@ pub(super) struct Ready {
     /// The ports; each worker's are the same.
     pub(super) ports: Vec<Port>,
     pub(super) backend: Backend,
-    /// The claims on the ports' interfaces.
-    pub(super) claims: Claims,
 }
 
 /// Runs the workers, the first on the calling thread, until all have ended; when one ends, all do.
@@ -43,7 +40,7 @@ pub(super) fn run(
     owns_process: bool,
     begin: impl FnOnce(Ready) -> bool,
 ) -> Result<LoopReport, GatewayError> {
-    let OpenPorts { workers, backend, notes, claims } = open;
+    let OpenPorts { workers, backend, notes } = open;
     let ports = workers.first().map(|io| io.ports().to_vec()).unwrap_or_default();
     let (requests, workers) = recruit(workers, config, owns_process);
     let count = workers.len();
@@ -65,7 +62,7 @@ pub(super) fn run(
             threads.push(thread.map_err(GatewayError::Thread)?);
             gates.push(gate);
         }
-        if !begin(Ready { requests: requests.clone(), ports: ports.clone(), backend, claims }) {
+        if !begin(Ready { requests: requests.clone(), ports: ports.clone(), backend }) {
             return Err(GatewayError::Ended);
         }
         let state = config.control.as_deref().map(handover::file_of);

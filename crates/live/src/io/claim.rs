@@ -1,30 +1,27 @@
 //! Claims on interfaces: at most one gateway uses an interface. Two would redirect each frame to
 //! each other forever, and remove each other's rules.
 //!
-//! A claim is an abstract Unix socket named after the interface's index. Such a name belongs to one
-//! network namespace, can be bound once, and is released when the process ends, however it ends, so
-//! nothing has to be cleaned up. A process that connects learns the holder's process ID; the holder
-//! accepts such connections only to close them.
+//! A claim is a TUN device named after the interface's index, which stays down. Only who may
+//! administer the network namespace can make one, in which it exists once, whatever the file system
+//! of whoever asks; and it vanishes with its process, however that ends, so that nothing has to be
+//! cleaned up. The device's alias says which process it is.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::num::NonZeroU32;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with,
-};
 use thiserror::Error;
 
 use crate::clock;
-use crate::device::Interface;
-use crate::peer::Peer;
+use crate::device::{self, DeviceError, Interface, Kind};
+use crate::peer;
 
 /// How long to wait for a gateway that is shutting down.
 /// With many workers it takes a second: the kernel removes one device after another.
@@ -34,12 +31,13 @@ pub(super) const ENDING: Duration = Duration::from_secs(2);
 /// They are released when the last clone is dropped; keep a clone for longer than anything that
 /// uses the interfaces.
 #[derive(Clone, Debug, Default)]
-pub struct Claims(Vec<Arc<Claim>>);
+pub struct Claims(Arc<Mutex<Vec<Claim>>>);
 
 #[derive(Debug)]
 struct Claim {
     interface: String,
-    socket: OwnedFd,
+    index: u32,
+    _device: OwnedFd,
 }
 
 /// Why an interface cannot be claimed.
@@ -62,154 +60,194 @@ pub enum ClaimError {
         /// Which process it is, as far as that can be found.
         holder: String,
     },
-    /// A socket.
+    /// The device that is the claim.
     #[error("cannot claim the interface {name}: {error}")]
-    Socket {
+    Device {
         /// The interface.
         name: String,
-        /// What the kernel said.
+        /// Why there is none.
         #[source]
-        error: io::Error,
+        error: DeviceError,
     },
 }
 
 impl Claims {
     /// Claims all of these interfaces or none. Waits for a gateway that is shutting down.
     pub fn take(interfaces: &[String]) -> Result<Self, ClaimError> {
-        Self(Vec::new()).and(interfaces)
+        let claims = interfaces.iter().map(|name| Claim::take(name)).collect::<Result<_, _>>()?;
+        Ok(Self(Arc::new(Mutex::new(claims))))
     }
 
     /// Claims further interfaces in addition to these.
-    pub(crate) fn and(&self, interfaces: &[String]) -> Result<Self, ClaimError> {
-        let more = interfaces.iter().map(|name| Claim::take(name).map(Arc::new));
-        self.0.iter().cloned().map(Ok).chain(more).collect::<Result<_, _>>().map(Self)
+    pub(crate) fn add(&self, interfaces: &[String]) -> Result<(), ClaimError> {
+        let more = interfaces.iter().map(|name| Claim::take(name)).collect::<Result<Vec<_>, _>>()?;
+        self.with(|claims| claims.extend(more));
+        Ok(())
     }
 
     /// Whether this interface is claimed here.
     pub(super) fn has(&self, interface: &str) -> bool {
-        self.0.iter().any(|claim| claim.interface == interface)
+        self.with(|claims| claims.iter().any(|claim| claim.interface == interface))
     }
 
-    /// The claims' sockets: readable when a process has connected to learn who the holder is.
-    pub(crate) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.0.iter().map(|claim| claim.socket.as_fd())
+    /// Claims an interface that is claimed here and has come back as another one of its name. It
+    /// does not wait.
+    pub(super) fn renew(&self, name: &str) -> Result<(), ClaimError> {
+        let index = index_of(name)?;
+        self.with(|claims| {
+            if claims.iter().any(|claim| claim.interface == name && claim.index == index) {
+                return Ok(());
+            }
+            claims.retain(|claim| claim.interface != name);
+            claims.push(Claim::try_take(name, index)?);
+            Ok(())
+        })
     }
 
-    /// Closes the connections of processes that have learned who the holder is, at most
-    /// [`DISMISSED`] of each claim. It does not wait for any.
-    pub(crate) fn dismiss_callers(&self) -> io::Result<()> {
-        self.0.iter().try_for_each(|claim| claim.dismiss_callers())
+    fn with<T>(&self, change: impl FnOnce(&mut Vec<Claim>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// A process that has claimed an interface, as far as it can be found.
-#[derive(Debug)]
-pub(crate) struct Holder(io::Result<Peer>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// A process that can be seen from here.
+    Process(NonZeroU32),
+    /// One of another PID namespace.
+    Hidden,
+    /// One that has not said yet who it is.
+    Unknown,
+}
 
 impl Holder {
     /// Its number; `None` if it cannot be seen from here.
-    pub(crate) fn pid(&self) -> Option<NonZeroU32> {
-        self.0.as_ref().ok()?.pid
+    pub(crate) const fn pid(self) -> Option<NonZeroU32> {
+        match self {
+            Self::Process(pid) => Some(pid),
+            Self::Hidden | Self::Unknown => None,
+        }
     }
+
+    /// Reads an alias.
+    fn parse(alias: &str) -> Self {
+        let mut words = alias.split(' ');
+        let pid = words.find(|word| *word == "process").and_then(|_| words.next()?.parse().ok());
+        match (pid, pid_namespace()) {
+            (Some(pid), Some(here)) if words.any(|word| word == here) => Self::Process(pid),
+            (Some(_), _) => Self::Hidden,
+            (None, _) => Self::Unknown,
+        }
+    }
+}
+
+/// The alias of a claim of this process on an interface.
+fn alias(interface: &str) -> String {
+    let here = pid_namespace().unwrap_or_default();
+    format!("lasthop gateway on {interface}: process {} of {here}", std::process::id())
+}
+
+/// The PID namespace of this process, such as `pid:[4026531836]`; in it a number is one process.
+fn pid_namespace() -> Option<String> {
+    fs::metadata("/proc/self/ns/pid").ok().map(|namespace| format!("pid:[{}]", namespace.ino()))
 }
 
 /// Such as `process 1234 (lasthop)`.
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Ok(peer) => peer.fmt(f),
-            Err(error) => write!(f, "process unknown ({error})"),
+        match self {
+            Self::Process(pid) => f.write_str(&peer::shown(*pid)),
+            Self::Hidden => f.write_str("a process of another container"),
+            Self::Unknown => f.write_str("process unknown"),
         }
     }
 }
 
 /// The process that has claimed the interface of this name; `None` if none has.
 pub(crate) fn holder(interface: &str) -> Option<Holder> {
-    let index = Interface::named(interface).ok()?.index();
-    claim(index).is_err().then(|| holder_of(index))
+    holder_of(Interface::named(interface).ok()?.index())
 }
 
 /// All claims in the network namespace of the calling thread: the interfaces' names, and who has
 /// claimed them.
 pub(crate) fn holders() -> io::Result<Vec<(String, Holder)>> {
-    let sockets = fs::read_to_string("/proc/thread-self/net/unix")?;
-    let names = sockets.lines().filter_map(|line| line.split_whitespace().next_back());
-    let indices = names.filter_map(|name| name.strip_prefix('@')?.strip_prefix(NAME)?.parse().ok());
-    // A connection that is not dismissed yet has the same name.
-    let indices: BTreeSet<u32> = indices.collect();
+    let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
+    let names = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
+    let indices = names.filter_map(|name| name.strip_prefix(NAME)?.parse().ok());
     let named = |index| {
         let name =
             Interface::name_of(index).unwrap_or_else(|_| format!("an interface that is gone ({index})"));
-        (name, holder_of(index))
+        Some((name, holder_of(index)?))
     };
-    Ok(indices.into_iter().map(named).collect())
+    Ok(indices.filter_map(named).collect())
 }
-
-/// How many connections to a claim are closed at a time.
-const DISMISSED: usize = 64;
 
 impl Claim {
-    fn dismiss_callers(&self) -> io::Result<()> {
-        for _ in 0..DISMISSED {
-            match accept_with(&self.socket, SocketFlags::CLOEXEC) {
-                Ok(caller) => drop(caller),
-                Err(Errno::WOULDBLOCK) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-
     #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
     fn take(name: &str) -> Result<Self, ClaimError> {
-        let name = name.to_owned();
-        let index = match Interface::named(&name) {
-            Ok(interface) => interface.index(),
-            Err(error) => return Err(ClaimError::NoInterface { name, error }),
-        };
+        let index = index_of(name)?;
         let asked = clock::now();
         loop {
-            match claim(index) {
-                Ok(socket) => return Ok(Self { interface: name, socket }),
-                Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
-                    return Err(ClaimError::Socket { name, error });
+            match Self::try_take(name, index) {
+                Err(ClaimError::Taken { .. }) if clock::now().since(asked) <= ENDING => {
+                    thread::sleep(ENDING / 50);
                 }
-                Err(_) if clock::now().since(asked) > ENDING => {
-                    return Err(ClaimError::Taken { name, holder: holder_of(index).to_string() });
-                }
-                Err(_) => thread::sleep(ENDING / 50),
+                taken => return taken,
             }
+        }
+    }
+
+    fn try_take(name: &str, index: u32) -> Result<Self, ClaimError> {
+        let claim = device_of(index);
+        match device::attach(&claim, Kind::Tun, 0) {
+            Ok((device, _)) => {
+                // Without it the claim is as good, only nobody learns whose it is.
+                let _ = Interface::named(&claim).and_then(|device| device.set_alias(&alias(name)));
+                Ok(Self { interface: name.to_owned(), index, _device: device })
+            }
+            Err(DeviceError::Make { error, .. }) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
+                let holder = holder_of(index).unwrap_or(Holder::Unknown);
+                Err(ClaimError::Taken { name: name.to_owned(), holder: holder.to_string() })
+            }
+            Err(error) => Err(ClaimError::Device { name: name.to_owned(), error }),
         }
     }
 }
 
-fn claim(index: u32) -> io::Result<OwnedFd> {
-    let socket = unix_socket()?;
-    bind(&socket, &address(index)?)?;
-    // Connections only serve to find the holder. Each one has a place in the backlog until the holder
-    // dismisses it.
-    listen(&socket, 4096)?;
-    Ok(socket)
+fn index_of(name: &str) -> Result<u32, ClaimError> {
+    let interface = Interface::named(name);
+    interface
+        .map(|interface| interface.index())
+        .map_err(|error| ClaimError::NoInterface { name: name.to_owned(), error })
 }
 
-fn holder_of(index: u32) -> Holder {
-    let look = || -> io::Result<Peer> {
-        let socket = unix_socket()?;
-        connect(&socket, &address(index)?)?;
-        Peer::of(&socket)
-    };
-    Holder(look())
+/// Who has claimed the interface with this number; `None` if nobody has.
+fn holder_of(index: u32) -> Option<Holder> {
+    let device = Interface::named(&device_of(index)).ok()?;
+    Some(device.alias().ok().flatten().map_or(Holder::Unknown, |alias| Holder::parse(&alias)))
 }
 
-/// A non-blocking socket: connecting fails, rather than waits, when the backlog is full.
-fn unix_socket() -> io::Result<OwnedFd> {
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
+/// What the name of a claim's device begins with; the interface's index follows.
+const NAME: &str = "lhop-";
+
+fn device_of(index: u32) -> String {
+    format!("{NAME}{index}")
 }
 
-/// What a claim's name begins with; the interface's index follows.
-const NAME: &str = "lasthop/gateway/";
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn address(index: u32) -> io::Result<SocketAddrUnix> {
-    Ok(SocketAddrUnix::new_abstract_name(format!("{NAME}{index}").as_bytes())?)
+    #[test]
+    fn an_alias_says_which_process_it_is_to_those_who_can_see_it() {
+        let ours = NonZeroU32::new(std::process::id()).expect("it has a number");
+        let alias = alias("wlan 0");
+        assert_eq!(Holder::parse(&alias), Holder::Process(ours));
+        let elsewhere = alias.rsplit_once(' ').expect("words").0.to_owned() + " pid:[1]";
+        assert_eq!(Holder::parse(&elsewhere), Holder::Hidden);
+        for unknown in ["", "process", "process 0", "process -1 of pid:[1]", "eth0"] {
+            assert_eq!(Holder::parse(unknown), Holder::Unknown, "{unknown:?}");
+        }
+        assert!(device_of(u32::MAX).len() <= 15, "an interface's name");
+    }
 }
