@@ -6,7 +6,7 @@
 //                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP,
 //                    or its headers to a ring buffer
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
-//   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken
+//   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken; a proof goes back to the TAP
 //
 // User space may run several workers. Each is a thread with its own TAP devices, maps and copy of these programs; all packets of a client
 // address go to one worker. Then two more programs are attached to the radio interface, and tail-call the copy of the packet's worker:
@@ -85,6 +85,9 @@ enum { INTO_INGRESS = 1 };
 // A frame that has waited for so long without a beat says the same sooner, for connections of which it lets packets pass anyway: nothing is
 // held back of them. Less than any sender's first probe takes (2 jiffies at least: RFC 8985, section 7.2), or its next would be 200 ms away.
 #define LATE_NS 5000000
+// The type of the frames by which user space proves that what it writes to a TAP gets here, and that what is sent to the TAP gets there: they
+// go straight back. The first of those for local experiments (IEEE 802), so that no such frame is anybody else's.
+#define PROOF 0x88b5
 // What fits in a read of ours and in the length fields of IP. Above: BIG TCP.
 #define LONGEST 65535
 
@@ -264,7 +267,7 @@ INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45)
 			return 0;
 		// All flags and the offset, but for "don't fragment".
-		if (!is_transport(ip.protocol) || ip.fragment & BE16(0xbfff) || !ip.len)
+		if (!is_transport(ip.protocol) || ip.fragment & BE16(0xbfff) || BE16(ip.len) < sizeof(ip))
 			return 0;
 		map_ipv4(&flow->source, ip.source);
 		map_ipv4(&flow->destination, ip.destination);
@@ -574,8 +577,11 @@ SEC("classifier/up") int lasthop_up(struct __sk_buff *skb)
 SEC("classifier/restore") int lasthop_restore(struct __sk_buff *skb)
 {
 	u32 ifindex = skb->ifindex;
-	struct home *home = lookup(&homes, &ifindex);
+	struct home *home;
 
+	if (skb->protocol == BE16(PROOF))
+		return redirect(ifindex, 0);
+	home = lookup(&homes, &ifindex);
 	// The TAP has no other use; what is not from us has no business there.
 	if (!home)
 		return SHOT;
@@ -636,6 +642,7 @@ const struct word SEC("layout") words[] = {
 	VALUE(PASSED_LATE),
 	VALUE(COUNTERS),
 	VALUE(STALE_NS),
+	VALUE(PROOF),
 	VALUE(LONGEST),
 	VALUE(INTO_INGRESS),
 	VALUE(SOME_PORTS),

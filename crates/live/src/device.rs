@@ -151,14 +151,24 @@ impl Device {
 
     /// Writes one frame.
     pub(crate) fn write(&self, frame: &Frame) -> io::Result<Sent> {
+        match self.try_write(frame) {
+            Ok(sent) => Ok(sent),
+            // No room, not a frame that the kernel takes, or the device is down or gone.
+            Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::INVAL | Errno::IO | Errno::BADFD) => {
+                Ok(Sent::Lost)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same; the kernel's refusal is an error.
+    pub(crate) fn try_write(&self, frame: &Frame) -> Result<Sent, Errno> {
         let Some(header) = Offload::header(frame, self.kind == Kind::Tap) else { return Ok(Sent::Lost) };
         loop {
             return match writev(&self.file, &[IoSlice::new(&header), IoSlice::new(&frame.octets)]) {
                 Ok(_) => Ok(Sent::Whole),
                 Err(Errno::INTR) => continue,
-                // No room, not a frame that the kernel takes, or the device is down.
-                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::INVAL | Errno::IO) => Ok(Sent::Lost),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(error),
             };
         }
     }

@@ -16,7 +16,7 @@
 //! | `workers`, [`packet_loop`] | the packet loops, each on a thread of its own |
 //! | `requests`, `together` | questions to all packet loops, and one report of all of them |
 //! | `listeners`, `client`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
-//! | [`punctuality`], `presence` | whether the loop was there when it should have been, and whether it takes traffic |
+//! | [`punctuality`], `presence`, `trouble` | whether the loop was there when it should have been, whether it takes traffic, and what the log says of it |
 //! | `descriptors`, `allocator` | open files and large tables of the whole process |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
 //! | [`check`], `flow_offload`, `nftables` | whether it could start on this machine, and what would bypass it |
@@ -62,6 +62,7 @@ pub mod table;
 mod tests;
 mod together;
 mod translation;
+mod trouble;
 mod workers;
 
 pub use config::Config;

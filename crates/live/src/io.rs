@@ -5,6 +5,7 @@ mod devices;
 pub mod divert;
 pub mod memory;
 pub mod policy;
+mod proof;
 pub mod selection;
 pub mod steering;
 
@@ -77,6 +78,14 @@ pub trait PacketIo {
     /// stays away for 60 ms, frames go past us.
     fn heartbeat(&mut self, now: Instant);
 
+    /// Looks after the ports: tries whether frames get through them, and mends what it can. Called each
+    /// turn of the loop. What is wrong with them now; a backend without any way to find out knows of
+    /// nothing.
+    fn faults(&mut self, now: Instant) -> &[Fault] {
+        let _ = now;
+        &[]
+    }
+
     /// Has frames go past us at once, until the next heartbeat. A backend that cannot goes on.
     fn step_out(&mut self) {}
 
@@ -97,6 +106,15 @@ pub trait PacketIo {
     fn take_back(&mut self, flow: FlowKey) {
         let _ = flow;
     }
+}
+
+/// What is wrong with ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// In words, such as `the device lasthop0 is down`.
+    pub what: String,
+    /// Whether frames that come to us may be lost by it, so that none should.
+    pub loses_frames: bool,
 }
 
 /// Ends a wait of the [`PacketIo`] that it comes from.

@@ -27,6 +27,10 @@ fn main() -> ExitCode {
             snoop_sees_downloads_over_a_bridge,
             each_clients_packets_come_to_its_own_worker,
             an_upload_that_passes_in_the_kernel_arrives_in_order,
+            traffic_goes_on_past_devices_that_break_and_they_are_mended,
+            traffic_goes_on_past_a_tun_device_and_rules_that_break_and_they_are_mended,
+            a_radio_interface_that_was_away_is_taken_up_again,
+            a_core_interface_of_tun_may_come_and_go,
             an_interface_is_claimed_once_and_only_by_who_may_administer_it,
             a_port_that_is_not_there_is_named;
         [namespaces, nft]:
@@ -183,6 +187,126 @@ fn snoop_sees_downloads_behind_address_translation() {
     // Ports are read in turn: on a busy machine the client's first segments may come ahead of the
     // server's SYN.
     assert!(report.engine.counters.passed.one_way * 10 < seen, "{report:?}");
+}
+
+/// Breaks something, and has the client download meanwhile; until the gateway has mended it and is in
+/// the path again.
+fn assert_it_is_mended(hosts: &Hosts, gateway: &Gateway, breaks: &[&str]) {
+    let seen = || {
+        let packets = gateway.report().expect("it runs").engine.agents.packets;
+        packets.seen + packets.shown
+    };
+    for command in breaks {
+        let before = gateway.report().expect("it runs").punctuality.steps_out;
+        hosts.gateway.ip(&[command]).expect(command);
+        hosts.download(SERVER, BULK / 20);
+        hosts::assert_soon(|| {
+            let report = gateway.report().expect("it runs");
+            let was_out = report.punctuality.steps_out > before;
+            let is_well = report.faults.is_empty() && !report.punctuality.is_out;
+            if was_out && is_well {
+                Ok(())
+            } else {
+                Err(format!("{command}: {:?}, {:?}", report.faults, report.punctuality))
+            }
+        });
+        let before = seen();
+        hosts.download(SERVER, BULK / 20);
+        assert!(seen() > before, "{command}: it is in the path again");
+    }
+}
+
+fn traffic_goes_on_past_devices_that_break_and_they_are_mended() {
+    for lines in ["", "[process]\nthreads = 2\n"] {
+        let hosts = Hosts::routed();
+        let gateway = start_with(&hosts, "tc-bpf", lines);
+        hosts.download(SERVER, BULK / 20);
+        assert_it_is_mended(
+            &hosts,
+            &gateway,
+            &[
+                "link set lasthop0 down",
+                "link set lasthop1 down",
+                "link set lasthop2 down",
+                "link set lasthop1 carrier off",
+                "link delete lasthop0",
+            ],
+        );
+        gateway.stop().expect("it ends well");
+        assert_nothing_is_left(&hosts.gateway);
+        hosts.download(SERVER, BULK / 20);
+    }
+}
+
+fn traffic_goes_on_past_a_tun_device_and_rules_that_break_and_they_are_mended() {
+    let hosts = Hosts::routed();
+    let gateway = start(&hosts, "tun");
+    hosts.download(SERVER, BULK / 20);
+    let table = 26_000
+        + hosts.gateway.enter(|| Interface::named("radio").expect("it is there").index()).expect("enter");
+    assert_it_is_mended(
+        &hosts,
+        &gateway,
+        &[
+            "link set lasthop0 down",
+            "link delete lasthop1",
+            "rule delete priority 26001",
+            &format!("route flush table {table}"),
+        ],
+    );
+    gateway.stop().expect("it ends well");
+    assert_nothing_is_left(&hosts.gateway);
+}
+
+/// Takes a wire of the gateway away, and puts another in its place.
+fn rewire(hosts: &Hosts, name: &str, peer: &Namespace, network: u8, meanwhile: impl FnOnce()) {
+    hosts.gateway.ip(&[&format!("link delete {name}")]).expect("it is there");
+    meanwhile();
+    let add = format!("link add {name} type veth peer name eth netns {}", peer.path());
+    let address = format!("address add 10.77.{network}.1/24 dev {name}");
+    hosts.gateway.ip(&[&add, &address, &format!("link set {name} up")]).expect("veth");
+    let address = format!("address add 10.77.{network}.2/24 dev eth");
+    let route = format!("route add default via 10.77.{network}.1");
+    peer.ip(&[&address, "link set eth up", &route]).expect("the other end");
+}
+
+fn assert_it_comes_back(hosts: &Hosts, gateway: &Gateway, name: &str, peer: &Namespace, network: u8) {
+    hosts.download(SERVER, BULK / 20);
+    let report = || gateway.report().expect("it goes on");
+    let fault = format!("the interface {name} has disappeared");
+    rewire(hosts, name, peer, network, || {
+        hosts::assert_soon(|| {
+            if report().faults.contains(&fault) { Ok(()) } else { Err(format!("{:?}", report().faults)) }
+        });
+    });
+    hosts::assert_soon(|| {
+        if report().faults.is_empty() { Ok(()) } else { Err(format!("{:?}", report().faults)) }
+    });
+    let seen = || report().engine.agents.packets.seen + report().engine.agents.packets.shown;
+    let before = seen();
+    hosts.download(SERVER, BULK / 20);
+    assert!(seen() > before, "its packets come again");
+}
+
+fn a_radio_interface_that_was_away_is_taken_up_again() {
+    for lines in ["", "[process]\nthreads = 2\n"] {
+        let hosts = Hosts::routed();
+        let gateway = start_with(&hosts, "tc-bpf", lines);
+        assert_it_comes_back(&hosts, &gateway, "radio", &hosts.client, 2);
+        let second =
+            Start { config: config_of("tc-bpf", ""), file: None, owns_process: false }.inside(&hosts.gateway);
+        assert!(second.expect_err("it is claimed").to_string().contains("is using the interface radio"));
+        gateway.stop().expect("it ends well");
+        assert_nothing_is_left(&hosts.gateway);
+    }
+}
+
+fn a_core_interface_of_tun_may_come_and_go() {
+    let hosts = Hosts::routed();
+    let gateway = start(&hosts, "tun");
+    assert_it_comes_back(&hosts, &gateway, "core", &hosts.server, 1);
+    gateway.stop().expect("it ends well");
+    assert_nothing_is_left(&hosts.gateway);
 }
 
 fn an_interface_is_claimed_once_and_only_by_who_may_administer_it() {

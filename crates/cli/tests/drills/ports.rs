@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::alone;
-use crate::hosts::{Daemon, Kind, Pulse, Site, echo};
+use crate::hosts::{Daemon, Kind, Pulse, Site, echo, soon};
 
 pub fn a_port_that_goes_down_and_up_again_costs_that_time() {
     let _alone = alone();
@@ -32,39 +32,68 @@ pub fn a_port_that_goes_down_and_up_again_costs_that_time() {
     }
 }
 
-pub fn when_a_radio_interface_vanishes_the_daemon_ends_and_says_so_and_may_come_back_with_it() {
+pub fn a_radio_interface_that_vanishes_is_waited_for_and_taken_up_again() {
     let _alone = alone();
     let site = Site::new(Kind::Routed);
     let mut daemon = Daemon::start(&site.gateway, "");
     echo(&site, 1, 10_000);
     site.gateway.ip(&["link delete radio"]).expect("it is there");
-    assert_eq!(daemon.wait().code(), Some(1), "{}", daemon.log());
-    assert!(daemon.log().contains("the interface radio has disappeared"), "{}", daemon.log());
-    site.assert_no_traces();
+    let fault = "the interface radio has disappeared";
+    let faults = || daemon.status()["report"]["faults"].clone();
+    soon(|| if faults()[0] == fault { Ok(()) } else { Err(faults().to_string()) });
+    assert!(daemon.log().contains(fault), "{}", daemon.log());
 
     site.join("radio", &site.client);
     site.gateway.ip(&["address add 10.77.2.1/24 dev radio"]).expect("an address");
     site.client.ip(&["address add 10.77.2.2/24 dev eth"]).expect("an address");
     site.client.ip(&["route add default via 10.77.2.1"]).expect("a route");
-    daemon.start_again(&site.gateway);
+    soon(|| if faults()[0].is_null() { Ok(()) } else { Err(faults().to_string()) });
+    let before = daemon.received();
     echo(&site, 1, 10_000);
-    assert!(daemon.received() > 0);
+    assert!(daemon.received() > before, "it is in the path again");
+    assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
+    site.assert_no_traces();
 }
 
-pub fn when_a_core_interface_vanishes_the_daemon_ends_and_says_so_or_goes_on() {
+pub fn a_core_interface_that_vanishes_does_not_end_the_daemon() {
     let _alone = alone();
     let site = Site::new(Kind::Routed);
     let mut daemon = Daemon::start(&site.gateway, "");
     echo(&site, 1, 10_000);
     site.gateway.ip(&["link delete core"]).expect("it is there");
     thread::sleep(Duration::from_millis(1_300));
-    // Whether it has something there is the backend's business.
-    if daemon.is_running() {
-        daemon.status();
-        assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
-    } else {
-        assert_eq!(daemon.wait().code(), Some(1), "{}", daemon.log());
-        assert!(daemon.log().contains("the interface core has disappeared"), "{}", daemon.log());
-    }
+    assert!(daemon.is_running(), "{}", daemon.log());
+    daemon.status();
+    assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
     site.assert_no_traces();
+}
+
+pub fn a_device_that_is_set_down_costs_that_time_and_is_told() {
+    let _alone = alone();
+    for kind in [Kind::Routed, Kind::Bridged] {
+        let site = Site::new(kind);
+        let daemon = Daemon::start(&site.gateway, "");
+        let pulse = Pulse::start(&site);
+        pulse.assert_it_goes_on();
+        for device in ["lasthop0", "lasthop1"] {
+            site.gateway.ip(&[&format!("link set {device} down")]).expect("it is there");
+            pulse.assert_it_goes_on();
+            soon(|| {
+                let status = daemon.status();
+                let is_in = status["report"]["punctuality"]["is_out"] == false;
+                if is_in { Ok(()) } else { Err(status["report"].to_string()) }
+            });
+        }
+        assert!(
+            daemon.log().contains("stepped out, because the device lasthop0 is down"),
+            "{}",
+            daemon.log()
+        );
+        assert!(daemon.log().contains("stepped in again"), "{}", daemon.log());
+        let before = daemon.received();
+        pulse.assert_it_goes_on();
+        assert!(daemon.received() > before, "it is in the path again");
+        let beats = pulse.end();
+        eprintln!("devices set down, {kind:?}: longest gap {:?}", beats.longest_gap);
+    }
 }

@@ -51,6 +51,7 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         report.longest_turn_s,
     )?;
     write_punctuality(page, &report.punctuality)?;
+    page.gauge("port_faults", "Things that are wrong with the ports now.", report.faults.len())?;
     page.counter("sent_frames_total", "Frames returned to the kernel.", report.sent)?;
     page.counter("lost_frames_total", "Frames that the kernel had no room for.", report.lost)?;
     page.family(
@@ -200,10 +201,11 @@ fn write_punctuality(page: &mut Page, punctuality: &PunctualityReport) -> fmt::R
     )?;
     page.gauge(
         "stepped_out",
-        "1 if the packet loop has stepped out, because it did not run in time, and everything passes.",
+        "1 if the packet loop has stepped out, because it did not run in time or its ports lose frames, and everything passes.",
         u8::from(punctuality.is_out),
     )?;
     page.counter("steps_out_total", "Times that the packet loop stepped out.", punctuality.steps_out)?;
+    page.counter("out_seconds_total", "Time that the packet loop was out.", punctuality.out_s)?;
     if let Some(waited) = punctuality.kept_waiting {
         page.counter(
             "kept_waiting_seconds_total",

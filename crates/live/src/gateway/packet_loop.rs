@@ -18,8 +18,9 @@ use super::engine::{Engine, EngineReport, FlowPage, Outgoing, SavedConnection};
 use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
-use super::presence::MISSED;
+use super::presence::{MISSED, Why};
 use super::punctuality::{Punctuality, PunctualityReport};
+use super::trouble::{Told, Trouble};
 use crate::clock;
 use crate::frame::Frame;
 use crate::io::{PacketIo, PortId, Sent, Wake};
@@ -64,6 +65,10 @@ pub struct LoopReport {
     pub longest_turn_s: f64,
     /// Whether it was there when it should have been.
     pub punctuality: PunctualityReport,
+    /// What is wrong with the ports now; each a sentence.
+    pub faults: Vec<String>,
+    /// Whether real-time scheduling was asked for.
+    pub realtime: bool,
     /// What the operator should know: what the kernel did not grant, what the backend does not do;
     /// each a sentence.
     pub notes: Vec<String>,
@@ -101,6 +106,9 @@ pub(super) struct PacketLoop<'a> {
     started: Instant,
     longest_turn: Duration,
     punctuality: Punctuality,
+    /// What the log was told of stepping out, and of faults that are no reason to.
+    outs: Trouble,
+    faults: Trouble,
     /// The latest time that the engine has been told.
     latest: Instant,
     /// Until when frames come here even without another heartbeat.
@@ -109,14 +117,14 @@ pub(super) struct PacketLoop<'a> {
 }
 
 impl<'a> PacketLoop<'a> {
-    /// A loop over these ports, on this thread; `notes` go into its report. It ends when a request
-    /// says so, or when nobody is left to send one.
+    /// A loop over these ports, on this thread; `known` is what its report begins with. It ends when a
+    /// request says so, or when nobody is left to send one.
     pub fn new(
         io: &'a mut dyn PacketIo,
         plan: &Plan,
         requests: Receiver<Request>,
         notifier: Notifier,
-        notes: Vec<String>,
+        known: LoopReport,
     ) -> Self {
         let engine = Engine::new(io.ports(), plan);
         let now = clock::now();
@@ -131,9 +139,11 @@ impl<'a> PacketLoop<'a> {
             started: now,
             longest_turn: Duration::ZERO,
             punctuality: Punctuality::new(now),
+            outs: Trouble::default(),
+            faults: Trouble::default(),
             latest: now,
             is_in_until: now + MISSED,
-            report: LoopReport { notes, ..LoopReport::default() },
+            report: known,
         }
     }
 
@@ -190,11 +200,13 @@ impl<'a> PacketLoop<'a> {
     /// `false` if it is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
+        let ports_work = self.look_at_ports(now);
         // One that is late does not step out while agents owe something: they take on nothing more
-        // until then.
-        let is_late = !self.punctuality.is_in(now);
-        self.engine.refuse_obligations(is_late);
-        let is_in = !is_late || self.engine.owed().connections > 0;
+        // until then. Where ports lose frames, nothing is paid by staying.
+        let is_out = !self.punctuality.is_in(now, ports_work);
+        self.engine.refuse_obligations(is_out);
+        let is_in = !is_out || (ports_work && self.engine.owed().connections > 0);
+        self.tell(now, is_out);
         if is_in {
             if now >= self.is_in_until {
                 self.engine.on_return(now, &mut self.out);
@@ -242,6 +254,58 @@ impl<'a> PacketLoop<'a> {
             self.io.wait(until)?;
         }
         Ok(goes_on)
+    }
+
+    /// Whether the ports lose no frames, as far as is known.
+    fn look_at_ports(&mut self, now: Instant) -> bool {
+        let faults = self.io.faults(now);
+        let known = &mut self.report.faults;
+        if known.len() != faults.len() || known.iter().zip(faults).any(|(known, fault)| *known != fault.what)
+        {
+            *known = faults.iter().map(|fault| fault.what.clone()).collect();
+        }
+        !faults.iter().any(|fault| fault.loses_frames)
+    }
+
+    /// Tells the log when the loop steps out and in, and when ports break and are whole again.
+    fn tell(&mut self, now: Instant, is_out: bool) {
+        let thread = thread::current();
+        match self.outs.is(is_out, now) {
+            Some(Told::Begin { untold }) => {
+                let (why, advice) = self.why_out();
+                warn!(
+                    times_before = untold,
+                    thread = thread.name(),
+                    "stepped out, because {why}: everything passes untouched{advice}"
+                );
+            }
+            Some(Told::End { lasted }) => {
+                warn!(after_s = lasted.as_secs_f64(), thread = thread.name(), "stepped in again");
+            }
+            None => {}
+        }
+        match self.faults.is(!is_out && !self.report.faults.is_empty(), now) {
+            Some(Told::Begin { untold }) => {
+                warn!(times_before = untold, thread = thread.name(), "{}", self.report.faults.join("; "));
+            }
+            Some(Told::End { .. }) if !is_out => warn!(thread = thread.name(), "the ports are whole again"),
+            Some(Told::End { .. }) | None => {}
+        }
+    }
+
+    /// Why the loop is out, and what an operator may do.
+    fn why_out(&self) -> (String, &'static str) {
+        let advice =
+            if self.report.realtime { "" } else { "; [process] realtime = true lets the loop run first" };
+        match self.punctuality.why_out() {
+            Some(Why::Ports) => (self.report.faults.join("; "), ""),
+            Some(Why::Late(late)) => {
+                (format!("the packet loop did not run for {:.2} s", late.as_secs_f64()), advice)
+            }
+            Some(Why::Starved) | None => {
+                ("the packet loop waited for a processor most of the time".to_owned(), advice)
+            }
+        }
     }
 
     /// Takes in what passed without asking, by its headers; when the last of it did.
@@ -339,7 +403,7 @@ impl<'a> PacketLoop<'a> {
             cpu_s,
             threads: vec![ThreadReport { cpu_s, connections: engine.connections }],
             longest_turn_s: self.longest_turn.as_secs_f64(),
-            punctuality: self.punctuality.report(),
+            punctuality: self.punctuality.report(now),
             link: self.link.as_ref().map(LinkInbox::report),
             engine,
             ..self.report.clone()

@@ -1,7 +1,7 @@
 //! Whether the packet loop takes traffic. A loop that gets too little processor time is worse than
 //! none: frames wait for it, connections alternate between the loop and the kernel's own path, and
-//! packets are reordered. So the loop steps out, and steps in again after it has been on time for a
-//! while; longer each time.
+//! packets are reordered. One whose ports lose frames stops all connections. So the loop steps out,
+//! and steps in again after nothing was wrong for a while; longer each time.
 
 use std::time::Duration;
 
@@ -29,14 +29,29 @@ const FORGIVEN_AFTER: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Presence {
     is_out: bool,
-    /// When it stepped in; while it is out, since when it has been on time.
+    /// When it stepped in; while it is out, since when nothing has been wrong.
     since: Instant,
     stay: Duration,
     /// When the current window began, and the thread's processor time by then.
     window: (Instant, Option<ProcessorTime>),
     steps_out: u64,
-    /// How late the loop was when it last stepped out or had to stay out; `None` if it was only starved.
-    late_by: Option<Duration>,
+    /// How often of these because ports lost frames.
+    by_ports: u64,
+    /// When it last stepped out, and how long it was out in all before that.
+    left: Instant,
+    was_out: Duration,
+    why: Option<Why>,
+}
+
+/// Why the loop last stepped out or had to stay out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It did not run for so long.
+    Late(Duration),
+    /// It waited for a processor most of the time.
+    Starved,
+    /// The ports lose frames.
+    Ports,
 }
 
 impl Presence {
@@ -49,35 +64,47 @@ impl Presence {
             stay: SHORTEST_STAY,
             window: (now, time),
             steps_out: 0,
-            late_by: None,
+            by_ports: 0,
+            left: now,
+            was_out: Duration::ZERO,
+            why: None,
         }
     }
 
-    /// Called when a turn begins, `late` after it was due; `time` is only called at the end of a
-    /// window. Returns whether the loop is in.
+    /// Called when a turn begins, `late` after it was due; `ports_work` says that ports lose no frames;
+    /// `time` is only called at the end of a window. Returns whether the loop is in.
     pub(super) fn is_in(
         &mut self,
         now: Instant,
         late: Duration,
+        ports_work: bool,
         time: impl FnOnce() -> Option<ProcessorTime>,
     ) -> bool {
-        let mut is_late = late >= MISSED;
+        let mut why = match (ports_work, late >= MISSED) {
+            (false, _) => Some(Why::Ports),
+            (true, true) => Some(Why::Late(late)),
+            (true, false) => None,
+        };
         let (began, before) = self.window;
         let lasted = now.since(began);
         if lasted >= WINDOW {
             let time = time();
-            is_late |= time.zip(before).is_some_and(|(time, before)| is_starved(time.since(before), lasted));
+            let is_starved =
+                time.zip(before).is_some_and(|(time, before)| is_starved(time.since(before), lasted));
+            why = why.or(is_starved.then_some(Why::Starved));
             self.window = (now, time);
         }
-        if is_late {
-            self.late_by = (late >= MISSED).then_some(late);
-        }
-        match (self.is_out, is_late) {
-            (false, true) => self.step_out(now),
+        self.why = why.or(self.why);
+        match (self.is_out, why.is_some()) {
+            (false, true) => {
+                self.by_ports += u64::from(why == Some(Why::Ports));
+                self.step_out(now);
+            }
             (true, true) => self.since = now,
             (true, false) if now.since(self.since) >= self.stay => {
                 self.is_out = false;
                 self.since = now;
+                self.was_out += now.since(self.left);
             }
             _ => {}
         }
@@ -91,6 +118,7 @@ impl Presence {
         }
         self.is_out = true;
         self.since = now;
+        self.left = now;
         self.steps_out += 1;
     }
 
@@ -99,9 +127,20 @@ impl Presence {
         (self.is_out, self.steps_out)
     }
 
-    /// How late it was when it last stepped out or had to stay out; `None` if it was only starved.
-    pub(super) const fn late_by(&self) -> Option<Duration> {
-        self.late_by
+    /// How often it stepped out because ports lost frames.
+    pub(super) const fn by_ports(&self) -> u64 {
+        self.by_ports
+    }
+
+    /// How long it was out, in all.
+    pub(super) fn was_out(&self, now: Instant) -> Duration {
+        let current = if self.is_out { now.since(self.left) } else { Duration::ZERO };
+        self.was_out + current
+    }
+
+    /// Why it last stepped out or had to stay out; `None` if it never did.
+    pub(super) const fn why(&self) -> Option<Why> {
+        self.why
     }
 }
 
@@ -133,7 +172,7 @@ mod tests {
         fn turn(&mut self, late: Duration) -> bool {
             self.now = self.now + TURN + late;
             let time = self.time;
-            self.presence.is_in(self.now, late, || Some(time))
+            self.presence.is_in(self.now, late, true, || Some(time))
         }
 
         /// A turn in which the thread waited and ran for shares of the time.
@@ -156,7 +195,7 @@ mod tests {
         let mut one = Loop::new();
         assert!(one.turn(MISSED.saturating_sub(TURN)), "late, but not missed");
         assert!(!one.turn(MISSED));
-        assert_eq!(one.presence.late_by(), Some(MISSED));
+        assert_eq!(one.presence.why(), Some(Why::Late(MISSED)));
         assert_eq!(one.until_in(), SHORTEST_STAY);
         assert!((0..1000).all(|_| one.turn(Duration::ZERO)));
     }
@@ -194,8 +233,22 @@ mod tests {
         one.until_in();
         assert!((0..200).any(|_| !one.share(0.7, 0.25)));
         assert!((0..1000).all(|_| !one.share(0.7, 0.25)));
-        assert_eq!(one.presence.late_by(), None, "this time it was not late");
+        assert_eq!(one.presence.why(), Some(Why::Starved), "this time it was not late");
         one.until_in();
+    }
+
+    #[test]
+    fn a_loop_whose_ports_lose_frames_is_out_until_a_while_after_they_work() {
+        let mut presence = Presence::new(Instant::ZERO, None);
+        let at = Instant::from_millis;
+        assert!(!presence.is_in(at(10), Duration::ZERO, false, || None));
+        assert_eq!(presence.why(), Some(Why::Ports));
+        assert!(!presence.is_in(at(500), Duration::ZERO, false, || None));
+        assert!(!presence.is_in(at(510), Duration::ZERO, true, || None));
+        assert!(presence.is_in(at(600), Duration::ZERO, true, || None));
+        assert_eq!(presence.was_out(at(1000)), Duration::from_millis(590));
+        assert!(!presence.is_in(at(1000), Duration::ZERO, false, || None));
+        assert_eq!(presence.was_out(at(1010)), Duration::from_millis(600));
     }
 
     #[test]
@@ -204,8 +257,8 @@ mod tests {
         let mut now = Instant::ZERO;
         for _ in 0..1000 {
             now += TURN;
-            assert!(presence.is_in(now, Duration::ZERO, || None));
+            assert!(presence.is_in(now, Duration::ZERO, true, || None));
         }
-        assert!(!presence.is_in(now + MISSED, MISSED, || None));
+        assert!(!presence.is_in(now + MISSED, MISSED, true, || None));
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 
-use super::presence::Presence;
+use super::presence::{Presence, Why};
 use super::processor::ProcessorTime;
 use crate::io::LONGEST_WAIT;
 
@@ -45,13 +45,18 @@ pub struct PunctualityReport {
     pub stalled_s: f64,
     /// The longest absence, in seconds: above 0.06, frames went past us meanwhile.
     pub longest_absence_s: f64,
-    /// Whether the loop has stepped out, because it did not run in time or waited for a processor most
-    /// of the time: then everything passes untouched.
+    /// Whether the loop has stepped out, because it did not run in time, waited for a processor most of
+    /// the time, or has ports that lose frames: then everything passes untouched.
     pub is_out: bool,
     /// How often it stepped out.
     pub steps_out: u64,
+    /// How often of these because its ports lost frames.
+    pub steps_out_by_ports: u64,
+    /// Seconds that it was out, in all.
+    pub out_s: f64,
     /// How long the loop had not run when it last stepped out, or last had to stay out, in seconds;
-    /// `None` if it ran, but waited for a processor most of the time, and if it never stepped out.
+    /// `None` if it ran, but waited for a processor most of the time, if its ports lost frames, and
+    /// if it never stepped out.
     pub away_s: Option<f64>,
     /// How the loop's thread waited for a processor; `None` where the kernel does not tell (it
     /// takes `CONFIG_SCHED_INFO`).
@@ -83,12 +88,12 @@ impl Punctuality {
         Self { due: now, stalls: 0, stalled: Duration::ZERO, longest: Duration::ZERO, before, presence }
     }
 
-    /// A turn begins. Whether the loop is to take traffic.
-    pub(super) fn is_in(&mut self, now: Instant) -> bool {
+    /// A turn begins. Whether the loop is to take traffic; `ports_work` says that ports lose no frames.
+    pub(super) fn is_in(&mut self, now: Instant, ports_work: bool) -> bool {
         let late = now.since(self.due);
         // Also for who asks in this turn.
         self.longest = self.longest.max(late);
-        self.presence.is_in(now, late, ProcessorTime::of_this_thread)
+        self.presence.is_in(now, late, ports_work, ProcessorTime::of_this_thread)
     }
 
     /// A turn is over; the next one is to follow at once.
@@ -108,14 +113,24 @@ impl Punctuality {
         self.due = until.map_or(longest, |until| until.clamp(self.due, longest));
     }
 
+    /// Why it last stepped out or had to stay out; `None` if it never did.
+    pub(super) const fn why_out(&self) -> Option<Why> {
+        self.presence.why()
+    }
+
     /// How it was so far. To be called on the loop's thread.
-    pub(super) fn report(&self) -> PunctualityReport {
+    pub(super) fn report(&self, now: Instant) -> PunctualityReport {
         let time = ProcessorTime::of_this_thread().zip(self.before).map(|(now, before)| now.since(before));
         let (is_out, steps_out) = self.presence.report();
         PunctualityReport {
             is_out,
             steps_out,
-            away_s: self.presence.late_by().map(|late| late.as_secs_f64()),
+            steps_out_by_ports: self.presence.by_ports(),
+            out_s: self.presence.was_out(now).as_secs_f64(),
+            away_s: match self.presence.why() {
+                Some(Why::Late(late)) => Some(late.as_secs_f64()),
+                Some(Why::Starved | Why::Ports) | None => None,
+            },
             stalls: self.stalls,
             stalled_s: self.stalled.as_secs_f64(),
             longest_absence_s: self.longest.as_secs_f64(),

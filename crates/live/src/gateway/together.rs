@@ -17,9 +17,8 @@ impl LoopReport {
 
     fn and(mut self, other: Self) -> Self {
         self.threads.extend(other.threads);
-        let new: Vec<String> = other.notes.into_iter().filter(|note| !self.notes.contains(note)).collect();
-        self.notes.extend(new);
         Self {
+            notes: distinct(self.notes, other.notes),
             uptime_s: self.uptime_s.max(other.uptime_s),
             cpu_s: self.cpu_s + other.cpu_s,
             turns: self.turns + other.turns,
@@ -27,6 +26,7 @@ impl LoopReport {
             lost: self.lost + other.lost,
             longest_turn_s: self.longest_turn_s.max(other.longest_turn_s),
             punctuality: self.punctuality.and(other.punctuality),
+            faults: distinct(self.faults, other.faults),
             link: either(self.link, other.link, LinkReport::and),
             engine: self.engine.and(other.engine),
             ..self
@@ -42,6 +42,8 @@ impl PunctualityReport {
             longest_absence_s: self.longest_absence_s.max(other.longest_absence_s),
             is_out: self.is_out || other.is_out,
             steps_out: self.steps_out + other.steps_out,
+            steps_out_by_ports: self.steps_out_by_ports + other.steps_out_by_ports,
+            out_s: self.out_s.max(other.out_s),
             // Of those that are out.
             away_s: match (self.is_out, other.is_out) {
                 (true, false) => self.away_s,
@@ -123,6 +125,13 @@ fn rules_of_both(mut rules: Vec<RuleReport>, others: Vec<RuleReport>) -> Vec<Rul
         }
     }
     rules
+}
+
+/// All sentences, each once.
+fn distinct(mut sentences: Vec<String>, others: Vec<String>) -> Vec<String> {
+    let new: Vec<String> = others.into_iter().filter(|other| !sentences.contains(other)).collect();
+    sentences.extend(new);
+    sentences
 }
 
 fn either<T>(one: Option<T>, other: Option<T>, both: impl FnOnce(T, T) -> T) -> Option<T> {

@@ -57,7 +57,7 @@ pub(super) fn run(
                 // What the kernel refuses, it refuses the first thread, too, which tells.
                 be_on_time(realtime);
                 // Its ports are closed here and now: frames would wait in them for all others.
-                Some(worker.run(connections, Vec::new(), requests).0)
+                Some(worker.run(connections, LoopReport { realtime, ..LoopReport::default() }, requests).0)
             });
             threads.push(thread.map_err(GatewayError::Thread)?);
             gates.push(gate);
@@ -77,7 +77,8 @@ pub(super) fn run(
             warn!("{refusal}");
         }
         let notes = [notes, refusals].concat();
-        let first = catch_unwind(AssertUnwindSafe(|| first.run(first_share, notes, requests)));
+        let known = LoopReport { notes, realtime, ..LoopReport::default() };
+        let first = catch_unwind(AssertUnwindSafe(|| first.run(first_share, known, requests)));
         let (first, io) = first.map_or_else(|panic| (Err(panic), None), |(ended, io)| (Ok(ended), Some(io)));
         let others = threads.into_iter().filter_map(|thread| thread.join().transpose());
         let ended = [first].into_iter().chain(others).collect();
@@ -178,12 +179,12 @@ impl Worker {
     fn run(
         self,
         connections: Vec<SavedConnection>,
-        notes: Vec<String>,
+        known: LoopReport,
         all: Requests,
     ) -> (Ended, Box<dyn PacketIo + Send>) {
         let _end = StopAtEnd(all);
         let Self { mut io, plan, requests, notifier } = self;
-        let mut packets = PacketLoop::new(io.as_mut(), &plan, requests, notifier, notes);
+        let mut packets = PacketLoop::new(io.as_mut(), &plan, requests, notifier, known);
         packets.go_on_with(&connections);
         drop(connections);
         let (report, connections, outcome) = packets.run();

@@ -9,10 +9,11 @@ use lasthop_packet::Instant;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, read, write};
 
+use super::proof::{Broken, Proof, is_removal};
 use super::{LONGEST_WAIT, Port, PortId, Sent, Wake};
 use crate::buffer::{Buffers, KEPT_BUFFERS};
 use crate::clock;
-use crate::device::{Device, Interface};
+use crate::device::Device;
 use crate::frame::Frame;
 
 /// Frames and octets that one call of `receive` takes from a port at most. A port is read until it is
@@ -24,8 +25,8 @@ const BATCH_OCTETS: usize = 4 << 20;
 /// at most, or one turn of the loop would outlast the heartbeat.
 const BATCH_COPIES: usize = 1024;
 
-/// How often it is looked whether the ports are still there.
-const ROUND: Duration = Duration::from_secs(1);
+/// How often it is looked whether the ports are as they were, and tried to mend what is not.
+pub(super) const ROUND: Duration = Duration::from_secs(1);
 
 /// More than fits in the devices' queues.
 const DRAINED_BATCHES: usize = 1000;
@@ -34,38 +35,70 @@ const DRAINED_BATCHES: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Devices {
     ports: Vec<Port>,
-    /// TUN or TAP, by port.
-    taps: Vec<Device>,
-    /// Which devices may have something, as far as we know.
-    readable: Vec<bool>,
+    /// By port.
+    taps: Vec<Tap>,
     buffers: Buffers,
     /// What came from ports that are not for copies, and is handed in behind them.
     behind: Vec<(PortId, Frame)>,
     wake: Arc<OwnedFd>,
-    /// The number of each port's interface, and when it was last looked whether it is still there.
-    interfaces: Vec<u32>,
-    last_round: Instant,
+    /// When the devices were last tried.
+    tried: Option<Instant>,
+}
+
+/// The TUN or TAP device of a port.
+#[derive(Debug)]
+struct Tap {
+    device: Device,
+    /// Whether it may have something, as far as we know.
+    readable: bool,
+    /// Whether there is anything to wait for: not in a device that was removed.
+    is_there: bool,
+    proof: Proof,
+}
+
+impl From<Device> for Tap {
+    fn from(device: Device) -> Self {
+        Self { device, readable: true, is_there: true, proof: Proof::default() }
+    }
 }
 
 impl Devices {
     /// These ports with the device of each.
-    pub(super) fn new(ports: Vec<Port>, taps: Vec<Device>) -> io::Result<Self> {
+    pub(super) fn new(ports: Vec<Port>, devices: Vec<Device>) -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        let readable = vec![true; taps.len()];
-        let wake = Arc::new(wake);
-        let interfaces = ports.iter().map(|port| Ok(Interface::named(&port.name)?.index()));
-        let interfaces = interfaces.collect::<io::Result<_>>()?;
-        let last_round = clock::now();
         Ok(Self {
             ports,
-            taps,
-            readable,
+            taps: devices.into_iter().map(Tap::from).collect(),
             buffers: Buffers::new(),
             behind: Vec::new(),
-            wake,
-            interfaces,
-            last_round,
+            wake: Arc::new(wake),
+            tried: None,
         })
+    }
+
+    /// Gives a port another device.
+    pub(super) fn replace(&mut self, port: usize, device: Device) {
+        self.taps[port] = device.into();
+    }
+
+    /// A port's device.
+    pub(super) fn device(&self, port: usize) -> &Device {
+        &self.taps[port].device
+    }
+
+    /// Sends a proof by each device, if it is time. Whether it was.
+    pub(super) fn try_all(&mut self, now: Instant) -> bool {
+        let is_time = self.tried.is_none_or(|tried| now.since(tried) >= LONGEST_WAIT);
+        if is_time {
+            self.tried = Some(now);
+            self.taps.iter_mut().for_each(|tap| tap.proof.ask(&tap.device));
+        }
+        is_time
+    }
+
+    /// The ports whose devices are broken, as far as proofs tell.
+    pub(super) fn broken(&self) -> impl Iterator<Item = (usize, Broken)> {
+        self.taps.iter().enumerate().filter_map(|(port, tap)| Some((port, tap.proof.broken()?)))
     }
 
     pub(super) fn ports(&self) -> &[Port] {
@@ -81,7 +114,7 @@ impl Devices {
     }
 
     pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
-        if !self.readable.contains(&true) {
+        if !self.is_any_readable() {
             self.look(Duration::ZERO, None)?;
         }
         // A copy is there before what it is a copy of goes on. So it is there when the
@@ -94,7 +127,7 @@ impl Devices {
         }
         for index in 0..self.ports.len() {
             if self.ports[index].copies_of.is_some() {
-                self.readable[index] |= !behind.is_empty();
+                self.taps[index].readable |= !behind.is_empty();
                 self.receive_from(index, (BATCH_COPIES, usize::MAX), frames)?;
             }
         }
@@ -111,16 +144,20 @@ impl Devices {
         frames: &mut Vec<(PortId, Frame)>,
     ) -> io::Result<()> {
         let mut octets = 0;
+        let tap = &mut self.taps[index];
         for _ in 0..most_frames {
-            if !self.readable[index] || octets >= most_octets {
+            if !tap.readable || octets >= most_octets {
                 break;
             }
-            match self.taps[index].read(&mut self.buffers)? {
-                Some(frame) => {
+            match tap.device.read(&mut self.buffers) {
+                Ok(Some(frame)) if tap.proof.is_answer(&frame.octets) => {}
+                Ok(Some(frame)) => {
                     octets += frame.octets.len();
                     frames.push((PortId(index as u16), frame));
                 }
-                None => self.readable[index] = false,
+                Ok(None) => tap.readable = false,
+                Err(error) if is_removal(&error) => (tap.readable, tap.is_there) = (false, false),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -128,7 +165,7 @@ impl Devices {
 
     pub(super) fn send(&self, port: PortId, frame: &Frame) -> io::Result<Sent> {
         match self.taps.get(usize::from(port.0)) {
-            Some(device) => device.write(frame),
+            Some(tap) => tap.device.write(frame),
             None => Ok(Sent::Lost),
         }
     }
@@ -139,12 +176,7 @@ impl Devices {
         until: Option<Instant>,
         beside: Option<BorrowedFd<'_>>,
     ) -> io::Result<bool> {
-        let now = clock::now();
-        if now.since(self.last_round) >= ROUND {
-            self.last_round = now;
-            self.look_after_ports()?;
-        }
-        if self.readable.contains(&true) {
+        if self.is_any_readable() {
             // Something was left over. Look only whether somebody calls, and what came elsewhere.
             return self.look(Duration::ZERO, beside);
         }
@@ -152,16 +184,8 @@ impl Devices {
         self.look(longest, beside)
     }
 
-    /// Fails if a port's interface has vanished. One that came back under the same name is another
-    /// one: nothing is attached to it.
-    fn look_after_ports(&self) -> io::Result<()> {
-        for (port, index) in self.ports.iter().zip(&self.interfaces) {
-            if Interface::named(&port.name).map(|interface| interface.index()).ok() != Some(*index) {
-                let message = format!("the interface {} has disappeared", port.name);
-                return Err(io::Error::new(io::ErrorKind::NotFound, message));
-            }
-        }
-        Ok(())
+    fn is_any_readable(&self) -> bool {
+        self.taps.iter().any(|tap| tap.readable)
     }
 
     /// Sends on what is here already, for an end in good order.
@@ -187,22 +211,25 @@ impl Devices {
 
     /// Waits so long for anything to be there; whether `beside` is readable.
     fn look(&mut self, longest: Duration, beside: Option<BorrowedFd<'_>>) -> io::Result<bool> {
-        let ports = self.taps.len();
         let timeout =
             Timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
-        let files = self.taps.iter().map(AsFd::as_fd).chain([self.wake.as_fd()]).chain(beside);
+        // One that was removed is in error for ever, and would call at once.
+        let there = self.taps.iter().filter(|tap| tap.is_there).map(|tap| tap.device.as_fd());
+        let ports = there.clone().count();
+        let files = there.chain([self.wake.as_fd()]).chain(beside);
         let mut polled: Vec<PollFd<'_>> =
             files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
         match poll(&mut polled, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        for (readable, polled) in self.readable.iter_mut().zip(&polled) {
+        let revents: Vec<PollFlags> = polled.iter().map(PollFd::revents).collect();
+        for (tap, revents) in self.taps.iter_mut().filter(|tap| tap.is_there).zip(&revents) {
             // An error is found by reading, too.
-            *readable |= !polled.revents().is_empty();
+            tap.readable |= !revents.is_empty();
         }
-        let is_called = polled.get(ports).is_some_and(|wake| !wake.revents().is_empty());
-        let is_beside = polled.get(ports + 1).is_some_and(|beside| !beside.revents().is_empty());
+        let has_come = |at: usize| revents.get(at).is_some_and(|revents| !revents.is_empty());
+        let (is_called, is_beside) = (has_come(ports), has_come(ports + 1));
         if is_called {
             clear(self.wake.as_fd());
         }

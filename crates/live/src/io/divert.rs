@@ -40,6 +40,7 @@ mod error;
 mod layout;
 mod mapped;
 mod maps;
+mod mend;
 mod program;
 mod ring;
 mod tryout;
@@ -52,12 +53,13 @@ use lasthop_packet::{FlowKey, Instant};
 use super::claim::Claims;
 use super::devices::Devices;
 use super::steering::MOST_WORKERS;
-use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
+use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::clock;
 use crate::device::{Device, Interface, Kind, LARGEST_MTU};
 use crate::frame::{Frame, Headers};
 use bypasses::Bypasses;
 use mapped::Mapped;
+use mend::Health;
 use program::Programs;
 use ring::Ring;
 
@@ -77,8 +79,10 @@ pub struct Divert {
     ring: Ring,
     /// Whether frames are to come to us.
     is_in: bool,
+    health: Health,
+    how: Attachment,
     /// The radio interfaces; free again behind all the rest.
-    _claims: Claims,
+    claims: Claims,
 }
 
 /// So many records of the ring take less than a millisecond.
@@ -143,28 +147,22 @@ impl Divert {
             if !interface.is_ethernet().map_err(unclear)? {
                 return Err(DivertError::NotEthernet { name: name.clone() });
             }
-            for side in [Side::Core, Side::Radio] {
-                let tap = Device::new("lasthop%d", Kind::Tap)?;
-                let tap_interface = tap.bring_up(LARGEST_MTU, true)?;
-                let of_tap = (tap.name(), tap_interface.index());
-                programs.restore(side, (name, interface.index()), of_tap, how)?;
-                ports.push(Port { name: name.clone(), side, ethernet: true, copies_of: None });
-                devices.push(tap);
+            let first = ports.len() as u16;
+            let passed_at = [first, first + 1].map(PortId);
+            for (side, copies_of) in [(Side::Core, None), (Side::Radio, None), (Side::Core, Some(passed_at))]
+            {
+                let port = Port { name: name.clone(), side, ethernet: true, copies_of };
+                devices.push(device_of(&mut programs, &port, interface.index(), how)?);
+                ports.push(port);
             }
-            // Nothing is ever written to this one.
-            let tap = Device::new("lasthop%d", Kind::Tap)?;
-            programs.maps.copy(interface.index(), tap.bring_up(LARGEST_MTU, true)?.index())?;
-            let passed_at = [2, 1].map(|back| PortId(ports.len() as u16 - back));
             radios.push((interface.index(), passed_at));
-            let copies_of = Some(passed_at);
-            ports.push(Port { name: name.clone(), side: Side::Core, ethernet: true, copies_of });
-            devices.push(tap);
         }
         let heartbeat = programs.maps.share_heartbeat()?;
         let bypasses = Bypasses::new(&programs.maps)?;
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
-        Ok(Self { heartbeat, bypasses, programs, devices, ring, is_in: false, _claims: claims })
+        let health = Health::new(clock::now());
+        Ok(Self { heartbeat, bypasses, programs, devices, ring, is_in: false, health, how, claims })
     }
 
     /// Has frames come to us, and to the other workers if there are any.
@@ -176,12 +174,36 @@ impl Divert {
         for port in self.devices.ports().iter().filter(|port| port.copies_of.is_none()) {
             self.programs.divert(port.side, &port.name, how)?;
         }
+        self.health.diverts = true;
         Ok(())
     }
 
     /// What the programs have counted.
     pub fn counters(&self) -> Result<Counters, ProgramError> {
         self.programs.maps.counters()
+    }
+}
+
+/// Makes the device of a port of the radio interface with this number.
+fn device_of(
+    programs: &mut Programs,
+    port: &Port,
+    interface: u32,
+    how: Attachment,
+) -> Result<Device, DivertError> {
+    let tap = Device::new("lasthop%d", Kind::Tap)?;
+    let index = tap.bring_up(LARGEST_MTU, true)?.index();
+    join(programs, port, interface, index)?;
+    programs.restore(tap.name(), how)?;
+    Ok(tap)
+}
+
+/// Joins a port's device to a radio interface. Both are numbers.
+fn join(programs: &mut Programs, port: &Port, interface: u32, tap: u32) -> Result<(), ProgramError> {
+    if port.copies_of.is_none() {
+        programs.maps.join(port.side, interface, tap)
+    } else {
+        programs.maps.copy(interface, tap)
     }
 }
 
@@ -231,6 +253,11 @@ impl PacketIo for Divert {
     fn heartbeat(&mut self, now: Instant) {
         self.is_in = true;
         self.heartbeat.store(0, now.as_nanos());
+    }
+
+    fn faults(&mut self, now: Instant) -> &[Fault] {
+        self.look_after(now);
+        &self.health.faults
     }
 
     fn step_out(&mut self) {

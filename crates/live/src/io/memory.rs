@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lasthop_packet::Instant;
 
-use super::{LONGEST_WAIT, PacketIo, Port, PortId, Sent, Wake};
+use super::{Fault, LONGEST_WAIT, PacketIo, Port, PortId, Sent, Wake};
 use crate::clock;
 use crate::frame::Frame;
 
@@ -15,6 +15,8 @@ use crate::frame::Frame;
 #[derive(Clone, Debug)]
 pub struct Memory {
     ports: Vec<Port>,
+    /// As they were when this handle was last asked.
+    faults: Vec<Fault>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
 
@@ -26,6 +28,7 @@ struct Shared {
     room: Option<usize>,
     woken: bool,
     fault: Option<fn() -> io::Error>,
+    faults: Vec<Fault>,
     last_heartbeat: Option<Instant>,
 }
 
@@ -35,7 +38,7 @@ const BATCH: usize = 64;
 impl Memory {
     /// Ports with nothing in them.
     pub fn new(ports: Vec<Port>) -> Self {
-        Self { ports, shared: Arc::default() }
+        Self { ports, faults: Vec::new(), shared: Arc::default() }
     }
 
     /// A frame comes in by a port.
@@ -58,6 +61,11 @@ impl Memory {
     /// From now on, receiving fails with the error that `fault` returns, or with its panic.
     pub fn break_ports(&self, fault: fn() -> io::Error) {
         self.lock().fault = Some(fault);
+    }
+
+    /// From now on, this is wrong.
+    pub fn set_faults(&self, faults: Vec<Fault>) {
+        self.lock().faults = faults;
     }
 
     /// Ends a wait, now or the next one.
@@ -116,6 +124,12 @@ impl PacketIo for Memory {
     fn waker(&self) -> Wake {
         let memory = self.clone();
         Box::new(move || memory.wake())
+    }
+
+    fn faults(&mut self, _now: Instant) -> &[Fault] {
+        let faults = self.lock().faults.clone();
+        self.faults = faults;
+        &self.faults
     }
 
     fn heartbeat(&mut self, now: Instant) {

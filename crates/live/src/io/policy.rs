@@ -15,6 +15,8 @@
 //! addresses first.
 
 mod error;
+mod mend;
+mod routing;
 mod rules;
 
 use std::io;
@@ -22,9 +24,10 @@ use std::io;
 use lasthop_packet::Instant;
 use rustix::fs::Access;
 
-use super::claim::Claims;
+use super::claim::{self, Claims};
 use super::devices::Devices;
-use super::{PacketIo, Port, PortId, Selection, Sent, Wake};
+use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
+use crate::clock;
 use crate::device::{Device, Interface, Kind};
 use crate::frame::Frame;
 
@@ -32,6 +35,7 @@ pub use error::PolicyError;
 pub(crate) use error::RULES;
 pub use rules::clear_away;
 
+use mend::Health;
 use rules::{FAMILIES, Rules, additions, run_ip};
 
 /// Each port has a routing table: this number and that of its interface.
@@ -46,10 +50,20 @@ const LARGEST_TUN_MTU: u32 = 65_535;
 /// dropped in it.
 #[derive(Debug)]
 pub struct Policy {
-    rules: Option<Rules>,
+    rules: Rules,
     devices: Devices,
+    /// The number of each port's interface, and of its device.
+    numbers: Vec<Numbers>,
+    health: Health,
     /// The ports' interfaces; free again behind all the rest.
-    _claims: Claims,
+    claims: Claims,
+}
+
+/// Numbers of interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    port: u32,
+    tun: u32,
 }
 
 impl Policy {
@@ -81,44 +95,44 @@ impl Policy {
 
     /// The same as [`Policy::open`] over interfaces that are claimed already.
     pub(crate) fn over(claims: Claims, ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
-        let table_of = |port: &Port| {
-            let interface = Interface::named(&port.name).map_err(PolicyError::Wait)?;
-            Ok((port.name.clone(), FIRST_TABLE.saturating_add(interface.index())))
+        let number_of = |port: &Port| {
+            Interface::named(&port.name).map(|interface| interface.index()).map_err(PolicyError::Wait)
         };
-        let tables: Vec<(String, u32)> = ports.iter().map(table_of).collect::<Result<_, PolicyError>>()?;
-        let additions = additions(&tables, selection)?;
-        let rules = Rules::none(&claims)?;
-        let mut devices = Vec::with_capacity(ports.len());
-        let mut commands = FAMILIES.map(|_| Vec::new());
-        for (_, table) in &tables {
+        let interfaces: Vec<u32> = ports.iter().map(number_of).collect::<Result<_, PolicyError>>()?;
+        let names = ports.iter().map(|port| port.name.clone());
+        let tables = interfaces.iter().map(|number| FIRST_TABLE.saturating_add(*number));
+        let rules = Rules::new(names.zip(tables).collect(), selection, &claims)?;
+        let (mut devices, mut numbers) = (Vec::with_capacity(ports.len()), Vec::new());
+        for port in interfaces {
             let tun = Device::new("lasthop%d", Kind::Tun)?;
-            set_up(&tun)?;
-            commands[0].push(format!("address add {DUMMY_ADDRESS} dev {} scope host", tun.name()));
-            for commands in &mut commands {
-                commands.push(format!("route replace default dev {} table {table}", tun.name()));
-            }
+            numbers.push(Numbers { port, tun: set_up(&tun)? });
             devices.push(tun);
         }
         let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
         let devices = Devices::new(ports, devices).map_err(PolicyError::Wait)?;
-        for ((family, mut commands), additions) in FAMILIES.into_iter().zip(commands).zip(additions) {
-            commands.extend(additions);
-            run_ip(family, &commands)?;
-        }
-        Ok(Self { rules: Some(rules), devices, _claims: claims })
+        let mut policy = Self { rules, devices, numbers, health: Health::new(clock::now()), claims };
+        policy.rules.clear_away(|port| claim::holder(port).is_none())?;
+        policy.lead()?;
+        Ok(policy)
+    }
+
+    /// Leads packets to the devices; what is there already stays.
+    fn lead(&mut self) -> Result<(), PolicyError> {
+        let names = (0..self.numbers.len()).map(|port| self.devices.device(port).name());
+        self.rules.add(names, DUMMY_ADDRESS)
     }
 }
 
 impl Drop for Policy {
     fn drop(&mut self) {
         // Nothing more is led to us, and what is here already goes on.
-        self.rules = None;
+        self.rules.remove();
         self.devices.drain();
     }
 }
 
-/// Brings up a device that takes in what other interfaces received.
-fn set_up(tun: &Device) -> Result<(), PolicyError> {
+/// Brings up a device that takes in what other interfaces received; returns its number.
+fn set_up(tun: &Device) -> Result<u32, PolicyError> {
     let interface = tun.bring_up(LARGEST_TUN_MTU, false)?;
     for (family, setting, value) in [
         ("ipv4", "forwarding", "1"),
@@ -135,7 +149,7 @@ fn set_up(tun: &Device) -> Result<(), PolicyError> {
             error,
         })?;
     }
-    Ok(())
+    Ok(interface.index())
 }
 
 /// Whether an IP packet is for several. TCP never is.
@@ -173,6 +187,11 @@ impl PacketIo for Policy {
 
     fn waker(&self) -> Wake {
         self.devices.waker()
+    }
+
+    fn faults(&mut self, now: Instant) -> &[Fault] {
+        self.look_after(now);
+        &self.health.faults
     }
 
     /// Nobody listens.

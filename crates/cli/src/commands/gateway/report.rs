@@ -7,7 +7,7 @@ use lasthop_lab::table::Table;
 use lasthop_live::gateway::control::{Drained, PortStatus, Status};
 use lasthop_live::gateway::counters::Passed;
 use lasthop_live::gateway::engine::{FlowReport, RuleReport};
-use lasthop_live::gateway::packet_loop::ThreadReport;
+use lasthop_live::gateway::packet_loop::{LoopReport, ThreadReport};
 use lasthop_live::gateway::punctuality::PunctualityReport;
 use lasthop_schemes::words::counted;
 
@@ -23,7 +23,7 @@ pub fn status(status: &Status) -> String {
     } else if engine.drained {
         "drained: everything passes untouched".to_owned()
     } else if report.punctuality.is_out {
-        format!("out, because it {}: everything passes untouched", why_out(&report.punctuality))
+        format!("out, because {}: everything passes untouched", why_out(report))
     } else {
         "running".to_owned()
     };
@@ -60,6 +60,8 @@ pub fn status(status: &Status) -> String {
     if engine.owed_connections > 0 {
         lines.push(line("owed        ", &owed(engine.owed_connections, engine.octets_at_risk)));
     }
+    lines.extend(report.faults.iter().map(|fault| line("fault       ", fault)));
+    lines.extend(outs(report).map(|outs| line("stepped out ", &outs)));
     lines.extend(report.notes.iter().map(|note| line("note        ", note)));
     lines.push(line("untouched   ", &untouched(&engine.counters.passed)));
     if report.threads.len() > 1 {
@@ -72,11 +74,29 @@ pub fn status(status: &Status) -> String {
 
 /// What is known of why the packet loop is out. Why it did not run, it cannot know: it may have been
 /// stopped.
-fn why_out(punctuality: &PunctualityReport) -> String {
-    match punctuality.away_s {
-        Some(away) => format!("did not run for {away:.2} s"),
-        None => "waited for a processor most of the time".to_owned(),
+fn why_out(report: &LoopReport) -> String {
+    match report.punctuality.away_s {
+        _ if !report.faults.is_empty() => report.faults.join("; "),
+        Some(away) => format!("it did not run for {away:.2} s"),
+        None => "it waited for a processor most of the time".to_owned(),
     }
+}
+
+/// How often the packet loop stepped out, for how long, and what may help; `None` if it never did.
+fn outs(report: &LoopReport) -> Option<String> {
+    let PunctualityReport { steps_out, steps_out_by_ports, out_s, .. } = report.punctuality;
+    let late = steps_out.saturating_sub(steps_out_by_ports);
+    let reasons =
+        [(late, "was late or waited for a processor"), (steps_out_by_ports, "had ports that lose frames")];
+    let reasons = reasons.iter().filter(|(times, _)| *times > 0);
+    let reasons: Vec<String> =
+        reasons.map(|(times, reason)| format!("{} because it {reason}", counted(*times, "time"))).collect();
+    let advice = if late > 0 && !report.realtime {
+        "; [process] realtime = true has the kernel run it first"
+    } else {
+        ""
+    };
+    (steps_out > 0).then(|| format!("for {out_s:.1} s in all: {}{advice}", reasons.join(", ")))
 }
 
 /// What the columns of the table of rules mean.
@@ -230,10 +250,34 @@ mod tests {
 
     #[test]
     fn a_loop_that_is_out_says_what_it_knows_and_not_why_it_did_not_run() {
-        let out = PunctualityReport { is_out: true, away_s: Some(3.4567), ..PunctualityReport::default() };
-        assert_eq!(why_out(&out), "did not run for 3.46 s");
-        let starved = PunctualityReport { away_s: None, ..out };
-        assert_eq!(why_out(&starved), "waited for a processor most of the time");
+        let punctuality =
+            PunctualityReport { is_out: true, away_s: Some(3.4567), ..PunctualityReport::default() };
+        let out = LoopReport { punctuality, ..LoopReport::default() };
+        assert_eq!(why_out(&out), "it did not run for 3.46 s");
+        let starved = PunctualityReport { away_s: None, ..punctuality };
+        assert_eq!(
+            why_out(&LoopReport { punctuality: starved, ..out.clone() }),
+            "it waited for a processor most of the time"
+        );
+        let broken = LoopReport { faults: vec!["the device lasthop0 is down".to_owned()], ..out };
+        assert_eq!(why_out(&broken), "the device lasthop0 is down");
+    }
+
+    #[test]
+    fn a_gateway_that_stepped_out_says_how_often_and_what_may_help() {
+        assert_eq!(outs(&LoopReport::default()), None);
+        let punctuality = PunctualityReport {
+            steps_out: 12,
+            steps_out_by_ports: 1,
+            out_s: 404.04,
+            ..PunctualityReport::default()
+        };
+        let report = LoopReport { punctuality, ..LoopReport::default() };
+        let said = outs(&report).expect("it did");
+        assert!(said.starts_with("for 404.0 s in all: 11 times because it was late"), "{said}");
+        assert!(said.contains("1 time because it had ports") && said.contains("realtime = true"), "{said}");
+        let said = outs(&LoopReport { realtime: true, ..report }).expect("it did");
+        assert!(!said.contains("realtime"), "{said}");
     }
 
     #[test]

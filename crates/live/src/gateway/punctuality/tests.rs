@@ -5,7 +5,7 @@ fn at(millis: u64) -> Instant {
 }
 
 fn figures(punctuality: &Punctuality) -> (u64, f64, f64) {
-    let report = punctuality.report();
+    let report = punctuality.report(at(1000));
     (report.stalls, report.stalled_s, report.longest_absence_s)
 }
 
@@ -59,6 +59,6 @@ fn a_long_turn_is_an_absence_and_so_is_what_comes_between_two() {
 fn the_kernel_tells_how_long_a_thread_was_kept_waiting() {
     let punctuality = Punctuality::new(at(0));
     std::thread::park_timeout(Duration::from_millis(1));
-    let waited = punctuality.report().kept_waiting;
+    let waited = punctuality.report(at(1)).kept_waiting;
     assert!(waited.is_none_or(|waited| waited.times > 0 && waited.mean_s() <= waited.total_s), "{waited:?}");
 }

@@ -4,6 +4,7 @@
 //! and handle. A link ends with its process. A filter does not; the next gateway that claims the
 //! interface removes it ([`crate::io::claim`]).
 
+use std::io;
 use std::process::Command;
 use std::thread;
 
@@ -15,7 +16,9 @@ use aya::programs::{SchedClassifier, TcAttachType};
 
 use super::error::{ProgramError, with_sources};
 use crate::clock;
+use crate::device::Interface;
 use crate::io::claim::ENDING;
+use crate::netlink::{self, Asks, Request, is_absent, written};
 
 /// The programs that each worker has, with the hook that each is for.
 pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
@@ -51,7 +54,8 @@ pub enum Attachment {
 /// What we attached; detached when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Attached {
-    links: Vec<SchedClassifierLink>,
+    /// With the interface of each.
+    links: Vec<(String, SchedClassifierLink)>,
     /// Interfaces to which we, or a dead gateway, gave a `clsact` discipline.
     disciplined: Vec<String>,
 }
@@ -75,7 +79,7 @@ impl Attached {
         if how == Attachment::Newest
             && let Ok(id) = program.attach_with_options(interface, hook.at, link)
         {
-            self.links.extend(program.take_link(id));
+            self.links.extend(program.take_link(id).map(|link| (interface.to_owned(), link)));
             return Ok(());
         }
         let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
@@ -87,8 +91,14 @@ impl Attached {
         let filter = NlOptions { priority: PRIORITY, handle: HANDLE, classid: None };
         let attached = program.attach_with_options(interface, hook.at, TcAttachOptions::Netlink(filter));
         let id = attached.map_err(|error| refused(with_sources(&error)))?;
-        self.links.extend(program.take_link(id));
+        self.links.extend(program.take_link(id).map(|link| (interface.to_owned(), link)));
         Ok(())
+    }
+
+    /// Detaches what is attached to an interface, as far as that is there.
+    pub(super) fn forget(&mut self, interface: &str) {
+        self.links.retain(|(name, _)| name != interface);
+        self.disciplined.retain(|name| name != interface);
     }
 }
 
@@ -109,6 +119,43 @@ fn remove_filter(interface: &str, hook: Hook) -> bool {
     filter.is_ok_and(|filter| aya::programs::links::Link::detach(filter).is_ok())
 }
 
+/// Whether our program is attached at this hook of an interface, by a link or by our filter.
+pub(super) fn is_attached(interface: &str, hook: Hook) -> bool {
+    is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(false)
+}
+
+/// Whether one of these programs is linked there. Where there are no TCX links the query fails, and
+/// there is none.
+fn is_linked(interface: &str, hook: Hook, programs: &[Hook]) -> bool {
+    let is_one = |name: &[u8]| programs.iter().any(|hook| hook.program.as_bytes() == name);
+    SchedClassifier::query_tcx(interface, hook.at)
+        .is_ok_and(|(_, attached)| attached.iter().any(|program| is_one(program.name())))
+}
+
+/// A message about a filter, and the attribute with its kind (`linux/rtnetlink.h`); the two
+/// parents that a `clsact` discipline has, and all protocols.
+const RTM_GETTFILTER: u16 = 46;
+const TCA_KIND: u16 = 1;
+const INGRESS: u32 = 0xffff_fff2;
+const EGRESS: u32 = 0xffff_fff3;
+const ETH_P_ALL: u16 = 3;
+
+/// Whether our filter is at this hook.
+fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
+    let parent = if hook.at == TcAttachType::Ingress { INGRESS } else { EGRESS };
+    let info = u32::from(PRIORITY) << 16 | u32::from(ETH_P_ALL.to_be());
+    let index = Interface::named(interface)?.index();
+    // `struct tcmsg`.
+    let message = [0, index, HANDLE.into(), parent, info].map(u32::to_ne_bytes).concat();
+    let body = [message, written(TCA_KIND, b"bpf\0")].concat();
+    let request = Request { protocol: None, kind: RTM_GETTFILTER, asks: Asks::One, body: &body };
+    match netlink::ask(request, |_, _| None::<()>) {
+        Ok(_) => Ok(true),
+        Err(error) if is_absent(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that
 /// stays, for want of `tc`, does nothing.
 fn remove_empty_discipline(interface: &str) {
@@ -125,12 +172,8 @@ fn remove_empty_discipline(interface: &str) {
 #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
 fn stays_linked(interface: &str, hook: Hook) -> bool {
     let asked = clock::now();
-    let ours = HOOKS.iter().chain([&STEER_DOWN, &STEER_UP]).map(|hook| hook.program.as_bytes());
-    let is_ours = |name: &[u8]| ours.clone().any(|our_name| our_name == name);
-    // Where there are no TCX links the query fails, and there is nobody.
-    while SchedClassifier::query_tcx(interface, hook.at)
-        .is_ok_and(|(_, attached)| attached.iter().any(|program| is_ours(program.name())))
-    {
+    let ours = [&HOOKS[..], &[STEER_DOWN, STEER_UP]].concat();
+    while is_linked(interface, hook, &ours) {
         if clock::now().since(asked) > ENDING {
             return true;
         }

@@ -13,6 +13,7 @@ use object::{Object, ObjectSection};
 use super::error::ProgramError;
 use crate::frame::Headers;
 use crate::io::LONGEST_WAIT;
+use crate::io::proof::PROOF_TYPE;
 use crate::io::selection::{FIRST_USER_PORT, mapped};
 use crate::io::steering::{GOLDEN, MOST_WORKERS};
 
@@ -178,6 +179,7 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("PASSED_LATE", Counter::Late as usize),
         ("COUNTERS", Counter::End as usize),
         ("STALE_NS", STALE_NS as usize),
+        ("PROOF", PROOF_TYPE.into()),
         ("LONGEST", LONGEST.into()),
         ("INTO_INGRESS", INTO_INGRESS as usize),
         ("SOME_PORTS", SOME_PORTS as usize),

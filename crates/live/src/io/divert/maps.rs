@@ -128,6 +128,15 @@ impl Maps {
         self.copy_taps.insert(interface, tap, 0).map_err(refused("copy_taps"))
     }
 
+    /// Forgets a TAP device that is gone, or a radio interface. Both are numbers; what is not there is
+    /// forgotten already.
+    pub(super) fn forget(&mut self, number: u32) {
+        let _ = self.homes.remove(&number);
+        for taps in [&mut self.down_taps, &mut self.up_taps, &mut self.copy_taps] {
+            let _ = taps.remove(&number);
+        }
+    }
+
     /// When the packet loop was last alive: one word.
     pub(super) fn share_heartbeat(&self) -> Result<Mapped, ProgramError> {
         shared("heartbeat", &self.heartbeat, 1)
@@ -149,10 +158,15 @@ impl Maps {
         self.up_slots.insert(BpfFlow::from(flow.reversed()), slot, 0).map_err(refused("up_slots"))
     }
 
-    /// Has nothing of a connection pass any more. Both directions are tried.
+    /// Has nothing of a connection pass any more. Both directions are tried; one that is not there is
+    /// closed already.
     pub(super) fn close_bypass(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
-        let down = self.down_slots.remove(&BpfFlow::from(flow)).map_err(refused("down_slots"));
-        let up = self.up_slots.remove(&BpfFlow::from(flow.reversed())).map_err(refused("up_slots"));
+        let close = |slots: &mut Slots, name, direction| match slots.remove(&BpfFlow::from(direction)) {
+            Ok(()) | Err(MapError::KeyNotFound) => Ok(()),
+            Err(error) => Err(refused(name)(error)),
+        };
+        let down = close(&mut self.down_slots, "down_slots", flow);
+        let up = close(&mut self.up_slots, "up_slots", flow.reversed());
         down.and(up)
     }
 

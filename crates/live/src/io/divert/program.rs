@@ -5,7 +5,9 @@ use aya::programs::{ProgramFd, SchedClassifier};
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use lasthop_agent::Side;
 
-use super::attach::{Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, STEER_DOWN, STEER_UP, UP};
+use super::attach::{
+    Attached, Attachment, DOWN, HOOKS, Hook, RESTORE, STEER_DOWN, STEER_UP, UP, is_attached,
+};
 use super::error::ProgramError;
 use super::layout;
 use super::maps::{Maps, SLOT_MAPS, Steering, ring_of};
@@ -69,17 +71,10 @@ impl Programs {
         Ok((Self { attached: Attached::default(), bpf, maps, steering: None }, ring))
     }
 
-    /// Has what is written to a TAP device go on by an interface, from the hook of this side. Both
-    /// are names and numbers.
-    pub(super) fn restore(
-        &mut self,
-        side: Side,
-        interface: (&str, u32),
-        tap: (&str, u32),
-        how: Attachment,
-    ) -> Result<(), ProgramError> {
-        self.maps.join(side, interface.1, tap.1)?;
-        self.attach(RESTORE, tap.0, how)
+    /// Has what is written to a TAP device of this name go on from where its frames are taken, and
+    /// proofs come back.
+    pub(super) fn restore(&mut self, tap: &str, how: Attachment) -> Result<(), ProgramError> {
+        self.attach(RESTORE, tap, how)
     }
 
     /// Points the steering programs at every worker's programs: ours first, then those of the others.
@@ -100,7 +95,7 @@ impl Programs {
     }
 
     /// Takes frames at the hook of this side, for all workers. To be called behind
-    /// [`Programs::restore`] of all interfaces: when a process is killed the kernel closes what was
+    /// [`Programs::restore`] of all devices: when a process is killed the kernel closes what was
     /// opened last first, and no frame may be redirected to a device that is being removed.
     pub(super) fn divert(
         &mut self,
@@ -108,8 +103,21 @@ impl Programs {
         interface: &str,
         how: Attachment,
     ) -> Result<(), ProgramError> {
-        let hook = if self.steering.is_some() { steering_of(side) } else { hook_of(side) };
-        self.attach(hook, interface, how)
+        self.attach(self.taking(side), interface, how)
+    }
+
+    /// Whether frames are taken at the hook of this side.
+    pub(super) fn diverts(&self, side: Side, interface: &str) -> bool {
+        is_attached(interface, self.taking(side))
+    }
+
+    /// Lets go of a device or an interface that is gone, or will be.
+    pub(super) fn forget(&mut self, interface: &str) {
+        self.attached.forget(interface);
+    }
+
+    const fn taking(&self, side: Side) -> Hook {
+        if self.steering.is_some() { steering_of(side) } else { hook_of(side) }
     }
 
     fn attach(&mut self, hook: Hook, interface: &str, how: Attachment) -> Result<(), ProgramError> {

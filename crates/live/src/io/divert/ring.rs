@@ -36,6 +36,16 @@ impl Ring {
         Ok(Self { records, alarm, radios })
     }
 
+    /// The numbers of the radio interfaces, in the order of their ports.
+    pub(super) fn radios(&self) -> impl Iterator<Item = u32> {
+        self.radios.iter().map(|(index, _)| *index)
+    }
+
+    /// Has a radio interface have another number from now on.
+    pub(super) fn renumber(&mut self, radio: usize, index: u32) {
+        self.radios[radio].0 = index;
+    }
+
     /// Readable once the programs have called.
     pub(super) fn alarm(&self) -> BorrowedFd<'_> {
         self.alarm.as_fd()

@@ -2,15 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::process::{Command, Stdio};
 
 use super::error::{PolicyError, RULES};
+use super::routing;
 use crate::io::Selection;
 use crate::io::claim::{self, Claims};
 use crate::io::selection::Prefix;
 
 /// The first priority of ours; rules of ours have no others.
 const FIRST_PRIORITY: usize = 26_000;
+const PRIORITIES: Range<usize> = FIRST_PRIORITY..FIRST_PRIORITY + RULES;
 
 /// Both families, as `ip` has them.
 pub(super) const FAMILIES: [Family; 2] =
@@ -77,9 +80,13 @@ fn rules_of(
     excluded.into_iter().chain(included)
 }
 
-/// The rules that are there on account of our ports; removed when this is dropped.
+/// The rules that are there on account of our ports.
 #[derive(Debug)]
 pub(super) struct Rules {
+    /// The ports, with the number of the routing table of each.
+    ports: Vec<(String, u32)>,
+    /// The commands that add the rules of each family.
+    additions: [Vec<String>; 2],
     claims: Claims,
     /// What running `ip` takes at the end, when other threads may have taken the last descriptors.
     reserve: Vec<File>,
@@ -89,11 +96,67 @@ pub(super) struct Rules {
 const DESCRIPTORS_OF_IP: usize = 8;
 
 impl Rules {
-    /// Removes what gateways before us have left: at our ports, and at others that no gateway has.
-    pub(super) fn none(claims: &Claims) -> Result<Self, PolicyError> {
-        remove_rules(|port| claims.has(port) || claim::holder(port).is_none())?;
+    /// Those that lead what is selected to the tables of these ports; none is there yet.
+    pub(super) fn new(
+        ports: Vec<(String, u32)>,
+        selection: &Selection,
+        claims: &Claims,
+    ) -> Result<Self, PolicyError> {
+        let additions = additions(&ports, selection)?;
         let reserve = (0..DESCRIPTORS_OF_IP).map(|_| File::open("/dev/null")).collect::<io::Result<_>>();
-        Ok(Self { claims: claims.clone(), reserve: reserve.map_err(PolicyError::Start)? })
+        Ok(Self { ports, additions, claims: claims.clone(), reserve: reserve.map_err(PolicyError::Start)? })
+    }
+
+    /// Removes what gateways before us have left: at our ports, and at others that nobody has.
+    pub(super) fn clear_away(&self, is_free: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
+        remove_rules(|port| self.claims.has(port) || is_free(port))
+    }
+
+    /// Adds the rules, and has each port's table lead to the device of this name, which has this
+    /// address. Rules of ours that are there already are removed first.
+    pub(super) fn add<'a>(
+        &self,
+        devices: impl Iterator<Item = &'a str>,
+        address: &str,
+    ) -> Result<(), PolicyError> {
+        self.clear_away(|_| false)?;
+        let devices: Vec<&str> = devices.collect();
+        for (family, additions) in FAMILIES.into_iter().zip(&self.additions) {
+            let mut commands = Vec::new();
+            for (device, (_, table)) in devices.iter().zip(&self.ports) {
+                if family.is_v4 {
+                    commands.push(format!("address replace {address} dev {device} scope host"));
+                }
+                commands.push(format!("route replace default dev {device} table {table}"));
+            }
+            commands.extend(additions.iter().cloned());
+            run_ip(family, &commands)?;
+        }
+        Ok(())
+    }
+
+    /// Whether all rules are there, and a route in each table.
+    pub(super) fn are_whole(&self) -> io::Result<bool> {
+        for (family, additions) in FAMILIES.into_iter().zip(&self.additions) {
+            let ports: Vec<&str> = self.ports.iter().map(|(port, _)| port.as_str()).collect();
+            if routing::count_rules(family.is_v4, PRIORITIES, &ports)? < additions.len() {
+                return Ok(false);
+            }
+            for (_, table) in &self.ports {
+                if !routing::has_route(family.is_v4, *table)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes them.
+    pub(super) fn remove(&mut self) {
+        self.reserve.clear();
+        if let Err(error) = self.clear_away(|_| false) {
+            tracing::warn!(%error, "routing rules remain; they have no effect");
+        }
     }
 }
 
@@ -104,15 +167,6 @@ pub fn clear_away(claims: &Claims) {
         Ok(()) | Err(PolicyError::Start(_)) => {}
         Err(error) => {
             tracing::warn!(%error, "routing rules of a killed gateway may remain; they have no effect");
-        }
-    }
-}
-
-impl Drop for Rules {
-    fn drop(&mut self) {
-        self.reserve.clear();
-        if let Err(error) = remove_rules(|port| self.claims.has(port)) {
-            tracing::warn!(%error, "routing rules remain; they have no effect");
         }
     }
 }
@@ -140,7 +194,7 @@ fn priority_and_port(line: &str) -> Option<(usize, &str)> {
     let priority = priority.trim().parse().ok()?;
     let mut words = rule.split_whitespace().skip_while(|word| *word != "iif");
     let port = words.nth(1)?;
-    (FIRST_PRIORITY..FIRST_PRIORITY + RULES).contains(&priority).then_some((priority, port))
+    PRIORITIES.contains(&priority).then_some((priority, port))
 }
 
 /// Has `ip` do these, in order; returns what it printed.

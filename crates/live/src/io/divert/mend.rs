@@ -1,0 +1,139 @@
+//! Looking after the devices and programs: what others may have changed is found, told, and mended.
+
+use lasthop_agent::Side;
+use lasthop_packet::Instant;
+
+use super::{Divert, DivertError, device_of, join};
+use crate::device::{Interface, LARGEST_MTU};
+use crate::io::Fault;
+use crate::io::devices::ROUND;
+use crate::io::proof::Broken;
+
+/// Ports of each radio interface: two that frames are taken at, and one for copies.
+const PORTS: usize = 3;
+
+/// How ports are.
+#[derive(Debug)]
+pub(super) struct Health {
+    pub(super) faults: Vec<Fault>,
+    /// What is wrong with radio interfaces, as of the last round.
+    radios: Vec<String>,
+    /// When it was last tried to mend what is wrong.
+    round: Instant,
+    /// Whether our programs take frames at the radio interfaces, also for other workers.
+    pub(super) diverts: bool,
+}
+
+impl Health {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self { faults: Vec::new(), radios: Vec::new(), round: now, diverts: false }
+    }
+}
+
+impl Divert {
+    /// Tries the devices, and once a round everything else.
+    pub(super) fn look_after(&mut self, now: Instant) {
+        let mut is_news = self.devices.try_all(now);
+        if now.since(self.health.round) >= ROUND {
+            self.health.round = now;
+            self.mend_devices();
+            self.health.radios = self.mend_radios();
+            is_news = true;
+        }
+        if is_news {
+            let devices = &self.devices;
+            let broken = devices.broken().map(|(port, broken)| Fault {
+                what: broken.of(devices.device(port).name()),
+                loses_frames: true,
+            });
+            let radios =
+                self.health.radios.iter().map(|what| Fault { what: what.clone(), loses_frames: false });
+            self.health.faults = broken.chain(radios).collect();
+        }
+    }
+
+    /// Sets a device up that is down, and puts another in the place of one that cannot be used.
+    fn mend_devices(&mut self) {
+        let broken: Vec<(usize, Broken)> = self.devices.broken().collect();
+        for (port, broken) in broken {
+            let mended = match broken {
+                Broken::Down => {
+                    self.devices.device(port).bring_up(LARGEST_MTU, true).map(drop).map_err(Into::into)
+                }
+                Broken::Removed | Broken::Deaf => self.replace(port),
+            };
+            if let Err(error) = mended {
+                tracing::debug!(%error, "cannot mend a device");
+            }
+        }
+    }
+
+    fn replace(&mut self, port: usize) -> Result<(), DivertError> {
+        let Some(radio) = self.ring.radios().nth(port / PORTS) else { return Ok(()) };
+        let old = self.devices.device(port).name().to_owned();
+        let old_index = Interface::named(&old).map(|interface| interface.index());
+        let device = device_of(&mut self.programs, &self.devices.ports()[port], radio, self.how)?;
+        if let Ok(old_index) = old_index {
+            self.programs.maps.forget(old_index);
+        }
+        if device.name() != old {
+            self.programs.forget(&old);
+        }
+        tracing::info!(old, new = device.name(), "a device was replaced");
+        self.devices.replace(port, device);
+        Ok(())
+    }
+
+    /// Takes frames at radio interfaces that have come back, or from which our programs were removed.
+    /// What is wrong with those at which that fails.
+    fn mend_radios(&mut self) -> Vec<String> {
+        let numbers: Vec<u32> = self.ring.radios().collect();
+        let mut wrong = Vec::new();
+        for (radio, number) in numbers.into_iter().enumerate() {
+            let name = self.devices.ports()[radio * PORTS].name.clone();
+            let Ok(interface) = Interface::named(&name) else {
+                wrong.push(format!("the interface {name} has disappeared"));
+                continue;
+            };
+            let mended = self.mend_radio(radio, &name, number, &interface);
+            wrong.extend(mended.err().map(|error| error.to_string()));
+        }
+        wrong
+    }
+
+    fn mend_radio(
+        &mut self,
+        radio: usize,
+        name: &str,
+        number: u32,
+        interface: &Interface,
+    ) -> Result<(), DivertError> {
+        let unclear = |error| DivertError::Interface { name: name.to_owned(), error };
+        if interface.index() != number {
+            if !interface.is_ethernet().map_err(unclear)? {
+                return Err(DivertError::NotEthernet { name: name.to_owned() });
+            }
+            self.claims.renew(name)?;
+            for port in radio * PORTS..(radio + 1) * PORTS {
+                let tap = Interface::named(self.devices.device(port).name()).map_err(unclear)?.index();
+                join(&mut self.programs, &self.devices.ports()[port], interface.index(), tap)?;
+            }
+            self.programs.maps.forget(number);
+            self.programs.forget(name);
+            self.ring.renumber(radio, interface.index());
+            tracing::info!(interface = name, "the interface is back");
+        }
+        if self.health.diverts {
+            for side in [Side::Core, Side::Radio] {
+                if !self.programs.diverts(side, name) {
+                    self.programs.divert(side, name, self.how)?;
+                    tracing::warn!(
+                        interface = name,
+                        "our program had been removed from the interface; it is attached again"
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Looking after the devices, rules and routes: what others may have changed is found, told, and mended.
+
+use lasthop_packet::Instant;
+
+use super::{Numbers, Policy, PolicyError, set_up};
+use crate::device::{Device, Interface, Kind};
+use crate::io::Fault;
+use crate::io::devices::ROUND;
+
+/// How ports are.
+#[derive(Debug)]
+pub(super) struct Health {
+    pub(super) faults: Vec<Fault>,
+    round: Instant,
+}
+
+impl Health {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self { faults: Vec::new(), round: now }
+    }
+}
+
+impl Policy {
+    /// Once a round, looks for what is wrong, and mends what was wrong in the round before.
+    pub(super) fn look_after(&mut self, now: Instant) {
+        if now.since(self.health.round) < ROUND {
+            return;
+        }
+        self.health.round = now;
+        let was_broken = self.health.faults.iter().any(|fault| fault.loses_frames);
+        let mended = if was_broken { self.mend() } else { Ok(()) };
+        let mut faults = self.renew_ports();
+        faults.extend(self.broken().map(|what| Fault { what, loses_frames: true }));
+        if let Err(error) = mended {
+            tracing::debug!(%error, "cannot mend the way to the devices");
+        }
+        self.health.faults = faults;
+    }
+
+    /// What is wrong with the way of packets to the devices and on, if anything. The rules of a device
+    /// that is down lead nowhere, and the kernel forwards.
+    fn broken(&self) -> Option<String> {
+        for (port, Numbers { tun, .. }) in self.numbers.iter().enumerate() {
+            let name = self.devices.device(port).name();
+            match Interface::named(name) {
+                Ok(interface) if interface.index() == *tun => {
+                    if !interface.is_up().unwrap_or(false) {
+                        return Some(format!("the device {name} is down"));
+                    }
+                }
+                _ => return Some(format!("the device {name} has been removed")),
+            }
+        }
+        match self.rules.are_whole() {
+            Ok(true) => None,
+            Ok(false) => Some("rules or routes of ours have been removed".to_owned()),
+            Err(error) => {
+                tracing::debug!(%error, "cannot list rules and routes");
+                None
+            }
+        }
+    }
+
+    fn mend(&mut self) -> Result<(), PolicyError> {
+        for port in 0..self.numbers.len() {
+            let device = self.devices.device(port);
+            let number = Interface::named(device.name()).map(|interface| interface.index()).ok();
+            if number == Some(self.numbers[port].tun) {
+                set_up(device)?;
+            } else {
+                let device = Device::new("lasthop%d", Kind::Tun)?;
+                self.numbers[port].tun = set_up(&device)?;
+                self.devices.replace(port, device);
+            }
+        }
+        self.lead()
+    }
+
+    /// Claims ports that have come back. Rules go by the name of an interface, and apply again to one
+    /// that comes back. What is wrong with the others.
+    fn renew_ports(&mut self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (port, Numbers { port: number, .. }) in self.devices.ports().iter().zip(&mut self.numbers) {
+            let what = match Interface::named(&port.name) {
+                Ok(interface) if interface.index() == *number => continue,
+                Ok(interface) => match self.claims.renew(&port.name) {
+                    Ok(()) => {
+                        *number = interface.index();
+                        tracing::info!(interface = port.name, "the interface is back");
+                        continue;
+                    }
+                    Err(error) => error.to_string(),
+                },
+                Err(_) => format!("the interface {} has disappeared", port.name),
+            };
+            faults.push(Fault { what, loses_frames: false });
+        }
+        faults
+    }
+}
