@@ -39,12 +39,13 @@ pub struct Context<'a> {
     budget: Budget,
     neighbour: Option<IpAddr>,
     may_owe: bool,
+    is_real: bool,
 }
 
 impl<'a> Context<'a> {
     /// A context for one call, with the default budget.
     pub fn new(now: Instant, rng: &'a mut Rng, outbox: &'a mut Outbox) -> Self {
-        Self { now, rng, outbox, budget: Budget::default(), neighbour: None, may_owe: true }
+        Self { now, rng, outbox, budget: Budget::default(), neighbour: None, may_owe: true, is_real: false }
     }
 
     /// The same with another budget.
@@ -77,6 +78,18 @@ impl<'a> Context<'a> {
     /// [free](crate::Obligation::Free).
     pub const fn may_owe(&self) -> bool {
         self.may_owe
+    }
+
+    /// The same among real hosts, where simulated payloads have no octets.
+    #[must_use]
+    pub const fn among_real_hosts(self) -> Self {
+        Self { is_real: true, ..self }
+    }
+
+    /// Whether the hosts are real: then no payload is simulated, and none that a state brings is
+    /// taken.
+    pub const fn is_real(&self) -> bool {
+        self.is_real
     }
 
     /// How much memory the agent may take; see [`Agent::octets`](crate::Agent::octets).
@@ -153,7 +166,7 @@ impl<'a> Context<'a> {
     /// of it: how an agent calls agents that it is made of.
     pub fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
         let budget = self.budget.beside(taken);
-        let Self { now, neighbour, may_owe, .. } = *self;
-        Context { now, rng: self.rng, outbox, budget, neighbour, may_owe }
+        let Self { now, neighbour, may_owe, is_real, .. } = *self;
+        Context { now, rng: self.rng, outbox, budget, neighbour, may_owe, is_real }
     }
 }

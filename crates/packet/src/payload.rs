@@ -71,6 +71,11 @@ impl TryFrom<PayloadRecord> for Payload {
 }
 
 impl Payload {
+    /// Whether its octets are of a simulated stream, so that no real host ever sent them.
+    pub const fn is_simulated(&self) -> bool {
+        matches!(self, Self::Stream { len: 1.., .. })
+    }
+
     /// Octets that passed and were not shown: of them only the number is known. No packet with such
     /// a payload is ever sent.
     pub const fn unseen(len: u32) -> Self {

@@ -53,7 +53,7 @@ mod sleep;
 pub mod table;
 #[cfg(test)]
 mod tests;
-mod transfer;
+pub(crate) mod transfer;
 pub mod transparent;
 mod turns;
 mod vcache;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use lasthop_agent::{FlowState, ImportError};
+use lasthop_agent::{Context, FlowState, ImportError};
 use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,17 @@ pub fn export<T: Serialize>(
     Some(FlowState { layer: 0, scheme: Cow::Borrowed(scheme), connection, octets })
 }
 
-/// Reads a state that [`export`] wrote.
-pub fn import<T: DeserializeOwned>(state: &FlowState, scheme: &str, version: u8) -> Result<T, ImportError> {
+/// Octets of a state beside what the budget is for: the fixed part of any scheme's is far smaller.
+const FIXED: usize = 64 << 10;
+
+/// Reads a state that [`export`] wrote. One that is larger than what a connection may take here is
+/// refused unread: reading it would take as much, and more.
+pub fn import<T: DeserializeOwned>(
+    state: &FlowState,
+    scheme: &str,
+    version: u8,
+    cx: &Context<'_>,
+) -> Result<T, ImportError> {
     if state.scheme != scheme {
         return Err(ImportError::OtherScheme(state.scheme.to_string()));
     }
@@ -32,12 +41,21 @@ pub fn import<T: DeserializeOwned>(state: &FlowState, scheme: &str, version: u8)
     if found != version {
         return Err(ImportError::Version { found, known: version });
     }
+    if octets.len() > cx.budget().octets_per_flow.saturating_add(FIXED) {
+        return Err(ImportError::NoRoom("memory of a connection"));
+    }
     postcard::from_bytes(octets).map_err(|_| ImportError::Malformed("fields are missing or out of range"))
 }
 
+/// A state with payloads that no host has sent, among real hosts.
+pub const SIMULATED: ImportError = ImportError::Malformed("its octets are simulated");
+
 /// Reads a packet of this direction of a connection, with sequence space.
-pub fn segment(record: PacketRecord, connection: FlowKey) -> Result<Packet, ImportError> {
+pub fn segment(record: PacketRecord, connection: FlowKey, cx: &Context<'_>) -> Result<Packet, ImportError> {
     let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("a packet does not parse"))?;
+    if cx.is_real() && packet.payload().is_simulated() {
+        return Err(SIMULATED);
+    }
     if packet.flow_key() != Some(connection) || packet.segment_len() == 0 {
         return Err(ImportError::Malformed("a packet is not data of the connection"));
     }
@@ -65,7 +83,21 @@ impl Away {
 mod tests {
     use std::net::Ipv4Addr;
 
+    use lasthop_agent::{Budget, Outbox};
+    use lasthop_packet::{Ip, Payload, Rng, Tcp};
+
     use super::*;
+
+    /// Calls with a context of this budget.
+    fn within<T>(octets_per_flow: usize, call: impl FnOnce(Context<'_>) -> T) -> T {
+        let (mut rng, mut outbox) = (Rng::named(1, "transfer"), Outbox::default());
+        let budget = Budget { octets_per_flow, ..Budget::default() };
+        call(Context::new(Instant::ZERO, &mut rng, &mut outbox).within(budget))
+    }
+
+    fn import<T: DeserializeOwned>(state: &FlowState, scheme: &str, version: u8) -> Result<T, ImportError> {
+        within(0, |cx| super::import(state, scheme, version, &cx))
+    }
 
     fn state(octets: Vec<u8>) -> FlowState {
         let end = (Ipv4Addr::LOCALHOST.into(), 1);
@@ -83,6 +115,32 @@ mod tests {
             let error = import::<(u32, bool)>(&state(octets), "a", 3).expect_err("there is too little");
             assert!(matches!(error, ImportError::Malformed(_)));
         }
+    }
+
+    #[test]
+    fn a_state_that_is_larger_than_a_connection_may_be_is_refused_unread() {
+        let many: Vec<()> = Vec::new();
+        let mut large = export("a", 3, state(Vec::new()).connection, &many).expect("plain values");
+        large.octets.resize(FIXED + 102, 0);
+        let import = |octets| within(octets, |cx| super::import::<Vec<()>>(&large, "a", 3, &cx));
+        assert_eq!(import(100), Err(ImportError::NoRoom("memory of a connection")));
+        assert_eq!(import(101), Ok(many.clone()), "postcard leaves the rest");
+    }
+
+    #[test]
+    fn simulated_octets_stay_among_simulated_hosts() {
+        let host = Ipv4Addr::LOCALHOST.into();
+        let payload = Payload::Stream { stream: 1, offset: 2, len: 3 };
+        let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), payload.clone());
+        let connection = packet.flow_key().expect("it has ports");
+        let record = || PacketRecord::from(&packet);
+        assert!(within(0, |cx| segment(record(), connection, &cx)).is_ok());
+        assert_eq!(
+            within(0, |cx| segment(record(), connection, &cx.among_real_hosts())).err(),
+            Some(SIMULATED)
+        );
+        assert!(payload.is_simulated() && !Payload::EMPTY.is_simulated());
+        assert!(!Payload::Bytes(payload.octets()).is_simulated());
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub struct RetransmissionQueue {
 }
 
 impl RetransmissionQueue {
+    /// Octets of memory for a segment.
+    pub const MEMORY_OF_ONE: usize = size_of::<Outstanding>();
+
     /// Octets of memory that it takes.
     pub fn memory(&self) -> usize {
         self.segments.capacity() * size_of::<Outstanding>()

@@ -96,6 +96,14 @@ impl SendBuffer {
         memory_of(self.pieces.len(), octets).saturating_add(self.pieces.capacity() * size_of::<Piece>())
     }
 
+    /// Whether any octets are of a simulated stream.
+    pub fn is_simulated(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Payload(payload) => payload.is_simulated(),
+            Piece::Stream { len, .. } => *len > 0,
+        })
+    }
+
     /// Octets held.
     #[inline]
     pub const fn len(&self) -> u64 {

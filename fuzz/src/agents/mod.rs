@@ -290,6 +290,7 @@ impl Bench {
                 *octet = octets.octet();
             }
         }
+        self.forge_among_real_hosts(&state);
         let mut agent = stack_of((self.make)());
         let mut outbox = Outbox::default();
         let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
@@ -302,6 +303,18 @@ impl Bench {
         agent.on_deadline(&mut cx);
         agent.drain(&mut cx);
         agent.release(state.connection, &mut cx);
+    }
+
+    /// Among real hosts, nothing that a state brings becomes octets that no host has sent.
+    fn forge_among_real_hosts(&mut self, state: &FlowState) {
+        let mut agent = stack_of((self.make)());
+        let mut outbox = Outbox::default();
+        let mut cx =
+            Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget).among_real_hosts();
+        let _ = agent.import(state, &mut cx);
+        agent.drain(&mut cx);
+        agent.release(state.connection, &mut cx);
+        assert!(outbox.packets.iter().all(|(_, packet)| !packet.payload().is_simulated()));
     }
 
     /// Calls the agent, and takes what it sends and tells.

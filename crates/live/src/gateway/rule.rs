@@ -147,7 +147,7 @@ impl Rule {
         // thrown away.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let cx = Context::new(now, rng, own).within(budget);
-            let result = f(agent.as_mut(), &mut cx.with_obligations(may_owe));
+            let result = f(agent.as_mut(), &mut cx.with_obligations(may_owe).among_real_hosts());
             (result, agent.deadline(), agent.octets())
         }));
         let Ok((result, deadline, octets)) = outcome else {

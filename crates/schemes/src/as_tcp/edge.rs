@@ -181,7 +181,7 @@ impl Agent for AsTcpEdge {
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        match unwrap(state)? {
+        match unwrap(state, cx)? {
             (Layer::Split, state) => self.ask_split(cx, |split, cx| split.import(&state, cx)),
             (Layer::Acks, state) => self.ask_acks(cx, |acks, cx| acks.import(&state, cx)),
         }

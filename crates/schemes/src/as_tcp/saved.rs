@@ -1,6 +1,6 @@
 //! The state of one of the two layers, as the scheme's own.
 
-use lasthop_agent::{FlowState, ImportError};
+use lasthop_agent::{Context, FlowState, ImportError};
 use serde::{Deserialize, Serialize};
 
 use super::settings::NAME;
@@ -30,8 +30,8 @@ pub(super) fn wrap(layer: Layer, state: FlowState) -> Option<FlowState> {
 }
 
 /// Which layer a state of this scheme's is of, and that layer's state.
-pub(super) fn unwrap(state: &FlowState) -> Result<(Layer, FlowState), ImportError> {
-    let Saved { layer, octets } = import(state, NAME, VERSION)?;
+pub(super) fn unwrap(state: &FlowState, cx: &Context<'_>) -> Result<(Layer, FlowState), ImportError> {
+    let Saved { layer, octets } = import(state, NAME, VERSION, cx)?;
     let (layer, scheme) = match layer {
         0 => (Layer::Split, NAME),
         1 => (Layer::Acks, crate::lle::SCHEME.name),

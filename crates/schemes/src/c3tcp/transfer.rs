@@ -75,7 +75,7 @@ impl C3tcp {
     }
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
         if !saved.echo.is_possible() {
             return Err(ImportError::Malformed("a hop has a bandwidth of zero"));
         }

@@ -41,7 +41,7 @@ impl Dda {
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let key = state.connection;
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
         let SavedFlow { highest, said, duplicates, held, is_told } = saved;
         let said = said.map(|record| PlainAck::import(record, self.of_data(key))).transpose()?;
         let flow = Flow { said, duplicates, held, is_told, ..Flow::new(highest) };

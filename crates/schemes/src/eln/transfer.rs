@@ -37,7 +37,7 @@ impl Eln {
     }
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
         let holes = saved.holes.bounded().ok_or(ImportError::Malformed("its holes are not in order"))?;
         if self.flows.peek(state.connection).is_some() {
             return Err(ImportError::Known);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Itcp;
 use super::opening::Opening;
 use super::scheme::SCHEME;
+use crate::split::transfer::check;
 use crate::transfer::{export, import, segment};
 
 /// The version of [`SavedOpening`], which also tells it from a pair.
@@ -36,7 +37,7 @@ impl Itcp {
             return self.splits.import(SCHEME.name, state, cx);
         }
         let key = state.connection;
-        let opening = restore(state, self.settings.leg(), cx.now())?;
+        let opening = restore(state, self.settings.leg(), cx)?;
         if self.openings.peek(key).is_some() || self.splits.has(key) {
             return Err(ImportError::Known);
         }
@@ -59,17 +60,18 @@ fn save(opening: &Opening, key: FlowKey, now: Instant) -> Option<FlowState> {
     )
 }
 
-fn restore(state: &FlowState, config: Config, now: Instant) -> Result<Opening, ImportError> {
-    let saved: SavedOpening = import(state, SCHEME.name, VERSION)?;
+fn restore(state: &FlowState, config: Config, cx: &Context<'_>) -> Result<Opening, ImportError> {
+    let saved: SavedOpening = import(state, SCHEME.name, VERSION, cx)?;
     let opener = if saved.is_from_core { Side::Core } else { Side::Radio };
     let flow = opener.connection(state.connection);
-    let syn = segment(saved.syn, flow)?;
+    let syn = segment(saved.syn, flow, cx)?;
     let is_syn = syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN));
     let is_onward = saved.onward.local() == flow.source && saved.onward.remote() == flow.destination;
     if !is_syn || !is_onward {
         return Err(ImportError::Malformed("the connection is not being opened"));
     }
-    let onward = Connection::restore(config, saved.onward, now)
+    check(&saved.onward, 0, cx)?;
+    let onward = Connection::restore(config, saved.onward, cx.now())
         .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
     Ok(Opening { opener, onward, syn })
 }

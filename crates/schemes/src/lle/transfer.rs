@@ -62,12 +62,12 @@ impl Lle {
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let key = state.connection;
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);
         }
         let Room { of_flow, in_all, .. } = cx.budget().room(0, self.octets());
-        let mut restoring = Restoring { connection: key, left: of_flow.min(in_all) };
+        let mut restoring = Restoring::new(key, of_flow.min(in_all), cx);
         let flow = saved.restore(&mut restoring, self.settings.sender_buffer, cx)?;
         // What was promised must be kept, and repaired, here as well. What a host's own TCP was
         // told of is kept under any settings.
@@ -88,7 +88,7 @@ impl Lle {
 impl SavedFlow {
     fn restore(
         self,
-        restoring: &mut Restoring,
+        restoring: &mut Restoring<'_, '_>,
         sender_buffer: usize,
         cx: &Context<'_>,
     ) -> Result<LleFlow, ImportError> {

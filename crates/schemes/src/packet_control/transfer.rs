@@ -48,7 +48,7 @@ impl PacketControl {
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let key = state.connection;
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
         let flow = saved.flow(key)?;
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);

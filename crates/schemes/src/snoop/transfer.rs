@@ -71,7 +71,7 @@ impl Snoop {
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let key = state.connection;
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION)?;
+        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
         let (cached, held) = saved.packets(key, cx)?;
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);
@@ -146,7 +146,7 @@ impl SavedFlow {
         let mut cached: Vec<(Packet, Notes)> = Vec::with_capacity(self.cached.len());
         let mut behind = None;
         for saved in &self.cached {
-            let packet = segment(saved.packet.clone(), key)?;
+            let packet = segment(saved.packet.clone(), key, cx)?;
             let seq = packet.tcp().map_or(self.highest, |tcp| tcp.seq);
             let end = seq + packet.segment_len();
             if !is_near(seq) || end.after(self.highest) {
@@ -165,7 +165,7 @@ impl SavedFlow {
             cached.push((packet, notes));
         }
         let held: Result<Vec<Packet>, ImportError> =
-            self.held.iter().map(|record| segment(record.clone(), key)).collect();
+            self.held.iter().map(|record| segment(record.clone(), key, cx)).collect();
         let held = held?;
         let is_far = |packet: &Packet| packet.tcp().is_none_or(|tcp| !is_near(tcp.seq));
         if held.iter().any(is_far) {

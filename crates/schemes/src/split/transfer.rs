@@ -1,14 +1,27 @@
 //! A pair's state moves to another agent.
 
 use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_tcp::Snapshot;
 
 use super::sleep::SavedPair;
 use super::table::Splits;
-use crate::transfer::{export, import};
+use crate::transfer::{SIMULATED, export, import};
 
 /// The version of [`SavedPair`]. A change of its fields, their order or their meaning takes
 /// another.
 const VERSION: u8 = 4;
+
+/// Whether a leg may go on from this: its memory, beside what the connection has taken, is in the
+/// budget, and its octets are some host's. It is asked before anything is allocated.
+pub(crate) fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
+    if cx.is_real() && leg.is_simulated() {
+        return Err(SIMULATED);
+    }
+    if taken.saturating_add(leg.memory()) > cx.budget().octets_per_flow {
+        return Err(ImportError::NoRoom("memory of a connection"));
+    }
+    Ok(())
+}
 
 impl Splits {
     /// Takes the state of these connections out.
@@ -29,9 +42,14 @@ impl Splits {
         cx: &mut Context<'_>,
     ) -> Result<(), ImportError> {
         let key = state.connection;
-        let saved: SavedPair = import(state, scheme, VERSION)?;
+        let saved: SavedPair = import(state, scheme, VERSION, cx)?;
         if self.has(key) {
             return Err(ImportError::Known);
+        }
+        let mut taken = 0;
+        for leg in [&saved.core, &saved.radio].into_iter().flatten() {
+            check(leg, taken, cx)?;
+            taken += leg.memory();
         }
         let hop = saved.hop;
         let pair = saved

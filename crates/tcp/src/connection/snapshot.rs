@@ -12,6 +12,7 @@ use super::timestamp_clock::TimestampClock;
 use super::window_scale::tellable;
 use super::{Connection, Endpoint, Negotiated, State};
 use crate::config::Config;
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -165,6 +166,19 @@ impl Snapshot {
         self.remote
     }
 
+    /// Octets of memory that a connection takes at least for what it holds when it goes on from this.
+    /// A snapshot may say that far more is outstanding than it has octets.
+    pub fn memory(&self) -> usize {
+        let segments = (self.max - self.una).div_ceil(self.mss.max(1)) as usize;
+        let queue = segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE);
+        self.buffer.memory().saturating_add(self.receive.memory()).saturating_add(queue)
+    }
+
+    /// Whether it has octets of simulated streams.
+    pub fn is_simulated(&self) -> bool {
+        self.buffer.is_simulated() || self.receive.is_simulated()
+    }
+
     /// Whether a connection can have been in this state.
     fn is_sound(&self) -> bool {
         let outstanding = self.max - self.una;
@@ -193,5 +207,39 @@ impl Snapshot {
             && (self.mss..=1 << 30).contains(&self.cwnd)
             && self.peer_window <= 1 << 30
             && self.rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= Duration::from_secs(3600))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lasthop_packet::Payload;
+
+    use super::*;
+
+    #[test]
+    fn a_snapshot_says_what_it_takes_before_anything_is_taken() {
+        let end = |port| (Ipv4Addr::LOCALHOST.into(), port);
+        let mut connection = Connection::new(Config::default(), end(1), end(2), Seq(1));
+        connection.state = State::Established;
+        connection.begin_transfer(1460);
+        let empty = connection.snapshot(Instant::ZERO).expect("it is open");
+        assert_eq!((empty.memory(), empty.is_simulated()), (0, false));
+
+        // A few octets that say as much as may be outstanding, in segments of one octet.
+        let mut hostile = empty.clone();
+        hostile.buffer.push_stream(1, 0, 1 << 30);
+        (hostile.max, hostile.mss) = (hostile.una + (1 << 30), 1);
+        assert!(hostile.is_sound());
+        assert!(hostile.memory() >= (1 << 30) * RetransmissionQueue::MEMORY_OF_ONE && hostile.is_simulated());
+
+        let mut real = empty;
+        real.buffer.push(Payload::Bytes(vec![7; 3000].into()));
+        (real.max, real.mss) = (real.una + 3000, 1460);
+        assert!(real.memory() >= 3000 && !real.is_simulated());
+        let restored =
+            Connection::restore(Config::default(), real.clone(), Instant::ZERO).expect("it is sound");
+        assert!(real.memory() <= restored.memory(), "nothing that fits is refused");
     }
 }

@@ -56,7 +56,7 @@ impl Confirming {
 impl SavedConfirming {
     pub(in crate::lle) fn restore(
         self,
-        restoring: &mut Restoring,
+        restoring: &mut Restoring<'_, '_>,
         now: Instant,
     ) -> Result<Confirming, ImportError> {
         let past = |away: Away| away.to(now).min(now);

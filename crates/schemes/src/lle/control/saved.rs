@@ -55,7 +55,7 @@ impl SavedControl {
     pub(in crate::lle) fn restore(
         self,
         room: usize,
-        restoring: &mut Restoring,
+        restoring: &mut Restoring<'_, '_>,
         now: Instant,
     ) -> Result<Control, ImportError> {
         let past = |away: Away| away.to(now).min(now);

@@ -1,10 +1,12 @@
 //! A state whose octets were changed on the way is refused, or makes an agent that can be driven.
 
-use lasthop_agent::{Agent, FlowState, Side, Whose};
+use lasthop_agent::{Agent, Budget, Context, FlowState, ImportError, Outbox, Side, Whose};
+use lasthop_packet::{Instant, Rng};
 use proptest::prelude::*;
 
 use super::bench::{Bench, fixed, mobile};
 use crate::cicada::{Cicada, Settings};
+use crate::transfer::SIMULATED;
 
 /// In the middle of a transfer both ways, with a gap.
 fn state() -> FlowState {
@@ -41,6 +43,27 @@ fn a_state_that_was_not_changed_is_taken() {
     let (result, _) = bench.seat.call(bench.now, |agent, cx| agent.import(&state(), cx)).expect("an agent");
     assert_eq!(result, Ok(()));
     drive(&state());
+}
+
+/// The result of an import by a fresh agent, in a context that `of` makes of one.
+fn import_within(of: impl FnOnce(Context<'_>) -> Context<'_>) -> (Result<(), ImportError>, usize) {
+    let (mut rng, mut outbox) = (Rng::named(1, "changed"), Outbox::default());
+    let mut agent = Cicada::new(&Settings::default());
+    let mut cx = of(Context::new(Instant::from_secs(1), &mut rng, &mut outbox));
+    (agent.import(&state(), &mut cx), agent.octets())
+}
+
+#[test]
+fn a_state_that_takes_more_than_a_connection_may_is_refused_before_it_takes_anything() {
+    let of = |octets_per_flow| import_within(|cx| cx.within(Budget { octets_per_flow, ..Budget::default() }));
+    assert_eq!(of(1), (Err(ImportError::NoRoom("memory of a connection")), 0));
+    assert_eq!(of(1 << 20).0, Ok(()));
+}
+
+#[test]
+fn simulated_octets_are_refused_among_real_hosts() {
+    let (result, octets) = import_within(Context::among_real_hosts);
+    assert_eq!((result, octets), (Err(SIMULATED), 0));
 }
 
 proptest! {

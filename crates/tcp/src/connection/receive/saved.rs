@@ -4,6 +4,7 @@ use lasthop_packet::{Payload, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::ReceiveSide;
+use crate::send_buffer::memory_of;
 
 /// No window is larger (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
@@ -23,6 +24,23 @@ pub(in crate::connection) struct Saved {
     segments: u32,
     duplicate: Option<(Seq, Seq)>,
     owes_ack: bool,
+}
+
+impl Saved {
+    fn payloads(&self) -> impl Iterator<Item = &Payload> {
+        self.unread.iter().chain(self.beyond.iter().map(|(_, payload)| payload))
+    }
+
+    /// Octets of memory that what has arrived takes.
+    pub(in crate::connection) fn memory(&self) -> usize {
+        let octets = self.payloads().map(Payload::len).fold(0, usize::saturating_add);
+        memory_of(self.payloads().count(), octets)
+    }
+
+    /// Whether any of it is of a simulated stream.
+    pub(in crate::connection) fn is_simulated(&self) -> bool {
+        self.payloads().any(Payload::is_simulated)
+    }
 }
 
 impl ReceiveSide {
