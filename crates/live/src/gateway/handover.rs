@@ -4,7 +4,9 @@
 //! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents
 //! can do with that: it is as if what passed had taken another way. A file that is older than
 //! [`OLDEST`], or from before the last boot, is of no use, and is removed; so is one that is larger
-//! than [`LARGEST`], unread. One that others may have written stays, unread.
+//! than [`LARGEST`], unread. One that others may have written stays, unread. A checksum is verified
+//! before anything is read: a wrong bit in what an agent keeps would become a wrong octet for an
+//! application.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -24,10 +26,11 @@ const OLDEST: Duration = Duration::from_secs(30);
 /// A larger file is none of ours: all agents together take less by default.
 const LARGEST: u64 = 256 << 20;
 
-/// The first octets of the file; the number is the version of what follows.
-const MAGIC: &[u8] = b"lasthop gateway state 3\n";
+/// The first octets of the file; the number is the version of what follows: a CRC-32 of the rest, in
+/// network order, and [`Left`].
+const MAGIC: &[u8] = b"lasthop gateway state 4\n";
 
-/// What is in the file behind its first octets.
+/// What is in the file behind the checksum.
 #[derive(Serialize, Deserialize)]
 struct Left {
     /// Which boot the time is of.
@@ -55,7 +58,10 @@ pub(super) fn leave(
 ) -> io::Result<()> {
     let ports = ports.iter().map(|port| port.name.clone()).collect();
     let left = Left { boot: boot_id()?, at: now.as_nanos(), ports, connections };
-    let octets = postcard::to_extend(&left, MAGIC.to_vec()).map_err(io::Error::other)?;
+    let head = [MAGIC, &[0; 4]].concat();
+    let mut octets = postcard::to_extend(&left, head).map_err(io::Error::other)?;
+    let (head, rest) = octets.split_at_mut(MAGIC.len() + 4);
+    head[MAGIC.len()..].copy_from_slice(&crc32fast::hash(rest).to_be_bytes());
     if octets.len() as u64 > LARGEST {
         return Err(io::Error::other("the state file is too large"));
     }
@@ -88,7 +94,12 @@ pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<
     let Some(octets) = octets.strip_prefix(MAGIC) else {
         return unusable("another version wrote the state file");
     };
-    let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable("the state file is damaged") };
+    let damaged = "the state file is damaged";
+    let Some((checksum, octets)) = octets.split_first_chunk() else { return unusable(damaged) };
+    if crc32fast::hash(octets) != u32::from_be_bytes(*checksum) {
+        return unusable("the state file is damaged: its checksum is wrong");
+    }
+    let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable(damaged) };
     let age = now.since(Instant::from_nanos(left.at));
     if left.boot != boot_id()? || age > OLDEST || now.as_nanos() < left.at {
         return unusable("the state file is too old");
@@ -184,6 +195,32 @@ mod tests {
             let error = take(&path, &ports(), now).expect_err("it is of no use");
             assert!(error.to_string().contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_with_a_wrong_bit_or_without_its_end_is_not_used() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.state");
+        let now = Instant::from_secs(1000);
+        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        let whole = fs::read(&path).expect("it is there");
+        let assert_refused = |octets: &[u8]| {
+            // What is there keeps its owner and mode.
+            leave(&path, &ports(), Vec::new(), now).expect("there is room");
+            fs::write(&path, octets).expect("it is ours");
+            let error = take(&path, &ports(), soon(now)).expect_err("it is of no use");
+            assert!(error.to_string().contains("state file"), "{error}");
+            assert!(!path.exists());
+        };
+        for bit in 0..whole.len() * 8 {
+            let mut octets = whole.clone();
+            octets[bit / 8] ^= 1 << (bit % 8);
+            assert_refused(&octets);
+        }
+        for len in 0..whole.len() {
+            assert_refused(&whole[..len]);
+        }
+        assert_refused(&[&whole[..], b"more"].concat());
     }
 
     #[test]
