@@ -33,6 +33,8 @@ pub(super) enum Request {
     /// Which connections are there, from this place of the table on? Answered a page at a time, and
     /// one page a turn.
     Flows(usize, Sender<FlowPage>),
+    /// Do you answer? Asked before a change of all loops.
+    Ready(Sender<()>),
     /// Follow another plan.
     Reload(Box<Plan>, Sender<()>),
     /// Have the agents send on what they hold; then pass everything on untouched, until the next
@@ -371,6 +373,7 @@ impl<'a> PacketLoop<'a> {
                     // Packets come between one page and the next.
                     return true;
                 }
+                Ok(Request::Ready(to)) => drop(to.send(())),
                 Ok(Request::Reload(plan, to)) => {
                     self.notifier.reloading(now);
                     self.engine.reload(&plan, now, &mut self.out);

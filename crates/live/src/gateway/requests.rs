@@ -18,7 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Channels to all packet loops that also wake them.
 #[derive(Clone)]
-pub(super) struct Requests(Arc<[Mailbox]>);
+pub(super) struct Requests {
+    loops: Arc<[Mailbox]>,
+    patience: Duration,
+}
 
 /// What a loop hears, and what ends its waits.
 pub(super) struct Mailbox {
@@ -48,12 +51,12 @@ impl Drop for StopAtEnd {
 impl Requests {
     /// To these loops, in the order of the workers.
     pub(super) fn new(loops: Vec<Mailbox>) -> Self {
-        Self(loops.into())
+        Self { loops: loops.into(), patience: PATIENCE }
     }
 
     /// Has all loops drain, and end. A loop that has ended already is skipped.
     pub(super) fn stop(&self) {
-        for mailbox in self.0.iter() {
+        for mailbox in self.loops.iter() {
             let _ = mailbox.put(Request::Stop);
         }
     }
@@ -65,27 +68,28 @@ impl Requests {
     /// A page of the connections, from a place on: first those of the first loop, and so on. A place
     /// is the slot in a loop's table, times the number of loops, plus the loop's own number.
     pub(super) fn flows(&self, from: usize) -> Result<FlowPage, Unanswered> {
-        let loops = self.0.len();
+        let loops = self.loops.len();
         let (worker, slot) = (from % loops, from / loops);
-        let page = self.0[worker].ask(|to| Request::Flows(slot, to))?.wait()?;
+        let page = self.loops[worker].ask(|to| Request::Flows(slot, to))?.wait(self.patience)?;
         let next_loop = (worker + 1 < loops).then_some(worker + 1);
         Ok(FlowPage { next: page.next.map(|slot| slot * loops + worker).or(next_loop), ..page })
     }
 
-    /// Has each follow its share of another plan.
+    /// Has each follow its share of another plan: all or none.
     pub(super) fn reload(&self, plan: &Plan) -> Result<(), Unanswered> {
-        let share = |worker| Box::new(plan.share(worker, self.0.len()));
-        self.ask_all(|worker, to| Request::Reload(share(worker), to)).map(drop)
+        let share = |worker| Box::new(plan.share(worker, self.loops.len()));
+        self.change_all(|worker, to| Request::Reload(share(worker), to)).map(drop)
     }
 
+    /// Has all drain, or none.
     pub(super) fn drain(&self) -> Result<EngineReport, Unanswered> {
-        self.ask_all(|_, to| Request::Drain(to)).map(EngineReport::of_all)
+        self.change_all(|_, to| Request::Drain(to)).map(EngineReport::of_all)
     }
 
     /// Whether there was such a connection.
     pub(super) fn set_aside(&self, flow: FlowKey) -> Result<bool, Unanswered> {
         // Either end may be named first, so that we do not know which is the client: all are asked.
-        self.ask_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
+        self.change_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
     }
 
     /// Opens a queue to each loop for what a link layer tells about that loop's clients. Each queue
@@ -93,16 +97,25 @@ impl Requests {
     pub(super) fn hear(&self, room: usize) -> Result<LinkTeller, Unanswered> {
         let tell = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);
-            Ok(queue(mailbox.ask(|to| Request::Hear(inbox, to))?.wait()?))
+            Ok(queue(mailbox.ask(|to| Request::Hear(inbox, to))?.wait(self.patience)?))
         };
-        self.0.iter().map(tell).collect::<Result<_, _>>().map(LinkTeller::to)
+        self.loops.iter().map(tell).collect::<Result<_, _>>().map(LinkTeller::to)
+    }
+
+    /// Has all do something in two phases. Only once all have answered that they are ready is any told
+    /// to do it, so that after an error nobody has. One that is ready and then does not answer in time
+    /// does it as soon as it goes on: nothing can stop it from then on but its end, which ends all.
+    fn change_all<T>(&self, change: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
+        self.ask_all(|_, to| Request::Ready(to))?;
+        self.ask_all(change)
     }
 
     /// Asks all at once, then waits for all.
     fn ask_all<T>(&self, question: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
-        let asked = self.0.iter().enumerate().map(|(worker, mailbox)| mailbox.ask(|to| question(worker, to)));
+        let asked =
+            self.loops.iter().enumerate().map(|(worker, mailbox)| mailbox.ask(|to| question(worker, to)));
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        asked.into_iter().map(Asked::wait).collect()
+        asked.into_iter().map(|asked| asked.wait(self.patience)).collect()
     }
 }
 
@@ -125,8 +138,8 @@ impl Mailbox {
 struct Asked<T>(Receiver<T>);
 
 impl<T> Asked<T> {
-    fn wait(self) -> Result<T, Unanswered> {
-        self.0.recv_timeout(PATIENCE).map_err(|error| match error {
+    fn wait(self, patience: Duration) -> Result<T, Unanswered> {
+        self.0.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => Unanswered::Late,
             RecvTimeoutError::Disconnected => Unanswered::Ended,
         })
@@ -139,5 +152,43 @@ impl std::fmt::Display for Unanswered {
             Self::Ended => "the packet loop has ended",
             Self::Late => "the packet loop does not answer",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use lasthop_agent::LinkSenses;
+
+    use super::*;
+    use crate::gateway::config;
+
+    #[test]
+    fn a_change_that_one_of_several_loops_does_not_answer_for_happens_in_none() {
+        let mailbox = || {
+            let (to, inbox) = channel();
+            (Mailbox { to, wake: Box::new(|| {}) }, inbox)
+        };
+        let ((first, inbox), (second, _hung)) = (mailbox(), mailbox());
+        let requests = Requests { patience: Duration::from_millis(50), ..Requests::new(vec![first, second]) };
+        let answering = thread::spawn(move || {
+            let mut changes = 0;
+            for request in inbox {
+                match request {
+                    Request::Ready(to) => drop(to.send(())),
+                    _ => changes += 1,
+                }
+            }
+            changes
+        });
+        let plan = config::parse("", "test", LinkSenses::empty()).expect("it is right").plan;
+        assert_eq!(requests.reload(&plan), Err(Unanswered::Late));
+        assert_eq!(requests.drain().err(), Some(Unanswered::Late));
+        let end = |address: &str| (address.parse().expect("an address"), 1);
+        let flow = FlowKey::tcp(end("192.0.2.1"), end("10.0.0.7"));
+        assert_eq!(requests.set_aside(flow), Err(Unanswered::Late));
+        drop(requests);
+        assert_eq!(answering.join().expect("it ends"), 0);
     }
 }
