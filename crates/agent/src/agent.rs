@@ -1,6 +1,7 @@
 //! The agent trait.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant, Packet};
 
@@ -168,6 +169,41 @@ pub struct Deadline {
     pub reason: &'static str,
 }
 
+/// How an agent gets on with its deadlines. Each world has one for each agent, and after each call at a
+/// deadline asks it when the next one is.
+///
+/// An agent may leave several things due at one time, and see to one in each call. One whose deadline
+/// never moves would be called for ever at one instant: after so many calls it is called once a
+/// millisecond, and the world says whose deadline it is, by its reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Calls in a row after which the deadline had come already.
+    calls: u32,
+}
+
+/// Calls at a deadline that leave one that has come already.
+const MOST_CALLS: u32 = 64;
+/// After so many, the time between two.
+const LEAST_STEP: Duration = Duration::from_millis(1);
+
+impl Progress {
+    /// The deadline that an agent has after it was called at the last one, `now`. `Some` if it is not to
+    /// be called before another time than that: it is stuck.
+    pub fn hold_back(&mut self, deadline: Option<Deadline>, now: Instant) -> Option<Deadline> {
+        let Some(deadline) = deadline.filter(|deadline| deadline.at <= now) else {
+            self.calls = 0;
+            return None;
+        };
+        self.calls = self.calls.saturating_add(1);
+        (self.calls >= MOST_CALLS).then(|| Deadline { at: now + LEAST_STEP, ..deadline })
+    }
+
+    /// Whether it has just become stuck: to tell of it once.
+    pub const fn is_newly_stuck(&self) -> bool {
+        self.calls == MOST_CALLS
+    }
+}
+
 impl Deadline {
     /// The earlier of two deadlines.
     pub fn earliest(a: Option<Self>, b: Option<Self>) -> Option<Self> {
@@ -175,5 +211,26 @@ impl Deadline {
             (Some(a), Some(b)) => Some(if b.at < a.at { b } else { a }),
             (a, b) => a.or(b),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_may_see_to_many_things_at_one_time_but_not_for_ever() {
+        let (now, mut progress) = (Instant::from_secs(1), Progress::default());
+        let due = |at| Some(Deadline { at, reason: "due" });
+        for _ in 1..MOST_CALLS {
+            assert_eq!(progress.hold_back(due(now), now), None);
+        }
+        assert_eq!(progress.hold_back(due(now), now), due(now + LEAST_STEP));
+        assert!(progress.is_newly_stuck());
+        let later = now + LEAST_STEP;
+        assert_eq!(progress.hold_back(due(now), later), due(later + LEAST_STEP));
+        assert!(!progress.is_newly_stuck());
+        assert_eq!(progress.hold_back(due(later + LEAST_STEP), later), None, "it moves");
+        assert_eq!(progress.hold_back(due(later), later), None, "and may begin anew");
     }
 }

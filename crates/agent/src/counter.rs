@@ -60,6 +60,8 @@ listed! {
     DROPPED_HELD_OCTETS = "dropped_held_octets",
     /// Times that an agent left something untouched because a bound was reached.
     AT_BOUND = "at_bound",
+    /// Agents whose deadlines stopped moving; they are called once a millisecond from then on.
+    DEADLINES_STUCK = "deadlines_stuck",
 }
 
 /// A duplicate ACK that the sender must not see: the loss is repaired locally.

@@ -41,7 +41,7 @@ pub mod stack;
 mod timer_heap;
 pub mod transfer;
 
-pub use agent::{Agent, Deadline, Verdict};
+pub use agent::{Agent, Deadline, Progress, Verdict};
 pub use budget::{Budget, Room};
 pub use bypass::{Bypass, Limits, Shown};
 pub use context::{Context, Outbox};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_agent::{Agent, Context, LinkSenses, Outbox};
+use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Progress};
 use lasthop_packet::{Instant, Packet, Rng};
 
 use crate::id::{AgentId, NodeId};
@@ -36,6 +36,9 @@ pub(crate) struct PlacedAgent {
     pub(crate) node: NodeId,
     rng: Rng,
     pub(crate) timer: LazyTimer,
+    pub(crate) progress: Progress,
+    /// Its deadlines do not come before this: not if it does not get on with them.
+    pub(crate) not_before: Instant,
     /// Whether its node refuses frames, as it wanted last.
     pub(crate) refuses_frames: bool,
     /// Where packets went that passed here, by destination and source, where these are not the
@@ -48,7 +51,18 @@ impl Seats {
         let (needs, timer, ends) = (agent.needs(), LazyTimer::default(), BTreeMap::new());
         self.hear_of_queues |= needs.contains(LinkSenses::BACKLOG);
         self.attach_options |= needs.contains(LinkSenses::LINK_OPTIONS);
-        self.agents.push(PlacedAgent { agent, needs, node, rng, timer, refuses_frames: false, ends });
+        let (progress, not_before) = (Progress::default(), Instant::ZERO);
+        self.agents.push(PlacedAgent {
+            agent,
+            needs,
+            node,
+            rng,
+            timer,
+            progress,
+            not_before,
+            refuses_frames: false,
+            ends,
+        });
     }
 
     /// Calls an agent; `neighbour` is whom the packet or the link event in hand is from or for.

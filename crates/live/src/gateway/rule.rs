@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use lasthop_agent::counter::DROPPED_HELD;
-use lasthop_agent::{Agent, Budget, Context, LinkSenses, Obligation, Outbox, Owed};
+use lasthop_agent::counter::{DEADLINES_STUCK, DROPPED_HELD};
+use lasthop_agent::{Agent, Budget, Context, LinkSenses, Obligation, Outbox, Owed, Progress};
 use lasthop_packet::{FlowKey, Instant, Rng};
 use tracing::{error, warn};
 
@@ -18,8 +18,6 @@ const MOST_PANICS: usize = 5;
 /// within this time end a rule's agent for good: its traffic passes untouched until the next
 /// reload.
 const PANIC_WINDOW: Duration = Duration::from_secs(60);
-/// An agent whose deadline does not move is not asked more often.
-const LEAST_STEP: Duration = Duration::from_millis(1);
 
 /// A rule with its agent.
 pub(super) struct Rule {
@@ -35,6 +33,7 @@ pub(super) struct Rule {
     rng: Rng,
     outbox: Outbox,
     deadline: Option<Instant>,
+    progress: Progress,
     panics: VecDeque<Instant>,
     /// What agents owed when they panicked, and nobody has counted yet.
     broken: Owed,
@@ -57,6 +56,7 @@ impl Rule {
             rng: Rng::named(seed, &plan.name),
             outbox: Outbox::default(),
             deadline: None,
+            progress: Progress::default(),
             panics: VecDeque::new(),
             broken: Owed::default(),
             octets: 0,
@@ -175,9 +175,19 @@ impl Rule {
 
     /// Calls the agent, whose deadline has come.
     pub(super) fn call_due(&mut self, now: Instant, budget: Budget, outbox: &mut Outbox) {
-        let _ = self.call(now, budget, false, outbox, |agent, cx| agent.on_deadline(cx));
-        if self.is_due(now) {
-            self.deadline = Some(now + LEAST_STEP);
+        let called = self.call(now, budget, false, outbox, |agent, cx| {
+            agent.on_deadline(cx);
+            agent.deadline()
+        });
+        let Some(deadline) = self.progress.hold_back(called.flatten(), now) else { return };
+        self.deadline = Some(deadline.at);
+        if self.progress.is_newly_stuck() {
+            self.counters.reported.count(&DEADLINES_STUCK, 1);
+            warn!(
+                rule = self.name,
+                deadline = deadline.reason,
+                "an agent's deadline does not move; it is called once a millisecond"
+            );
         }
     }
 
@@ -189,6 +199,7 @@ impl Rule {
         }
         self.outbox = Outbox::default();
         self.deadline = None;
+        self.progress = Progress::default();
         self.octets = 0;
         // What it held goes with it. Asking half-changed state may panic once more, and so may
         // dropping it.

@@ -1,7 +1,9 @@
 //! Agents at work: what the world shows them, and what becomes of what they send.
 
-use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Side, Verdict, Whose};
+use lasthop_agent::counter::{AT_BOUND, DEADLINES_STUCK};
+use lasthop_agent::{
+    Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Report, Side, Verdict, Whose,
+};
 use lasthop_packet::{LinkOptions, Packet};
 
 use super::World;
@@ -131,15 +133,30 @@ impl World {
         }
         if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.transit.now) {
             self.seats.call(id, self.transit.now, None, |agent, cx| agent.on_deadline(cx));
+            self.hold_back(id);
         }
         self.after_call(id);
+    }
+
+    /// Has an agent whose deadline does not move be called later, and reports it, by the reason of its
+    /// deadline.
+    fn hold_back(&mut self, id: AgentId) {
+        let placed = &mut self.seats.agents[id.index()];
+        let Some(deadline) = placed.progress.hold_back(placed.agent.deadline(), self.transit.now) else {
+            return;
+        };
+        placed.not_before = deadline.at;
+        if placed.progress.is_newly_stuck() {
+            self.seats.outbox.reports.push(Report::of(&DEADLINES_STUCK).which(deadline.reason));
+        }
     }
 
     /// Sends what the agent put into its outbox, passes its reports on, and follows its deadline.
     fn after_call(&mut self, id: AgentId) {
         let placed = &mut self.seats.agents[id.index()];
         let node = placed.node;
-        let deadline = placed.agent.deadline().map(|deadline| deadline.at.max(self.transit.now));
+        let deadline =
+            placed.agent.deadline().map(|deadline| deadline.at.max(self.transit.now).max(placed.not_before));
         placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.transit.schedule);
         if placed.needs.contains(LinkSenses::REFUSAL) {
             self.follow_refusal(id);

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
-use lasthop_packet::{Ip, Packet, Payload, Seq, Tcp, Transport, Udp};
-use lasthop_sim::{NodeId, NodeKind, World};
+use lasthop_agent::counter::{AT_BOUND, DEADLINES_STUCK};
+use lasthop_agent::{Agent, Context, Deadline, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, Transport, Udp};
+use lasthop_sim::{Interest, NodeId, NodeKind, Observer, TraceEvent, World};
 
 use crate::agents::Parrot;
 use crate::radio::STOP_AND_WAIT;
@@ -95,6 +95,50 @@ fn agents_that_answer_twice_come_to_an_end_too() {
     // Each of the first call's two answers leads to 64 calls, and each call to two packets.
     assert_eq!(world.accounts().originated, 1 + 2 + 2 * 64 * 2);
     assert!(world.reported().of(&AT_BOUND) > 0 && world.accounts().balance());
+}
+
+/// Has something due from its first packet on that it never sees to.
+#[derive(Default)]
+struct Stuck(Option<Instant>);
+
+impl Agent for Stuck {
+    fn on_packet(&mut self, _: &mut Packet, _: Side, cx: &mut Context<'_>) -> Verdict {
+        self.0 = Some(cx.now());
+        Verdict::Forward
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.0.map(|at| Deadline { at, reason: "never seen to" })
+    }
+}
+
+#[test]
+fn an_agent_whose_deadline_does_not_move_does_not_stop_the_world_and_is_reported_by_its_reason() {
+    struct Reports(Arc<Mutex<Vec<(NodeId, &'static str)>>>);
+    impl Observer for Reports {
+        fn interest(&self) -> Interest {
+            Interest::REPORTS
+        }
+
+        fn on_event(&mut self, _: Instant, event: &TraceEvent<'_>) {
+            if let TraceEvent::AgentReport { node, report } = event {
+                assert_eq!(report.counter.name, DEADLINES_STUCK.name);
+                self.0.lock().expect("nobody panicked").push((*node, report.detail));
+            }
+        }
+    }
+    let mut world = World::new(1);
+    let ends = ["a", "b"].map(|name| node(&mut world, name, NodeKind::External));
+    let wire = world.add_wired_link(ends[0], ends[1], &wired("wire", &direction(8000), 1));
+    world.attach(ends[1], &[wire], Box::new(Stuck::default())).expect("it needs nothing");
+    let reports = Arc::default();
+    world.observe(Box::new(Reports(Arc::clone(&reports))));
+    world.inject(ends[0], packet(&world, ends[0], ends[1], 1));
+    world.advance_to(ms(10_000));
+    assert_eq!(arrived(&mut world, ends[1]), [1]);
+    assert_eq!(world.reported().of(&DEADLINES_STUCK), 1);
+    assert_eq!(*reports.lock().expect("nobody panicked"), [(ends[1], "never seen to")]);
+    assert!(world.events() < 20_000, "it is called once a millisecond");
 }
 
 /// Keeps the first packet that it sees, and sends it again with the next one.
