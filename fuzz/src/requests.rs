@@ -85,7 +85,7 @@ pub fn http_request(data: &[u8]) {
     let start = &request[..usize::from(*piece).min(request.len())];
     assert!(!http::is_whole(start) || http::is_whole(request));
     let mut pages = 0;
-    let answer = http::answer(request, |path| {
+    let answer = http::answer(request, http::Host::Local, |path| {
         pages += 1;
         (path == "/metrics").then(|| "figures\n".to_owned())
     });
@@ -95,7 +95,7 @@ pub fn http_request(data: &[u8]) {
     let mut lines = head.split("\r\n");
     let status = lines.next().expect("a status line");
     let code = status.strip_prefix("HTTP/1.1 ").and_then(|status| status.split(' ').next());
-    assert!(["200", "400", "404", "405", "431"].contains(&code.unwrap_or_default()), "{status}");
+    assert!(["200", "400", "404", "405", "421", "431"].contains(&code.unwrap_or_default()), "{status}");
     assert_eq!(code == Some("200"), body == "figures\n", "{answer}");
     assert!(code != Some("200") || request.starts_with(b"GET /metrics HTTP/1."), "{answer}");
     assert!(lines.any(|line| line == format!("Content-Length: {}", body.len())), "{answer}");

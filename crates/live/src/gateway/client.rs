@@ -67,6 +67,11 @@ impl Client {
         Self { stream, question: Vec::new(), answer: None, written: 0, came: now, moved: now }
     }
 
+    /// Whether it has not asked anything yet.
+    pub(super) const fn is_silent(&self) -> bool {
+        self.answer.is_none()
+    }
+
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }

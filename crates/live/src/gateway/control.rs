@@ -14,7 +14,7 @@ use std::path::Path;
 use lasthop_agent::Side;
 use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::client::Cursor;
 use super::config::Backend;
@@ -137,8 +137,17 @@ pub(super) fn is_whole(question: &[u8]) -> bool {
 /// Reads a question: the first line.
 pub fn read_question(question: &[u8]) -> Result<Command, String> {
     let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
-    let wrong = |error| format!("{error}; expected a line such as {}", json!({ "command": "status" }));
-    serde_json::from_slice(line).map_err(wrong)
+    let wrong = |error: serde_json::Error| {
+        format!("{error}; expected a line such as {}", json!({ "command": "status" }))
+    };
+    let command: Command = serde_json::from_slice(line).map_err(&wrong)?;
+    // What a command without parameters does not know is not refused by reading it alone.
+    let asked: Map<String, Value> = serde_json::from_slice(line).map_err(&wrong)?;
+    let known = serde_json::to_value(&command).map_err(&wrong)?;
+    match asked.keys().find(|key| known.get(key.as_str()).is_none()) {
+        Some(unknown) => Err(format!("unknown key {unknown:?}; nothing was done")),
+        None => Ok(command),
+    }
 }
 
 /// A part of an answer that lists these, from a cursor on, to the end or not.

@@ -27,8 +27,8 @@ use crate::clock;
 use crate::io::Port;
 use crate::peer::Peer;
 
-/// Clients of the control socket, and of the metrics listener, at a time. Others wait in the
-/// kernel's backlog.
+/// Clients of the control socket, and of the metrics listener, at a time. A further one takes the place
+/// of the first that has not asked anything yet; if all have, it waits in the kernel's backlog.
 const MOST_CLIENTS: usize = 16;
 
 /// What this thread knows of the packet loops, and of the outside.
@@ -140,11 +140,11 @@ impl Housekeeping {
             control
                 .as_ref()
                 .map(|listener| listener.listener.as_fd())
-                .filter(|_| visitors.closed_until.is_none() && visitors.control.len() < MOST_CLIENTS),
+                .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.control)),
             metrics
                 .as_ref()
                 .map(AsFd::as_fd)
-                .filter(|_| visitors.closed_until.is_none() && visitors.metrics.len() < MOST_CLIENTS),
+                .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.metrics)),
         ];
         // A listener that is not there is watched for nothing.
         let watched = listeners.map(|listener| match listener {
@@ -227,7 +227,17 @@ impl Visitors {
         room: impl FnOnce(&mut Self) -> &mut Vec<Client>,
     ) {
         match let_in {
-            Ok(client) => room(self).extend(client),
+            Ok(client) => {
+                let clients = room(self);
+                // One that asks nothing makes room for one that may.
+                if client.is_some()
+                    && clients.len() >= MOST_CLIENTS
+                    && let Some(silent) = clients.iter().position(Client::is_silent)
+                {
+                    clients.remove(silent);
+                }
+                clients.extend(client);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 warn!(%error, "cannot accept a client");
@@ -235,6 +245,11 @@ impl Visitors {
             }
         }
     }
+}
+
+/// Whether a further client can be let in.
+fn has_room(clients: &[Client]) -> bool {
+    clients.len() < MOST_CLIENTS || clients.iter().any(Client::is_silent)
 }
 
 /// Accepts a client: only root and our own user may ask. The socket's mode says the same, but not
@@ -296,7 +311,12 @@ impl Answers for MetricsOffice<'_> {
     }
 
     fn answer(&self, question: &[u8]) -> Part {
-        whole(http::answer(question, |path| match path {
+        let address = self.0.listeners.metrics.as_ref().and_then(|listener| listener.local_addr().ok());
+        let host = match address {
+            Some(address) if !address.ip().is_loopback() => http::Host::Any,
+            _ => http::Host::Local,
+        };
+        whole(http::answer(question, host, |path| match path {
             "/metrics" => self.0.requests.report().ok().map(|report| metrics::page(self.0.backend, &report)),
             "/healthz" => self.0.requests.report().ok().map(|_| "ok\n".to_owned()),
             _ => None,
@@ -314,4 +334,52 @@ fn said<T: Serialize>(outcome: Result<T, String>) -> Part {
 
 fn whole(octets: Vec<u8>) -> Part {
     Part { octets, next: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    struct Echo;
+
+    impl Answers for Echo {
+        fn is_whole(&self, _question: &[u8]) -> bool {
+            true
+        }
+
+        fn answer(&self, question: &[u8]) -> Part {
+            Part { octets: question.to_vec(), next: Some(Cursor::default()) }
+        }
+
+        fn go_on(&self, _from: Cursor) -> Part {
+            self.answer(&[])
+        }
+    }
+
+    #[test]
+    fn a_client_that_asks_nothing_makes_room_for_a_further_one_and_one_that_asked_does_not() {
+        let now = Instant::ZERO;
+        let mut visitors = Visitors::default();
+        let mut others = Vec::new();
+        let mut let_in = |visitors: &mut Visitors| {
+            let (other, ours) = UnixStream::pair().expect("sockets");
+            ours.set_nonblocking(true).expect("a socket");
+            others.push(other);
+            visitors.welcome(Ok(Some(Client::new(ours, now))), now, |visitors| &mut visitors.metrics);
+        };
+        for _ in 0..3 * MOST_CLIENTS {
+            assert!(has_room(&visitors.metrics));
+            let_in(&mut visitors);
+        }
+        assert_eq!(visitors.metrics.len(), MOST_CLIENTS);
+        for other in &mut others {
+            // Those that made room are gone.
+            let _ = io::Write::write_all(other, b"?");
+        }
+        visitors.metrics.retain_mut(|client| client.step(now, &Echo));
+        assert_eq!(visitors.metrics.len(), MOST_CLIENTS);
+        assert!(!has_room(&visitors.metrics), "all are being answered");
+    }
 }

@@ -1,11 +1,23 @@
 //! As much of HTTP as a scraper needs: `GET` of a fixed page, and nothing else.
 
-/// A request is never longer, in octets: a line, and headers that nobody here reads.
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A request is never longer, in octets: a line, and headers, of which only `Host` is read.
 const LONGEST_REQUEST: usize = 8192;
 
+/// Whom a request may take us for, by its `Host`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// This machine: `localhost`, or an address. Of a listener that only this machine reaches: a page of
+    /// another site, whose name has come to lead here (DNS rebinding), must not read it.
+    Local,
+    /// Any name: of a listener that others reach by one.
+    Any,
+}
+
 /// The answer to a request, as it is sent. `page` gives the body for a path, or nothing.
-pub fn answer(request: &[u8], page: impl FnOnce(&str) -> Option<String>) -> Vec<u8> {
-    let (status, body) = status_and_body(request, page);
+pub fn answer(request: &[u8], host: Host, page: impl FnOnce(&str) -> Option<String>) -> Vec<u8> {
+    let (status, body) = status_and_body(request, host, page);
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
@@ -22,7 +34,11 @@ fn ends(request: &[u8]) -> bool {
     request.windows(4).any(|end| end == b"\r\n\r\n") || request.windows(2).any(|end| end == b"\n\n")
 }
 
-fn status_and_body(request: &[u8], page: impl FnOnce(&str) -> Option<String>) -> (&'static str, String) {
+fn status_and_body(
+    request: &[u8],
+    host: Host,
+    page: impl FnOnce(&str) -> Option<String>,
+) -> (&'static str, String) {
     if request.len() > LONGEST_REQUEST {
         return ("431 Request Header Fields Too Large", "too long\n".to_owned());
     }
@@ -31,6 +47,9 @@ fn status_and_body(request: &[u8], page: impl FnOnce(&str) -> Option<String>) ->
     let Ok(line) = std::str::from_utf8(line) else { return bad };
     if !ends(request) {
         return bad;
+    }
+    if host == Host::Local && !hosts(request).all(is_local) {
+        return ("421 Misdirected Request", "expected localhost, or an address, as the host\n".to_owned());
     }
     match line.trim_end().split(' ').collect::<Vec<_>>()[..] {
         ["GET", path, version] if version.starts_with("HTTP/1.") => match page(path) {
@@ -44,20 +63,71 @@ fn status_and_body(request: &[u8], page: impl FnOnce(&str) -> Option<String>) ->
     }
 }
 
+/// What a request takes us for, in each of its headers that say so (RFC 9110, section 7.2).
+fn hosts(request: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let headers =
+        request.split(|octet| *octet == b'\n').skip(1).take_while(|line| !line.trim_ascii().is_empty());
+    headers.filter_map(|line| {
+        let at = line.iter().position(|octet| *octet == b':')?;
+        line[..at].trim_ascii().eq_ignore_ascii_case(b"host").then(|| line[at + 1..].trim_ascii())
+    })
+}
+
+/// Whether a host, with a port or without, is this machine by its own name, or an address.
+fn is_local(host: &[u8]) -> bool {
+    let Ok(host) = std::str::from_utf8(host) else { return false };
+    let without_port = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|octet| octet.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = without_port.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    without_port.eq_ignore_ascii_case("localhost")
+        || without_port.parse::<Ipv4Addr>().is_ok()
+        || address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
+    #[test]
+    fn a_page_of_another_site_does_not_read_what_only_this_machine_may() {
+        let status = |host: Host, headers: &str| {
+            let request = format!("GET /metrics HTTP/1.1\r\n{headers}\r\n");
+            let answer = String::from_utf8(answer(request.as_bytes(), host, |_| Some(String::new())));
+            answer.expect("answers are text").split(' ').nth(1).map(str::to_owned)
+        };
+        let of = |host, headers: &str| status(host, headers).expect("a status line");
+        for own in ["localhost", "LocalHost:9477", "127.0.0.1:9477", "10.0.0.1", "[::1]:9477", "[::1]"] {
+            assert_eq!(of(Host::Local, &format!("Host: {own}\r\n")), "200", "{own}");
+        }
+        assert_eq!(of(Host::Local, ""), "200", "HTTP/1.0, which no browser speaks");
+        let others = [
+            "evil.example",
+            "evil.example:9477",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "",
+            "::1",
+        ];
+        for other in others {
+            assert_eq!(of(Host::Local, &format!("hOST :{other}\r\n")), "421", "{other}");
+            assert_eq!(of(Host::Any, &format!("Host: {other}\r\n")), "200", "{other}");
+        }
+        assert_eq!(of(Host::Local, "Host: localhost\r\nHost: evil.example\r\n"), "421", "which of them?");
+    }
+
     fn ask(request: &[u8]) -> String {
-        let answer = answer(request, |path| (path == "/metrics").then(|| "figures\n".to_owned()));
+        let answer =
+            answer(request, Host::Local, |path| (path == "/metrics").then(|| "figures\n".to_owned()));
         String::from_utf8(answer).expect("answers are text")
     }
 
     #[test]
     fn there_is_one_method_and_what_it_gets() {
-        let answer = ask(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let answer = ask(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert!(
             answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nfigures\n"),
             "{answer}"

@@ -214,6 +214,14 @@ fn the_hop_is_measured_once_also_where_the_server_opens_and_the_client_answers_t
 }
 
 #[test]
+fn the_metrics_of_this_machine_are_for_who_asks_for_this_machine() {
+    let running = Running::start();
+    let get = |host: &str| running.http(&format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    assert!(get("localhost:9477").starts_with("HTTP/1.1 200"));
+    assert!(get("evil.example").starts_with("HTTP/1.1 421"));
+}
+
+#[test]
 fn a_second_gateway_is_refused_where_the_first_one_listens() {
     let running = Running::start();
     let config = config::read(&running.file(), LinkSenses::empty()).expect("it is right");

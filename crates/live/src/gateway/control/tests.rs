@@ -96,3 +96,22 @@ fn a_file_whose_name_is_not_utf_8_is_told_as_far_as_it_goes() {
     };
     assert_eq!(told.file.as_deref(), Some("/etc/gateway-\u{fffd}.toml"));
 }
+
+#[test]
+fn a_command_with_a_key_that_is_not_known_is_refused_whatever_the_command() {
+    for known in [
+        json!({ "command": "status" }),
+        json!({ "command": "flows" }),
+        json!({ "command": "reload" }),
+        json!({ "command": "drain" }),
+        json!({ "command": "aside", "flow": "192.0.2.1:443-10.0.0.7:50000" }),
+    ] {
+        let read = |question: &Value| read_question((question.to_string() + "\n").as_bytes());
+        assert!(read(&known).is_ok(), "{known}");
+        let mut unknown = known.clone();
+        unknown["when"] = json!("later");
+        let error = read(&unknown).expect_err("it may mean less than was asked");
+        assert!(error.contains("when"), "{error}");
+    }
+    assert!(read_question(b"{\"command\":\"status\",\"command\":\"drain\"}\n").is_err(), "which of them?");
+}
