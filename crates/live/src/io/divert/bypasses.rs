@@ -1,19 +1,28 @@
 //! What the programs may let pass of connections: a slot each, in memory that we share with them.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
 use lasthop_agent::{Bypass, Limits, Lookup, Shown};
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Instant};
 
 use super::error::ProgramError;
 use super::layout::{ACKNOWLEDGED, FROM_UNTIL, HEADERS_ONLY, NEXT_AND_HAS_PASSED, SLOT_WORDS};
 use super::mapped::Mapped;
 use super::maps::Maps;
+use crate::clock;
+
+/// A closed slot is not used again for so long: a program that found it before, on another processor,
+/// may still write to it. Programs run for microseconds.
+const REST: Duration = Duration::from_millis(100);
 
 /// The slots. Connections for which there is none are served as well, only more slowly.
 #[derive(Debug)]
 pub(super) struct Bypasses {
     shared: Mapped,
     slots: Lookup<FlowKey, (u32, Shown)>,
-    free: Vec<u32>,
+    /// Slots that are closed, and when each was, in this order.
+    closed: VecDeque<(Instant, u32)>,
     /// Slots that were in use at least once, and how many there are.
     touched: u32,
     most: u32,
@@ -22,7 +31,7 @@ pub(super) struct Bypasses {
 impl Bypasses {
     pub(super) fn new(maps: &Maps) -> Result<Self, ProgramError> {
         let shared = maps.share_bypasses()?;
-        Ok(Self { shared, slots: Lookup::default(), free: Vec::new(), touched: 0, most: maps.slots() })
+        Ok(Self { shared, slots: Lookup::default(), closed: VecDeque::new(), touched: 0, most: maps.slots() })
     }
 
     /// Does what an agent says.
@@ -45,19 +54,25 @@ impl Bypasses {
                 self.store(slot, ACKNOWLEDGED, pair(limits.acknowledged.0, 0));
                 if let Err(error) = maps.open_bypass(flow, slot) {
                     // Half open, it would lead to whoever has the slot next.
-                    let _ = maps.close_bypass(flow);
-                    self.free.push(slot);
+                    let _ = self.close(flow, slot, maps);
                     return Err(error);
                 }
                 self.slots.insert(flow, (slot, limits.shown));
             }
             (None, Some((slot, _))) => {
                 self.slots.remove(&flow);
-                self.free.push(slot);
-                return maps.close_bypass(flow);
+                return self.close(flow, slot, maps);
             }
             (None, None) => {}
         }
+        Ok(())
+    }
+
+    /// Lets nothing of a connection pass any more. A slot that still is some direction's is nobody's from
+    /// then on: what passes by it is of a connection that is over.
+    fn close(&mut self, flow: FlowKey, slot: u32, maps: &mut Maps) -> Result<(), ProgramError> {
+        maps.close_bypass(flow)?;
+        self.closed.push_back((clock::now(), slot));
         Ok(())
     }
 
@@ -72,11 +87,11 @@ impl Bypasses {
     }
 
     fn take_slot(&mut self) -> Option<u32> {
-        self.free.pop().or_else(|| {
-            let next = (self.touched < self.most).then_some(self.touched);
-            self.touched += u32::from(next.is_some());
-            next
-        })
+        let now = clock::now();
+        if self.closed.front().is_some_and(|(closed, _)| now.since(*closed) >= REST) {
+            return self.closed.pop_front().map(|(_, slot)| slot);
+        }
+        Some(self.touched).filter(|slot| *slot < self.most).inspect(|_| self.touched += 1)
     }
 }
 
