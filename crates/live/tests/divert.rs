@@ -32,6 +32,7 @@ fn main() -> ExitCode {
             a_connection_survives_a_process_that_is_killed_and_another_may_start,
             a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left,
             frames_with_vlan_tags_come_whole_and_go_on,
+            frames_of_pppoe_pass_and_never_come_to_us,
             what_is_missing_is_said;
         [namespaces, nft]:
             both_directions_pair_up_behind_address_translation;
@@ -275,6 +276,15 @@ fn frames_with_vlan_tags_come_whole_and_go_on() {
         assert_eq!(Seen::count(&running.seen.frames), before + 1, "{tags:?}");
     }
     assert_eq!(Seen::count(&running.seen.untouched), 0);
+    running.end();
+}
+
+fn frames_of_pppoe_pass_and_never_come_to_us() {
+    let hosts = Hosts::bridged();
+    let running = Loop::start(&hosts.gateway, None, open);
+    let before = Seen::count(&running.seen.frames);
+    hosts.send_in_pppoe();
+    assert_eq!(Seen::count(&running.seen.frames), before);
     running.end();
 }
 

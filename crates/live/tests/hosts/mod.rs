@@ -33,6 +33,9 @@ pub fn nft() -> Result<(), String> {
     lasthop_needs::program("nft")
 }
 
+/// IPv4, TCP, and the payload of [`Hosts::send_tagged`].
+const SEGMENT_LEN: usize = 20 + 20 + 50;
+
 /// server -- core [gateway] radio -- client
 pub struct Hosts {
     pub server: Namespace,
@@ -160,11 +163,24 @@ impl Hosts {
     /// A TCP segment with these VLAN tags goes from the server to the client and arrives as it was
     /// sent.
     pub fn send_tagged(&self, tags: &[u8]) {
+        self.send_behind(&[tags, &[8, 0]].concat());
+    }
+
+    /// A TCP segment in a session of PPPoE (RFC 2516) goes the same way.
+    pub fn send_in_pppoe(&self) {
+        // Type and version, code, session, length, and the protocol of PPP: IPv4.
+        let len = (SEGMENT_LEN as u16 + 2).to_be_bytes();
+        self.send_behind(&[&[0x88, 0x64, 0x11, 0, 0, 1], &len[..], &[0, 0x21]].concat());
+    }
+
+    /// A TCP segment behind an Ethernet header that goes on with this after the addresses.
+    fn send_behind(&self, between: &[u8]) {
         let address = |octets: [u8; 4]| IpAddr::from(octets);
         let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
         let ip = Ip::new(address([10, 99, 0, 1]), address([10, 99, 0, 2]));
         let segment = emit(&Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 1, offset: 0, len: 50 }));
-        let frame = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], tags, &[8, 0], &segment].concat();
+        assert_eq!(segment.len(), SEGMENT_LEN);
+        let frame = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], between, &segment].concat();
         let (from, to) = (raw_socket(&self.server), raw_socket(&self.client));
         rustix::io::write(&from, &frame).expect("it is sent");
         // The socket strips the outer tag, which the kernel keeps beside the frame.
