@@ -52,6 +52,11 @@ impl Notifier {
         self.tell(&format!("READY=1\nSTATUS={status}"));
     }
 
+    /// How it is, in a line for people.
+    pub fn status(&self, status: &str) {
+        self.tell(&format!("STATUS={status}"));
+    }
+
     /// It takes over a new file, and will be ready again. `now` is on the monotonic clock.
     pub fn reloading(&self, now: Instant) {
         self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_nanos() / 1000));

@@ -275,6 +275,7 @@ impl<'a> PacketLoop<'a> {
         match self.outs.is(is_out, now) {
             Some(Told::Begin { untold }) => {
                 let (why, advice) = self.why_out();
+                self.notifier.status(&format!("out, because {why}"));
                 warn!(
                     times_before = untold,
                     thread = thread.name(),
@@ -282,6 +283,7 @@ impl<'a> PacketLoop<'a> {
                 );
             }
             Some(Told::End { lasted }) => {
+                self.notifier.status("running");
                 warn!(after_s = lasted.as_secs_f64(), thread = thread.name(), "stepped in again");
             }
             None => {}

@@ -7,6 +7,8 @@ use std::os::unix::net::UnixStream;
 
 use super::finding::{Findings, Grade};
 use crate::gateway::config::Config;
+use crate::gateway::control::{Command, Status, ask};
+use crate::gateway::packet_loop::LoopReport;
 use crate::io::claim::{self, Holder};
 use crate::peer::Peer;
 
@@ -49,7 +51,25 @@ pub(super) fn check(config: &Config, interfaces: &[String], found: &mut Findings
         ),
         "`lasthop gateway reload` has it read its file again",
     );
+    if let Some(Ok(status)) = config.control.as_deref().map(|path| ask::<Status>(path, &Command::Status)) {
+        report_faults(&status.report, found);
+    }
     at_our_socket.map(Running)
+}
+
+/// Reports what is wrong with the gateway that is running.
+fn report_faults(report: &LoopReport, found: &mut Findings) {
+    for fault in &report.faults {
+        found.add(NAME, Grade::Warning, format!("the running gateway reports: {fault}"));
+    }
+    if report.punctuality.is_out && report.faults.is_empty() {
+        found.advise(
+            NAME,
+            Grade::Warning,
+            "the running gateway is out, because it gets too little processor time: everything passes untouched",
+            "[process] realtime = true, or less other work on this machine",
+        );
+    }
 }
 
 /// Whether this user may not see who is at a socket.
@@ -82,5 +102,27 @@ fn report_another(
             format!("{holder} is a gateway that uses {}: a second one is refused", shared.join(", ")),
             "stop that gateway first, or name other interfaces",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::punctuality::PunctualityReport;
+
+    #[test]
+    fn a_gateway_that_is_out_or_whose_ports_are_broken_is_a_warning() {
+        let said = |report: &LoopReport| {
+            let mut found = Findings(Vec::new());
+            report_faults(report, &mut found);
+            assert!(found.0.iter().all(|finding| finding.grade == Grade::Warning));
+            found.0.into_iter().map(|finding| finding.finding).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(said(&LoopReport::default()), "");
+        let punctuality = PunctualityReport { is_out: true, ..PunctualityReport::default() };
+        let out = LoopReport { punctuality, ..LoopReport::default() };
+        assert!(said(&out).contains("too little processor time"));
+        let broken = LoopReport { faults: vec!["the device lasthop0 is down".to_owned()], ..out };
+        assert_eq!(said(&broken), "the running gateway reports: the device lasthop0 is down");
     }
 }

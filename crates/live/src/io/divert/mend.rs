@@ -6,7 +6,7 @@ use lasthop_packet::Instant;
 use super::{Divert, DivertError, device_of, join};
 use crate::device::{Interface, LARGEST_MTU};
 use crate::io::Fault;
-use crate::io::devices::ROUND;
+use crate::io::devices::{Attempts, ROUND};
 use crate::io::proof::Broken;
 
 /// Ports of each radio interface: two that frames are taken at, and one for copies.
@@ -18,15 +18,22 @@ pub(super) struct Health {
     pub(super) faults: Vec<Fault>,
     /// What is wrong with radio interfaces, as of the last round.
     radios: Vec<String>,
-    /// When it was last tried to mend what is wrong.
+    /// When it was last looked for what is wrong beside devices.
     round: Instant,
+    attempts: Attempts,
     /// Whether our programs take frames at the radio interfaces, also for other workers.
     pub(super) diverts: bool,
 }
 
 impl Health {
     pub(super) const fn new(now: Instant) -> Self {
-        Self { faults: Vec::new(), radios: Vec::new(), round: now, diverts: false }
+        Self {
+            faults: Vec::new(),
+            radios: Vec::new(),
+            round: now,
+            attempts: Attempts::new(now),
+            diverts: false,
+        }
     }
 }
 
@@ -36,7 +43,7 @@ impl Divert {
         let mut is_news = self.devices.try_all(now);
         if now.since(self.health.round) >= ROUND {
             self.health.round = now;
-            self.mend_devices();
+            self.mend_devices(now);
             self.health.radios = self.mend_radios();
             is_news = true;
         }
@@ -53,8 +60,11 @@ impl Divert {
     }
 
     /// Sets a device up that is down, and puts another in the place of one that cannot be used.
-    fn mend_devices(&mut self) {
+    fn mend_devices(&mut self, now: Instant) {
         let broken: Vec<(usize, Broken)> = self.devices.broken().collect();
+        if !self.health.attempts.may_try(!broken.is_empty(), now) {
+            return;
+        }
         for (port, broken) in broken {
             let mended = match broken {
                 Broken::Down => {

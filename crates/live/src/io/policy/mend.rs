@@ -5,18 +5,19 @@ use lasthop_packet::Instant;
 use super::{Numbers, Policy, PolicyError, set_up};
 use crate::device::{Device, Interface, Kind};
 use crate::io::Fault;
-use crate::io::devices::ROUND;
+use crate::io::devices::{Attempts, ROUND};
 
 /// How ports are.
 #[derive(Debug)]
 pub(super) struct Health {
     pub(super) faults: Vec<Fault>,
     round: Instant,
+    attempts: Attempts,
 }
 
 impl Health {
     pub(super) const fn new(now: Instant) -> Self {
-        Self { faults: Vec::new(), round: now }
+        Self { faults: Vec::new(), round: now, attempts: Attempts::new(now) }
     }
 }
 
@@ -28,7 +29,7 @@ impl Policy {
         }
         self.health.round = now;
         let was_broken = self.health.faults.iter().any(|fault| fault.loses_frames);
-        let mended = if was_broken { self.mend() } else { Ok(()) };
+        let mended = if self.health.attempts.may_try(was_broken, now) { self.mend() } else { Ok(()) };
         let mut faults = self.renew_ports();
         faults.extend(self.broken().map(|what| Fault { what, loses_frames: true }));
         if let Err(error) = mended {
