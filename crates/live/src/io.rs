@@ -3,6 +3,7 @@
 pub mod claim;
 mod devices;
 pub mod divert;
+mod health;
 pub mod memory;
 pub mod policy;
 mod proof;

@@ -52,6 +52,7 @@ use lasthop_packet::{FlowKey, Instant};
 
 use super::claim::Claims;
 use super::devices::Devices;
+use super::health::Health;
 use super::steering::MOST_WORKERS;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::clock;
@@ -59,7 +60,6 @@ use crate::device::{Device, Interface, Kind, LARGEST_MTU};
 use crate::frame::{Frame, Headers};
 use bypasses::Bypasses;
 use mapped::Mapped;
-use mend::Health;
 use program::Programs;
 use ring::Ring;
 
@@ -80,6 +80,10 @@ pub struct Divert {
     /// Whether frames are to come to us.
     is_in: bool,
     health: Health,
+    /// What is wrong with radio interfaces, as of the last round.
+    radio_faults: Vec<String>,
+    /// Whether our programs take frames at the radio interfaces, also for other workers.
+    diverts: bool,
     how: Attachment,
     /// The radio interfaces; free again behind all the rest.
     claims: Claims,
@@ -162,7 +166,19 @@ impl Divert {
         let devices = Devices::new(ports, devices).map_err(DivertError::Wait)?;
         let ring = Ring::new(records, radios).map_err(DivertError::Wait)?;
         let health = Health::new(clock::now());
-        Ok(Self { heartbeat, bypasses, programs, devices, ring, is_in: false, health, how, claims })
+        Ok(Self {
+            heartbeat,
+            bypasses,
+            programs,
+            devices,
+            ring,
+            is_in: false,
+            health,
+            radio_faults: Vec::new(),
+            diverts: false,
+            how,
+            claims,
+        })
     }
 
     /// Has frames come to us, and to the other workers if there are any.
@@ -174,7 +190,7 @@ impl Divert {
         for port in self.devices.ports().iter().filter(|port| port.copies_of.is_none()) {
             self.programs.divert(port.side, &port.name, how)?;
         }
-        self.health.diverts = true;
+        self.diverts = true;
         Ok(())
     }
 

@@ -26,6 +26,7 @@ use rustix::fs::Access;
 
 use super::claim::{self, Claims};
 use super::devices::Devices;
+use super::health::Health;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::clock;
 use crate::device::{Device, Interface, Kind};
@@ -35,7 +36,6 @@ pub use error::PolicyError;
 pub(crate) use error::RULES;
 pub use rules::clear_away;
 
-use mend::Health;
 use rules::{FAMILIES, Rules, additions, run_ip};
 
 /// Each port has a routing table: this number and that of its interface.

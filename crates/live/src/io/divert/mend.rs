@@ -6,45 +6,18 @@ use lasthop_packet::Instant;
 use super::{Divert, DivertError, device_of, join};
 use crate::device::{Interface, LARGEST_MTU};
 use crate::io::Fault;
-use crate::io::devices::{Attempts, ROUND};
 use crate::io::proof::Broken;
 
 /// Ports of each radio interface: two that frames are taken at, and one for copies.
 const PORTS: usize = 3;
 
-/// How ports are.
-#[derive(Debug)]
-pub(super) struct Health {
-    pub(super) faults: Vec<Fault>,
-    /// What is wrong with radio interfaces, as of the last round.
-    radios: Vec<String>,
-    /// When it was last looked for what is wrong beside devices.
-    round: Instant,
-    attempts: Attempts,
-    /// Whether our programs take frames at the radio interfaces, also for other workers.
-    pub(super) diverts: bool,
-}
-
-impl Health {
-    pub(super) const fn new(now: Instant) -> Self {
-        Self {
-            faults: Vec::new(),
-            radios: Vec::new(),
-            round: now,
-            attempts: Attempts::new(now),
-            diverts: false,
-        }
-    }
-}
-
 impl Divert {
     /// Tries the devices, and once a round everything else.
     pub(super) fn look_after(&mut self, now: Instant) {
         let mut is_news = self.devices.try_all(now);
-        if now.since(self.health.round) >= ROUND {
-            self.health.round = now;
+        if self.health.is_round(now) {
             self.mend_devices(now);
-            self.health.radios = self.mend_radios();
+            self.radio_faults = self.mend_radios();
             is_news = true;
         }
         if is_news {
@@ -54,7 +27,7 @@ impl Divert {
                 loses_frames: true,
             });
             let radios =
-                self.health.radios.iter().map(|what| Fault { what: what.clone(), loses_frames: false });
+                self.radio_faults.iter().map(|what| Fault { what: what.clone(), loses_frames: false });
             self.health.faults = broken.chain(radios).collect();
         }
     }
@@ -133,7 +106,7 @@ impl Divert {
             self.ring.renumber(radio, interface.index());
             tracing::info!(interface = name, "the interface is back");
         }
-        if self.health.diverts {
+        if self.diverts {
             for side in [Side::Core, Side::Radio] {
                 if !self.programs.diverts(side, name) {
                     self.programs.divert(side, name, self.how)?;

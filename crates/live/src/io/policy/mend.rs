@@ -5,29 +5,13 @@ use lasthop_packet::Instant;
 use super::{Numbers, Policy, PolicyError, set_up};
 use crate::device::{Device, Interface, Kind};
 use crate::io::Fault;
-use crate::io::devices::{Attempts, ROUND};
-
-/// How ports are.
-#[derive(Debug)]
-pub(super) struct Health {
-    pub(super) faults: Vec<Fault>,
-    round: Instant,
-    attempts: Attempts,
-}
-
-impl Health {
-    pub(super) const fn new(now: Instant) -> Self {
-        Self { faults: Vec::new(), round: now, attempts: Attempts::new(now) }
-    }
-}
 
 impl Policy {
     /// Once a round, looks for what is wrong, and mends what was wrong in the round before.
     pub(super) fn look_after(&mut self, now: Instant) {
-        if now.since(self.health.round) < ROUND {
+        if !self.health.is_round(now) {
             return;
         }
-        self.health.round = now;
         let was_broken = self.health.faults.iter().any(|fault| fault.loses_frames);
         let mended = if self.health.attempts.may_try(was_broken, now) { self.mend() } else { Ok(()) };
         let mut faults = self.renew_ports();
