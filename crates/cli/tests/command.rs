@@ -231,6 +231,39 @@ fn run_writes_every_series_that_the_scenario_measures() {
 }
 
 #[test]
+fn drops_have_their_time_place_cause_and_packet_in_a_series() {
+    let folder = Folder::new().with("small.toml", SMALL);
+    let settings = ["links.air.link-layer=none", "links.wire.loss=every 20", "links.air.queue=2 packets"];
+    let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+    let arguments = [
+        "run",
+        "small.toml",
+        "--scheme",
+        "none",
+        "--json",
+        "--set",
+        "measure=[\"drops\"]",
+        "--out",
+        "series",
+    ];
+    let summary = folder.json(&arguments.into_iter().chain(settings).collect::<Vec<_>>());
+    let text = fs::read_to_string(folder.path("series/drops.csv")).expect("a series");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        rows[0],
+        ["time_s", "link", "node", "cause", "protocol", "source", "destination", "seq", "octets"]
+    );
+    let count = |link: &str, cause: &str| rows.iter().filter(|row| row[1] == link && row[3] == cause).count();
+    assert!(count("wire", "wired loss") > 5 && count("air", "wireless loss") > 5, "{text}");
+    // The counters have all drops, too.
+    let counters = summary["counters"].as_object().expect("a table");
+    let counted = counters.iter().filter(|(name, _)| name.starts_with("dropped"));
+    let counted: u64 = counted.filter_map(|(_, count)| count.as_u64()).sum();
+    assert_eq!(counted, rows.len() as u64 - 1, "{counters:?}");
+    assert!(rows[1..].iter().all(|row| row.len() == 9 && row[4] == "tcp" && row[5].contains(':')), "{text}");
+}
+
+#[test]
 fn what_a_command_reads_it_does_not_overwrite() {
     let grid = "scenario = \"small.toml\"\nseeds = 1\n[vary]\n\"links.wire.delay\" = [\"5 ms\"]\n";
     let steady = "1\n2\n3\n";

@@ -225,7 +225,7 @@ fn the_columns_of_csv_files_are_those_on_the_page() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let measure = "measure=[\"window\",\"rtt\",\"sequence\",\"queue\",\"channel\",\"frames\"]";
+    let measure = "measure=[\"window\",\"rtt\",\"sequence\",\"queue\",\"channel\",\"frames\",\"drops\"]";
     lasthop(&["run", scenario, "--set", measure, "--out", "series"]);
     let sweep = format!("scenario = \"{scenario}\"\n[vary]\n\"links.wire.delay\" = [\"1 ms\"]\n");
     fs::write(folder.path().join("one.sweep.toml"), sweep).expect("a file");

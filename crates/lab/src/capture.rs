@@ -3,20 +3,24 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use lasthop_packet::Instant;
 use lasthop_packet::pcapng::{Crossing, PcapngWriter};
+use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
-use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
+use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// Writes each packet as it leaves through or comes in at an interface, with real octets and
-/// checksums. What a full queue drops is seen leaving and not coming in.
+/// checksums. What is dropped or lost is seen leaving and not coming in; it is written once more at an
+/// interface named `dropped`, when that happens, with a comment such as `base:air: queue full`.
 pub struct Capture {
     /// Until the run is over.
     writer: Option<PcapngWriter<ResultFile>>,
     /// From then on.
     whole: Option<ResultFile>,
     interfaces: BTreeMap<(NodeId, LinkId), u32>,
+    /// Names of interfaces, and of nodes for what is dropped at none of them.
+    names: Vec<String>,
+    nodes: BTreeMap<NodeId, String>,
     failed: Option<io::Error>,
 }
 
@@ -32,27 +36,56 @@ impl Capture {
                 names.push(format!("{}:{}", built.world.node_name(node), built.world.link_name(*link)));
             }
         }
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let writer = PcapngWriter::new(writer, &names)?;
-        Ok(Self { writer: Some(writer), whole: None, interfaces, failed: None })
+        let as_written: Vec<&str> = names.iter().map(String::as_str).collect();
+        let writer = PcapngWriter::new(writer, &as_written)?;
+        let nodes = built.nodes.iter().map(|node| (*node, built.world.node_name(*node).to_owned())).collect();
+        Ok(Self { writer: Some(writer), whole: None, interfaces, names, nodes, failed: None })
+    }
+
+    fn write(
+        &mut self,
+        at: (NodeId, LinkId),
+        now: Instant,
+        crossing: Crossing,
+        packet: &Packet,
+    ) -> io::Result<()> {
+        match (&mut self.writer, self.interfaces.get(&at)) {
+            (Some(writer), Some(interface)) => writer.write(*interface, now, crossing, packet),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where and why a packet is dropped.
+    fn comment(&self, (node, link): (NodeId, Option<LinkId>), cause: DropCause) -> String {
+        let interface = link.and_then(|link| self.interfaces.get(&(node, link)));
+        let place = match interface.and_then(|number| self.names.get(*number as usize)) {
+            Some(interface) => interface.as_str(),
+            None => self.nodes.get(&node).map_or("", String::as_str),
+        };
+        format!("{place}: {}", cause.name())
     }
 }
 
 impl Observer for Capture {
     fn interest(&self) -> Interest {
-        Interest::INTERFACES
+        Interest::INTERFACES.union(Interest::DROPS)
     }
 
     fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
-        let (crossing, node, link, packet) = match event {
-            TraceEvent::InterfaceOut { node, link, packet } => (Crossing::Out, node, link, packet),
-            TraceEvent::InterfaceIn { node, link, packet } => (Crossing::In, node, link, packet),
-            _ => return,
+        let written = match event {
+            TraceEvent::InterfaceOut { node, link, packet } => {
+                self.write((*node, *link), now, Crossing::Out, packet)
+            }
+            TraceEvent::InterfaceIn { node, link, packet } => {
+                self.write((*node, *link), now, Crossing::In, packet)
+            }
+            TraceEvent::Dropped { node, link, cause, packet } => {
+                let comment = self.comment((*node, *link), *cause);
+                self.writer.as_mut().map_or(Ok(()), |writer| writer.write_dropped(now, packet, &comment))
+            }
+            _ => Ok(()),
         };
-        let (Some(writer), Some(interface)) = (&mut self.writer, self.interfaces.get(&(*node, *link))) else {
-            return;
-        };
-        if let Err(error) = writer.write(*interface, now, crossing, packet) {
+        if let Err(error) = written {
             // The first failure is the one to report; there is no use in going on.
             self.failed = Some(error);
             self.writer = None;

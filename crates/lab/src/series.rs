@@ -1,13 +1,14 @@
 //! A run's time series as CSV: one file a measure, made only for what the scenario asks for.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::{Instant, Packet, Transport};
 use lasthop_scenario::results::ResultFile;
 use lasthop_scenario::{Built, Measure, Scenario};
 use lasthop_sim::observe::End;
-use lasthop_sim::{Interest, Observer, TraceEvent};
+use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// The observers that write a scenario's measures into a directory, which exists.
 pub fn observers(scenario: &Scenario, built: &Built, directory: &Path) -> io::Result<Vec<Box<dyn Observer>>> {
@@ -68,6 +69,10 @@ impl Series {
             Measure::Frames => {
                 ("frames.csv", &["time_s", "link", "from", "to", "frame", "transmission", "event", "octets"])
             }
+            Measure::Drops => (
+                "drops.csv",
+                &["time_s", "link", "node", "cause", "protocol", "source", "destination", "seq", "octets"],
+            ),
         };
         let mut out = csv::Writer::from_writer(ResultFile::create(&directory.join(file), inputs)?);
         out.write_record(header)?;
@@ -120,6 +125,7 @@ impl Observer for Series {
             Measure::Queue => Interest::QUEUES,
             Measure::Channel => Interest::CHANNEL,
             Measure::Frames => Interest::FRAMES,
+            Measure::Drops => Interest::DROPS,
         }
     }
 
@@ -157,6 +163,9 @@ impl Observer for Series {
                 let (link, node) =
                     (self.names.links[link.index()].clone(), self.names.nodes[node.index()].clone());
                 self.row([seconds(now), link, node, packets.to_string(), octets.to_string()]);
+            }
+            TraceEvent::Dropped { node, link, cause, packet } => {
+                self.dropped(now, (link, node), cause, packet)
             }
             TraceEvent::ChannelState { link, at, good } => {
                 let link = self.names.links[link.index()].clone();
@@ -196,6 +205,35 @@ impl Observer for Series {
 }
 
 impl Series {
+    fn dropped(
+        &mut self,
+        now: Instant,
+        (link, node): (Option<LinkId>, NodeId),
+        cause: DropCause,
+        packet: &Packet,
+    ) {
+        let link = link.map_or_else(String::new, |link| self.names.links[link.index()].clone());
+        let node = self.names.nodes[node.index()].clone();
+        let (protocol, ports, seq) = match packet.transport() {
+            Transport::Tcp(tcp) => {
+                ("tcp", Some((tcp.source_port, tcp.destination_port)), tcp.seq.0.to_string())
+            }
+            Transport::Udp(udp) => ("udp", Some((udp.source_port, udp.destination_port)), String::new()),
+            Transport::Icmp(_) => ("icmp", None, String::new()),
+            Transport::Opaque { .. } => ("other", None, String::new()),
+        };
+        let (source, destination) = (packet.ip().source, packet.ip().destination);
+        let [source, destination] = match ports {
+            Some((from, to)) => {
+                [SocketAddr::new(source, from).to_string(), SocketAddr::new(destination, to).to_string()]
+            }
+            None => [source.to_string(), destination.to_string()],
+        };
+        let octets = packet.len().to_string();
+        let (cause, protocol) = (cause.name().to_owned(), protocol.to_owned());
+        self.row([seconds(now), link, node, cause, protocol, source, destination, seq, octets]);
+    }
+
     fn frame(
         &mut self,
         now: Instant,

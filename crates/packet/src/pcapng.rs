@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
@@ -40,7 +40,13 @@ pub enum Crossing {
 /// every machine.
 pub struct PcapngWriter<W: io::Write> {
     inner: PcapNgWriter<W>,
+    interfaces: u32,
+    /// The interface of packets that were dropped, once there are any.
+    of_dropped: Option<u32>,
 }
+
+/// The name of the interface of packets that were dropped.
+const DROPPED: &str = "dropped";
 
 impl<W: io::Write> PcapngWriter<W> {
     /// Writes the head of the file. Interface `n` of [`Self::write`] is `interfaces[n]`, a name of
@@ -54,14 +60,22 @@ impl<W: io::Write> PcapngWriter<W> {
                     "an interface name above 65535 octets",
                 ));
             }
-            let options = vec![
-                InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
-                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            ];
-            let block = InterfaceDescriptionBlock { linktype: LINK_TYPE, snaplen: 0, options };
-            inner.write_pcapng_block(block).map_err(into_io)?;
+            inner.write_pcapng_block(interface(name)).map_err(into_io)?;
         }
-        Ok(Self { inner })
+        Ok(Self { inner, interfaces: interfaces.len() as u32, of_dropped: None })
+    }
+
+    /// Writes a packet once more, when it is dropped: at an interface of its own, named `dropped`, with a
+    /// comment of at most 65,535 octets on where and why.
+    pub fn write_dropped(&mut self, at: Instant, packet: &Packet, comment: &str) -> io::Result<()> {
+        let id = match self.of_dropped {
+            Some(id) => id,
+            None => {
+                self.inner.write_pcapng_block(interface(DROPPED)).map_err(into_io)?;
+                *self.of_dropped.insert(self.interfaces)
+            }
+        };
+        self.write_with(id, at, Crossing::Out, packet, vec![EnhancedPacketOption::Comment(comment.into())])
     }
 
     /// Writes one whole packet, as [`wire::emit`] encodes it. Fails if there is no such interface, and
@@ -73,6 +87,17 @@ impl<W: io::Write> PcapngWriter<W> {
         crossing: Crossing,
         packet: &Packet,
     ) -> io::Result<()> {
+        self.write_with(interface, at, crossing, packet, Vec::new())
+    }
+
+    fn write_with(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        crossing: Crossing,
+        packet: &Packet,
+        options: Vec<EnhancedPacketOption<'_>>,
+    ) -> io::Result<()> {
         let mut octets = cooked_header(crossing, packet).to_vec();
         octets.extend_from_slice(&wire::emit(packet));
         let block = EnhancedPacketBlock {
@@ -81,7 +106,7 @@ impl<W: io::Write> PcapngWriter<W> {
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len: octets.len() as u32,
             data: Cow::Borrowed(&octets),
-            options: Vec::new(),
+            options,
         };
         self.inner.write_pcapng_block(block).map_err(into_io)?;
         Ok(())
@@ -94,6 +119,15 @@ impl<W: io::Write> PcapngWriter<W> {
         writer.flush()?;
         Ok(writer)
     }
+}
+
+/// An interface of this name.
+fn interface(name: &str) -> InterfaceDescriptionBlock<'_> {
+    let options = vec![
+        InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+        InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+    ];
+    InterfaceDescriptionBlock { linktype: LINK_TYPE, snaplen: 0, options }
 }
 
 /// The header of `LINKTYPE_LINUX_SLL`: packet type, kind of interface, an address of no length, and the

@@ -14,6 +14,7 @@ use lasthop_packet::{
     wire,
 };
 use pcap_file::DataLink;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         []:
             a_capture_reads_back_as_it_was_written,
-            an_interface_that_is_not_there_is_refused;
+            an_interface_that_is_not_there_is_refused,
+            packets_that_are_dropped_have_an_interface_of_their_own_and_a_comment;
         [tcpdump]:
             tcpdump_reads_every_packet_of_a_capture;
         [tshark]:
@@ -139,6 +141,37 @@ fn a_capture_reads_back_as_it_was_written() {
     }
     assert_eq!(names, ["core", "radio"]);
     assert_eq!(count, packets().len());
+}
+
+fn packets_that_are_dropped_have_an_interface_of_their_own_and_a_comment() {
+    let mut writer = PcapngWriter::new(Vec::new(), &["core", "radio"]).unwrap();
+    let [first, second] = [&packets()[0], &packets()[1]];
+    writer.write(1, Instant::from_millis(1), Crossing::Out, first).unwrap();
+    for millis in [2, 3] {
+        writer.write_dropped(Instant::from_millis(millis), second, "radio: queue full").unwrap();
+    }
+    let capture = writer.finish().unwrap();
+    let mut reader = PcapNgReader::new(&capture[..]).unwrap();
+    let (mut interfaces, mut comments) = (Vec::new(), Vec::new());
+    while let Some(block) = reader.next_block() {
+        match block.unwrap() {
+            Block::InterfaceDescription(interface) => match &interface.options[0] {
+                InterfaceDescriptionOption::IfName(name) => interfaces.push(name.to_string()),
+                other => panic!("{other:?}"),
+            },
+            Block::EnhancedPacket(block) => {
+                let comment = block.options.first().map(|option| match option {
+                    EnhancedPacketOption::Comment(comment) => comment.to_string(),
+                    other => panic!("{other:?}"),
+                });
+                comments.push((block.interface_id, comment));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(interfaces, ["core", "radio", "dropped"]);
+    let comment = Some("radio: queue full".to_owned());
+    assert_eq!(comments, [(1, None), (2, comment.clone()), (2, comment)]);
 }
 
 fn an_interface_that_is_not_there_is_refused() {

@@ -227,6 +227,8 @@ pub enum TraceEvent<'a> {
     Dropped {
         /// Where.
         node: NodeId,
+        /// On its way out on which link; `None` for a packet that had not come so far.
+        link: Option<LinkId>,
         /// Why.
         cause: DropCause,
         /// The packet.

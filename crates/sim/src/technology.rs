@@ -169,11 +169,11 @@ pub(crate) enum Output {
     /// another way.
     LinkBroken { at: At },
     /// A parcel is dropped from a queue in which it has waited.
-    Dropped { node: NodeId, key: ParcelKey, cause: DropCause },
+    Dropped { node: NodeId, link: LinkId, key: ParcelKey, cause: DropCause },
     /// A parcel is dropped from a queue in which it has waited, and nothing else happens there.
     TooOld { at: At, key: ParcelKey, cause: DropCause },
-    /// A parcel is lost.
-    Lost { node: NodeId, key: ParcelKey, cause: DropCause },
+    /// A parcel is lost on a link.
+    Lost { node: NodeId, link: Option<LinkId>, key: ParcelKey, cause: DropCause },
 }
 
 /// What [`LinkEvent::Frame`] says of a packet.

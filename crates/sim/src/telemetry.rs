@@ -6,7 +6,7 @@ use lasthop_agent::counter::REPORTS;
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
-use crate::id::NodeId;
+use crate::id::{LinkId, NodeId};
 use crate::observe::{Interest, Observer, TraceEvent};
 
 pub(crate) struct Telemetry {
@@ -70,11 +70,18 @@ impl Telemetry {
         }
     }
 
-    pub(crate) fn count_drop(&mut self, now: Instant, node: NodeId, cause: DropCause, packet: &Packet) {
+    /// Counts a packet that is dropped at a node, on its way out on a link if it has come so far.
+    pub(crate) fn count_drop(
+        &mut self,
+        now: Instant,
+        (node, link): (NodeId, Option<LinkId>),
+        cause: DropCause,
+        packet: &Packet,
+    ) {
         match self.drops.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, count)) => *count += 1,
             None => self.drops.push((cause, 1)),
         }
-        self.emit(now, &TraceEvent::Dropped { node, cause, packet });
+        self.emit(now, &TraceEvent::Dropped { node, link, cause, packet });
     }
 }

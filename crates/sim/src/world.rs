@@ -227,8 +227,14 @@ impl World {
 
     #[cold]
     fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+        self.drop_on_link((node, None), key, cause);
+    }
+
+    /// Drops a packet at a node, on its way out on a link if it has come so far.
+    #[cold]
+    fn drop_on_link(&mut self, place: (NodeId, Option<LinkId>), key: ParcelKey, cause: DropCause) {
         let packet = self.transit.parcels[key].packet();
-        self.transit.telemetry.count_drop(self.transit.now, node, cause, packet);
+        self.transit.telemetry.count_drop(self.transit.now, place, cause, packet);
         if packet.tcp().is_some() {
             // Nobody misses it but its endpoints.
             self.transit.parcels.remove(key);

@@ -109,7 +109,8 @@ pub struct Arguments {
     #[arg(long)]
     meter: bool,
     /// Write every packet at both ends of each link as pcapng (in Wireshark, filter by
-    /// `frame.interface_name`: the ends of the flags' link are near:hop and far:hop)
+    /// `frame.interface_name`: the ends of the flags' link are near:hop and far:hop; those that are lost
+    /// or dropped appear once more at `dropped`, with a comment)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Do not use real-time scheduling and locked memory

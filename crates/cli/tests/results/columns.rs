@@ -56,6 +56,20 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "drops.csv",
+        &[
+            ("time_s", "seconds since the start of the run"),
+            ("link", "the link on which the packet was to go; empty if it had not come so far"),
+            ("node", "the node that was to send it, or where it ended"),
+            ("cause", "why, as in the counters of drops: `queue full`, `wired loss`, ..."),
+            ("protocol", "`tcp`, `udp`, `icmp` or `other`"),
+            ("source", "the sender's address, with its port if there is one"),
+            ("destination", "the receiver's address, with its port if there is one"),
+            ("seq", "TCP's sequence number, as in the header; otherwise empty"),
+            ("octets", "the packet's octets"),
+        ],
+    ),
+    (
         "frames.csv",
         &[
             ("time_s", "seconds since the start of the run"),

@@ -151,7 +151,7 @@ impl Observer for EventTrace {
             TraceEvent::InterfaceIn { node, packet, .. } if self.names.is_router(node) => {
                 self.packet_at(now, EventKinds::ARRIVED, node, packet);
             }
-            TraceEvent::Dropped { node, cause, packet } => {
+            TraceEvent::Dropped { node, cause, packet, .. } => {
                 let (node, packet) = (self.names.node(node), self.names.describe(packet));
                 let what = format_args!("at {node} ({}) {packet}", cause.name());
                 self.out.write(now, EventKinds::DROPPED, what);

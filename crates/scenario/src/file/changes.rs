@@ -111,7 +111,7 @@ pub(super) fn read(
     Ok(changes)
 }
 
-/// Reads the changes that end again. Each is made on top of the file as it is without changes.
+/// Reads the changes that end again, in order of their first beginnings. Each is made on top of the file as it is without changes.
 pub(super) fn read_intervals(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
@@ -141,6 +141,7 @@ pub(super) fn read_intervals(
             intervals.push(LinkInterval { link, within, properties, first, length, period });
         }
     }
+    intervals.sort_by_key(|interval: &LinkInterval| interval.first);
     Ok(intervals)
 }
 

@@ -209,10 +209,9 @@ impl Written for LinkRate {
 
 /// `0`, or zero of a unit.
 fn is_zero_rate(text: &str) -> bool {
-    let unit = text.trim_start_matches(['0', '.']);
-    unit.len() < text.len()
-        && (unit.is_empty() || format!("1{unit}").parse::<Bitrate>().is_ok())
-        && text.starts_with('0')
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = &text[..text.len() - unit.len()];
+    number.parse() == Ok(0.0) && (unit.is_empty() || format!("1{unit}").parse::<Bitrate>().is_ok())
 }
 
 impl Written for QueueLimit {

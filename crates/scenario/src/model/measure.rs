@@ -18,4 +18,6 @@ pub enum Measure {
     Channel,
     /// The transmissions of frames on wireless links, and the fate of each frame.
     Frames,
+    /// The packets that are dropped or lost, with the cause.
+    Drops,
 }

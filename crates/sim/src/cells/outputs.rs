@@ -217,6 +217,7 @@ impl Cells {
 
     fn end(&mut self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
+        let link = self.port_of(id, from, frame).map(|port| port.link);
         let radio = &mut self.all[id.index()].stations[from.index()];
         let key = ParcelKey(frame.key);
         match radio.is_through_with(key) {
@@ -227,7 +228,7 @@ impl Cells {
                 transit.parcels.remove(key);
             }
             Arrival::NotYet => {
-                return Some(Output::Lost { node: radio.node, key, cause: DropCause::WirelessLoss });
+                return Some(Output::Lost { node: radio.node, link, key, cause: DropCause::WirelessLoss });
             }
         }
         None

@@ -52,7 +52,7 @@ impl ManagedWiredLinks {
         let start = self.start_next(port, transit);
         let pipe = &mut self.pipes[port];
         while let Some((key, cause)) = pipe.queue.next_dropped() {
-            self.outputs.push_back(Output::Dropped { node: pipe.from.0, key, cause });
+            self.outputs.push_back(Output::Dropped { node: pipe.from.0, link: pipe.link, key, cause });
         }
         if let Some(Start { key, time, .. }) = start {
             self.outputs.push_back(Output::Departs { at: pipe.from, to: Addressee::Peer, key, time });
@@ -63,7 +63,7 @@ impl ManagedWiredLinks {
         let pipe = &mut self.pipes[port];
         let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive(transit.now) else { return };
         self.outputs.push_back(if is_lost {
-            Output::Lost { node: pipe.from.0, key, cause: DropCause::WiredLoss }
+            Output::Lost { node: pipe.from.0, link: Some(pipe.link), key, cause: DropCause::WiredLoss }
         } else {
             Output::Arrived { at: pipe.to, link: pipe.link, key }
         });

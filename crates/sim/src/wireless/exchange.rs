@@ -226,7 +226,7 @@ impl WirelessLinks {
             // It did arrive, even if no acknowledgment came back.
             transit.parcels.remove(key);
         } else if !sending.confirmed {
-            return Some(Output::Lost { node: from, key, cause: DropCause::WirelessLoss });
+            return Some(Output::Lost { node: from, link: Some(link), key, cause: DropCause::WirelessLoss });
         }
         None
     }
@@ -254,10 +254,10 @@ impl WirelessLinks {
     #[cold]
     fn put_dropped(&mut self, id: HopId, departs: Output) {
         self.steps.push_front(Step::Put(departs));
-        let Hop { from, queue, .. } = &mut self.hops[id.index()];
+        let Hop { from, link, queue, .. } = &mut self.hops[id.index()];
         let Some(managed) = queue.managed_mut() else { return };
         while let Some((key, cause)) = managed.last_dropped() {
-            self.steps.push_front(Step::Put(Output::Dropped { node: from.0, key, cause }));
+            self.steps.push_front(Step::Put(Output::Dropped { node: from.0, link: *link, key, cause }));
         }
     }
 }

@@ -102,7 +102,7 @@ impl World {
         if let Some(buffer) = node.buffer
             && self.lacks_room(at, key, buffer)
         {
-            self.drop_parcel(at.0, key, DropCause::QueueFull);
+            self.drop_on_link((at.0, Some(link)), key, DropCause::QueueFull);
             return;
         }
         self.transit.trace(Interest::INTERFACES, key, |packet| TraceEvent::InterfaceOut {
@@ -130,7 +130,10 @@ impl World {
                 links.start(port, &mut self.transit);
             }
             Admission::Displaces => self.displace(at, egress, key),
-            Admission::Dropped(cause) => self.drop_parcel(at.0, key, cause),
+            Admission::Dropped(cause) => {
+                let link = self.network.interface(at).link;
+                self.drop_on_link((at.0, Some(link)), key, cause);
+            }
         }
     }
 
@@ -142,7 +145,7 @@ impl World {
             let Some((dropped, cause)) = links.next_displaced(port) else { break };
             waits &= dropped != key;
             self.tell_backlog(at, dropped);
-            self.drop_from_queue(at.0, dropped, cause);
+            self.drop_from_queue((at.0, self.network.interface(at).link), dropped, cause);
         }
         if waits {
             self.tell_backlog(at, key);

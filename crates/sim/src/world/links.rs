@@ -7,7 +7,7 @@ use lasthop_agent::{FrameTimes, LinkEvent};
 use super::World;
 use super::datagrams::RETRY;
 use crate::accounts::DropCause;
-use crate::id::{NodeId, PipeId};
+use crate::id::{LinkId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -84,12 +84,13 @@ impl World {
             }
             Output::NeighbourLost { node, neighbour, key } => self.on_neighbour_lost(node, neighbour, key),
             Output::LinkBroken { at } => self.on_link_broken(at),
-            Output::Dropped { node, key, cause } => self.drop_from_queue(node, key, cause),
+            Output::Dropped { node, link, key, cause } => self.drop_from_queue((node, link), key, cause),
             Output::TooOld { at, key, cause } => {
                 self.tell_backlog(at, key);
-                self.drop_from_queue(at.0, key, cause);
+                let link = self.network.interface(at).link;
+                self.drop_from_queue((at.0, link), key, cause);
             }
-            Output::Lost { node, key, cause } => self.drop_parcel(node, key, cause),
+            Output::Lost { node, link, key, cause } => self.drop_on_link((node, link), key, cause),
         }
     }
 
@@ -102,9 +103,14 @@ impl World {
 
     /// A packet that waited in a queue goes no further.
     #[cold]
-    pub(super) fn drop_from_queue(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+    pub(super) fn drop_from_queue(
+        &mut self,
+        (node, link): (NodeId, LinkId),
+        key: ParcelKey,
+        cause: DropCause,
+    ) {
         self.hosts.left_queue(node, key, RETRY, &mut self.transit);
-        self.drop_parcel(node, key, cause);
+        self.drop_on_link((node, Some(link)), key, cause);
     }
 
     /// A packet leaves the queue of an interface, and goes on the air.

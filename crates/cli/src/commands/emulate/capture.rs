@@ -11,7 +11,7 @@ use lasthop_lab::capture::Capture;
 use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::Built;
 use lasthop_scenario::results::ResultFile;
-use lasthop_sim::{Interest, LinkId, NodeId, Observer, TraceEvent};
+use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 use portable_atomic::AtomicU64;
 
 use crate::output;
@@ -57,13 +57,20 @@ impl Recording {
     }
 }
 
-/// A packet at an interface.
+/// What happened to a packet.
 struct Seen {
     at: Instant,
-    is_out: bool,
     node: NodeId,
-    link: LinkId,
+    what: What,
     packet: Packet,
+}
+
+/// What happens to a packet at a node.
+#[derive(Clone, Copy)]
+enum What {
+    Out(LinkId),
+    In(LinkId),
+    Dropped(Option<LinkId>, DropCause),
 }
 
 /// Passes on what the world does.
@@ -74,28 +81,29 @@ struct Witness {
 
 impl Observer for Witness {
     fn interest(&self) -> Interest {
-        Interest::INTERFACES
+        Interest::INTERFACES.union(Interest::DROPS)
     }
 
     fn on_event(&mut self, at: Instant, event: &TraceEvent<'_>) {
-        let (is_out, node, link, packet) = match *event {
-            TraceEvent::InterfaceOut { node, link, packet } => (true, node, link, packet),
-            TraceEvent::InterfaceIn { node, link, packet } => (false, node, link, packet),
+        let (node, what, packet) = match *event {
+            TraceEvent::InterfaceOut { node, link, packet } => (node, What::Out(link), packet),
+            TraceEvent::InterfaceIn { node, link, packet } => (node, What::In(link), packet),
+            TraceEvent::Dropped { node, link, cause, packet } => (node, What::Dropped(link, cause), packet),
             _ => return,
         };
-        if self.packets.try_send(Seen { at, is_out, node, link, packet: packet.clone() }).is_err() {
+        if self.packets.try_send(Seen { at, node, what, packet: packet.clone() }).is_err() {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 fn write(mut capture: Capture, packets: &Receiver<Seen>) -> Capture {
-    for Seen { at, is_out, node, link, packet } in packets {
+    for Seen { at, node, what, packet } in packets {
         let packet = &packet;
-        let event = if is_out {
-            TraceEvent::InterfaceOut { node, link, packet }
-        } else {
-            TraceEvent::InterfaceIn { node, link, packet }
+        let event = match what {
+            What::Out(link) => TraceEvent::InterfaceOut { node, link, packet },
+            What::In(link) => TraceEvent::InterfaceIn { node, link, packet },
+            What::Dropped(link, cause) => TraceEvent::Dropped { node, link, cause, packet },
         };
         capture.on_event(at, &event);
     }

@@ -37,11 +37,10 @@ fn a_key_that_is_missing_is_named_with_its_table() {
 
 #[test]
 fn a_quantity_with_a_wrong_unit_or_sign_is_told_what_was_expected() {
-    let rate = "rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\"";
+    let rate = "rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\"";
     check(&[
         ("rate = \"2 Mbit/s\"", "rate = \"11 MB/s\"", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"-2 Mbit/s\"", "15: links.air.rate", rate),
-        ("rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\"", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"1001 Gbit/s\"", "15: links.air.rate", "at most \"1000 Gbit/s\""),
         ("rate = \"2 Mbit/s\"", "rate = 2", "15: links.air.rate", rate),
         ("rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nloss = \"101%\"", "16: links.air.loss", "\"1%\""),

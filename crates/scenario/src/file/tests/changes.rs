@@ -195,10 +195,10 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
             "more than 100 changes of a link that end again",
         ),
         (
-            "[[changes]]\nat = \"every 1 s for 100 ms\"\nset = { \"links.wire.jitter\" = \"1 ms\" }\n\
+            "[[changes]]\nat = \"every 1 s for 100 ms\"\nset = { \"links.wire.order\" = \"overtake\" }\n\
              [[changes]]\nat = \"5 s\"\nset = { \"links.wire.delay\" = \"10 ms\" }\n",
             "27: changes[0].set",
-            "jitter of link \"wire\" is changed for a time, and delay by another change",
+            "order of link \"wire\" is changed for a time, and delay by another change",
         ),
         (
             "[[changes]]\nat = \"every 1 s for 100 ms\"\nset = { \"links.wire.channel.good.mean\" = \"1 s\" }\n",
