@@ -9,6 +9,7 @@
 //! | [`control`] | a socket through which links are changed while they are in use |
 //! | [`directory`] | where sockets and files are, and the lock between emulations |
 //! | [`behind`], [`masquerade`], `tool`, [`command`] | a command in a namespace of its own behind the model |
+//! | `in_use` | the addresses that a hop must not have |
 //! | [`user`] | the user as whom it runs |
 //! | [`names`], [`services`], `questions`, `relay`, `join` | the names and the services of this machine that it finds there |
 //! | [`machine`], [`outside`], [`redirect`] | the same for an emulator without root, in an empty network |
@@ -29,6 +30,7 @@ pub mod device;
 pub mod directory;
 mod end;
 pub mod fates;
+mod in_use;
 mod join;
 pub mod keeper;
 pub mod machine;

@@ -7,7 +7,9 @@ use thiserror::Error;
 
 use super::device::{Device, DeviceError};
 use super::directory::Directory;
+use super::in_use::InUse;
 use super::machine::Machine;
+use crate::io::selection::Prefix;
 use crate::namespace::{IpError, Namespace};
 
 /// The device's name in the namespace behind the hop.
@@ -64,7 +66,9 @@ pub enum BehindHopError {
     #[error(transparent)]
     Ip(#[from] IpError),
     /// All subnets that this uses are in use.
-    #[error("all subnets from 100.64.0.0/30 to 100.64.255.0/30 are in use on this machine")]
+    #[error(
+        "all subnets from 100.64.0.0/30 to 100.64.255.0/30 and from 198.18.0.0/30 to 198.18.255.0/30 are in use on this machine, by its addresses, routes or rules"
+    )]
     NoSubnet,
 }
 
@@ -83,10 +87,11 @@ impl BehindHop {
             let file = directory.lock_file().display().to_string();
             BehindHopError::Lock { file, source }
         })?;
-        let subnet = free_subnet(&outside, machine.addresses())?;
-        let [gateway, address] = [1, 2].map(|host| Ipv4Addr::new(100, 64, subnet, host));
-        let v6 = |host| Ipv6Addr::new(0xfd6c, 0x6f70, u16::from(subnet), 0, 0, 0, 0, host);
-        let device = format!("lasthop{subnet}");
+        let in_use = InUse::here()?.and(machine.in_use());
+        let subnet = Subnet::free(&in_use).ok_or(BehindHopError::NoSubnet)?;
+        let [gateway, address] = [1, 2].map(|host| subnet.v4(host));
+        let v6 = |host| subnet.v6(host);
+        let device = subnet.device();
 
         let far = Device::tap_in(&outside, &device)?;
         drop(lock);
@@ -104,18 +109,18 @@ impl BehindHop {
             &format!("link set {DEVICE} up"),
             &format!("route add default via {gateway} dev {DEVICE}"),
         ])?;
-        let ends = [(&inside, DEVICE, 2), (&outside, device.as_str(), 1)];
-        let has_v6 = ends.into_iter().try_for_each(|(namespace, name, host)| {
-            namespace.ip(&[&format!("address add {}/64 dev {name} nodad", v6(host))]).map(drop)
-        });
-        if let Err(error) = &has_v6 {
-            tracing::debug!("IPv6 is not available: {error}");
-        }
+        let has_v6 = subnet.has_v6(&in_use) && {
+            let ends = [(&inside, DEVICE, 2), (&outside, device.as_str(), 1)];
+            let set = ends.into_iter().try_for_each(|(namespace, name, host)| {
+                namespace.ip(&[&format!("address add {}/64 dev {name} nodad", v6(host))]).map(drop)
+            });
+            set.inspect_err(|error| tracing::debug!("IPv6 is not available: {error}")).is_ok()
+        };
         // In a user namespace the caller is in this group, and has no right but this one to `ping`.
         if let Err(error) = inside.sysctl("ipv4/ping_group_range", "0 0") {
             tracing::debug!("only root can ping: {error}");
         }
-        let [gateway_v6, address_v6] = [1, 2].map(|host| has_v6.is_ok().then(|| v6(host)));
+        let [gateway_v6, address_v6] = [1, 2].map(|host| has_v6.then(|| v6(host)));
         Ok((Self { inside, outside, gateway, gateway_v6, address, address_v6, device, directory }, near, far))
     }
 
@@ -126,14 +131,59 @@ impl BehindHop {
     }
 }
 
-/// The third octet of a subnet of 100.64.0.0/10 (RFC 6598: for what lies between an operator and
-/// its customers) that no device here, or of this machine, has.
-fn free_subnet(namespace: &Namespace, of_machine: &str) -> Result<u8, BehindHopError> {
-    let used = namespace.ip(&["address show"])? + of_machine;
-    let is_free = |octet: &u8| {
-        !used.contains(&format!(" 100.64.{octet}.")) && !used.contains(&format!(": lasthop{octet}: "))
-    };
-    (0..=u8::MAX).find(is_free).ok_or(BehindHopError::NoSubnet)
+/// What subnets are taken from: what lies between an operator and its customers (RFC 6598), and test
+/// networks (RFC 2544, appendix C.2.2), where those are in use.
+const SPACES: [([u8; 2], u8); 2] = [([100, 64], 10), ([198, 18], 15)];
+
+/// The addresses of a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Subnet {
+    /// The first two octets.
+    space: [u8; 2],
+    /// The third one.
+    number: u8,
+}
+
+impl Subnet {
+    /// One of which nothing is in use, in a space that only emulations use, if there is one: what
+    /// uses a space may have rules for all of it.
+    fn free(in_use: &InUse) -> Option<Self> {
+        let all = |space| (0..=u8::MAX).map(move |number| Self { space, number });
+        let is_left = |(space, len): &([u8; 2], u8)| {
+            let [first, second] = *space;
+            let whole = Prefix::new(Ipv4Addr::new(first, second, 0, 0).into(), *len);
+            let parts: Vec<Prefix> = all(*space).filter_map(|subnet| subnet.prefix()).collect();
+            whole.is_some_and(|whole| in_use.is_left_to(&whole, &parts))
+        };
+        let (ours, others): (Vec<_>, Vec<_>) = SPACES.into_iter().partition(is_left);
+        let is_free = |subnet: &Self| {
+            let is_used = subnet.prefix().is_none_or(|prefix| in_use.has_any_of(&prefix));
+            !is_used && !in_use.has_device(&subnet.device())
+        };
+        ours.into_iter().chain(others).flat_map(|(space, _)| all(space)).find(is_free)
+    }
+
+    fn v4(self, host: u8) -> Ipv4Addr {
+        let [first, second] = self.space;
+        Ipv4Addr::new(first, second, self.number, host)
+    }
+
+    fn v6(self, host: u16) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd6c, 0x6f70, u16::from(self.number), 0, 0, 0, 0, host)
+    }
+
+    fn prefix(self) -> Option<Prefix> {
+        Prefix::new(self.v4(0).into(), 30)
+    }
+
+    /// Whether nobody uses the addresses of IPv6.
+    fn has_v6(self, in_use: &InUse) -> bool {
+        Prefix::new(self.v6(0).into(), 64).is_some_and(|prefix| !in_use.has_any_of(&prefix))
+    }
+
+    fn device(self) -> String {
+        format!("lasthop{}", self.number)
+    }
 }
 
 /// Whether a device of this machine has a name as those of emulations have.

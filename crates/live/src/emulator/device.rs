@@ -131,6 +131,14 @@ impl Device {
     }
 }
 
+/// The number and the name of the device that a line of `ip link show` or `ip address show` begins with,
+/// such as `2: eth0@if3: <BROADCAST...`.
+pub(super) fn listed(line: &str) -> Option<(u32, String)> {
+    let (number, rest) = line.split_once(": ")?;
+    let (name, _) = rest.split_once(": ")?;
+    Some((number.parse().ok()?, name.split('@').next().unwrap_or(name).to_owned()))
+}
+
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
+use super::in_use::InUse;
 use super::outside::Outside;
 use crate::listening::listeners;
 
@@ -43,11 +44,12 @@ impl Machine {
         Ok(socket.into())
     }
 
-    /// Its addresses, as `ip address show` prints them, where the emulator does not see them itself.
-    pub(super) fn addresses(&self) -> &str {
+    /// The addresses in use there, where the emulator does not see them itself.
+    pub(super) fn in_use(&self) -> &InUse {
+        static NOTHING: InUse = InUse::NOTHING;
         match self {
-            Self::Here => "",
-            Self::Outside(outside) => outside.addresses(),
+            Self::Here => &NOTHING,
+            Self::Outside(outside) => outside.in_use(),
         }
     }
 

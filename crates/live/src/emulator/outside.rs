@@ -19,6 +19,7 @@ use rustix::net::{
     socketpair,
 };
 
+use super::in_use::InUse;
 use crate::listening::{Listener, listeners_of};
 
 /// The process, at work as long as this value lives.
@@ -27,7 +28,7 @@ pub struct Outside {
     process: Mutex<Child>,
     /// Its number, which is its own until it is waited for.
     pid: u32,
-    addresses: String,
+    in_use: InUse,
     /// One request at a time; `None` at the end.
     requests: Mutex<Option<OwnedFd>>,
 }
@@ -41,12 +42,10 @@ impl Outside {
         program.process_group(0).stdin(its).stdout(Stdio::null()).stderr(Stdio::null());
         // Without them, a subnet may be used twice, which hides the other one. Not by way of a thread:
         // the emulation is about to enter a user namespace, and one that is just ending would count.
-        let listed = Command::new("ip").args(["address", "show"]).output();
-        let addresses = listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned());
-        let addresses = addresses.unwrap_or_default();
+        let in_use = InUse::here().unwrap_or_default();
         let process = program.spawn()?;
         let pid = process.id();
-        Ok(Self { process: Mutex::new(process), pid, addresses, requests: Mutex::new(Some(ours)) })
+        Ok(Self { process: Mutex::new(process), pid, in_use, requests: Mutex::new(Some(ours)) })
     }
 
     /// A socket of IPv4 or IPv6, for TCP or UDP.
@@ -71,9 +70,9 @@ impl Outside {
         socket.ok_or_else(|| io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
     }
 
-    /// The addresses there, as `ip address show` prints them.
-    pub(super) fn addresses(&self) -> &str {
-        &self.addresses
+    /// The addresses in use there at the start.
+    pub(super) const fn in_use(&self) -> &InUse {
+        &self.in_use
     }
 
     /// The TCP sockets that listen there.

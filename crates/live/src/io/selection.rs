@@ -66,6 +66,16 @@ impl Prefix {
         self.is_ipv4() == address.is_ipv4() && differing.checked_shr(128 - len).unwrap_or(0) == 0
     }
 
+    /// Whether all addresses of the other prefix are in this one.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.len <= other.len && self.contains(other.address)
+    }
+
+    /// Whether some address is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.covers(other) || other.covers(self)
+    }
+
     /// The same as a prefix of IPv6-mapped addresses.
     pub(super) fn mapped(&self) -> (u32, [u8; 16]) {
         let len = u32::from(self.len) + if self.is_ipv4() { 96 } else { 0 };
@@ -120,6 +130,15 @@ mod tests {
         assert!(contains("0.0.0.0/0", "255.1.1.1") && !contains("0.0.0.0/0", "::1"));
         assert!(contains("::/0", "ffff::1") && !contains("::/0", "1.1.1.1"));
         assert!(contains("2001:db8::1", "2001:db8::1") && !contains("2001:db8::1", "2001:db8::2"));
+    }
+
+    #[test]
+    fn prefixes_overlap_if_one_covers_the_other() {
+        let prefix = |text: &str| text.parse::<Prefix>().expect(text);
+        let (wide, narrow) = (prefix("100.64.0.0/10"), prefix("100.64.7.0/30"));
+        assert!(wide.covers(&narrow) && !narrow.covers(&wide) && wide.covers(&wide));
+        assert!(wide.overlaps(&narrow) && narrow.overlaps(&wide));
+        assert!(!narrow.overlaps(&prefix("100.64.7.4/30")) && !prefix("::/0").overlaps(&narrow));
     }
 
     #[test]
