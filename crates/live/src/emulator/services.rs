@@ -244,10 +244,22 @@ fn doors_to(services: &[SocketAddr], gateways: &[IpAddr]) -> BTreeMap<SocketAddr
     doors
 }
 
-/// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was not here.
+/// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was another host.
 fn wanted_by(guest: &TcpStream) -> Option<SocketAddr> {
     let sent_to = SocketAddr::V4(ip_original_dst(guest).ok()?);
-    guest.local_addr().is_ok_and(|own| own != sent_to).then_some(sent_to)
+    guest.local_addr().is_ok_and(|own| own != sent_to && is_another_host(sent_to.ip())).then_some(sent_to)
+}
+
+/// Whether an address may lead to another host. A host whose user is its root can send to loopback
+/// addresses across a link; here they would lead to services that are this machine's alone.
+pub(super) fn is_another_host(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let is_this_host = match address {
+        // RFC 1122, section 3.2.1.3: "this host on this network".
+        IpAddr::V4(v4) => v4.octets()[0] == 0,
+        IpAddr::V6(v6) => v6.is_unspecified(),
+    };
+    !is_this_host && !address.is_loopback()
 }
 
 fn addresses(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Vec<IpAddr> {
@@ -257,6 +269,15 @@ fn addresses(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_addresses_are_no_other_hosts() {
+        let is_another = |text: &str| is_another_host(text.parse().expect("an address"));
+        for own in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "::1", "::", "::ffff:127.0.0.1"] {
+            assert!(!is_another(own), "{own}");
+        }
+        assert!(is_another("192.0.2.1") && is_another("2001:db8::1") && is_another("10.0.0.1"));
+    }
 
     #[test]
     fn a_port_leads_to_the_service_of_the_same_family_if_there_is_one() {
