@@ -1,10 +1,12 @@
 //! The command line but for its subcommands, of which the command for routers has fewer.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use lasthop_schemes::words::printable_lines;
 
 use crate::commands::version;
 use crate::failure::Failure;
@@ -32,8 +34,7 @@ impl<C: Subcommand> CommandLine<C> {
     pub fn read() -> Result<Self, ExitCode> {
         Self::try_parse_from(without_help_of_help(std::env::args_os().collect())).map_err(|error| {
             if error.use_stderr() {
-                // Where standard error is closed, the exit code alone says it.
-                let _ = error.print();
+                complain(&error);
                 return ExitCode::from(2);
             }
             match error.print().and_then(|()| io::stdout().flush()) {
@@ -41,6 +42,17 @@ impl<C: Subcommand> CommandLine<C> {
                 Err(error) => output::report(&Failure::from(output::failed(&error))),
             }
         })
+    }
+}
+
+/// Prints an error about the arguments, in colors where standard error is a terminal, unless it repeats
+/// characters that a terminal obeys: a shell may have filled in the names of somebody else's files.
+fn complain(error: &clap::Error) {
+    let plain = error.render().to_string();
+    match printable_lines(&plain) {
+        // Where standard error is closed, the exit code alone says it.
+        Cow::Borrowed(_) => drop(error.print()),
+        Cow::Owned(shown) => output::complain(shown.trim_end()),
     }
 }
 

@@ -1,8 +1,12 @@
 //! Standard output and standard error: the only places where the command prints.
+//!
+//! Texts contain names that others have chosen: of files, interfaces, processes. No character of theirs
+//! reaches a terminal that would obey it.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use lasthop_schemes::words::{printable, printable_lines};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -10,7 +14,8 @@ use crate::failure::Failure;
 /// Prints a text and a line end on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = StandardOutput;
-    Ok(out.write_all(format!("{text}\n").as_bytes())?)
+    // What stands in JSON for such a character is the same.
+    Ok(out.write_all(format!("{}\n", printable_lines(text)).as_bytes())?)
 }
 
 /// Standard output, without a buffer of its own: what is written is there at once.
@@ -41,7 +46,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Prints a line on standard error. If even that fails there is nobody left to tell.
 pub fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", printable_lines(text));
 }
 
 /// Prints why a command failed, and gives the exit code.
@@ -50,4 +55,20 @@ pub fn report(failure: &Failure) -> ExitCode {
         complain(&format!("lasthop: {message}"));
     }
     failure.exit_code()
+}
+
+/// Standard error for a log, of which each event is one write and one line.
+pub struct Log;
+
+impl Write for Log {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        io::stderr().write_all(format!("{}\n", printable(line)).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -10,6 +10,8 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd};
 
+use lasthop_schemes::words::printable;
+
 /// A process that connected, or that listened when somebody connected to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
@@ -53,8 +55,12 @@ impl fmt::Display for Peer {
 
 /// A process in a message.
 pub(crate) fn shown(pid: NonZeroU32) -> String {
-    match fs::read_to_string(format!("/proc/{pid}/comm")) {
-        Ok(name) => format!("process {pid} ({})", name.trim_end()),
+    // A process chooses its name, and may choose any octets.
+    match fs::read(format!("/proc/{pid}/comm")) {
+        Ok(name) => {
+            let name = String::from_utf8_lossy(&name);
+            format!("process {pid} ({})", printable(name.strip_suffix('\n').unwrap_or(&name)))
+        }
         Err(_) => format!("process {pid}"),
     }
 }
@@ -64,6 +70,18 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+
+    #[test]
+    fn the_name_of_a_process_is_shown_without_what_a_terminal_obeys() {
+        std::thread::spawn(|| {
+            let pid = NonZeroU32::new(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
+            let pid = pid.expect("it is not 0");
+            fs::write("/proc/thread-self/comm", b"a\x1b[2J\nb\xff").expect("it is ours");
+            assert_eq!(shown(pid), format!("process {pid} (a\\u001b[2J\\u000ab\u{fffd})"));
+        })
+        .join()
+        .expect("no panic");
+    }
 
     #[test]
     fn the_peer_of_our_own_socket_is_this_process() {

@@ -1,4 +1,8 @@
-//! What serde says of a value, in the words of somebody who writes a file.
+//! Words of messages: what serde says of a value, in the words of somebody who writes a file, and what
+//! others have chosen.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Characters of a value or of a key that a message repeats.
 const LONGEST_QUOTE: usize = 80;
@@ -29,6 +33,40 @@ fn unknown_key(key: &str, expected: &str) -> String {
         _ => format!("one of {}", names.join(", ")),
     };
     format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
+}
+
+/// A text that somebody else may have chosen, such as the name of a process, an interface or a file,
+/// without characters that a terminal or a reader of a log obeys: control characters, ends of lines, and
+/// those that change the direction of writing (Unicode Standard Annex 9) become `\u001b` and the like,
+/// as in JSON.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    without(text, is_obeyed)
+}
+
+/// The same for a text of several lines with tabs in it.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    without(text, |letter| is_obeyed(letter) && letter != '\n' && letter != '\t')
+}
+
+fn is_obeyed(letter: char) -> bool {
+    let changes_direction = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    letter.is_control() || changes_direction || matches!(letter, '\u{2028}' | '\u{2029}')
+}
+
+fn without(text: &str, is_out: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_out) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_out(letter) {
+            // Writing to a string does not fail.
+            let _ = write!(shown, "\\u{:04x}", u32::from(letter));
+        } else {
+            shown.push(letter);
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// A number of things: `1 point`, `2 points`.
@@ -98,7 +136,16 @@ fn plain_expected(expected: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, for_writers, similar};
+    use super::{counted, for_writers, printable, printable_lines, similar};
+
+    #[test]
+    fn characters_that_a_terminal_obeys_are_written_out() {
+        assert_eq!(printable("eth0 Größe 漢字"), "eth0 Größe 漢字");
+        let hostile = "a\u{1b}]0;title\u{7}\n2026 INFO forged\u{9b}2J\u{202e}gnp.exe\u{7f}\t";
+        let shown = r"a\u001b]0;title\u0007\u000a2026 INFO forged\u009b2J\u202egnp.exe\u007f\u0009";
+        assert_eq!(printable(hostile), shown);
+        assert_eq!(printable_lines("a\n\tb\r\u{1b}[2J"), "a\n\tb\\u000d\\u001b[2J");
+    }
 
     #[test]
     fn one_thing_has_no_plural() {

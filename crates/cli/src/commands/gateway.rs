@@ -147,7 +147,7 @@ fn start_log(config: &Config) {
     // A log that cannot be written (full disk, closed pipe) must not end the gateway: by default the attempt
     // would panic.
     let log = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(|| output::Log)
         .log_internal_errors(false)
         .with_max_level(level)
         .with_target(false);

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_live::emulator::control::{self, ControlError, Status};
 use lasthop_live::emulator::directory::Directory;
+use lasthop_schemes::words::printable;
 use serde::Deserialize;
 
 use super::{set, value};
@@ -73,10 +74,10 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     ))
 }
 
-/// The first line of a text from an emulation, without characters that a terminal obeys.
+/// The first line of a text from an emulation.
 fn on_one_line(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or_default();
     let rest = if lines.next().is_some() { " ..." } else { "" };
-    first.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect::<String>() + rest
+    printable(first).into_owned() + rest
 }
