@@ -15,7 +15,7 @@
 //! | [`link`] | what a link layer in this process tells it |
 //! | `workers`, [`packet_loop`] | the packet loops, each on a thread of its own |
 //! | `requests`, `together` | questions to all packet loops, and one report of all of them |
-//! | `listeners`, `client`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
+//! | `listeners`, `housekeeping`, [`control`], [`metrics`], [`http`], `notify` | signals, the control socket, Prometheus, systemd |
 //! | [`punctuality`], `presence`, `trouble` | whether the loop was there when it should have been, whether it takes traffic, and what the log says of it |
 //! | `descriptors`, `allocator` | open files and large tables of the whole process |
 //! | [`ports`], [`detect`], `choice`, `translation` | which interfaces are which, and how frames are taken from them |
@@ -26,7 +26,6 @@
 mod allocator;
 pub mod check;
 mod choice;
-mod client;
 pub mod clients;
 pub mod config;
 pub mod connection;

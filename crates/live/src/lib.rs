@@ -4,6 +4,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `answer` | what control sockets answer with |
+//! | `control` | the server's end of control sockets |
 //! | [`clock`] | the one place that reads a clock |
 //! | [`device`] | TUN and TAP devices, and network interfaces by name |
 //! | [`emulator`] | the simulator paced by the clock, between real hosts |
@@ -26,6 +27,7 @@ compile_error!("lasthop-live speaks to a Linux kernel");
 mod answer;
 pub mod buffer;
 pub mod clock;
+mod control;
 pub mod device;
 pub mod emulator;
 pub mod frame;

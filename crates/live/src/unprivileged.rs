@@ -61,6 +61,15 @@ fn become_root_of_namespaces(user: u32, group: u32) -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
+/// In a user namespace, the number that stands for all users who have none there (`/proc/PID/uid_map`,
+/// user_namespaces(7)), as the kernel tells who is at the other end of a socket. `None` outside one.
+pub(crate) fn stand_in_for_others() -> Option<u32> {
+    let map = fs::read_to_string("/proc/self/uid_map").ok()?;
+    let has_all = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    let number = || fs::read_to_string("/proc/sys/kernel/overflowuid").ok()?.trim().parse().ok();
+    if has_all { None } else { number() }
+}
+
 impl Caller {
     /// Makes the calling process, one of the namespace's root, the caller's again, for good, without
     /// rights over any namespace of ours. Makes only calls that are safe between fork and exec.

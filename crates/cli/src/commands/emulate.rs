@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -259,13 +258,10 @@ fn run(
         command: words_of(&command),
         changed: BTreeMap::new(),
     };
-    let socket = ControlSocket::listen(path, about, settings, built.links, running.handle())
+    // `lasthop emulate set` works behind the hop, too.
+    let user = if let RunAs::User(user) = &run_as { Some(user.uid()) } else { None };
+    let socket = ControlSocket::listen(&path, user, about, settings, built.links, running.handle())
         .context("cannot create the control socket")?;
-    if let RunAs::User(user) = &run_as {
-        // `lasthop emulate set` works behind the hop, too.
-        chown(socket.path(), Some(user.uid()), None).context("cannot give the control socket to the user")?;
-    }
-
     command.env(set::SOCKET, socket.path()).env(LINK, &label);
     if arguments.command.len() <= 1 {
         prompt::announce(&mut command, &label);

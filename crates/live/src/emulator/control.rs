@@ -1,17 +1,18 @@
 //! A socket through which links are changed while they are in use, and through which an emulation
-//! says what it is and has done. A client sends a `Command` as a JSON document, closes its half, and
-//! reads an [`Answer`]. All changes of a request are made between the same two events, or none.
+//! says what it is and has done. A client sends a `Command` as a JSON document on a line, and reads an
+//! [`Answer`]. All changes of a request are made between the same two events, or none. A command with a
+//! key that is not known is refused, and nothing is done: it might mean less than was asked.
 
 mod client;
 mod message;
 
-use std::fs::{self, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::cell::RefCell;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,31 +20,35 @@ use lasthop_packet::Instant;
 use lasthop_scenario::{FurtherFiles, Settings};
 use lasthop_sim::LinkId;
 use lasthop_sim::World;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use super::directory::Directory;
 use super::running::Handle;
 use crate::answer::Answer;
 use crate::clock;
-use crate::peer::Peer;
+use crate::control::client::{Answers, Client, Cursor, Part};
+use crate::control::listener::ControlListener;
+use crate::unprivileged;
 use client::is_alive;
 use message::Command;
 
 pub use client::{ControlError, change, is_another_user_s, sockets, status};
 pub use message::{About, Status};
 
-/// More than any change of all links takes.
-const LONGEST_REQUEST: u64 = 1 << 20;
-/// A client that says nothing must not keep others out.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// More than any change of all links takes, in octets.
+const LONGEST_REQUEST: usize = 1 << 20;
+/// Clients at a time. Others wait in the kernel's backlog.
+const MOST_CLIENTS: usize = 16;
+/// After a client could not be let in, for want of descriptors perhaps, nobody is let in for so long.
+const CLOSED: Duration = Duration::from_millis(100);
 /// How long the thread may take to end; one that waits for a file ends with the process.
 const LAST_WAIT: Duration = Duration::from_millis(300);
 
 /// The socket of one emulation. It vanishes with this value.
 #[derive(Debug)]
 pub struct ControlSocket {
-    path: PathBuf,
-    listener: UnixListener,
-    closing: Arc<AtomicBool>,
+    listener: Arc<ControlListener>,
+    stop: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -53,10 +58,11 @@ pub fn socket_of(pid: u32, directory: &Directory) -> PathBuf {
 }
 
 impl ControlSocket {
-    /// Listens at a path, for the owner only, for changes of `settings`, whose links are `links` in
-    /// the world, and for questions about the emulation.
+    /// Listens at a path, for root, this process's own user, and `user`, for changes of `settings`, whose
+    /// links are `links` in the world, and for questions about the emulation.
     pub fn listen(
-        path: PathBuf,
+        path: &Path,
+        user: Option<u32>,
         about: About,
         settings: Settings,
         links: Vec<LinkId>,
@@ -65,34 +71,93 @@ impl ControlSocket {
         if let Some(directory) = path.parent() {
             remove_files_of_the_dead(directory);
         }
-        // One that is there was left by a process of this number that was killed.
-        let _ = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        let mut server = Server { about, settings, links, handle };
-        let closing = Arc::new(AtomicBool::new(false));
-        let is_closing = Arc::clone(&closing);
-        let door = listener.try_clone()?;
-        let thread = std::thread::Builder::new().name("control".to_owned()).spawn(move || {
-            loop {
-                let accepted = door.accept();
-                if is_closing.load(Ordering::Acquire) {
-                    break;
-                }
-                let served = accepted.and_then(|(stream, _)| server.serve(stream));
-                if let Err(error) = served {
-                    tracing::warn!("cannot answer a request to change links: {error}");
-                    // Without descriptors the next attempt would fail at once.
-                    std::thread::park_timeout(Duration::from_millis(10));
-                }
+        // Of users who are not in this user namespace, only root can open the file: its mode and its
+        // directory's see to that.
+        let others: Vec<u32> = user.into_iter().chain(unprivileged::stand_in_for_others()).collect();
+        let listener = Arc::new(ControlListener::open(path, &others)?);
+        if let Some(user) = user {
+            chown(path, Some(user), None)?;
+        }
+        let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        let server = RefCell::new(Server { about, settings, links, handle });
+        let (door, is_over) = (Arc::clone(&listener), Arc::clone(&stop));
+        let serve = move || {
+            if let Err(error) = serve(&door, &server, &is_over) {
+                tracing::warn!("links cannot be changed any more: {error}");
             }
-        })?;
-        Ok(Self { path, listener, closing, thread: Some(thread) })
+        };
+        let thread = std::thread::Builder::new().name("control".to_owned()).spawn(serve)?;
+        Ok(Self { listener, stop, thread: Some(thread) })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.listener.path()
+    }
+}
+
+/// Answers clients until `stop` is readable. No client can keep another one waiting.
+fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -> io::Result<()> {
+    let mut clients: Vec<(Client, FurtherFiles)> = Vec::new();
+    let mut closed_until: Option<Instant> = None;
+    loop {
+        let is_open = closed_until.is_none() && clients.len() < MOST_CLIENTS;
+        let events = if is_open { PollFlags::IN } else { PollFlags::empty() };
+        let own = [(stop.as_fd(), PollFlags::IN), (listener.as_fd(), events)];
+        let all = own.into_iter().chain(clients.iter().map(|(client, _)| (client.fd(), client.waits_for())));
+        let mut files: Vec<PollFd<'_>> =
+            all.map(|(file, events)| PollFd::from_borrowed_fd(file, events)).collect();
+        let deadline = clients.iter().map(|(client, _)| client.deadline()).chain(closed_until).min();
+        let timeout = deadline.map(|deadline| {
+            let left = deadline.since(clock::now());
+            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
+        });
+        match poll(&mut files, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        if !files[0].revents().is_empty() {
+            return Ok(());
+        }
+        let knocks = !files[1].revents().is_empty();
+        let now = clock::now();
+        closed_until = closed_until.filter(|until| *until > now);
+        if is_open && knocks {
+            match listener.let_in(now) {
+                // The user who has the socket is not always the one whose rights this process has; and no
+                // user may keep it waiting.
+                Ok(Some((client, 0))) => clients.push((client, FurtherFiles::Regular)),
+                Ok(Some((client, _))) => clients.push((client, FurtherFiles::None)),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    tracing::warn!("cannot accept a request to change links: {error}");
+                    closed_until = Some(now + CLOSED);
+                }
+            }
+        }
+        clients.retain_mut(|(client, further)| client.step(now, &Office { server, further: *further }));
+    }
+}
+
+/// Answers a client, for which this process opens these further files.
+struct Office<'s> {
+    server: &'s RefCell<Server>,
+    further: FurtherFiles,
+}
+
+impl Answers for Office<'_> {
+    fn is_whole(&self, question: &[u8]) -> bool {
+        question.contains(&b'\n') || question.len() >= LONGEST_REQUEST
+    }
+
+    fn answer(&self, question: &[u8]) -> Part {
+        Part { octets: self.server.borrow_mut().answer(question, self.further), next: None }
+    }
+
+    fn go_on(&self, _from: Cursor) -> Part {
+        Part::default()
     }
 }
 
@@ -101,12 +166,17 @@ fn remove_files_of_the_dead(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let socket = name.strip_prefix("emulate-").and_then(|name| name.strip_suffix(".sock"));
+        // A socket, or the lock beside one.
+        let of_socket =
+            |name: &str| name.strip_suffix(".lock").unwrap_or(name).strip_suffix(".sock").map(str::to_owned);
+        let socket = name.strip_prefix("emulate-").and_then(of_socket);
         let other = || name.strip_prefix("hosts-").or_else(|| name.strip_prefix("resolv-"));
-        let Some(pid) = socket.or_else(other).and_then(|pid| pid.parse::<u32>().ok()) else { continue };
+        let is_socket = socket.is_some();
+        let pid = socket.or_else(|| other().map(str::to_owned)).and_then(|pid| pid.parse::<u32>().ok());
+        let Some(pid) = pid else { continue };
         // One whose process lives may be about to listen.
         let is_left = !Path::new("/proc").join(pid.to_string()).exists();
-        if is_left && (socket.is_none() || !is_alive(&entry.path())) {
+        if is_left && (!is_socket || !is_alive(&entry.path())) {
             // Another one may have been quicker.
             let _ = fs::remove_file(entry.path());
         }
@@ -115,10 +185,10 @@ fn remove_files_of_the_dead(directory: &Path) {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        self.closing.store(true, Ordering::Release);
-        // Wakes the thread.
-        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
-        let _ = fs::remove_file(&self.path);
+        // This fails only if the counter of the eventfd is full, and then it is readable.
+        let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        // The thread may be waiting for a file.
+        self.listener.remove();
         let Some(thread) = self.thread.take() else { return };
         let start = clock::now();
         while !thread.is_finished() && clock::now().since(start) < LAST_WAIT {
@@ -155,30 +225,19 @@ struct Server {
 }
 
 impl Server {
-    fn serve(&mut self, mut stream: UnixStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        // The user who has the socket is not always the one whose rights this process has; and no user
-        // may keep it waiting.
-        let is_root = Peer::of(&stream).is_ok_and(|peer| peer.uid == 0);
-        let further = if is_root { FurtherFiles::Regular } else { FurtherFiles::None };
-        let mut request = String::new();
-        Read::by_ref(&mut stream).take(LONGEST_REQUEST).read_to_string(&mut request)?;
-        if request.is_empty() {
-            // Somebody looked whether we are alive.
-            return Ok(());
-        }
-        let command = if request.len() as u64 == LONGEST_REQUEST {
+    /// The answer to a question, as it is sent.
+    fn answer(&mut self, question: &[u8], further: FurtherFiles) -> Vec<u8> {
+        let line = question.split(|octet| *octet == b'\n').next().unwrap_or_default();
+        let command = if line.len() >= LONGEST_REQUEST {
             Err("the request is too long; nothing has changed".to_owned())
         } else {
-            serde_json::from_str(&request).map_err(|error| format!("{error}; nothing has changed"))
+            serde_json::from_slice(line).map_err(|error| format!("{error}; nothing has changed"))
         };
-        let answer = match command {
+        match command {
             Ok(Command::Set { assignments }) => Answer::from(self.set(&assignments, further)).line(),
-            Ok(Command::Status) => Answer::from(self.status()).line(),
+            Ok(Command::Status {}) => Answer::from(self.status()).line(),
             Err(problem) => Answer::<()>::Error(problem).line(),
-        };
-        stream.write_all(&answer)
+        }
     }
 
     fn status(&mut self) -> Result<Status, String> {

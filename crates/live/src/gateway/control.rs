@@ -16,9 +16,9 @@ use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::client::Cursor;
 use super::config::Backend;
 use super::packet_loop::LoopReport;
+use crate::control::client::Cursor;
 use crate::io::Port;
 
 pub use crate::answer::Answer;

@@ -6,7 +6,6 @@ use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,7 +15,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use tracing::{error, info, warn};
 
-use super::client::{Answers, Client, Cursor, Part};
 use super::config::{self, Backend, Config};
 use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
 use super::engine::EngineReport;
@@ -24,8 +22,8 @@ use super::listeners::{Listeners, empty};
 use super::requests::{Requests, StopAtEnd};
 use super::{http, metrics, ports};
 use crate::clock;
+use crate::control::client::{Answers, Client, Cursor, Part};
 use crate::io::Port;
-use crate::peer::Peer;
 
 /// Clients of the control socket, and of the metrics listener, at a time. A further one takes the place
 /// of the first that has not asked anything yet; if all have, it waits in the kernel's backlog.
@@ -106,7 +104,7 @@ impl Housekeeping {
             }
             visitors.closed_until = visitors.closed_until.filter(|until| *until > now);
             if let (true, Some(listener)) = (ready.control, &self.listeners.control) {
-                let let_in = let_in_control(&listener.listener, now);
+                let let_in = listener.let_in(now).map(|client| client.map(|(client, _)| client));
                 visitors.welcome(let_in, now, |visitors| &mut visitors.control);
             }
             if let (true, Some(listener)) = (ready.metrics, &self.listeners.metrics) {
@@ -139,7 +137,7 @@ impl Housekeeping {
             signals.as_ref().map(|signals| signals.reload.as_fd()),
             control
                 .as_ref()
-                .map(|listener| listener.listener.as_fd())
+                .map(AsFd::as_fd)
                 .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.control)),
             metrics
                 .as_ref()
@@ -250,16 +248,6 @@ impl Visitors {
 /// Whether a further client can be let in.
 fn has_room(clients: &[Client]) -> bool {
     clients.len() < MOST_CLIENTS || clients.iter().any(Client::is_silent)
-}
-
-/// Accepts a client: only root and our own user may ask. The socket's mode says the same, but not
-/// before it is set.
-fn let_in_control(listener: &UnixListener, now: Instant) -> io::Result<Option<Client>> {
-    let (stream, _) = listener.accept()?;
-    stream.set_nonblocking(true)?;
-    let uid = Peer::of(&stream)?.uid;
-    let may = uid == 0 || uid == rustix::process::geteuid().as_raw();
-    Ok(may.then(|| Client::new(stream, now)))
 }
 
 fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client>> {

@@ -1,6 +1,8 @@
 //! Links that change while they are in use, and a machine that does not keep up.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,8 +47,8 @@ fn listening(name: &str, link: &Settings, settings: Settings) -> (Hosts, Running
     let (hosts, emulator) = Hosts::around(built.world, [built.nodes[0], built.nodes[1]], false);
     let running = emulator.spawn(Options::default()).expect("a thread");
     let path = std::env::temp_dir().join(format!("lasthop-{name}-{}.sock", std::process::id()));
-    let socket =
-        ControlSocket::listen(path, about(), settings, built.links, running.handle()).expect("a directory");
+    let socket = ControlSocket::listen(&path, None, about(), settings, built.links, running.handle());
+    let socket = socket.expect("a directory");
     (hosts, running, socket)
 }
 
@@ -134,4 +136,43 @@ pub fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() 
     assert!(!summary.trusted && summary.stalls >= 1, "{summary:?}");
     assert!(summary.longest_stall_ms > 200.0 && summary.cut_ms > 100.0, "{summary:?}");
     assert!(summary.to_string().contains("because the emulator stalled"), "{summary}");
+}
+
+pub fn clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_up_on() {
+    let (_hosts, _running, socket) = listening("slow", &settings(LINK), settings(LINK));
+    let connect = || UnixStream::connect(socket.path()).expect("it listens");
+    let slow: Vec<UnixStream> = (0..8).map(|_| connect()).collect();
+    for mut client in &slow[4..] {
+        client.write_all(b"{\"command\":").expect("there is room");
+    }
+    set(socket.path(), &["air.loss=1%"]).expect("a good value");
+    // Those that came before are still there, or were hung up on because of their own time.
+    for mut client in slow {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("it is hung up on");
+        assert_eq!(answer, "");
+    }
+    set(socket.path(), &["air.loss=2%"]).expect("a good value");
+}
+
+pub fn a_command_with_a_key_that_is_not_known_is_refused() {
+    let (_hosts, _running, socket) = listening("keys", &settings(LINK), settings(LINK));
+    let ask = |question: &str| {
+        let mut stream = UnixStream::connect(socket.path()).expect("it listens");
+        stream.write_all(question.as_bytes()).expect("there is room");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    assert!(ask("{\"command\":\"status\"}\n").starts_with("{\"ok\":"));
+    for question in [
+        r#"{"command":"status","pid":7}"#,
+        r#"{"command":"set","assignments":["air.loss=2%"],"at":"10 s"}"#,
+        r#"{"command":"stop"}"#,
+        "status",
+    ] {
+        let answer = ask(&format!("{question}\n"));
+        assert!(answer.starts_with("{\"error\":") && answer.contains("nothing has changed"), "{answer}");
+    }
+    assert!(status(socket.path()).expect("it listens").about.changed.is_empty());
 }

@@ -24,6 +24,8 @@ fn main() -> ExitCode {
             control::what_is_set_after_a_planned_change_holds_until_the_next_one,
             control::of_several_changes_of_which_the_world_refuses_a_late_one_none_is_made,
             control::a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst,
+            control::clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_up_on,
+            control::a_command_with_a_key_that_is_not_known_is_refused,
             leftovers::a_device_that_is_down_or_gone_loses_packets_and_nothing_else,
             leftovers::a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it,
             stream::delay_and_rate_are_those_asked_for_and_packets_stay_in_order,

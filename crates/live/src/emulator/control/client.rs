@@ -103,14 +103,14 @@ pub fn change(path: &Path, assignments: &[String]) -> Result<(), ControlError> {
 
 /// Asks the emulation at a socket what it is and what it has done so far.
 pub fn status(path: &Path) -> Result<Status, ControlError> {
-    ask(path, &Command::Status, PATIENCE)
+    ask(path, &Command::Status {}, PATIENCE)
 }
 
 fn ask<T: DeserializeOwned>(path: &Path, command: &Command, patience: Duration) -> Result<T, ControlError> {
     let path = path.to_owned();
     let ask = || -> io::Result<String> {
         let mut stream = connect(&path, patience)?;
-        stream.write_all(&serde_json::to_vec(command)?)?;
+        stream.write_all(&[serde_json::to_vec(command)?.as_slice(), b"\n"].concat())?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = String::new();
         stream.take(LONGEST_ANSWER).read_to_string(&mut answer)?;

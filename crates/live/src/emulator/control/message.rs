@@ -14,7 +14,8 @@ pub(super) enum Command {
         assignments: Vec<String>,
     },
     /// Say what it is and what it has done so far.
-    Status,
+    // With braces: serde lets keys of a variant without any pass.
+    Status {},
 }
 
 /// What an emulation is.

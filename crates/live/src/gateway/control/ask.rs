@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::Command;
 use crate::answer::Answer;
-use crate::gateway::client::PATIENCE;
+use crate::control::client::PATIENCE;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]

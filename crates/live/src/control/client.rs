@@ -1,5 +1,5 @@
-//! A client of the control socket or of the metrics listener: one request, one response, with a
-//! time limit. Nothing here blocks.
+//! A client of a control socket or of the metrics listener: one request, one response, with a time
+//! limit. Nothing here blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use rustix::event::PollFlags;
 
 /// A client is disconnected if its request is incomplete after this time, or if it reads nothing of
 /// the response for this long.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// A client is disconnected after this time in any case.
 const LONGEST_VISIT: Duration = Duration::from_secs(10);
 /// Octets read from a client at a time, before the other clients are served.
@@ -20,22 +20,22 @@ const PIECE: usize = 4096;
 
 /// A part of a response, and where the next part begins, if there is one.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) octets: Vec<u8>,
-    pub(super) next: Option<Cursor>,
+pub(crate) struct Part {
+    pub(crate) octets: Vec<u8>,
+    pub(crate) next: Option<Cursor>,
 }
 
 /// Where a list that is sent in parts continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cursor {
+pub(crate) struct Cursor {
     /// A place in what is listed.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// Whether something was listed before.
-    pub(super) has_begun: bool,
+    pub(crate) has_begun: bool,
 }
 
 /// Produces responses.
-pub(super) trait Answers {
+pub(crate) trait Answers {
     /// Whether a question is whole, or longer than any.
     fn is_whole(&self, question: &[u8]) -> bool;
     /// The first part of the answer.
@@ -45,12 +45,12 @@ pub(super) trait Answers {
 }
 
 /// A connection that does not block.
-pub(super) trait Stream: Read + Write + AsFd {}
+pub(crate) trait Stream: Read + Write + AsFd {}
 impl Stream for UnixStream {}
 impl Stream for TcpStream {}
 
 /// A client, from the first octet of its request to the last of its response.
-pub(super) struct Client {
+pub(crate) struct Client {
     stream: Box<dyn Stream>,
     question: Vec<u8>,
     /// `None` as long as the question is not whole.
@@ -62,27 +62,27 @@ pub(super) struct Client {
 
 impl Client {
     /// A client that has just connected, over a non-blocking connection.
-    pub(super) fn new(stream: impl Stream + 'static, now: Instant) -> Self {
+    pub(crate) fn new(stream: impl Stream + 'static, now: Instant) -> Self {
         let stream = Box::new(stream);
         Self { stream, question: Vec::new(), answer: None, written: 0, came: now, moved: now }
     }
 
     /// Whether it has not asked anything yet.
-    pub(super) const fn is_silent(&self) -> bool {
+    pub(crate) const fn is_silent(&self) -> bool {
         self.answer.is_none()
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
     /// What to wait for.
-    pub(super) fn waits_for(&self) -> PollFlags {
+    pub(crate) fn waits_for(&self) -> PollFlags {
         if self.answer.is_some() { PollFlags::OUT } else { PollFlags::IN }
     }
 
     /// When it is disconnected if nothing happens.
-    pub(super) fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         // Sending the request octet by octet does not extend the deadline.
         let patient = if self.answer.is_some() { self.moved } else { self.came } + PATIENCE;
         patient.min(self.came + LONGEST_VISIT)
@@ -90,7 +90,7 @@ impl Client {
 
     /// Does what can be done without blocking. `false` if it is to be disconnected: the response is
     /// complete, its time is over, or it has gone.
-    pub(super) fn step(&mut self, now: Instant, office: &dyn Answers) -> bool {
+    pub(crate) fn step(&mut self, now: Instant, office: &dyn Answers) -> bool {
         now < self.deadline() && self.try_step(now, office).unwrap_or(false)
     }
 
