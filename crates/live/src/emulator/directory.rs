@@ -1,6 +1,7 @@
 //! The directory where emulations keep their sockets and files, and the lock between them.
 
 use std::fs::{self, DirBuilder, File, Permissions};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ const LONGEST_LOCK: Duration = Duration::from_secs(5);
 /// A path of a directory with room for the rest of a socket's.
 const LONGEST_PATH: usize = 64;
 
+/// The name of a user's directory.
+const NAME: &str = "lasthop-emulate";
+
 /// The directory of the emulations of one user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -36,16 +40,17 @@ impl Directory {
     /// That of emulations that this user starts without root.
     pub fn of_this_user() -> Self {
         let runtime = runtime_directories().into_iter().find(|path| is_usable(path));
-        Self { path: runtime.map_or_else(in_tmp, |runtime| runtime.join("lasthop-emulate")) }
+        let path = runtime.map_or_else(|| in_tmp(Path::new("/tmp")), |runtime| runtime.join(NAME));
+        Self { path }
     }
 
     /// All in which emulations may be that this user has started, with another environment, too. One
     /// that somebody else has made is left out: its sockets may be anybody's.
     pub fn all() -> Vec<Self> {
-        let runtime = runtime_directories().into_iter().map(|path| path.join("lasthop-emulate"));
-        let own = runtime.chain([in_tmp()]).map(|path| Self { path });
+        let runtime = runtime_directories().into_iter().map(|path| path.join(NAME));
+        let own = runtime.filter(|path| is_own(path)).chain(own_in_tmp(Path::new("/tmp")));
         let mut all = vec![Self::of_root()];
-        for own in own.filter(|own| own.refuse_another_user_s().is_ok()) {
+        for own in own.map(|path| Self { path }) {
             if !all.contains(&own) {
                 all.push(own);
             }
@@ -71,20 +76,15 @@ impl Directory {
         match DirBuilder::new().mode(mode).create(&self.path) {
             // Whatever this process would keep from others (umask(2)).
             Ok(()) => fs::set_permissions(&self.path, Permissions::from_mode(mode)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.refuse_another_user_s(),
+            // Somebody else may have made it, and put there what we would open.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_own(&self.path) => {
+                fs::set_permissions(&self.path, Permissions::from_mode(mode))
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(io::Error::other(
+                "it is no directory, or belongs to another user; remove it, or set XDG_RUNTIME_DIR to a directory of your own",
+            )),
             Err(error) => Err(error),
         }
-    }
-
-    /// In `/tmp` anybody may have made it, and put there what we would open.
-    fn refuse_another_user_s(&self) -> io::Result<()> {
-        let found = fs::symlink_metadata(&self.path)?;
-        if found.is_dir() && found.uid() == geteuid().as_raw() {
-            return Ok(());
-        }
-        Err(io::Error::other(
-            "it is no directory, or belongs to another user; remove it, or set XDG_RUNTIME_DIR to a directory of your own",
-        ))
     }
 
     /// Keeps other emulations from choosing a subnet and from changing rules and forwarding as long
@@ -116,12 +116,42 @@ fn runtime_directories() -> Vec<PathBuf> {
 /// Programs such as su(1) leave the variable of another user; and the path of a socket has at most
 /// 107 octets (unix(7)).
 fn is_usable(path: &Path) -> bool {
-    let is_own = || fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
-    path.is_absolute() && path.as_os_str().len() <= LONGEST_PATH && is_own()
+    let is_users = fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
+    let own = path.join(NAME);
+    let is_free = fs::symlink_metadata(&own).is_err() || is_own(&own);
+    path.is_absolute() && path.as_os_str().len() <= LONGEST_PATH && is_users && is_free
 }
 
-fn in_tmp() -> PathBuf {
-    format!("/tmp/lasthop-emulate-{}", geteuid().as_raw()).into()
+/// Whether it is a directory, no link, and this user's.
+fn is_own(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw())
+}
+
+/// Where there is no other place: the first directory there that is this user's own, or the name of one
+/// to make. A name that another user has taken is not waited for: another one is drawn.
+fn in_tmp(tmp: &Path) -> PathBuf {
+    let plain = tmp.join(name_in_tmp());
+    own_in_tmp(tmp).into_iter().next().unwrap_or_else(|| match fs::symlink_metadata(&plain) {
+        Ok(_) => tmp.join(format!("{}-{:016x}", name_in_tmp(), RandomState::new().hash_one(0))),
+        Err(_) => plain,
+    })
+}
+
+/// This user's directories there, in order.
+fn own_in_tmp(tmp: &Path) -> Vec<PathBuf> {
+    let is_named = |name: &str| {
+        let rest = name.strip_prefix(&name_in_tmp());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let entries = fs::read_dir(tmp).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_named));
+    let mut own: Vec<PathBuf> = named.map(|entry| entry.path()).filter(|path| is_own(path)).collect();
+    own.sort();
+    own
+}
+
+fn name_in_tmp() -> String {
+    format!("{NAME}-{}", geteuid().as_raw())
 }
 
 #[cfg(test)]
@@ -146,9 +176,30 @@ mod tests {
         own.make().expect("it is ours");
         let mode = fs::metadata(own.path()).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
+        fs::set_permissions(own.path(), Permissions::from_mode(0o777)).expect("it is ours");
+        own.make().expect("it is ours");
+        let mode = fs::metadata(own.path()).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "it was open to all");
         let link = Directory { path: place.path().join("link") };
         std::os::unix::fs::symlink(own.path(), link.path()).expect("there is room");
         let error = link.make().expect_err("a link");
         assert!(error.to_string().contains("belongs to another user"), "{error}");
+    }
+
+    #[test]
+    fn a_name_in_tmp_that_somebody_else_has_taken_keeps_nobody_from_an_emulation() {
+        let tmp = tempfile::tempdir().expect("a directory");
+        let plain = tmp.path().join(name_in_tmp());
+        assert_eq!(in_tmp(tmp.path()), plain);
+        // A link is nobody's directory, whoever made it.
+        std::os::unix::fs::symlink("/", &plain).expect("there is room");
+        let drawn = Directory { path: in_tmp(tmp.path()) };
+        assert!(drawn.path() != plain && in_tmp(tmp.path()) != drawn.path(), "{drawn:?}");
+        drawn.make().expect("it is new");
+        assert_eq!(in_tmp(tmp.path()), drawn.path(), "it is found again");
+        assert_eq!(own_in_tmp(tmp.path()), [drawn.path()]);
+        let of_another = tmp.path().join(format!("{}0", name_in_tmp()));
+        fs::create_dir(of_another).expect("there is room");
+        assert_eq!(own_in_tmp(tmp.path()), [drawn.path()]);
     }
 }
