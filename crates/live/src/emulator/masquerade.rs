@@ -4,8 +4,10 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `rules` | the rules of an emulation |
+//! | `forwarding` | which devices forward |
 //! | `nft`, `iptables` | what they are for these programs |
 
+mod forwarding;
 mod iptables;
 mod nft;
 mod rules;
@@ -19,11 +21,10 @@ use super::directory::Directory;
 use crate::namespace::Namespace;
 use rules::Rules;
 
-const FORWARDING: &str = "ipv4/ip_forward";
-
 /// Forwarding and address translation for one subnet, of IPv4. All of it is undone with this value.
-/// Forwarding that was switched on stays on until the last one ends. What one left behind that was
-/// killed is undone with the next.
+/// Forwarding that was switched on stays on until the last one ends, and for good if somebody else has
+/// switched it on for all devices meanwhile. What one left behind that was killed is undone with the
+/// next.
 #[derive(Debug)]
 pub struct Masquerade<'n> {
     namespace: &'n Namespace,
@@ -35,7 +36,8 @@ pub struct Masquerade<'n> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Undo {
     rules: Rules,
-    switched_forwarding_on: bool,
+    /// The numbers of the devices that did not forward before.
+    switched_on: Vec<u32>,
 }
 
 impl<'n> Masquerade<'n> {
@@ -48,7 +50,7 @@ impl<'n> Masquerade<'n> {
         let lock = hop.directory.lock();
         clear_after_the_dead(namespace, device);
         let rules = Rules::add(namespace, &hop.subnet(), device).map_err(unreached)?;
-        let undo = Undo { rules, switched_forwarding_on: false };
+        let undo = Undo { rules, switched_on: Vec::new() };
         let mut started = Self { namespace, directory: hop.directory.clone(), undo };
         let forwarded = started.forward();
         drop(lock);
@@ -62,14 +64,13 @@ impl<'n> Masquerade<'n> {
     }
 
     fn forward(&mut self) -> io::Result<()> {
-        let path = format!("/proc/sys/net/{FORWARDING}");
-        let now = self.namespace.enter(|| std::fs::read_to_string(path))??;
-        if now.trim() == "0" {
+        forwarding::switch_on(self.namespace, self.undo.rules.device())?;
+        for (number, name) in forwarding::off(self.namespace)? {
             // The note comes first, so that forwarding never stays on, whenever we are killed.
             // Without it, it does.
-            let _ = self.undo.rules.note(self.namespace);
-            self.undo.switched_forwarding_on = true;
-            self.namespace.sysctl(FORWARDING, "1")?;
+            let _ = self.undo.rules.note(self.namespace, number);
+            self.undo.switched_on.push(number);
+            forwarding::switch_on(self.namespace, &name)?;
         }
         Ok(())
     }
@@ -79,9 +80,13 @@ impl Undo {
     /// To be called with the lock. After an error the rules are there still, and their note: the next
     /// emulation carries it out.
     fn carry_out(&self, namespace: &Namespace) -> Result<(), String> {
-        // We switched it on, or somebody who ended before us.
-        if self.switched_forwarding_on || self.rules.has_note(namespace)? {
-            switch_off(namespace, &self.rules)?;
+        // Those that we switched on, and those of somebody who ended before us.
+        let mut switched_on = self.rules.notes(namespace)?;
+        switched_on.extend(&self.switched_on);
+        switched_on.sort_unstable();
+        switched_on.dedup();
+        if !switched_on.is_empty() {
+            switch_off(namespace, &self.rules, &switched_on)?;
         }
         self.rules.remove(namespace)
     }
@@ -125,15 +130,21 @@ fn clear_after_the_dead(namespace: &Namespace, device: &str) {
     let Ok(links) = namespace.ip(&["link show"]) else { return };
     let is_left = |name: &str| name == device || !links.contains(&format!(": {name}: "));
     for rules in rules.into_iter().filter(|rules| is_left(rules.device())) {
-        let _ = Undo { rules, switched_forwarding_on: false }.carry_out(namespace);
+        let _ = Undo { rules, switched_on: Vec::new() }.carry_out(namespace);
     }
 }
 
-/// Switches forwarding off, which was off before us, unless another emulation still needs it: it
-/// does so at its end. `gone` are the rules of one that does not need it any more.
-fn switch_off(namespace: &Namespace, gone: &Rules) -> Result<(), String> {
+/// Switches forwarding off where it was off before us, unless another emulation still needs it: it does
+/// so at its end. `gone` are the rules of one that does not need it any more.
+fn switch_off(namespace: &Namespace, gone: &Rules, numbers: &[u32]) -> Result<(), String> {
     match gone.others(namespace)?.first() {
-        Some(heir) => heir.note(namespace),
-        None => namespace.sysctl(FORWARDING, "0").map_err(|error| error.to_string()),
+        Some(heir) => {
+            let noted = heir.notes(namespace)?;
+            numbers
+                .iter()
+                .filter(|number| !noted.contains(number))
+                .try_for_each(|number| heir.note(namespace, *number))
+        }
+        None => forwarding::switch_off(namespace, numbers).map_err(|error| error.to_string()),
     }
 }

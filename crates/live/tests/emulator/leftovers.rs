@@ -17,20 +17,30 @@ fn traces(machine: &Namespace) -> [String; 3] {
     let links = machine.ip(&["link show"]).expect("it can be asked");
     let rules = || Command::new("nft").args(["list", "ruleset"]).output();
     let rules = machine.enter(rules).expect("enter").map(|output| output.stdout).unwrap_or_default();
-    let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
+    let read = |device: &str| {
+        std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{device}/forwarding")).expect("Linux has it")
+    };
+    let forwarding = || ["all", "eth0"].map(read).concat();
     let forwarding = machine.enter(forwarding).expect("enter");
     [links, String::from_utf8_lossy(&rules).into_owned(), forwarding]
 }
 
-pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
+/// A machine with a way to others, which does not forward.
+fn machine() -> Namespace {
     let machine = Namespace::new("machine").expect("root");
+    machine.ip(&["link add eth0 type veth peer name eth1", "link set eth0 up"]).expect("a pair of devices");
     machine.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    machine
+}
+
+pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
+    let machine = machine();
     let before = traces(&machine);
     let (hop, near, far) =
         machine.enter(|| BehindHop::new(Directory::of_root(), &Machine::Here)).expect("enter").expect("root");
     // Without nft and iptables there is nothing to undo.
     let beyond = Masquerade::start(&hop);
-    assert_eq!(beyond.is_ok(), traces(&machine)[2].trim() == "1", "{beyond:?}");
+    assert_eq!(beyond.is_ok(), traces(&machine)[2] == "0\n1\n", "{beyond:?}");
     let (_, second, _) = machine
         .enter(|| BehindHop::new(Directory::of_root(), &Machine::Here))
         .expect("enter")
@@ -56,7 +66,7 @@ fn translations(machine: &Namespace) -> Option<String> {
 }
 
 pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() {
-    let machine = Namespace::new("machine").expect("root");
+    let machine = machine();
     let add = |subnet: &str, device: &str| {
         let rule = ["-t", "nat", "-A", "POSTROUTING", "-s", subnet, "!", "-o", device, "-j", "MASQUERADE"];
         let done = machine.enter(|| Command::new("iptables").args(rule).status()).expect("enter");
@@ -74,16 +84,16 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
     ] {
         add(subnet, device);
     }
-    // Forwarding was off before the one at lasthop88.
-    let note = || Command::new("iptables").args(["-t", "nat", "-N", "lasthop88_was_off"]).status();
+    // The device 7 did not forward before the one at lasthop88.
+    let note = || Command::new("iptables").args(["-t", "nat", "-N", "lasthop88_was_off_7"]).status();
     assert!(machine.enter(note).expect("enter").expect("it has just been there").success());
-    machine.sysctl("ipv4/ip_forward", "1").expect("it is there");
+    machine.sysctl("ipv4/conf/eth0/forwarding", "1").expect("it is there");
     let beyond = Masquerade::start(&hop).expect("nft or iptables");
     drop(beyond);
     // That is for the end of the one at lasthop77.
-    assert_eq!(traces(&machine)[2].trim(), "1");
+    assert_eq!(traces(&machine)[2], "0\n1\n");
     let left = translations(&machine).expect("it is there");
-    assert!(left.contains("-N lasthop77_was_off"), "{left}");
+    assert!(left.contains("-N lasthop77_was_off_7"), "{left}");
     assert!(!left.contains("lasthop88"), "its device is gone: {left}");
     assert!(!left.contains(&hop.device), "it had our device's name before: {left}");
     assert!(left.contains("lasthop77"), "somebody is at work there: {left}");

@@ -30,30 +30,36 @@ fn may_have_rules(namespace: &Namespace) -> Result<bool, String> {
 }
 
 pub(super) fn add(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
-    // A note of this name can only be left: its program went on when the emulation was killed.
-    let _ = in_nat(namespace, &["-X", &note_of(device)]);
+    // Notes of this name can only be left: their program went on when the emulation was killed.
+    remove_notes(namespace, device);
     change(namespace, "-A", subnet, device)
 }
 
-/// Removes a rule and, before it, its note: a note without a rule would not be found.
+/// Removes a rule and, before it, its notes: a note without a rule would not be found.
 pub(super) fn remove(namespace: &Namespace, subnet: &str, device: &str) -> Result<(), String> {
-    // Most rules have none.
-    let _ = in_nat(namespace, &["-X", &note_of(device)]);
+    remove_notes(namespace, device);
     change(namespace, "-D", subnet, device)
 }
 
-pub(super) fn has_note(namespace: &Namespace, device: &str) -> Result<bool, String> {
-    let chain = format!("-N {}", note_of(device));
-    Ok(in_nat(namespace, &["-S"])?.lines().any(|line| line.trim() == chain))
+pub(super) fn notes(namespace: &Namespace, device: &str) -> Result<Vec<u32>, String> {
+    let (listed, chain) = (in_nat(namespace, &["-S"])?, format!("-N {}", notes_of(device)));
+    Ok(listed.lines().filter_map(|line| line.trim().strip_prefix(&chain)?.parse().ok()).collect())
 }
 
-pub(super) fn note(namespace: &Namespace, device: &str) -> Result<(), String> {
-    in_nat(namespace, &["-N", &note_of(device)]).map(drop)
+pub(super) fn note(namespace: &Namespace, device: &str, number: u32) -> Result<(), String> {
+    in_nat(namespace, &["-N", &format!("{}{number}", notes_of(device))]).map(drop)
 }
 
-/// A chain without rules that nothing leads to: forwarding was off before.
-fn note_of(device: &str) -> String {
-    format!("{device}_was_off")
+fn remove_notes(namespace: &Namespace, device: &str) {
+    for number in notes(namespace, device).unwrap_or_default() {
+        let _ = in_nat(namespace, &["-X", &format!("{}{number}", notes_of(device))]);
+    }
+}
+
+/// A chain without rules that nothing leads to, with the number of a device behind this: it did not
+/// forward before. A chain's name has at most 28 octets.
+fn notes_of(device: &str) -> String {
+    format!("{device}_was_off_")
 }
 
 fn change(namespace: &Namespace, action: &str, subnet: &str, device: &str) -> Result<(), String> {

@@ -4,8 +4,8 @@ use crate::emulator::behind::is_ours;
 use crate::emulator::tool::run;
 use crate::namespace::Namespace;
 
-/// A chain without rules in a table: forwarding was off before.
-const WAS_OFF: &str = "forwarding_was_off";
+/// A chain without rules in a table, with the number of a device behind this: it did not forward before.
+const WAS_OFF: &str = "was_off_";
 
 /// The devices that have a table.
 pub(super) fn devices(namespace: &Namespace) -> Result<Vec<String>, String> {
@@ -26,10 +26,12 @@ pub(super) fn remove(namespace: &Namespace, device: &str) -> Result<(), String> 
     run(namespace, &["nft", "delete", "table", "ip", device], "").map(drop)
 }
 
-pub(super) fn has_note(namespace: &Namespace, device: &str) -> Result<bool, String> {
-    Ok(run(namespace, &["nft", "list", "table", "ip", device], "")?.contains(WAS_OFF))
+pub(super) fn notes(namespace: &Namespace, device: &str) -> Result<Vec<u32>, String> {
+    let listed = run(namespace, &["nft", "list", "table", "ip", device], "")?;
+    let chains = listed.split_whitespace().filter_map(|word| word.strip_prefix(WAS_OFF)?.parse().ok());
+    Ok(chains.collect())
 }
 
-pub(super) fn note(namespace: &Namespace, device: &str) -> Result<(), String> {
-    run(namespace, &["nft", "add", "chain", "ip", device, WAS_OFF], "").map(drop)
+pub(super) fn note(namespace: &Namespace, device: &str, number: u32) -> Result<(), String> {
+    run(namespace, &["nft", "add", "chain", "ip", device, &format!("{WAS_OFF}{number}")], "").map(drop)
 }

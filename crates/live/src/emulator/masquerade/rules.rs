@@ -1,7 +1,7 @@
 //! The rules of an emulation, by whichever program.
 //!
-//! A note stands beside the rules of an emulation at whose end forwarding is to be switched off: it
-//! was off before. The kernel keeps the note with the rules if the emulation is killed.
+//! A note stands beside the rules of an emulation for each device whose forwarding is to be switched off
+//! at its end: it was off before. The kernel keeps the notes with the rules if the emulation is killed.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl Rules {
         }
     }
 
-    /// Removes them, and their note.
+    /// Removes them, and their notes.
     pub(super) fn remove(&self, namespace: &Namespace) -> Result<(), String> {
         match self {
             Self::Nft { device } => nft::remove(namespace, device),
@@ -73,19 +73,19 @@ impl Rules {
         }
     }
 
-    /// Whether they have a note.
-    pub(super) fn has_note(&self, namespace: &Namespace) -> Result<bool, String> {
+    /// The numbers of the devices that they have a note about.
+    pub(super) fn notes(&self, namespace: &Namespace) -> Result<Vec<u32>, String> {
         match self {
-            Self::Nft { device } => nft::has_note(namespace, device),
-            Self::Iptables { device, .. } => iptables::has_note(namespace, device),
+            Self::Nft { device } => nft::notes(namespace, device),
+            Self::Iptables { device, .. } => iptables::notes(namespace, device),
         }
     }
 
     /// Gives them one.
-    pub(super) fn note(&self, namespace: &Namespace) -> Result<(), String> {
+    pub(super) fn note(&self, namespace: &Namespace, number: u32) -> Result<(), String> {
         match self {
-            Self::Nft { device } => nft::note(namespace, device),
-            Self::Iptables { device, .. } => iptables::note(namespace, device),
+            Self::Nft { device } => nft::note(namespace, device, number),
+            Self::Iptables { device, .. } => iptables::note(namespace, device, number),
         }
     }
 }
