@@ -12,7 +12,7 @@
 //! | `in_use` | the addresses that a hop must not have |
 //! | [`user`] | the user as whom it runs |
 //! | [`names`], [`services`], `questions`, `relay`, `join` | the names and the services of this machine that it finds there |
-//! | [`machine`], [`outside`], [`redirect`] | the same for an emulator without root, in an empty network |
+//! | [`machine`], [`outside`], [`redirect`], [`datagrams`] | the same for an emulator without root, in an empty network |
 //! | [`keeper`] | a process that clears up after an emulation that was killed |
 //! | `measurements` | what the loop counts and times |
 //! | [`open_files`] | the limit of open files |
@@ -26,6 +26,7 @@
 pub mod behind;
 pub mod command;
 pub mod control;
+pub mod datagrams;
 pub mod device;
 pub mod directory;
 mod end;

@@ -1,14 +1,16 @@
-//! The TCP sockets that listen in a network namespace, from the kernel's tables
-//! (proc(5)).
+//! The TCP sockets that listen in a network namespace, and the UDP sockets that hear from anybody, from
+//! the kernel's tables (proc(5)).
 
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// The state of a socket that listens.
+/// The state of a socket that listens,
 const LISTEN: &str = "0A";
+/// and of a UDP socket that is not connected.
+const UNCONNECTED: &str = "07";
 
-/// A TCP socket that listens.
+/// A socket that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listener {
     /// Where.
@@ -24,23 +26,33 @@ pub(crate) fn listeners() -> io::Result<Vec<Listener>> {
 
 /// Those in the network namespace of a process: a directory of `/proc`.
 pub(crate) fn listeners_of(process: &str) -> io::Result<Vec<Listener>> {
+    in_tables(process, "tcp", LISTEN)
+}
+
+/// The UDP sockets there that are not connected.
+pub(crate) fn unconnected_of(process: &str) -> io::Result<Vec<Listener>> {
+    in_tables(process, "udp", UNCONNECTED)
+}
+
+fn in_tables(process: &str, protocol: &str, state: &str) -> io::Result<Vec<Listener>> {
     let read = |table: &str| fs::read_to_string(format!("/proc/{process}/net/{table}"));
-    let v4 = read("tcp")?;
-    let v6 = match read("tcp6") {
+    let v4 = read(protocol)?;
+    let v6 = match read(&format!("{protocol}6")) {
         // A kernel without IPv6.
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         read => read?,
     };
-    let mut all = in_table(&v6);
-    all.extend(in_table(&v4));
+    let mut all = in_table(&v6, state);
+    all.extend(in_table(&v4, state));
     Ok(all)
 }
 
-fn in_table(table: &str) -> Vec<Listener> {
+fn in_table(table: &str, wanted: &str) -> Vec<Listener> {
     let listener = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();
-        let [_, address, _, LISTEN, _, _, _, _, _, inode, ..] = columns.as_slice() else { return None };
-        Some(Listener { address: socket_address(address)?, inode: inode.parse().ok()? })
+        let [_, address, _, state, _, _, _, _, _, inode, ..] = columns.as_slice() else { return None };
+        let is_wanted = *state == wanted;
+        is_wanted.then_some(Listener { address: socket_address(address)?, inode: inode.parse().ok()? })
     };
     table.lines().filter_map(listener).collect()
 }
@@ -83,6 +95,6 @@ mod tests {
                      0: 00000000:2505 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1\n   \
                      1: 00000000:2505 0200007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 12 1\n";
         let address = "0.0.0.0:9477".parse().expect("an address");
-        assert_eq!(in_table(table), [Listener { address, inode: 11 }]);
+        assert_eq!(in_table(table, LISTEN), [Listener { address, inode: 11 }]);
     }
 }

@@ -32,8 +32,7 @@ pub fn what_a_command_leaves_running_ends_with_it() {
 }
 
 pub fn nothing_runs_on_and_nothing_is_left_after_a_kill() {
-    let machine = Machine::new();
-    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let machine = Machine::with_uplink();
     let before = machine.traces();
     let start = "setsid sleep 1000 & echo $!; echo $$; exec sleep 1000";
     let arguments = ["--delay", "1ms", "--as-root", "--", "sh", "-c", start];
@@ -63,8 +62,7 @@ pub fn the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills()
 }
 
 pub fn emulations_that_start_and_end_at_once_do_not_meet() {
-    let machine = Machine::new();
-    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let machine = Machine::with_uplink();
     let before = machine.traces();
     let arguments = ["--delay", "1ms", "--as-root", "--", "true"];
     let spawn = || emulation(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
@@ -94,8 +92,7 @@ fn end(lasthop: Child) {
 }
 
 pub fn where_the_rules_cannot_be_listed_forwarding_stays_on_for_the_others() {
-    let machine = Machine::new();
-    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let machine = Machine::with_uplink();
     let before = machine.traces();
     let directory = tempfile::tempdir().expect("a directory");
     let (nft, fails) = (directory.path().join("nft"), directory.path().join("fails"));
@@ -112,7 +109,7 @@ pub fn where_the_rules_cannot_be_listed_forwarding_stays_on_for_the_others() {
         let mut command = emulation(&["--delay", "1ms", "--as-root", "--", "cat"]);
         begin(&machine, command.env("PATH", &path))
     };
-    let is_forwarding = || machine.traces()[2].trim() == "1";
+    let is_forwarding = || machine.forwarding().contains("eth0=1");
     let (first, second) = (emulation(), emulation());
     std::fs::write(&fails, "").expect("there is room");
     end(first);
@@ -123,8 +120,7 @@ pub fn where_the_rules_cannot_be_listed_forwarding_stays_on_for_the_others() {
 }
 
 pub fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
-    let machine = Machine::new();
-    machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+    let machine = Machine::with_uplink();
     // A machine without `nft`, wherever it is looked for.
     let hide = "mount --make-rprivate / && for nft in /usr/sbin/nft /usr/bin/nft; do \
                 test ! -e $nft || mount --bind /dev/null $nft; done && exec \"$0\" emulate --delay 1ms --as-root -- cat";
@@ -132,7 +128,7 @@ pub fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
         let mut command = Command::new("unshare");
         begin(&machine, command.args(["--mount", "sh", "-c", hide, env!("CARGO_BIN_EXE_lasthop")]))
     };
-    let is_forwarding = || machine.traces()[2].trim() == "1";
+    let is_forwarding = || machine.forwarding().contains("eth0=1");
     let rules = || {
         let list = || Command::new("iptables").args(["-t", "nat", "-S"]).output();
         text(&machine.0.enter(list).expect("enter").expect("it is installed").stdout)
@@ -143,4 +139,87 @@ pub fn with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends() {
     assert!(is_forwarding(), "the second one needs it");
     end(second);
     assert!(!is_forwarding() && !rules().contains("lasthop"), "{}", rules());
+}
+
+pub fn an_emulation_takes_no_address_that_this_machine_uses_or_reaches() {
+    let get = |machine: &Machine, to: &str| machine.0.ip(&[&format!("route get {to}")]).expect("a route");
+    let lasthop = ["--delay", "1ms", "--as-root", "--", "cat"];
+    for setting in [
+        // An operator's NAT, with its gateway in the first subnet.
+        &["address add 100.64.5.17/20 dev eth0", "route add default via 100.64.0.1"][..],
+        // A VPN with a table of its own.
+        &[
+            "address add 192.0.2.2/24 dev eth0",
+            "route add 100.64.0.0/10 dev eth0 table 52",
+            "rule add to 100.64.0.0/10 lookup 52",
+            "rule add to 198.18.0.0/17 lookup 52",
+        ],
+        // A gateway that no address covers.
+        &["address add 192.0.2.2/32 dev eth0", "route add default via 100.64.0.1 dev eth0 onlink"],
+    ] {
+        let machine = Machine::with_uplink();
+        machine.0.ip(&["link set eth1 up"]).expect("it is there");
+        machine.0.ip(setting).expect("it is in order");
+        let of = |machine: &Machine| {
+            ["100.64.0.1", "100.64.0.2", "100.64.5.17", "100.64.99.1"].map(|to| get(machine, to))
+        };
+        let before = of(&machine);
+        let first = begin(&machine, &mut emulation(&lasthop));
+        let second = begin(&machine, &mut emulation(&lasthop));
+        assert_eq!(of(&machine), before, "{setting:?}");
+        end(first);
+        end(second);
+    }
+}
+
+pub fn where_all_subnets_are_in_use_an_emulation_says_so() {
+    let machine = Machine::with_uplink();
+    let covered = ["route add 100.64.0.0/10 dev eth0", "route add 198.18.0.0/15 dev eth0"];
+    machine.0.ip(&covered).expect("it is in order");
+    let output = machine.emulate(&["--delay", "1ms", "--", "true"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("are in use on this machine"), "{}", text(&output.stderr));
+}
+
+pub fn the_addresses_of_ipv6_are_left_to_who_uses_them() {
+    let machine = Machine::with_uplink();
+    machine.0.ip(&["address add fd6c:6f70::7/32 dev eth0 nodad"]).expect("it is in order");
+    let say = "echo ${LASTHOP_GATEWAY_V6:-none}";
+    let output = machine.emulate(&["--delay", "1ms", "--", "sh", "-c", say]);
+    assert_eq!(text(&output.stdout), "none\n", "{}", text(&output.stderr));
+}
+
+pub fn forwarding_that_others_have_come_to_need_stays_on() {
+    let machine = Machine::with_uplink();
+    let before = machine.forwarding();
+    let lasthop = ["--delay", "1ms", "--as-root", "--", "cat"];
+    let running = begin(&machine, &mut emulation(&lasthop));
+    assert!(machine.forwarding().starts_with("all=0 ") && machine.forwarding().contains("eth0=1"));
+    // As a daemon for containers does.
+    machine.0.sysctl("ipv4/ip_forward", "1").expect("it is there");
+    end(running);
+    let after = machine.forwarding();
+    assert!(after.contains("all=1") && after.contains("eth0=1"), "before: {before}; after: {after}");
+    end(begin(&machine, &mut emulation(&lasthop)));
+    assert_eq!(machine.forwarding(), after);
+}
+
+pub fn a_purge_of_the_package_leaves_emulations_alone() {
+    let machine = Machine::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/debian/postrm");
+    let purge = |prepare: &str, look: &str| {
+        let hide = format!(
+            "mount --make-rprivate / && mount -t tmpfs none /etc && {prepare} && sh {script} purge && {look}"
+        );
+        let run = || Command::new("unshare").args(["--mount", "sh", "-c", &hide]).output();
+        let output = machine.0.enter(run).expect("enter").expect("it is installed");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let directory = "/run/lasthop-emulate";
+    let running = begin(&machine, &mut emulation(&["--delay", "1ms", "--as-root", "--", "cat"]));
+    let socket = format!("{directory}/emulate-{}.sock", running.id());
+    purge("true", &format!("test -S {socket}"));
+    end(running);
+    let left = format!("mount -t tmpfs none /run && mkdir {directory} && touch {directory}/lock");
+    purge(&left, &format!("test ! -e {directory}"));
 }

@@ -38,8 +38,34 @@ impl Machine {
         let links = self.0.ip(&["link show"]).expect("it can be asked");
         let rules = || Command::new("nft").args(["list", "ruleset"]).output();
         let rules = self.0.enter(rules).expect("enter").map(|output| output.stdout).unwrap_or_default();
-        let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("Linux has it");
-        [links, text(&rules), self.0.enter(forwarding).expect("enter")]
+        [links, text(&rules), self.forwarding()]
+    }
+
+    /// Which devices forward, those of emulations aside: `all=0 default=0 eth0=1`.
+    pub fn forwarding(&self) -> String {
+        let list = || {
+            let devices = std::fs::read_dir("/proc/sys/net/ipv4/conf").expect("Linux has it");
+            let names =
+                devices.map(|device| device.expect("it is there").file_name().into_string().expect("UTF-8"));
+            let mut states: Vec<String> = names
+                .filter(|name| name != "lo" && !name.starts_with("lasthop"))
+                .map(|name| {
+                    let path = format!("/proc/sys/net/ipv4/conf/{name}/forwarding");
+                    format!("{name}={}", std::fs::read_to_string(path).expect("Linux has it").trim())
+                })
+                .collect();
+            states.sort();
+            states.join(" ")
+        };
+        self.0.enter(list).expect("enter")
+    }
+
+    /// One with a way to others, which does not forward yet.
+    pub fn with_uplink() -> Self {
+        let machine = Self::new();
+        machine.0.ip(&["link add eth0 type veth peer name eth1", "link set eth0 up"]).expect("a device");
+        machine.0.sysctl("ipv4/ip_forward", "0").expect("it is there");
+        machine
     }
 }
 

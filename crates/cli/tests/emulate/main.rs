@@ -30,10 +30,15 @@ fn main() -> ExitCode {
             leftovers::nothing_runs_on_and_nothing_is_left_after_a_kill,
             leftovers::the_process_that_clears_up_holds_the_namespace_whose_processes_it_kills,
             leftovers::emulations_that_start_and_end_at_once_do_not_meet,
+            leftovers::an_emulation_takes_no_address_that_this_machine_uses_or_reaches,
+            leftovers::where_all_subnets_are_in_use_an_emulation_says_so,
+            leftovers::the_addresses_of_ipv6_are_left_to_who_uses_them,
+            leftovers::a_purge_of_the_package_leaves_emulations_alone,
             commands::the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             services::a_resolver_on_the_loopback_device_is_asked_through_the_hop;
         [namespaces, unshare, nft]:
+            leftovers::forwarding_that_others_have_come_to_need_stays_on,
             leftovers::where_the_rules_cannot_be_listed_forwarding_stays_on_for_the_others;
         [namespaces, unshare, iptables]:
             leftovers::with_iptables_alone_forwarding_is_on_until_the_last_emulation_ends;
@@ -46,11 +51,16 @@ fn main() -> ExitCode {
             services::a_capture_has_each_packet_at_both_ends;
         [namespaces, unshare, user_namespaces, bash]:
             unprivileged::a_user_who_is_not_root_reaches_services_of_this_machine_through_a_relay,
+            unprivileged::datagrams_reach_this_machine_and_beyond_as_connections_do,
+            unprivileged::datagrams_that_nobody_takes_are_refused,
             unprivileged::what_the_command_has_sent_reaches_a_slow_service_after_its_end,
             unprivileged::what_listens_on_the_loopback_device_stays_out_of_a_user_s_reach_without_being_asked_for;
         [namespaces, unshare, user_namespaces, bash, nft_or_iptables]:
-            unprivileged::a_user_who_is_not_root_reaches_other_hosts_by_tcp_and_is_told_that_the_rest_is_prohibited,
+            unprivileged::a_user_who_is_not_root_reaches_other_hosts_by_tcp,
+            unprivileged::root_behind_a_hop_cannot_send_to_the_loopback_device_of_this_machine,
             unprivileged::a_connection_that_the_other_host_refuses_is_reset;
+        [namespaces, unshare, user_namespaces, python3]:
+            unprivileged::a_guest_has_the_same_port_towards_all_its_peers;
         [namespaces, unshare, user_namespaces, getent]:
             unprivileged::any_resolver_of_this_machine_is_asked_for_a_user_who_is_not_root;
         [namespaces, unshare, user_namespaces]:
@@ -64,6 +74,10 @@ fn main() -> ExitCode {
 
 fn getent() -> Result<(), String> {
     lasthop_needs::program("getent")
+}
+
+fn python3() -> Result<(), String> {
+    lasthop_needs::program("python3")
 }
 
 fn bash() -> Result<(), String> {

@@ -76,6 +76,33 @@ pub fn what_listens_on_the_loopback_device_stays_out_of_a_user_s_reach_without_b
     assert!(text(&output.stderr).contains("Connection refused"), "{}", text(&output.stderr));
 }
 
+pub fn root_behind_a_hop_cannot_send_to_the_loopback_device_of_this_machine() {
+    let (machine, nobody) = (Machine::new(), Nobody::new());
+    let listener = machine.listen("127.0.0.1:0");
+    let port = port_of(&listener);
+    // Has loopback addresses leave by the link.
+    let client = format!(
+        "echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet && ip rule add pref 10 lookup local && ip rule del pref 0 && \
+         ip route add 127.0.0.0/8 via $LASTHOP_GATEWAY dev hop src $(hostname -I | cut -d' ' -f1) table 5 && \
+         ip rule add pref 5 to 127.0.0.0/8 lookup 5 && echo sent && exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3"
+    );
+    let arguments = ["emulate", "--delay", "1ms", "--as-root", "--", "timeout", "5", "bash", "-c", &client];
+    let server = std::thread::spawn(move || {
+        listener.set_nonblocking(true).expect("it is a socket");
+        let deadline = std::time::Instant::now() + Duration::from_secs(5);
+        while std::time::Instant::now() < deadline {
+            if listener.accept().is_ok() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        false
+    });
+    let output = nobody.run(&machine.0, &arguments);
+    assert_eq!(text(&output.stdout), "sent\n", "{}", text(&output.stderr));
+    assert!(!server.join().expect("no panic"), "somebody has come in");
+}
+
 pub fn what_the_command_has_sent_reaches_a_slow_service_after_its_end() {
     let (machine, nobody) = (Machine::new(), Nobody::new());
     let listener = machine.listen("0.0.0.0:0");
@@ -117,7 +144,7 @@ fn neighbour(machine: &Namespace) -> (Namespace, TcpListener) {
     (neighbour, listener)
 }
 
-pub fn a_user_who_is_not_root_reaches_other_hosts_by_tcp_and_is_told_that_the_rest_is_prohibited() {
+pub fn a_user_who_is_not_root_reaches_other_hosts_by_tcp() {
     let (machine, nobody) = (Machine::new(), Nobody::new());
     let (neighbour, listener) = neighbour(&machine.0);
     let client = format!("exec 3<>/dev/tcp/198.51.100.1/{} && cat <&3", port_of(&listener));
@@ -125,11 +152,81 @@ pub fn a_user_who_is_not_root_reaches_other_hosts_by_tcp_and_is_told_that_the_re
     let output = nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "bash", "-c", &client]);
     assert_eq!(text(&output.stdout), "hello\n", "{}", text(&output.stderr));
     server.join().expect("it has served");
-    // The second datagram is refused with what came back of the first.
-    let datagrams = "exec 3>/dev/udp/198.51.100.1/9; echo >&3; sleep 0.2; echo >&3";
-    let output = nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "bash", "-c", datagrams]);
-    assert!(text(&output.stderr).contains("No route to host"), "{}", text(&output.stderr));
     drop(neighbour);
+}
+
+/// Has bash send a datagram, and print the answer.
+fn ask(host: &str, port: u16) -> String {
+    format!("exec 3<>/dev/udp/{host}/{port}; echo question >&3; timeout 20 head -n 1 <&3")
+}
+
+/// Answers the next datagram; who asked.
+fn answer(socket: &UdpSocket) -> std::net::SocketAddr {
+    let mut question = [0; 64];
+    socket.set_read_timeout(Some(Duration::from_secs(20))).expect("it is a socket");
+    let (len, from) = socket.recv_from(&mut question).expect("a question");
+    assert_eq!(&question[..len], b"question\n");
+    socket.send_to(b"answer\n", from).expect("somebody waits");
+    from
+}
+
+pub fn datagrams_reach_this_machine_and_beyond_as_connections_do() {
+    let (machine, nobody) = (Machine::new(), Nobody::new());
+    let (neighbour, _) = neighbour(&machine.0);
+    let bind = |host: &Namespace, address: &'static str| {
+        host.enter(|| UdpSocket::bind(address)).expect("enter").expect("a free port")
+    };
+    for (socket, host, asked) in [
+        (bind(&machine.0, "0.0.0.0:0"), "host.lasthop", None),
+        (bind(&machine.0, "[::]:0"), "$LASTHOP_GATEWAY", None),
+        (bind(&machine.0, "127.0.0.1:0"), "$LASTHOP_GATEWAY_V6", Some("--localhost")),
+        (bind(&neighbour, "198.51.100.1:0"), "198.51.100.1", None),
+    ] {
+        let client = ask(host, socket.local_addr().expect("it is bound").port());
+        let server = std::thread::spawn(move || answer(&socket));
+        let arguments =
+            ["emulate", "--delay", "5ms"].into_iter().chain(asked).chain(["--", "bash", "-c", &client]);
+        let output = nobody.run(&machine.0, &arguments.collect::<Vec<_>>());
+        assert_eq!(text(&output.stdout), "answer\n", "{host}: {}", text(&output.stderr));
+        server.join().expect("it has answered");
+    }
+}
+
+pub fn datagrams_that_nobody_takes_are_refused() {
+    let (machine, nobody) = (Machine::new(), Nobody::new());
+    let (_neighbour, listener) = neighbour(&machine.0);
+    let private = machine.0.enter(|| UdpSocket::bind("127.0.0.1:0")).expect("enter").expect("a free port");
+    let private = private.local_addr().expect("it is bound").port();
+    let closed = port_of(&listener);
+    // The second one is refused with what came back of the first.
+    let send = |host: &str, port: u16| {
+        let client = format!(
+            "exec 3>/dev/udp/{host}/{port}; for i in 1 2 3 4 5; do echo >&3 || exit 7; sleep 0.2; done"
+        );
+        let output = nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "bash", "-c", &client]);
+        assert_eq!(output.status.code(), Some(7), "{host}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("Connection refused"), "{host}: {}", text(&output.stderr));
+    };
+    send("198.51.100.1", closed);
+    send("$LASTHOP_GATEWAY", private);
+    send("$LASTHOP_GATEWAY_V6", private);
+}
+
+pub fn a_guest_has_the_same_port_towards_all_its_peers() {
+    let (machine, nobody) = (Machine::new(), Nobody::new());
+    let (neighbour, _) = neighbour(&machine.0);
+    let [first, second] = ["198.51.100.1:0", "198.51.100.1:0"]
+        .map(|address| neighbour.enter(|| UdpSocket::bind(address)).expect("enter").expect("a free port"));
+    let ports = [&first, &second].map(|socket| socket.local_addr().expect("it is bound").port());
+    let client = format!(
+        "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)\n\
+         for port in {ports:?}:\n s.sendto(b'question\\n', ('198.51.100.1', port)); print(s.recvfrom(64)[1][1])"
+    );
+    let server = std::thread::spawn(move || [answer(&first), answer(&second)]);
+    let output = nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "python3", "-c", &client]);
+    assert_eq!(text(&output.stdout), format!("{}\n{}\n", ports[0], ports[1]), "{}", text(&output.stderr));
+    let [one, other] = server.join().expect("it has answered");
+    assert_eq!(one, other);
 }
 
 pub fn a_connection_that_the_other_host_refuses_is_reset() {

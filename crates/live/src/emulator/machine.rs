@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
 use super::in_use::InUse;
 use super::outside::Outside;
@@ -64,6 +65,34 @@ impl Machine {
         socket.connect(target)?;
         socket.set_read_timeout(Some(patience))?;
         Ok(socket)
+    }
+
+    /// A socket that sends to `target` and hears from it alone, from a port of this machine's network that
+    /// others of its kind may have, too; from any free one if that is 0 or not to be had.
+    pub(super) fn datagram_socket(&self, target: SocketAddr, port: u16) -> io::Result<UdpSocket> {
+        let socket = UdpSocket::from(self.socket(family_of(target), SocketType::DGRAM)?);
+        // Those of this user alone: others cannot take part.
+        set_socket_reuseport(&socket, true)?;
+        let any: IpAddr =
+            if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        bind(&socket, &SocketAddr::new(any, port)).or_else(|_| bind(&socket, &SocketAddr::new(any, 0)))?;
+        socket.connect(target)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    }
+
+    /// The UDP service at a port that is reached at the hop's gateway, with `localhost` also one on the
+    /// loopback device; where the emulator is elsewhere. `None` without one.
+    pub(super) fn datagram_service(&self, port: u16, localhost: bool) -> io::Result<Option<SocketAddr>> {
+        let Self::Outside(outside) = self else { return Ok(None) };
+        let reached_at = |address: SocketAddr| match address.ip() {
+            _ if address.port() != port => None,
+            // One that listens for both families takes IPv4, too.
+            ip if ip.is_unspecified() => Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
+            ip if ip.is_loopback() => localhost.then_some(address),
+            _ => None,
+        };
+        Ok(outside.unconnected()?.into_iter().find_map(|socket| reached_at(socket.address)))
     }
 
     /// The TCP services that are not reached at the hop's gateway without help: those on the

@@ -20,7 +20,7 @@ use rustix::net::{
 };
 
 use super::in_use::InUse;
-use crate::listening::{Listener, listeners_of};
+use crate::listening::{Listener, listeners_of, unconnected_of};
 
 /// The process, at work as long as this value lives.
 #[derive(Debug)]
@@ -78,6 +78,11 @@ impl Outside {
     /// The TCP sockets that listen there.
     pub(super) fn listeners(&self) -> io::Result<Vec<Listener>> {
         listeners_of(&self.pid.to_string())
+    }
+
+    /// The UDP sockets there that hear from anybody.
+    pub(super) fn unconnected(&self) -> io::Result<Vec<Listener>> {
+        unconnected_of(&self.pid.to_string())
     }
 
     /// Whether it is not at work any more.

@@ -10,7 +10,7 @@ use super::tool::{found, run};
 /// The socket to which connections to other hosts are turned from now on; with `nft`, or else with
 /// `iptables`. The error is a sentence for the user.
 pub fn start(hop: &BehindHop) -> Result<TcpListener, String> {
-    let unreached = |why: String| format!("only this machine can be reached from behind the hop: {why}");
+    let unreached = |why: String| format!("no TCP is relayed to other hosts: {why}");
     let listen = || {
         // What is not relayed is refused at once, not lost.
         hop.outside.sysctl("ipv4/ip_forward", "1")?;

@@ -33,13 +33,13 @@ pub struct Services {
 impl Services {
     /// Opens the doors that are wanted. To be called in the network namespace of this machine's end
     /// of the hop. Only the host behind the hop may enter.
-    pub fn open(hop: &BehindHop, machine: Machine, doors: Wanted) -> io::Result<Self> {
+    pub fn open(hop: &BehindHop, machine: Arc<Machine>, doors: Wanted) -> io::Result<Self> {
         let Wanted { resolvers, localhost, elsewhere } = doors;
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let mut doors = Doors {
             gateways: addresses(hop.gateway, hop.gateway_v6),
             guests: addresses(hop.address, hop.address_v6),
-            machine: Arc::new(machine),
+            machine,
             localhost,
             resolver: resolvers.first().copied(),
             questions: Questions::open(hop.gateway, resolvers),

@@ -1,7 +1,10 @@
 //! What the command reaches beyond the hop.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 use lasthop_live::emulator::behind::BehindHop;
+use lasthop_live::emulator::datagrams::Datagrams;
 use lasthop_live::emulator::keeper::Keeper;
 use lasthop_live::emulator::machine::Machine;
 use lasthop_live::emulator::masquerade::Masquerade;
@@ -9,12 +12,13 @@ use lasthop_live::emulator::redirect;
 use lasthop_live::emulator::services::{Services, Wanted};
 
 /// What a user without root has to know.
-const RELAYED: &str = "without root, only TCP connections and name lookups cross to this machine and beyond, through a \
-                       relay; use sudo for everything else";
+const RELAYED: &str = "without root, only TCP and UDP cross to this machine and, over IPv4, beyond, through a relay; use \
+                       sudo for everything else";
 
 /// The ways beyond the hop. They close with this value.
 pub struct Beyond<'h> {
     services: Option<Services>,
+    _datagrams: Option<Datagrams>,
     _masquerade: Option<Masquerade<'h>>,
     /// What is not reached, each a sentence.
     pub notes: Vec<String>,
@@ -29,7 +33,8 @@ impl<'h> Beyond<'h> {
         keeper: &mut Keeper,
     ) -> anyhow::Result<Self> {
         let mut notes = Vec::new();
-        let mut masquerade = None;
+        let machine = Arc::new(machine);
+        let (mut masquerade, mut datagrams) = (None, None);
         if machine.is_here() {
             match Masquerade::start(hop) {
                 Ok(started) => {
@@ -44,12 +49,16 @@ impl<'h> Beyond<'h> {
                 Ok(listener) => doors.elsewhere = Some(listener),
                 Err(sentence) => notes.push(sentence),
             }
+            match Datagrams::start(hop, Arc::clone(&machine), doors.localhost) {
+                Ok(started) => datagrams = Some(started),
+                Err(sentence) => notes.push(sentence),
+            }
         }
         let services = (!machine.is_here() || doors.localhost || !doors.resolvers.is_empty())
             .then(|| Services::open(hop, machine, doors))
             .transpose()
             .context("cannot let the command reach services of this machine")?;
-        Ok(Self { services, _masquerade: masquerade, notes })
+        Ok(Self { services, _datagrams: datagrams, _masquerade: masquerade, notes })
     }
 
     /// Closes them, while the rules that lead to them are there. Returns what was not done at the
