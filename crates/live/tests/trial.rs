@@ -32,6 +32,7 @@ fn main() -> ExitCode {
             a_download_with_lle_tcp_keeps_the_clients_acks_off_the_air,
             an_upload_under_lle_tcp_cc_is_acknowledged_at_the_client,
             a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back,
+            a_file_is_timed_from_when_its_sender_can_send,
             flows_together_share_a_run_and_each_sender_is_seen_over_time,
             a_call_and_pages_are_carried_beside_a_download_and_the_hops_loss_is_the_calls,
             mail_files_and_a_video_are_carried_without_any_flow,
@@ -286,6 +287,26 @@ fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
     let frames = frames_of_client(&outcome);
     assert!((100..1000).contains(&agents.reported.of(&ACKS_GENERATED)), "until it died: {agents:?}");
     assert!(frames > 500, "the client's own ACKs since: {frames}");
+}
+
+fn a_file_is_timed_from_when_its_sender_can_send() {
+    let text = SCENARIO
+        .replace("loss = \"12%\"", "loss = \"0%\"")
+        .replace("delay = \"5 ms\"", "delay = \"24 ms\"")
+        .replace("\n[links.air]", "flows.upload = { from = \"client\", to = \"server\", size = \"10 kB\" }\n[links.air]")
+        .replace("size = \"2 MB\"", "size = \"10 kB\"");
+    let text = format!("schemes = [\"none\"]\n{text}");
+    let scenario = file::parse(&text, "file.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+    for case in plan::cases(&scenario) {
+        let outcome = run_case(&scenario, &case, None).expect("it runs");
+        let predicted = outcome.predicted_goodput_bps.expect("the simulator has CUBIC");
+        // All of it is on its way at once. Real hosts are later than their links, never earlier.
+        let (way, octets) = (0.025, 10_000.0);
+        let took = |goodput: f64| octets * 8.0 / goodput;
+        assert!((way..1.5 * way).contains(&took(predicted)), "{predicted}");
+        assert!(took(outcome.goodput_bps) >= way, "{outcome:?}");
+        assert!(outcome.completion_s.is_some_and(|completion| completion >= 3.0 * way), "{outcome:?}");
+    }
 }
 
 fn flows_together_share_a_run_and_each_sender_is_seen_over_time() {

@@ -74,6 +74,18 @@ pub struct KeptWaiting {
 }
 
 impl KeptWaiting {
+    /// Does something on this thread, and tells how the thread waited for a processor meanwhile.
+    pub(crate) fn during<T>(work: impl FnOnce() -> T) -> (T, Option<Self>) {
+        let before = ProcessorTime::of_this_thread();
+        let outcome = work();
+        let time = ProcessorTime::of_this_thread().zip(before).map(|(now, before)| now.since(before));
+        (outcome, time.map(Self::of))
+    }
+
+    fn of(time: ProcessorTime) -> Self {
+        Self { total_s: time.waited.as_secs_f64(), times: time.times }
+    }
+
     /// Seconds that it waited each time, on average.
     pub fn mean_s(self) -> f64 {
         self.total_s / (self.times.max(1) as f64)
@@ -134,8 +146,7 @@ impl Punctuality {
             stalls: self.stalls,
             stalled_s: self.stalled.as_secs_f64(),
             longest_absence_s: self.longest.as_secs_f64(),
-            kept_waiting: time
-                .map(|time| KeptWaiting { total_s: time.waited.as_secs_f64(), times: time.times }),
+            kept_waiting: time.map(KeptWaiting::of),
         }
     }
 }

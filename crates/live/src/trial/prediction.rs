@@ -4,12 +4,14 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, TcpFlags};
 use lasthop_scenario::memory::MemoryExceeded;
 use lasthop_scenario::{ActivityModel, Built, Pieces, Scenario, SchemeChoice, TcpModel, TransportModel};
-use lasthop_sim::{FlowId, World};
+use lasthop_sim::observe::End;
+use lasthop_sim::{FlowId, Interest, Measured, Observer, TraceEvent, World};
 use lasthop_tcp::{Congestion, SlowStart};
 
 use super::congestion::simulated;
@@ -31,7 +33,8 @@ pub struct Prediction {
 /// What the simulator predicts of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// Its goodput, counted as the trial counts it, in bits a second.
+    /// Its goodput, counted as [`Transferred::goodput_bps`](super::transfer::Transferred::goodput_bps), in
+    /// bits a second.
     pub goodput_bps: f64,
     /// Its part of the goodput of all flows of the run.
     pub share: f64,
@@ -74,6 +77,7 @@ pub fn predict(
             size: reduced.flows[*place].size(),
         })
         .collect();
+    let established = EstablishedTimes::of(&mut built.world, &flows);
     let times = case.times(scenario);
     let [settled, end] = [times.settled, times.end].map(|time| Instant::ZERO + time);
     // With nothing but flows that have a size, what follows the last of them is of no interest.
@@ -81,7 +85,8 @@ pub fn predict(
     let in_case = |error| TrialError::Prediction { of: case.traffic(), error };
     let mut pieces = Pieces::begin(&reduced, &scheme, case.seed, &mut built, &|_| ()).map_err(in_case)?;
     let advance = |built: &mut Built, until: Instant| pieces.advance(built, until, stop_when_done);
-    let mut flows = run(&mut built, &flows, [settled, end], advance, sample_every).map_err(in_case)?;
+    let mut flows =
+        run(&mut built, &flows, &established, [settled, end], advance, sample_every).map_err(in_case)?;
     let stations = stations::look(&built.world, stations::seats(&reduced, &built.wlans));
     for (flow, place) in flows.iter_mut().zip(&places) {
         flow.awake_share = stations::awake_share(&reduced, &reduced.flows[*place], &stations);
@@ -151,6 +156,41 @@ struct Followed {
     size: Option<u64>,
 }
 
+/// When the senders of flows with a size could send: when their connections were established.
+#[derive(Clone, Default)]
+struct EstablishedTimes(Arc<Mutex<Vec<(FlowId, Instant)>>>);
+
+impl EstablishedTimes {
+    /// Of these flows in a world that has not run yet.
+    fn of(world: &mut World, flows: &[Followed]) -> Self {
+        let times = Self::default();
+        if flows.iter().any(|flow| flow.size.is_some()) {
+            world.observe(Box::new(times.clone()));
+        }
+        times
+    }
+
+    fn of_flow(&self, flow: FlowId) -> Option<Instant> {
+        let times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.iter().find(|(known, _)| *known == flow).map(|(_, at)| *at)
+    }
+}
+
+impl Observer for EstablishedTimes {
+    fn interest(&self) -> Interest {
+        Interest::SEGMENTS
+    }
+
+    fn on_event(&mut self, now: Instant, event: &TraceEvent<'_>) {
+        let TraceEvent::SegmentReceived { flow, end: End::Sender, packet } = *event else { return };
+        // The answer to its SYN (RFC 9293, section 3.5).
+        let is_answer = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN.with(TcpFlags::ACK)));
+        if is_answer && self.of_flow(flow).is_none() {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push((flow, now));
+        }
+    }
+}
+
 /// A part of a sum; of nothing, nothing.
 pub(super) fn share_of(own: f64, all: &[f64]) -> f64 {
     let sum: f64 = all.iter().sum();
@@ -161,6 +201,7 @@ pub(super) fn share_of(own: f64, all: &[f64]) -> f64 {
 fn run(
     built: &mut Built,
     flows: &[Followed],
+    established: &EstablishedTimes,
     [settled, end]: [Instant; 2],
     mut advance: impl FnMut(&mut Built, Instant) -> Result<(), MemoryExceeded>,
     sample_every: Option<Duration>,
@@ -183,7 +224,11 @@ fn run(
     let goodput = |flow: &Followed, before: u64| {
         let outcome = built.world.outcome(flow.id);
         match flow.size {
-            Some(_) => outcome.goodput_bps(),
+            // As `Transferred::goodput_bps` of a real host is counted.
+            Some(_) => {
+                let from = established.of_flow(flow.id).unwrap_or(flow.start);
+                Measured { from, ..outcome.measured }.rate_bps(outcome.octets)
+            }
             None => (outcome.octets - before) as f64 * 8.0 / end.since(settled).as_secs_f64(),
         }
     };

@@ -87,6 +87,29 @@ fn what_settles_does_not_count_and_a_file_is_timed_whole() {
 }
 
 #[test]
+fn a_file_is_timed_from_when_its_sender_can_send() {
+    // Seven segments, which any initial window has room for.
+    let scenario = scenario(
+        r#"
+duration = "10 s"
+nodes.server.kind = "host"
+nodes.gateway.kind = "router"
+nodes.client.kind = "host"
+links.wire = { between = ["server", "gateway"], rate = "1 Gbit/s", delay = "20 ms" }
+links.air = { kind = "wireless", between = ["gateway", "client"], rate = "20 Mbit/s", delay = "5 ms", queue = "128 kB" }
+flows.download = { from = "server", to = "client", size = "10 kB" }
+tcp.preset = "linux"
+try = { congestion = ["cubic"], duration = "10 s", settle = "2 s" }
+"#,
+    );
+    let goodput = of(&scenario, "download", "cubic", "none", 1).expect("it is there");
+    let seconds = 80_000.0 / goodput;
+    // One way, and seven segments with their headers over the hop; not the round trip of the handshake.
+    let (way, octets) = (0.025, 10_000.0 + 7.0 * 52.0);
+    assert!((way..way + 0.001).contains(&(seconds - octets * 8.0 / 20e6)), "{seconds} s");
+}
+
+#[test]
 fn a_flow_that_starts_later_is_timed_from_its_start() {
     let early = scenario(SCENARIO);
     let late = scenario(&SCENARIO.replace("to = \"client\" }", "to = \"client\", start = \"9 s\" }"));
