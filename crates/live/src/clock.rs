@@ -1,5 +1,7 @@
 //! The one place that reads a clock.
 
+use std::time::Duration;
+
 use lasthop_packet::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -9,4 +11,10 @@ use rustix::time::{ClockId, clock_gettime};
 pub fn now() -> Instant {
     let now = clock_gettime(ClockId::Monotonic);
     Instant::from_nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
+/// The time of day, since 1970: only for a comparison with another time of day of the kernel's.
+pub(crate) fn time_of_day() -> Duration {
+    let now = clock_gettime(ClockId::Realtime);
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
 }

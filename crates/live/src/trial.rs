@@ -144,7 +144,7 @@ pub fn run_with(
     let is_program = program.is_some();
     drop(program);
 
-    let because = verdict::doubts(&summary, report.as_ref());
+    let because = verdict::doubts(&summary, report.as_ref(), &brought.round_trips, brought.kept_waiting);
     let predicted =
         if is_program { None } else { prediction::predict(scenario, case, options.sample_every)? };
     let circumstances = Circumstances {

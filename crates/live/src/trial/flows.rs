@@ -18,6 +18,7 @@ use super::sessions::{self, Conversation};
 use super::site::Site;
 use super::transfer::{Transfer, Transferred};
 use super::wait;
+use crate::gateway::punctuality::KeptWaiting;
 
 /// Where the host that does not open the first flow's connection listens; the others' follow.
 const PORT: u16 = 5001;
@@ -41,6 +42,9 @@ pub(super) struct Brought {
     pub(super) sessions: Vec<SessionOutcome>,
     /// What a small packet felt beside the first flow, or beside the first session.
     pub(super) round_trips: RoundTrips,
+    /// How the thread of a host that waited longest for a processor waited; `None` where the kernel does
+    /// not tell.
+    pub(super) kept_waiting: Option<KeptWaiting>,
 }
 
 /// Runs all flows and sessions of a case; `zero` is when its emulator began.
@@ -82,16 +86,22 @@ pub(super) fn run_all(
                 })
             });
             let transfers: Vec<_> = transfers.collect();
-            let conversations = conversations.into_iter().map(|held| scope.spawn(move || held.run()));
+            let conversations =
+                conversations.into_iter().map(|held| scope.spawn(move || KeptWaiting::during(|| held.run())));
             let conversations: Vec<_> = conversations.collect();
             (transfers.into_iter().map(join).collect(), conversations.into_iter().map(join).collect())
         })
     };
     let (near, far) = ends_of_first(scenario, case);
-    let ((flows, sessions), round_trips): ((Vec<_>, Vec<_>), _) =
+    let ((flows, sessions), round_trips): ((Vec<io::Result<Transferred>>, Vec<_>), _) =
         latency::beside(&site.hosts[near], host(far), all)
             .map_err(|error| TrialError::Transfer { what: "the latency probe".to_owned(), error })?;
+    let of_flows = flows.iter().filter_map(|flow| flow.as_ref().ok()?.kept_waiting);
+    let (sessions, of_sessions): (Vec<_>, Vec<_>) = sessions.into_iter().unzip();
+    let all = of_flows.chain(of_sessions.into_iter().flatten());
+    let kept_waiting = all.max_by(|one, other| one.mean_s().total_cmp(&other.mean_s()));
     Ok(Brought {
+        kept_waiting,
         flows: named(flows, "flow", case.flows.iter().map(|flow| &flow.name))?,
         sessions: named(sessions, "session", case.sessions.iter().map(|session| &session.name))?,
         round_trips,

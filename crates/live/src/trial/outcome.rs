@@ -40,7 +40,8 @@ pub struct Outcome {
     /// The flows of the run.
     pub beside: Vec<String>,
     /// Goodput in bits per second. For a flow without a size it is measured after the settling
-    /// time; for a flow with a size, until the flow completes.
+    /// time; for a flow with a size, from the moment when the sender could send, after the handshake,
+    /// to the last octet.
     pub goodput_bps: f64,
     /// Goodput in the simulator, in bits per second, with the same seed; `None` for a congestion
     /// control that the simulator does not have.
@@ -56,8 +57,8 @@ pub struct Outcome {
     pub predicted_awake_share: Option<f64>,
     /// Octets that the receiver received.
     pub octets: u64,
-    /// Seconds from the flow's start to its last octet; `None` for a flow that has no size or did
-    /// not complete.
+    /// Seconds from the flow's start, handshake included, to its last octet; `None` for a flow that has
+    /// no size or did not complete.
     pub completion_s: Option<f64>,
     /// Segments that the sender's TCP retransmitted.
     pub retransmits: u64,
@@ -83,7 +84,7 @@ pub struct Outcome {
     pub acks_suppressed: u64,
     /// Summary of the emulator.
     pub emulator: emulator::Summary,
-    /// Whether emulator and gateway were on time.
+    /// Whether emulator, gateway and hosts were on time.
     pub trusted: bool,
     /// Why the run is not trusted, each reason a sentence.
     pub because: Vec<String>,

@@ -41,7 +41,7 @@ pub struct SessionRun {
     pub stations: Vec<StationUse>,
     /// Summary of the emulator.
     pub emulator: emulator::Summary,
-    /// Whether emulator and gateway were on time.
+    /// Whether emulator, gateway and hosts were on time.
     pub trusted: bool,
     /// Why the run is not trusted, each reason a sentence.
     pub because: Vec<String>,

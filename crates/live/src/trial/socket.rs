@@ -1,7 +1,10 @@
 //! Sockets of a trial's hosts, and what their errors mean.
 
+#![expect(unsafe_code, reason = "rustix does not ask a socket when a datagram came")]
+
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -62,4 +65,22 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
     ) || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EHOSTUNREACH | libc::ENETUNREACH))
+}
+
+/// When the datagram came in that was read last from a socket, by the time of day; `None` if the kernel
+/// did not note it. It does so from the first question on (socket(7)).
+pub(super) fn arrival(socket: &UdpSocket) -> Option<Duration> {
+    /// `SIOCGSTAMPNS_OLD` of Linux's `asm-generic/sockios.h`.
+    const ASK: u32 = 0x8907;
+    /// `struct __kernel_old_timespec`.
+    #[repr(C)]
+    struct Time {
+        seconds: libc::c_long,
+        nanos: libc::c_long,
+    }
+    let mut time = Time { seconds: 0, nanos: 0 };
+    // SAFETY: the request writes one structure of this layout.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), ASK as _, std::ptr::from_mut(&mut time)) };
+    let seconds = u64::try_from(time.seconds).ok().filter(|_| result == 0)?;
+    Some(Duration::new(seconds, u32::try_from(time.nanos).ok()?))
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use lasthop_schemes::words::counted;
 
+use super::latency::RoundTrips;
 use crate::emulator::Summary;
-use crate::emulator::summary::LARGEST_MEDIAN;
+use crate::emulator::summary::{LARGEST_MEDIAN, LARGEST_P99};
 use crate::gateway::packet_loop::LoopReport;
 use crate::gateway::punctuality::KeptWaiting;
 
@@ -20,10 +21,57 @@ pub const LARGEST_PART_AWAY: f64 = 0.01;
 /// lateness does.
 pub const LARGEST_MEAN_WAIT: Duration = LARGEST_MEDIAN;
 
-/// Why a run is not to be believed; each a sentence, none if it is.
-pub(super) fn doubts(emulator: &Summary, gateway: Option<&LoopReport>) -> Vec<String> {
+/// What the hosts' own threads wait for a processor each time delays what they write and read. Buffers on
+/// both sides hide less than this from a bulk transfer, and a request and its answer are late by it.
+pub const LARGEST_MEAN_WAIT_OF_A_HOST: Duration = LARGEST_P99;
+/// The part of a latency that may come from the hosts' threads, which are no part of the path,
+pub const LARGEST_PART_OF_LATENCY: f64 = 0.05;
+/// if it is more than this: latencies are printed in tenths of milliseconds.
+pub const LEAST_LATENESS: Duration = Duration::from_millis(1);
+
+/// Why a run is not to be believed; each a sentence, none if it is. `hosts` tells how the thread of a host
+/// waited for a processor that waited longest.
+pub(super) fn doubts(
+    emulator: &Summary,
+    gateway: Option<&LoopReport>,
+    round_trips: &RoundTrips,
+    hosts: Option<KeptWaiting>,
+) -> Vec<String> {
     let mut doubts = emulator.because.clone();
-    let Some(LoopReport { uptime_s, punctuality, link, .. }) = gateway else { return doubts };
+    doubts.extend(of_hosts(round_trips, hosts));
+    doubts.extend(gateway.map(of_gateway).unwrap_or_default());
+    doubts
+}
+
+fn of_hosts(round_trips: &RoundTrips, hosts: Option<KeptWaiting>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let millis = |time: Duration| 1e3 * time.as_secs_f64();
+    for (share, name) in [(0.5, "median"), (0.95, "95th percentile")] {
+        let (Some(latency), late) = (round_trips.quantile(share), round_trips.lateness(share)) else {
+            continue;
+        };
+        if late > LEAST_LATENESS && late > latency.mul_f64(LARGEST_PART_OF_LATENCY) {
+            doubts.push(format!(
+                "the hosts themselves took {:.1} of the {:.1} ms of the latency's {name}",
+                millis(late),
+                millis(latency)
+            ));
+        }
+    }
+    let waited = hosts.map_or(0.0, KeptWaiting::mean_s);
+    if waited > LARGEST_MEAN_WAIT_OF_A_HOST.as_secs_f64() {
+        doubts.push(format!(
+            "a host waited {:.1} ms for a processor each time, above the limit of {:.0} ms",
+            1e3 * waited,
+            millis(LARGEST_MEAN_WAIT_OF_A_HOST)
+        ));
+    }
+    doubts
+}
+
+fn of_gateway(report: &LoopReport) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let LoopReport { uptime_s, punctuality, link, .. } = report;
     let part = |seconds: f64| seconds / uptime_s.max(1e-9);
     let percent = |seconds: f64| format!("{:.1}% of the time", 100.0 * part(seconds));
     if punctuality.longest_absence_s >= LARGEST_ABSENCE.as_secs_f64() {
@@ -63,14 +111,14 @@ mod tests {
     fn run_of_ten_seconds(punctuality: PunctualityReport, lost: u64) -> Vec<String> {
         let link = Some(LinkReport { lost, ..LinkReport::default() });
         let report = LoopReport { uptime_s: 10.0, punctuality, link, ..LoopReport::default() };
-        doubts(&Summary::default(), Some(&report))
+        doubts(&Summary::default(), Some(&report), &RoundTrips::default(), None)
     }
 
     #[test]
     fn a_run_is_believed_if_emulator_and_gateway_kept_time() {
-        assert!(doubts(&Summary::default(), None).is_empty());
+        assert!(doubts(&Summary::default(), None, &RoundTrips::default(), None).is_empty());
         let late = Summary { because: vec!["the emulator was late".to_owned()], ..Summary::default() };
-        assert_eq!(doubts(&late, None), ["the emulator was late"]);
+        assert_eq!(doubts(&late, None, &RoundTrips::default(), None), ["the emulator was late"]);
         let punctual = PunctualityReport {
             stalls: 2,
             stalled_s: 0.05,
@@ -94,5 +142,22 @@ mod tests {
             assert!(doubts.len() == 1 && doubts[0].contains(word), "{doubts:?}");
         }
         assert!(run_of_ten_seconds(well, 7)[0].contains("7 frames"));
+    }
+
+    #[test]
+    fn a_latency_that_the_hosts_themselves_have_lengthened_makes_a_run_doubtful() {
+        let of = |took: u64, late: u64, waited_s: f64| {
+            let trip = (Duration::from_micros(took), Duration::from_micros(late));
+            let hosts = KeptWaiting { total_s: waited_s, times: 1000 };
+            doubts(&Summary::default(), None, &RoundTrips::of(vec![trip; 20], 20), Some(hosts))
+        };
+        assert!(of(56_000, 900, 0.5).is_empty(), "less than a millisecond");
+        assert!(of(100_000, 4_000, 0.9).is_empty(), "4% of it");
+        let doubts = of(56_000, 3_000, 0.0);
+        assert!(
+            doubts.len() == 2 && doubts[1].contains("3.0 of the 56.0 ms of the latency's 95th"),
+            "{doubts:?}"
+        );
+        assert!(of(56_000, 0, 2.5)[0].contains("a host waited 2.5 ms for a processor each time"));
     }
 }

@@ -46,7 +46,7 @@ impl Notes {
     /// What is to be said below the tables: a line for each mark.
     pub(super) fn lines(&self) -> Vec<String> {
         if self.notes.is_empty() {
-            return vec!["emulator and gateway were on time in every run".to_owned()];
+            return vec!["emulator, gateway and hosts were on time in every run".to_owned()];
         }
         let lines = self.notes.iter().enumerate().map(|(place, (doubts, runs))| {
             let reasons =
@@ -91,7 +91,7 @@ mod tests {
     fn without_doubts_all_runs_were_on_time() {
         assert_eq!(
             Notes::of([(&[][..], 3)].into_iter()).lines(),
-            ["emulator and gateway were on time in every run"]
+            ["emulator, gateway and hosts were on time in every run"]
         );
     }
 }
