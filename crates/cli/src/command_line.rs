@@ -30,10 +30,14 @@ pub struct CommandLine<C: Subcommand> {
 
 impl<C: Subcommand> CommandLine<C> {
     /// The command line of this process. An `Err` is the code to exit with, for which everything has
-    /// been said: after help 0, or 1 if it could not be printed; after a usage error 2.
-    pub fn read() -> Result<Self, ExitCode> {
-        Self::try_parse_from(without_help_of_help(std::env::args_os().collect())).map_err(|error| {
+    /// been said: after help 0, or 1 if it could not be printed; after a usage error 2. `hint` may add to
+    /// the error about a subcommand's arguments.
+    pub fn read(hint: impl FnOnce(&str, &mut clap::Error)) -> Result<Self, ExitCode> {
+        let arguments = without_help_of_help(std::env::args_os().collect());
+        let subcommand = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+        Self::try_parse_from(arguments).map_err(|mut error| {
             if error.use_stderr() {
+                hint(&subcommand, &mut error);
                 complain(&error);
                 return ExitCode::from(2);
             }

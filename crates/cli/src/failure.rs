@@ -11,6 +11,9 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// A run failed, or its results could not be written: exit code 1.
     Run(anyhow::Error),
+    /// All was done and printed, but the machine was too busy for it to be trusted, and trust was
+    /// required: exit code 3. What to say, unless it has been said.
+    Untrusted(Option<anyhow::Error>),
     /// Whoever read our output has gone, which is their right: exit code 0.
     ReaderGone,
 }
@@ -18,7 +21,9 @@ pub enum Failure {
 impl Failure {
     /// What to print on standard error, causes included; `None` where there is no one left to tell.
     pub fn message(&self) -> Option<String> {
-        let (Self::Usage(error) | Self::Run(error)) = self else { return None };
+        let (Self::Usage(error) | Self::Run(error) | Self::Untrusted(Some(error))) = self else {
+            return None;
+        };
         let mut message = error.to_string();
         // Many errors say their cause themselves.
         for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -34,6 +39,7 @@ impl Failure {
         match self {
             Self::Usage(_) => ExitCode::from(2),
             Self::Run(_) => ExitCode::FAILURE,
+            Self::Untrusted(_) => ExitCode::from(3),
             Self::ReaderGone => ExitCode::SUCCESS,
         }
     }

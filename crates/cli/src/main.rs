@@ -1,7 +1,7 @@
 //! Floor 6: the `lasthop` command.
 //!
-//! Exit codes: 0 success, 1 a failed run, 2 a usage or file error. Results go to standard output,
-//! everything else to standard error.
+//! Exit codes: 0 success, 1 a failed run, 2 a usage or file error, 3 a run that is not to be trusted
+//! where that was required. Results go to standard output, everything else to standard error.
 
 mod command_line;
 mod commands;
@@ -53,8 +53,15 @@ enum Command {
     Man(commands::man::Arguments),
 }
 
+/// What may be said in addition about arguments that are wrong.
+fn hint(subcommand: &str, error: &mut clap::Error) {
+    if subcommand == "emulate" {
+        commands::emulate::hint(error);
+    }
+}
+
 fn main() -> ExitCode {
-    let CommandLine { version, command } = match CommandLine::<Command>::read() {
+    let CommandLine { version, command } = match CommandLine::<Command>::read(hint) {
         Ok(read) => read,
         Err(code) => return code,
     };

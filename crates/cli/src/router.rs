@@ -30,7 +30,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let CommandLine { version, command } = match CommandLine::read() {
+    let CommandLine { version, command } = match CommandLine::read(|_, _| ()) {
         Ok(read) => read,
         Err(code) => return code,
     };

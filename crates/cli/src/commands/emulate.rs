@@ -42,6 +42,7 @@ use crate::results::cannot_begin;
 use beyond::Beyond;
 use capture::Recording;
 use flags::LinkFlags;
+pub use flags::hint;
 use link::Link;
 use meter::Meter;
 use place::{Place, this_program};
@@ -57,8 +58,8 @@ const LINK: &str = "LASTHOP_LINK";
     after_help = "A link is described by flags, or by a LINK file: a scenario with two nodes of kind \"external\": `near`, where the \
                   command runs, and `far`, the rest of the world (see scenarios/links/). \"Down\" is from far to near. The \
                   command reaches this machine by the name `host.lasthop` and runs as the user who called sudo. Without root, \
-                  only TCP and name lookups leave the link.\n\n\
-                  The exit code is that of the command, 1 if the emulation fails, or 2 if the link is wrong. The summary goes to standard \
+                  only TCP and UDP leave the link.\n\n\
+                  The exit code is that of the command, 1 if the emulation fails, 2 if the link is wrong, or 3 by --require-trust. The summary goes to standard \
                   error, because standard output belongs to the command.\n\n\
                   Examples:\n  \
                   lasthop emulate --rate 10mbit --delay 20ms --loss 1% -- curl http://host.lasthop:8000/\n  \
@@ -98,9 +99,18 @@ pub struct Arguments {
     /// Print the link that the flags describe as a scenario file, and exit
     #[arg(long)]
     print_link: bool,
+    /// A name, by which `emulate set --name` finds this emulation, and which `emulate status` shows
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    name: Option<String>,
     /// Print the summary as JSON instead of text, on standard error
     #[arg(long)]
     json: bool,
+    /// Print neither notes nor the summary; errors are printed
+    #[arg(long, conflicts_with = "json")]
+    quiet: bool,
+    /// Exit with code 3 if the command succeeds and the run is not to be trusted
+    #[arg(long)]
+    require_trust: bool,
     /// Write the summary as JSON to this file
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
@@ -199,6 +209,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
             Ok(ExitCode::from(code))
         }
+        Ok(()) if arguments.require_trust && code == 0 && !summary.trusted => Err(Failure::Untrusted(None)),
         outcome => outcome.map(|()| ExitCode::from(code)),
     }
 }
@@ -238,7 +249,7 @@ fn run(
     let resolvers = names.resolvers().to_vec();
     let doors = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
     let mut beyond = Beyond::open(&hop, machine, doors, &mut keeper)?;
-    if !arguments.json {
+    if !arguments.json && !arguments.quiet {
         beyond.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
     }
     let ends = vec![
@@ -254,6 +265,7 @@ fn run(
     let mut command = command(arguments, &run_as);
     let about = About {
         pid: std::process::id(),
+        name: arguments.name.clone(),
         link: label.clone(),
         command: words_of(&command),
         changed: BTreeMap::new(),
@@ -277,7 +289,7 @@ fn run(
     // While the device still has its name: the next emulation may take both.
     let undone = beyond.close();
     let mut summary = running.stop()?;
-    if arguments.json {
+    if arguments.json || arguments.quiet {
         summary.notes.extend(told);
     }
     summary.notes.extend(undone);
@@ -286,6 +298,12 @@ fn run(
 
 fn start_keeper(hop: &BehindHop) -> std::io::Result<Keeper> {
     Keeper::start(this_program("keep"), hop)
+}
+
+/// Reads a name of an emulation.
+pub fn name(text: &str) -> Result<String, String> {
+    let is_name = (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    if is_name { Ok(text.to_owned()) } else { Err("expected 1 to 64 characters on one line".to_owned()) }
 }
 
 /// The command as a user would type it, quotes aside.
@@ -313,7 +331,7 @@ fn tell(arguments: &Arguments, summary: &Summary, file: Option<ResultFile>) -> R
     let json = serde_json::to_string_pretty(summary).map_err(|error| Failure::Run(error.into()))?;
     if arguments.json {
         output::complain(&json);
-    } else {
+    } else if !arguments.quiet {
         for note in &summary.notes {
             output::complain(&format!("lasthop: {note}"));
         }

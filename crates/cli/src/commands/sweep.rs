@@ -296,7 +296,7 @@ const RESUME: &str = "the same command with --resume continues";
 fn way_on(failure: &Failure) -> &'static str {
     let run = match failure {
         Failure::Run(error) => error.downcast_ref::<RunError>(),
-        Failure::Usage(_) | Failure::ReaderGone => None,
+        Failure::Usage(_) | Failure::Untrusted(_) | Failure::ReaderGone => None,
     };
     match run.map(RunError::cause) {
         // The disk was full, or there was another error of the output.

@@ -81,6 +81,9 @@ pub struct Arguments {
     /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
+    /// Exit with code 3 if some run is not to be trusted
+    #[arg(long, conflicts_with = "predict")]
+    require_trust: bool,
 }
 
 impl Arguments {
@@ -184,6 +187,9 @@ fn print(
         ))?;
     }
     match report.corrupted() {
+        0 if arguments.require_trust && report.is_doubtful() => {
+            Err(Failure::Untrusted(Some(anyhow!("some runs are not to be trusted"))))
+        }
         0 => Ok(()),
         1 => Err(Failure::Run(anyhow!("1 transfer or session arrived corrupted"))),
         corrupted => Err(Failure::Run(anyhow!("{corrupted} transfers or sessions arrived corrupted"))),

@@ -35,15 +35,23 @@ pub fn a_change_is_typed_as_the_flags_are_and_shown_by_status() {
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     let set = format!(
         "{lasthop} emulate set hop.queue=50 links.hop.loss=2% hop.rate=unlimited && {lasthop} emulate status; \
-         for wrong in hop.rate=20mbit:2mbit hop.los=1% loss=1% hop.loss=1 hop.reorder=1%; do {lasthop} emulate set $wrong; done"
+         for wrong in hop.rate=20mbit: hop.los=1% loss=1% hop.loss=1 hop.reorder=1% hop.latency=5ms; do {lasthop} emulate set $wrong; done; \
+         {lasthop} emulate set --name other hop.loss=3%; {lasthop} emulate set --name mine hop.rate=20mbit:2mbit hop.loss=0%:3% && \
+         {lasthop} emulate status"
     );
-    let output = emulate(&["--delay", "1ms", "--at", "0s", "corrupt=1%", "--", "sh", "-c", &set]);
+    let arguments = ["--delay", "1ms", "--name", "mine", "--at", "0s", "corrupt=1%", "--", "sh", "-c", &set];
+    let output = emulate(&arguments);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     // Others may be at work on this machine.
     let line = ": [delay 1ms; changed since: hop.corrupt=1% hop.loss=2% hop.queue=50 packets hop.rate=unlimited] sh -c ";
     assert!(out.contains(line), "{out}{err}");
+    let line = " mine: [delay 1ms; changed since: hop.backward.loss=3% hop.backward.rate=2mbit hop.corrupt=1% \
+                hop.forward.loss=0% hop.forward.rate=20mbit hop.loss=2% hop.queue=50 packets hop.rate=unlimited] sh -c ";
+    assert!(out.contains(line), "{out}{err}");
     for told in [
-        "hop.forward.rate=20mbit hop.backward.rate=2mbit",
+        "hop.rate=20mbit:: a value is missing; expected VALUE or DOWN:UP",
+        "hop.latency=5ms: unknown key \"latency\" (did you mean \"delay\"?)",
+        "no emulation with the name \"other\" is running",
         "hop.los: cannot be changed while the link is in use (did you mean \"loss\"?); expected LINK.KEY",
         "loss: no link; expected LINK.KEY, where LINK is one of: hop",
         "\"1\" has no unit; expected a percentage",

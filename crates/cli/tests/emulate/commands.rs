@@ -118,3 +118,30 @@ pub fn what_cannot_be_is_told_with_the_right_exit_code() {
     let output = emulate(&["set", "air.loss=1%", "--socket", "/nonesuch"]);
     assert_eq!(output.status.code(), Some(1));
 }
+
+pub fn a_quiet_emulation_says_nothing_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let summary = directory.path().join("summary.json");
+    let name = summary.to_str().expect("UTF-8");
+    let output = emulate(&[
+        "--delay",
+        "1ms",
+        "--quiet",
+        "--summary",
+        name,
+        "--",
+        "sh",
+        "-c",
+        "echo out; echo err >&2",
+    ]);
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("out\n", "err\n"));
+    let summary = std::fs::read_to_string(&summary).expect("it was written");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    // Which code depends on the machine; the two agree.
+    let output = emulate(&["--delay", "1ms", "--require-trust", "--json", "--", "true"]);
+    let of_run: serde_json::Value = serde_json::from_str(&text(&output.stderr)).expect("JSON");
+    let expected = if of_run["trusted"] == true { 0 } else { 3 };
+    assert_eq!(output.status.code(), Some(expected), "{of_run} {summary}");
+    let output = emulate(&["--delay", "1ms", "--require-trust", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(output.status.code(), Some(7), "the command's own code comes first");
+}

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
             leftovers::where_all_subnets_are_in_use_an_emulation_says_so,
             leftovers::the_addresses_of_ipv6_are_left_to_who_uses_them,
             leftovers::a_purge_of_the_package_leaves_emulations_alone,
+            commands::a_quiet_emulation_says_nothing_of_its_own,
             commands::the_emulations_of_this_machine_are_listed;
         [namespaces, unshare, getent]:
             services::a_resolver_on_the_loopback_device_is_asked_through_the_hop;

@@ -5,6 +5,7 @@
 
 mod client;
 mod message;
+mod ways;
 
 use std::cell::RefCell;
 use std::fs;
@@ -31,13 +32,15 @@ use crate::control::listener::ControlListener;
 use crate::unprivileged;
 use client::is_alive;
 use message::Command;
+use ways::Ways;
 
 pub use client::{ControlError, change, is_another_user_s, sockets, status};
 pub use message::{About, Status};
 
 /// More than any change of all links takes, in octets.
 const LONGEST_REQUEST: usize = 1 << 20;
-/// Clients at a time. Others wait in the kernel's backlog.
+/// Clients at a time. A further one takes the place of the first that has not asked anything yet; if all
+/// have, it waits in the kernel's backlog.
 const MOST_CLIENTS: usize = 16;
 /// After a client could not be let in, for want of descriptors perhaps, nobody is let in for so long.
 const CLOSED: Duration = Duration::from_millis(100);
@@ -101,7 +104,10 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
     let mut clients: Vec<(Client, FurtherFiles)> = Vec::new();
     let mut closed_until: Option<Instant> = None;
     loop {
-        let is_open = closed_until.is_none() && clients.len() < MOST_CLIENTS;
+        // One that has not asked anything makes room for one that may.
+        let silent = clients.iter().position(|(client, _)| client.is_silent());
+        let is_full = clients.len() >= MOST_CLIENTS;
+        let is_open = closed_until.is_none() && (!is_full || silent.is_some());
         let events = if is_open { PollFlags::IN } else { PollFlags::empty() };
         let own = [(stop.as_fd(), PollFlags::IN), (listener.as_fd(), events)];
         let all = own.into_iter().chain(clients.iter().map(|(client, _)| (client.fd(), client.waits_for())));
@@ -127,8 +133,13 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
             match listener.let_in(now) {
                 // The user who has the socket is not always the one whose rights this process has; and no
                 // user may keep it waiting.
-                Ok(Some((client, 0))) => clients.push((client, FurtherFiles::Regular)),
-                Ok(Some((client, _))) => clients.push((client, FurtherFiles::None)),
+                Ok(Some((client, uid))) => {
+                    if let Some(silent) = silent.filter(|_| is_full) {
+                        clients.remove(silent);
+                    }
+                    let further = if uid == 0 { FurtherFiles::Regular } else { FurtherFiles::None };
+                    clients.push((client, further));
+                }
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
@@ -261,6 +272,11 @@ impl Server {
 
     fn set(&mut self, assignments: &[String], further: FurtherFiles) -> Result<(), String> {
         let assignments = parse_assignments(assignments)?;
+        let ways = Ways::of(self.settings.scenario());
+        let assignments = assignments.into_iter().map(|(key, value)| Ok((ways.of_a_file(key)?, value)));
+        let assignments: Vec<(String, &str)> = assignments.collect::<Result<_, String>>()?;
+        let assignments: Vec<(&str, &str)> =
+            assignments.iter().map(|(key, value)| (key.as_str(), *value)).collect();
         self.pass()?;
         let mut settings = self.settings.clone();
         let before = settings.set(&assignments, further).map_err(|error| error.to_string())?;

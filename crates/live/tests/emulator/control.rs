@@ -26,7 +26,7 @@ rate = "100 Mbit/s"
 
 fn about() -> About {
     let [link, command] = ["loss 1%", "curl"].map(str::to_owned);
-    About { pid: std::process::id(), link, command, changed: BTreeMap::new() }
+    About { pid: std::process::id(), name: None, link, command, changed: BTreeMap::new() }
 }
 
 fn set(path: &Path, assignments: &[&str]) -> Result<(), String> {
@@ -141,7 +141,7 @@ pub fn a_run_that_stood_still_is_not_trusted_and_does_not_catch_up_in_a_burst() 
 pub fn clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_up_on() {
     let (_hosts, _running, socket) = listening("slow", &settings(LINK), settings(LINK));
     let connect = || UnixStream::connect(socket.path()).expect("it listens");
-    let slow: Vec<UnixStream> = (0..8).map(|_| connect()).collect();
+    let slow: Vec<UnixStream> = (0..20).map(|_| connect()).collect();
     for mut client in &slow[4..] {
         client.write_all(b"{\"command\":").expect("there is room");
     }

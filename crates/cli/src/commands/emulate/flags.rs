@@ -7,10 +7,12 @@ mod values;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use lasthop_scenario::file::When;
 use lasthop_scenario::{Overrides, ScenarioError, Settings};
 use toml::{Table, Value};
 
+use super::value;
 use state::{State, insert, keys, leave_out_what_never_happens, split_keys};
 use values::Values;
 
@@ -63,8 +65,17 @@ pub struct LinkFlags {
     trace_up: Option<PathBuf>,
     /// Change a property at a time after the start: --at 10s loss=100%; for a time: --at "10s for 1s"
     /// rate=0; or time after time: --at "every 15s for 1s" loss=100%; may be given several times
-    #[arg(long, num_args = 2, allow_hyphen_values = true, value_names = ["TIME", "KEY=VALUE"])]
+    #[arg(long, num_args = 2, value_names = ["TIME", "KEY=VALUE"])]
     at: Vec<String>,
+}
+
+/// Adds what is meant to an error about a flag that other tools have.
+pub fn hint(error: &mut clap::Error) {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
+    let meant = flag.strip_prefix("--").and_then(value::meant_by);
+    if let Some(meant) = meant.filter(|_| error.kind() == ErrorKind::UnknownArgument) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{meant}")));
+    }
 }
 
 impl LinkFlags {
@@ -425,6 +436,22 @@ mod tests {
             problem.contains("jitter of link \"hop\" is changed for a time, and delay by another"),
             "{problem}"
         );
+    }
+
+    #[test]
+    fn a_flag_of_another_tool_is_answered_with_the_one_that_is_meant() {
+        let told = |words: &str| {
+            let words = std::iter::once("emulate").chain(words.split_whitespace());
+            let mut error = Line::try_parse_from(words).err().expect("no such flag");
+            hint(&mut error);
+            error.render().to_string()
+        };
+        for (flag, meant) in [("latency", "delay"), ("limit", "queue"), ("bandwidth", "rate")] {
+            assert!(told(&format!("--{flag} 5")).contains(&format!("'--{meant}'")), "{flag}");
+            assert!(told(&format!("--{flag}=5")).contains(&format!("'--{meant}'")), "{flag}");
+        }
+        assert!(!told("--colour red").contains("similar"), "{}", told("--colour red"));
+        assert!(told("--at 5s -- true").contains("2 values required"), "{}", told("--at 5s -- true"));
     }
 
     #[test]

@@ -16,20 +16,25 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 /// The arguments of `emulate set`.
 #[derive(Args)]
 pub struct Arguments {
-    /// A key of a link and its value, as in the file: hop.loss=2%, air.forward.rate="5 Mbit/s"; keys:
-    /// rate, delay, jitter, jitter-distribution, delay-correlation, order, loss, duplicate, corrupt, queue, channel, trace
+    /// A key of a link and its value, as in the file: hop.loss=2%, air.forward.rate="5 Mbit/s", or for each
+    /// direction DOWN:UP: hop.rate=20mbit:2mbit, hop.down.rate=20mbit; keys: rate, delay, jitter, jitter-distribution,
+    /// delay-correlation, order, loss, duplicate, corrupt, queue, channel, trace
     #[arg(required = true, value_name = "LINK.KEY=VALUE")]
     assignments: Vec<String>,
     /// The process ID of the emulation; required if there are several
     #[arg(long, conflicts_with = "socket")]
     pid: Option<u32>,
+    /// The name of the emulation (`emulate --name`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "socket"])]
+    name: Option<String>,
     /// The socket of the emulation
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
-    let named = arguments.socket.clone().or(arguments.pid.map(of_process));
+    let of_name = arguments.name.as_deref().map(of_name).transpose()?;
+    let named = arguments.socket.clone().or(arguments.pid.map(of_process)).or(of_name);
     let read = |text: &String| {
         let named = if text.is_empty() { "\"\"" } else { text };
         assignment(text).map_err(|problem| Failure::usage(anyhow!("{named}: {problem}")))
@@ -54,19 +59,45 @@ fn of_process(pid: u32) -> PathBuf {
     there.unwrap_or(&sockets[0]).clone()
 }
 
+/// The socket of the emulation with this name.
+fn of_name(name: &str) -> Result<PathBuf, Failure> {
+    let is_it = |socket: &PathBuf| {
+        control::status(socket).is_ok_and(|status| status.about.name.as_deref() == Some(name))
+    };
+    let mut sockets = control::sockets(&Directory::all());
+    sockets.extend(inherited());
+    sockets.sort();
+    sockets.dedup();
+    let mut named = sockets.into_iter().filter(is_it);
+    match (named.next(), named.next()) {
+        (Some(socket), None) => Ok(socket),
+        (None, _) => Err(Failure::Run(anyhow!("no emulation with the name {name:?} is running"))),
+        (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
+            "several emulations have the name {name:?}; choose one with --pid, as `lasthop emulate status` lists them"
+        ))),
+    }
+}
+
 /// An assignment as a file would have it. What sets nothing is refused before an emulation is asked.
 fn assignment(text: &str) -> Result<String, String> {
     let texts = [text.to_owned()];
     let assignments = control::parse_assignments(&texts)?;
     let read = |(key, text): &(&str, &str)| {
         let (link, last) = key.rsplit_once('.').unwrap_or(("LINK", key));
+        if let Some(meant) = value::meant_by(last) {
+            return Err(format!("unknown key {last:?} (did you mean {meant:?}?)"));
+        }
         match text.split_once(':') {
             _ if last == "reorder" => Err(format!(
                 "cannot be set while the link is in use; expected {link}.order=overtake, with which {link}.jitter reorders packets"
             )),
-            Some((one, other)) if value::IS_OF_A_DIRECTION.contains(&last) => Err(format!(
-                "expected one value, or a key for each direction: {link}.forward.{last}={one} {link}.backward.{last}={other}"
-            )),
+            Some((down, up)) if value::IS_OF_A_DIRECTION.contains(&last) => {
+                if [down, up].iter().any(|value| value.trim().is_empty()) {
+                    return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
+                }
+                let [down, up] = [value::in_a_file(last, down)?, value::in_a_file(last, up)?];
+                Ok(format!("{link}.down.{last}={down}\n{link}.up.{last}={up}"))
+            }
             _ => Ok(format!("{key}={}", value::in_a_file(last, text)?)),
         }
     };

@@ -68,8 +68,9 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let changed =
         if changed.is_empty() { String::new() } else { format!("; changed since: {}", changed.join(" ")) };
     let [link, changed, command] = [&about.link, &changed, &about.command].map(|text| on_one_line(text));
+    let name = about.name.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
     Ok(format!(
-        "{}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
+        "{}{name}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
         about.pid
     ))
 }

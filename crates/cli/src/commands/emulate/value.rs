@@ -8,6 +8,25 @@ pub const UNLIMITED: &str = "1000 Gbit/s";
 pub const IS_OF_A_DIRECTION: [&str; 8] =
     ["rate", "delay", "jitter", "delay-correlation", "loss", "duplicate", "corrupt", "queue"];
 
+/// What `tc`, Mahimahi and others call a key, and what it is called here.
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("bandwidth", "rate"),
+    ("bw", "rate"),
+    ("corruption", "corrupt"),
+    ("drop", "loss"),
+    ("duplication", "duplicate"),
+    ("latency", "delay"),
+    ("limit", "queue"),
+    ("packet-loss", "loss"),
+    ("plr", "loss"),
+    ("reordering", "reorder"),
+];
+
+/// The key that is meant by a name from elsewhere.
+pub fn meant_by(name: &str) -> Option<&'static str> {
+    ELSEWHERE.into_iter().find(|(other, _)| *other == name).map(|(_, key)| key)
+}
+
 /// The value of a key of a link as a scenario has it.
 pub fn in_a_file(key: &str, text: &str) -> Result<String, String> {
     let text = text.trim();

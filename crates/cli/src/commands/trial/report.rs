@@ -193,6 +193,11 @@ impl Report {
         self.runs.iter().filter(|run| !run.intact).count() + sessions
     }
 
+    /// Whether some run is not to be trusted.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.runs.iter().any(|run| !run.trusted) || self.session_runs.iter().any(|run| !run.trusted)
+    }
+
     /// What a reader has to know to believe the table, a line each.
     pub(super) fn remarks(&self) -> String {
         // Fewer if the trial was interrupted.

@@ -23,6 +23,9 @@ pub(super) enum Command {
 pub struct About {
     /// The process ID of the emulation.
     pub pid: u32,
+    /// The name that it was given; `None` without one.
+    #[serde(default)]
+    pub name: Option<String>,
     /// The link in a few words.
     pub link: String,
     /// The command behind it.

@@ -35,7 +35,8 @@ impl Values {
     /// Takes `VALUE` or `DOWN:UP`. Returns the key of a scenario that the flag is, if it is one.
     pub(super) fn set(&mut self, flag: &str, text: &str) -> Result<Option<&'static str>, String> {
         let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
-        let meant = did_you_mean(flag, &self.0.keys().copied().collect::<Vec<_>>());
+        let meant = value::meant_by(flag).unwrap_or(flag);
+        let meant = did_you_mean(meant, &self.0.keys().copied().collect::<Vec<_>>());
         let unknown = format!("unknown key {flag:?}{meant}; expected one of: {}", known());
         let values = self.0.get_mut(flag).ok_or(unknown)?;
         let (down, up) = text.split_once(':').unwrap_or((text, text));
