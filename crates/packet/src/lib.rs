@@ -39,7 +39,7 @@ pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamp
 pub use link_options::LinkOptions;
 pub use packet::{FlowKey, Packet, Protocol, Sizes, Transport};
 pub use payload::Payload;
-pub use quote::Quotation;
+pub use quote::{PacketTooBig, Quotation};
 pub use record::{PacketRecord, RecordError};
 pub use rng::Rng;
 pub use seq::{LARGEST_WINDOW, Seq};

@@ -228,6 +228,15 @@ impl Packet {
         }
     }
 
+    /// Lets routers fragment it, if it is an IPv4 packet: clears "don't fragment". The packet leaves with
+    /// new octets and checksums.
+    pub fn let_fragment(&mut self) {
+        if !self.carried.may_fragment {
+            self.carried.may_fragment = true;
+            self.original = None;
+        }
+    }
+
     /// The octets behind the transport header.
     #[inline]
     pub const fn payload(&self) -> &Payload {

@@ -16,6 +16,51 @@ pub struct Quotation {
     pub flow: FlowKey,
     /// The segment's sequence number.
     pub seq: Seq,
+    /// Octets of the packet, by its IP header: 65,535 where that states none, as for a super-packet.
+    pub len: u32,
+}
+
+/// "Fragmentation needed and DF set" (RFC 1191, section 4) or "Packet Too Big" (RFC 4443, section 3.2)
+/// about a TCP segment: a link on its path takes smaller packets only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketTooBig {
+    /// The segment.
+    pub quotation: Quotation,
+    /// Octets of the largest IP packet that the link takes; fewer than the quoted packet has, and for
+    /// IPv6 at least 1280.
+    pub mtu: u32,
+}
+
+impl PacketTooBig {
+    /// Reads it from an ICMP message; `None` of any other message, and of one that cannot be true: a
+    /// link that takes what it is said to have refused (RFC 5927, section 7.2), or with less than IPv6
+    /// requires (RFC 8201, section 4).
+    pub fn of(message: &Packet) -> Option<Self> {
+        let Transport::Icmp(icmp) = message.transport() else { return None };
+        let is_v4 = message.ip().source.is_ipv4();
+        if (icmp.kind, icmp.code) != if is_v4 { (3, 4) } else { (2, icmp.code) } {
+            return None;
+        }
+        let quotation = Quotation::of(message)?;
+        let [a, b, c, d] = icmp.rest_of_header;
+        let mtu = match is_v4 {
+            false => u32::from_be_bytes([a, b, c, d]),
+            true if [c, d] == [0, 0] => plateau_below(quotation.len),
+            true => u32::from(u16::from_be_bytes([c, d])),
+        };
+        let is_possible = mtu < quotation.len && (is_v4 || mtu >= LEAST_MTU_V6);
+        is_possible.then_some(Self { quotation, mtu })
+    }
+}
+
+/// RFC 8200, section 5.
+const LEAST_MTU_V6: u32 = 1280;
+
+/// MTUs in use, for routers that do not state theirs (RFC 1191, section 7.1).
+const PLATEAUS: [u32; 10] = [32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
+
+fn plateau_below(len: u32) -> u32 {
+    PLATEAUS.into_iter().find(|plateau| *plateau < len).unwrap_or(68)
 }
 
 impl Quotation {
@@ -32,7 +77,7 @@ impl Quotation {
             return None;
         }
         let octets = message.payload().slice(0, LONGEST_HEADER + 8).octets();
-        let (source, destination, rest) = match octets.first()? >> 4 {
+        let Quoted { source, destination, len, tcp } = match octets.first()? >> 4 {
             4 => quoted_v4(&octets)?,
             6 => quoted_v6(&octets)?,
             _ => return None,
@@ -40,10 +85,10 @@ impl Quotation {
         if source != ip.destination {
             return None;
         }
-        let &[s0, s1, d0, d1, a, b, c, d] = rest.first_chunk::<8>()?;
+        let &[s0, s1, d0, d1, a, b, c, d] = tcp.first_chunk::<8>()?;
         let flow =
             FlowKey::tcp((source, u16::from_be_bytes([s0, s1])), (destination, u16::from_be_bytes([d0, d1])));
-        Some(Self { flow, seq: Seq(u32::from_be_bytes([a, b, c, d])) })
+        Some(Self { flow, seq: Seq(u32::from_be_bytes([a, b, c, d])), len })
     }
 }
 
@@ -57,9 +102,26 @@ fn is_informational(kind: u8, is_v4: bool) -> bool {
     if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
 }
 
-/// Source, destination and what is there of the TCP header; `None` for another protocol or a
-/// fragment other than the first.
-fn quoted_v4(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+/// What a quoted IP header says.
+struct Quoted<'a> {
+    source: IpAddr,
+    destination: IpAddr,
+    /// Octets of the packet.
+    len: u32,
+    /// As much of the TCP header as is quoted.
+    tcp: &'a [u8],
+}
+
+/// A length field's value. A super-packet that does not fit has none.
+fn stated(field: [u8; 2]) -> u32 {
+    match u16::from_be_bytes(field) {
+        0 => u32::from(u16::MAX),
+        len => u32::from(len),
+    }
+}
+
+/// `None` for another protocol or a fragment other than the first.
+fn quoted_v4(octets: &[u8]) -> Option<Quoted<'_>> {
     let header: &[u8; 20] = octets.first_chunk()?;
     let header_len = usize::from(header[0] & 0x0f) * 4;
     let fragment_offset = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
@@ -67,18 +129,22 @@ fn quoted_v4(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
         return None;
     }
     let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<4>()?));
-    Some((address(12)?, address(16)?, octets.get(header_len..)?))
+    let (source, destination, tcp) = (address(12)?, address(16)?, octets.get(header_len..)?);
+    Some(Quoted { source, destination, len: stated([header[2], header[3]]), tcp })
 }
 
-/// Source, destination and what is there of the TCP header; `None` for another protocol or behind
-/// an extension header.
-fn quoted_v6(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+/// `None` for another protocol or behind an extension header.
+fn quoted_v6(octets: &[u8]) -> Option<Quoted<'_>> {
     let header: &[u8; 40] = octets.first_chunk()?;
     if header[6] != wire::PROTOCOL_TCP {
         return None;
     }
     let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<16>()?));
-    Some((address(8)?, address(24)?, octets.get(40..)?))
+    let (source, destination, tcp) = (address(8)?, address(24)?, octets.get(40..)?);
+    let len = stated([header[4], header[5]]);
+    // The field does not count the header.
+    let len = if len == u32::from(u16::MAX) { len } else { len + 40 };
+    Some(Quoted { source, destination, len, tcp })
 }
 
 /// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the
@@ -90,6 +156,17 @@ fn quoted_v6(octets: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
 /// else that is no TCP or UDP packet, as nobody could tell whose it was; and where `reporter` is of
 /// the other IP version.
 pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> Option<Packet> {
+    error_with(offending, reporter, Icmp { kind, code, rest_of_header: [0; 4] })
+}
+
+/// The error message of a router whose next link takes packets of up to `mtu` octets; read it with
+/// [`PacketTooBig::of`]. `None` as in [`error_about`].
+pub fn too_big(offending: &Packet, reporter: IpAddr, mtu: u32) -> Option<Packet> {
+    let (kind, code) = if reporter.is_ipv4() { (3, 4) } else { (2, 0) };
+    error_with(offending, reporter, Icmp { kind, code, rest_of_header: mtu.to_be_bytes() })
+}
+
+fn error_with(offending: &Packet, reporter: IpAddr, icmp: Icmp) -> Option<Packet> {
     if !matches!(offending.transport(), Transport::Tcp(_) | Transport::Udp(_)) {
         return None;
     }
@@ -98,7 +175,6 @@ pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> 
         return None;
     }
     let quoted = wire::beginning(offending);
-    let icmp = Icmp { kind, code, rest_of_header: [0; 4] };
     Some(Packet::new(Ip::new(reporter, ip.source), Transport::Icmp(icmp), Payload::Bytes(quoted.into())))
 }
 
@@ -150,7 +226,8 @@ mod tests {
             let offending = segment(addresses);
             for offending in [offending.clone(), parse(emit(&offending)).unwrap()] {
                 let message = error_about(&offending, addresses.1, kind(addresses), 0).unwrap();
-                let expected = Quotation { flow: offending.flow_key().unwrap(), seq: Seq(0xdead_beef) };
+                let (flow, len) = (offending.flow_key().unwrap(), offending.len() as u32);
+                let expected = Quotation { flow, seq: Seq(0xdead_beef), len };
                 assert_eq!(Quotation::of(&message), Some(expected));
 
                 let octets = emit(&message);
@@ -160,6 +237,40 @@ mod tests {
                 assert_eq!(received.ip().destination, offending.ip().source);
                 assert_eq!(received.payload().octets(), emit(&offending)[..offending.ip().len() + 8]);
             }
+        }
+    }
+
+    #[test]
+    fn a_packet_too_big_tells_the_segment_and_the_mtu() {
+        for addresses in [V4, V6] {
+            let offending = segment(addresses);
+            let message = parse(emit(&too_big(&offending, addresses.1, 1280).unwrap())).unwrap();
+            // 1,000 octets and headers.
+            assert_eq!(PacketTooBig::of(&message), None, "no link refuses what it takes");
+            let mut large = offending.clone();
+            large.set_payload(samples::stream(1400));
+            let message = parse(emit(&too_big(&large, addresses.1, 1300).unwrap())).unwrap();
+            let PacketTooBig { quotation, mtu } = PacketTooBig::of(&message).unwrap();
+            assert_eq!((quotation.seq, quotation.len, mtu), (Seq(0xdead_beef), large.len() as u32, 1300));
+            assert_eq!(PacketTooBig::of(&error_about(&large, addresses.1, 1, 0).unwrap()), None);
+        }
+    }
+
+    #[test]
+    fn no_ipv6_link_has_an_mtu_below_1280() {
+        let mut large = segment(V6);
+        large.set_payload(samples::stream(1400));
+        assert_eq!(PacketTooBig::of(&too_big(&large, V6.1, 1279).unwrap()), None);
+    }
+
+    // RFC 1191, section 5: a router of before states 0.
+    #[test]
+    fn an_mtu_that_is_not_stated_is_the_next_plateau_below_the_packet() {
+        for (payload, expected) in [(1460, 1492), (1453, 1492), (1452, 1006), (29, 68)] {
+            let mut packet = segment(V4);
+            packet.set_payload(samples::stream(payload));
+            let too_big = PacketTooBig::of(&too_big(&packet, V4.1, 0).unwrap());
+            assert_eq!(too_big.map(|too_big| too_big.mtu), Some(expected), "{payload}");
         }
     }
 

@@ -65,10 +65,9 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Time-outs in a row after which the connection is given up.
     pub max_timeouts: u32,
-    /// After three time-outs in a row segments have no more than this many octets from then on: a router on
-    /// the path may drop larger ones, and what it says of it may get lost (RFC 4821, section 7.7; in Linux
-    /// `tcp_mtu_probing` = 1, which takes 1024 and probes for more later). `None`: they stay as they are.
-    pub black_hole_mss: Option<u32>,
+    /// From the third time-out in a row on segments are smaller, until a larger one arrives: a router on
+    /// the path may drop those, and its message may get lost (RFC 4821; in Linux `tcp_mtu_probing` = 1).
+    pub mtu_probing: bool,
     /// Where an endpoint waits after it closed first (RFC 9293 asks for twice the maximum segment
     /// lifetime).
     pub time_wait: Duration,
@@ -99,7 +98,7 @@ impl Default for Config {
             ack_compression: false,
             rto: RtoConfig::default(),
             max_timeouts: 15,
-            black_hole_mss: None,
+            mtu_probing: false,
             time_wait: Duration::from_secs(60),
         }
     }

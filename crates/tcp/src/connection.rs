@@ -14,6 +14,7 @@ mod open;
 mod output;
 mod pacer;
 mod pacing;
+mod path_mtu;
 mod receive;
 mod recovering;
 mod resend;
@@ -46,6 +47,7 @@ use crate::send_buffer::SendBuffer;
 pub use adopt::{Handshake, NotAHandshake};
 use ecn::Ecn;
 use pacer::Pacer;
+use path_mtu::PathMtu;
 pub(crate) use receive::ReceiveSide;
 pub use snapshot::{Snapshot, Unusable};
 pub use state::State;
@@ -86,6 +88,7 @@ pub struct Connection {
     largest_peer_window: u32,
     /// Time-outs and window probes since the peer was heard from last.
     unanswered: u32,
+    path_mtu: PathMtu,
     congestion: Box<dyn CongestionControl>,
     recovery: Box<dyn LossRecovery>,
     /// What recovery said last of whether it goes on: asked for with every packet, changed by few.

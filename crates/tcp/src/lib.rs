@@ -19,7 +19,7 @@
 //!
 //! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
 //! [`ReceiverExtension`] in its own folder. Not modelled: urgent data, Nagle's algorithm (every
-//! sender has `TCP_NODELAY`), path MTU discovery.
+//! sender has `TCP_NODELAY`).
 
 pub mod config;
 pub mod congestion;

@@ -91,7 +91,7 @@ impl Layers<'_> {
             ack_compression,
             rto: self.rto()?,
             max_timeouts,
-            black_hole_mss: default.black_hole_mss,
+            mtu_probing: default.mtu_probing,
             time_wait: default.time_wait,
         })
     }

@@ -12,7 +12,7 @@ use crate::split::transfer::check;
 use crate::transfer::{export, import, segment};
 
 /// The version of [`SavedOpening`], which also tells it from a pair.
-const VERSION: u8 = 102;
+const VERSION: u8 = 103;
 
 /// What is exported of a connection that is being opened.
 #[derive(Debug, Serialize, Deserialize)]

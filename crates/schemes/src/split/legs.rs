@@ -20,16 +20,13 @@ const LONGEST_ACK_DELAY: Duration = Duration::from_millis(20);
 /// (`tcp_retries2`).
 const MOST_TIMEOUTS: u32 = 924;
 
-/// What a router says of a packet that is too large goes to the mobile host, in whose name the leg over the
-/// wire sends. So the leg finds out by itself (Linux `tcp_base_mss`).
-const BLACK_HOLE_MSS: u32 = 1024;
-
 /// The leg over the wire: an endpoint as Linux 6.18 has it, with a buffer of `buffer` octets.
 pub fn core(buffer: u32) -> Config {
     Config {
         window: buffer.min(65_535),
         window_max: Some(buffer),
-        black_hole_mss: Some(BLACK_HOLE_MSS),
+        // A router's message may take another way than this agent's packets.
+        mtu_probing: true,
         ..Config::linux()
     }
 }
@@ -57,8 +54,6 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
             ..RtoConfig::default()
         },
         max_timeouts: MOST_TIMEOUTS,
-        // Time-outs in a row are the hop's.
-        black_hole_mss: None,
         ..core(buffer)
     }
 }

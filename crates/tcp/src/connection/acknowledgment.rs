@@ -97,6 +97,9 @@ impl Connection {
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.duplicate_acks = 0;
         self.unanswered = 0;
+        if let Some(mss) = self.path_mtu.on_new_ack(tcp.ack, now) {
+            self.flight.mss = mss;
+        }
         let data = u64::from(acked).min(self.buffer.len());
         self.buffer.acknowledge(data);
         self.stats.octets_acknowledged += data;

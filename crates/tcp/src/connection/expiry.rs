@@ -6,9 +6,6 @@ use super::Connection;
 use crate::extension::TimeoutResponse;
 use crate::recovery::{AfterDeadline, AfterTimeout};
 
-/// Time-outs in a row after which segments may be too large for the path (Linux `tcp_retries1`).
-const BLACK_HOLE_TIMEOUTS: u32 = 3;
-
 impl Connection {
     /// Does what is due. Early and repeated calls are harmless.
     pub fn on_deadline(&mut self, now: Instant) {
@@ -87,7 +84,7 @@ impl Connection {
             }
             TimeoutResponse::Standard => {
                 self.unanswered += 1;
-                self.suspect_black_hole();
+                self.suspect_black_hole(now);
                 self.rtt.back_off();
                 // It is set when the segment leaves, with the back-off.
                 self.timers.retransmit = None;
@@ -100,16 +97,6 @@ impl Connection {
                     self.flight.nxt = self.flight.una;
                 }
             }
-        }
-    }
-
-    /// What is lost again and again may be too large for the path.
-    fn suspect_black_hole(&mut self) {
-        if let Some(mss) = self.config.black_hole_mss
-            && self.unanswered >= BLACK_HOLE_TIMEOUTS
-            && !self.is_handshaking()
-        {
-            self.flight.mss = self.flight.mss.min(mss.max(1));
         }
     }
 }

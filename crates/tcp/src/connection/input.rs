@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Quotation, Tcp, TcpFlags, Transport};
+use lasthop_packet::{Instant, Packet, PacketTooBig, Quotation, Tcp, TcpFlags, Transport};
 
 use super::receive::{Arrival, Echo};
 use super::{Connection, State, Timers};
@@ -250,7 +250,8 @@ impl Connection {
     }
 
     /// Takes in an ICMP error message that arrived at this host. Only one that quotes an
-    /// outstanding segment of this connection has an effect, and only if a scheme has a use for it.
+    /// outstanding segment of this connection has an effect (RFC 5927, section 4.1), and only if it
+    /// says that the segment is too large, or a scheme has a use for it.
     pub fn on_icmp(&mut self, packet: &Packet, now: Instant) {
         let Transport::Icmp(icmp) = packet.transport() else { return };
         let Some(quotation) = Quotation::of(packet) else { return };
@@ -260,6 +261,10 @@ impl Connection {
             || self.state == State::Closed
             || !self.flight.is_outstanding(quotation.seq)
         {
+            return;
+        }
+        if let Some(too_big) = PacketTooBig::of(packet) {
+            self.on_packet_too_big(&too_big, now);
             return;
         }
         let notice = IcmpNotice {

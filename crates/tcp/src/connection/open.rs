@@ -7,8 +7,8 @@ use lasthop_packet::Seq;
 use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
 use super::{
-    Connection, Endpoint, Negotiated, Pacer, ReceiveSide, State, Stats, SuperPacket, Timers, TimestampClock,
-    Validation,
+    Connection, Endpoint, Negotiated, Pacer, PathMtu, ReceiveSide, State, Stats, SuperPacket, Timers,
+    TimestampClock, Validation,
 };
 use crate::config::{Config, PacingRule};
 use crate::flight::Flight;
@@ -111,6 +111,7 @@ impl Connection {
             window_told_at: Seq(0),
             largest_peer_window: 0,
             unanswered: 0,
+            path_mtu: PathMtu::new(config.mss),
             challenged_at: None,
             dscp: 0,
             congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
@@ -144,6 +145,7 @@ impl Connection {
     pub(super) fn begin_transfer(&mut self, mss: u32) {
         // RFC 6691: options come out of the segment's payload.
         self.flight.mss = if self.negotiated.timestamps { mss.saturating_sub(12).max(1) } else { mss.max(1) };
+        self.path_mtu = PathMtu::new(self.flight.mss);
         self.receive.begin(self.flight.mss, self.negotiated.sack);
         self.recovery = self.config.recovery.begin(self.negotiated.sack);
         self.goes_by_segments = self.recovery.goes_by_segments() || self.congestion.goes_by_segments();

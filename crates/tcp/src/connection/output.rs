@@ -298,11 +298,12 @@ impl Connection {
     /// Payload that fits into a segment beside the SACK blocks, if some are due (RFC 6691).
     #[inline]
     pub(super) fn segment_room(&self) -> u32 {
+        let room = self.path_mtu.room(self.flight.mss);
         if !self.negotiated.sack || !self.receive.has_report() {
-            return self.flight.mss;
+            return room;
         }
         let blocks = self.receive.sack_blocks(self.most_sack_blocks()).as_slice().len() as u32;
-        self.flight.mss.saturating_sub(4 + 8 * blocks).max(1)
+        room.saturating_sub(4 + 8 * blocks).max(1)
     }
 
     #[inline]

@@ -43,6 +43,7 @@ impl Connection {
     #[inline]
     pub(super) fn announce(&mut self, segment: &SentSegment) {
         self.congestion.on_sent(segment);
+        self.path_mtu.on_sent(segment, self.flight.mss);
         if self.pacer.is_some() {
             self.pace(segment);
         }

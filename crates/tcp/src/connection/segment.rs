@@ -37,8 +37,11 @@ impl Connection {
         {
             self.write_rare_parts(tcp, now);
         }
-        if self.most_segments > 1 && len > self.flight.mss {
+        if self.most_segments > 1 && len > self.flight.mss && !self.path_mtu.is_probe(seq) {
             packet.set_segment_size(u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new));
+        }
+        if self.path_mtu.may_fragment() {
+            packet.let_fragment();
         }
         if reserved_bits != 0 {
             packet.set_tcp_reserved_bits(reserved_bits);

@@ -10,7 +10,7 @@ use super::ecn::Ecn;
 use super::receive::Saved;
 use super::timestamp_clock::TimestampClock;
 use super::window_scale::tellable;
-use super::{Connection, Endpoint, Negotiated, State};
+use super::{Connection, Endpoint, Negotiated, PathMtu, State};
 use crate::config::Config;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
@@ -35,6 +35,8 @@ pub struct Snapshot {
     peer_window: u32,
     window_told_at: Seq,
     mss: u32,
+    /// Payload of the largest segment that the ends have agreed on.
+    agreed_mss: u32,
     cwnd: u32,
     ssthresh: u32,
     buffer: SendBuffer,
@@ -71,6 +73,7 @@ impl Connection {
             peer_window: self.flight.peer_window,
             window_told_at: self.window_told_at,
             mss: self.flight.mss,
+            agreed_mss: self.path_mtu.agreed(),
             cwnd: self.flight.cwnd.max(self.flight.mss),
             ssthresh: self.flight.ssthresh,
             buffer: self.buffer.clone(),
@@ -113,6 +116,7 @@ impl Connection {
         let flight = &mut connection.flight;
         (flight.una, flight.nxt, flight.max) = (snapshot.una, snapshot.max, snapshot.max);
         (flight.cwnd, flight.ssthresh) = (snapshot.cwnd, snapshot.ssthresh);
+        connection.path_mtu = PathMtu::restored(snapshot.agreed_mss, snapshot.mss, now);
         flight.peer_window = snapshot.peer_window;
         // What it was is forgotten: the largest that the peer can offer.
         connection.largest_peer_window = u32::from(u16::MAX) << negotiated.peer_shift;
@@ -204,6 +208,7 @@ impl Snapshot {
             && self.negotiated.our_shift <= 14
             && self.negotiated.peer_shift <= 14
             && (1..=65_495).contains(&self.mss)
+            && (self.mss..=65_495).contains(&self.agreed_mss)
             && (self.mss..=1 << 30).contains(&self.cwnd)
             && self.peer_window <= 1 << 30
             && self.rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= Duration::from_secs(3600))

@@ -81,6 +81,14 @@ pub trait LossRecovery: Send {
     /// The scheme has the first outstanding segment sent again.
     fn on_spared_timeout(&mut self, flight: &mut Flight);
 
+    /// `flight.mss` has become smaller, because the path takes no larger segments: what is outstanding in
+    /// larger ones goes again. That is no congestion (RFC 1191, section 6.5): recovery is over, and the
+    /// window stays.
+    fn on_smaller_segments(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        self.on_spared_timeout(sender.flight);
+        AfterTimeout::GoBack
+    }
+
     /// What it is doing, for a congestion control that rules recovery.
     fn stage(&self) -> Stage {
         if self.is_recovering() { Stage::Recovery } else { Stage::Open }

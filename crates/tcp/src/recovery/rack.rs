@@ -483,6 +483,19 @@ impl LossRecovery for Rack {
         self.probe.cancel();
     }
 
+    fn on_smaller_segments(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        let mss = sender.flight.mss;
+        if sender.mark_lost(|segment| Continue(segment.octets() > mss)) > 0 {
+            self.on_spared_timeout(sender.flight);
+            self.undo = None;
+            self.phase = Phase::Loss { end: sender.flight.max, f_rto: FRto::Off };
+            self.detection.forget_deadline();
+            self.probe.on_recovery_begins();
+            self.is_disordered = true;
+        }
+        AfterTimeout::Recover
+    }
+
     fn stage(&self) -> Stage {
         match self.phase {
             Phase::Open => Stage::Open,

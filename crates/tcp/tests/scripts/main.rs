@@ -23,6 +23,7 @@ mod linux_acks;
 mod linux_rto;
 mod linux_slow_start;
 mod newreno;
+mod path_mtu;
 mod proportional_reduction;
 mod rack;
 mod reassembly;

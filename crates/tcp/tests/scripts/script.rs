@@ -8,7 +8,8 @@
 //! +0    > 1:1001(1000) ack 1                     the endpoint sends this now, and nothing else
 //! +0    >> 1001:5001(4000)                       it sends these octets in full segments
 //! +10ms < . ack 1001 win 4000 <sack 2001:3001>   a segment arrives; `bits 1`: with these reserved bits
-//! +0    icmp 1001                                an ICMP error message about the segment at 1001 arrives
+//! +0    icmp 1001                                an ICMP error message about the segment at 1001 arrives;
+//!                                                `icmp 1001 mtu 640`: that its 1,500 octets are too many
 //! +0    cwnd 2000 ssthresh 65535 state Established
 //! ```
 //!
@@ -330,7 +331,9 @@ impl Runner {
     /// behind it.
     fn inject_icmp(&mut self, rest: &str) -> Outcome {
         let (seq, manner) = rest.split_once(' ').unwrap_or((rest, ""));
-        let mut octets = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let mtu = manner.strip_prefix("mtu").map(number).transpose()?;
+        let [a, b] = if mtu.is_some() { 1500u16 } else { 40 }.to_be_bytes();
+        let mut octets = vec![0x45, 0, a, b, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let port: u16 = if manner == "foreign" { 40001 } else { LOCAL.1 };
         octets.extend(port.to_be_bytes());
         octets.extend(REMOTE.1.to_be_bytes());
@@ -338,7 +341,8 @@ impl Runner {
         if manner == "short" {
             octets.pop();
         }
-        let icmp = Icmp { kind: 3, code: 1, rest_of_header: [0; 4] };
+        let (code, rest_of_header) = mtu.map_or((1, [0; 4]), |mtu| (4, mtu.to_be_bytes()));
+        let icmp = Icmp { kind: 3, code, rest_of_header };
         let ip = Ip::new(IpAddr::from([10, 0, 0, 9]), LOCAL.0);
         let packet = Packet::new(ip, Transport::Icmp(icmp), Payload::Bytes(Bytes::from(octets)));
         self.connection.on_icmp(&packet, self.now);

@@ -86,23 +86,3 @@ fn time_outs_with_progress_between_them_are_not_in_a_row() {
         ",
     );
 }
-
-//= RFC 4821, section 7.7: segments that time out again and again may be too large for the path.
-#[test]
-fn after_three_time_outs_in_a_row_segments_are_smaller_if_so_configured() {
-    Script::established(Config { black_hole_mss: Some(600), ..config() }).run(
-        "
-        +0    write 2500
-        +0    > 1:1001(1000)
-        1s    > 1:1001(1000)
-        3s    > 1:1001(1000)
-        7s    > 1:601(600)
-        +10ms < . ack 601
-        +0    > 601:1201(600)
-        +0    > 1201:1801(600)
-        +10ms < . ack 1801
-        +0    > 1801:2401(600)
-        +0    > 2401:2501(100)
-        ",
-    );
-}
