@@ -40,11 +40,6 @@ impl Connection {
                 self.on_duplicate_ack(now);
             }
         } else {
-            if self.is_ruled_from_outside() {
-                // A peer that answers is there, even if it does not acknowledge yet: a split's FIN waits
-                // for another end.
-                self.unanswered = 0;
-            }
             //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
             //= same window.
             // Answers to window probes are none: nothing is outstanding but the probe.
@@ -54,11 +49,19 @@ impl Connection {
                 && window == self.flight.peer_window
                 && window > 0;
             // Of two ACKs with the same number, the later one cannot have the smaller window: as in
-            // 4.3BSD, it counts for older.
+            // 4.3BSD, it counts for older. But a receiver that is out of memory drops what came, and
+            // closes a window that it has offered (Linux `tcp_may_update_window`).
             let is_newer = tcp.seq.after(self.window_told_at)
-                || (tcp.seq == self.window_told_at && window > self.flight.peer_window);
+                || (tcp.seq == self.window_told_at && (window > self.flight.peer_window || window == 0));
             if ack == self.flight.una && is_newer {
                 self.take_window(window, tcp.seq);
+            }
+            //= RFC 9293, section 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in response to the
+            //= probe segments, the sending TCP peer MUST allow the connection to stay open". What goes again into a closed window
+            //= probes it.
+            // Nor is a peer gone that answers a split's FIN, which waits for another end.
+            if self.flight.peer_window == 0 || self.is_ruled_from_outside() {
+                self.unanswered = 0;
             }
             match report {
                 Report::New => self.on_duplicate_ack(now),

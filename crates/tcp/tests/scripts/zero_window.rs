@@ -6,7 +6,7 @@
 
 use lasthop_tcp::Config;
 
-use crate::script::{Script, config};
+use crate::script::{ALONE, Script, config, rack};
 
 #[test]
 fn a_closed_window_is_probed_with_back_off_and_answers_are_no_duplicates() {
@@ -61,6 +61,55 @@ fn without_any_answer_the_connection_is_given_up() {
         3.01s > 1001:1002(1)
         7.01s > R. 1001:1001
         +0    state Closed
+        ",
+    );
+}
+
+// Linux `tcp_may_update_window`: a receiver that is out of memory drops data that it had offered room for.
+#[test]
+fn a_window_that_closes_without_progress_is_closed() {
+    Script::established(Config { max_timeouts: 3, ..config() }).run(
+        "
+        +0    write 2000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1 win 0
+        +0    window 0
+        1s    timeouts 1
+        3s    > 1:2(1)
+        +1ms  < . ack 1 win 0
+        7s    > 1:2(1)
+        +1ms  < . ack 1 win 0
+        15s   > 1:2(1)
+        +1ms  < . ack 1 win 0
+        31s   > 1:2(1)
+        +1ms  < . ack 1 win 0
+        63s   > 1:2(1)
+        +1ms  < . ack 1 win 5000
+        +0    > 1:1001(1000)
+        +0    duplicates 0 state Established
+        ",
+    );
+}
+
+/// The same where what is lost goes again segment by segment.
+#[test]
+fn what_goes_again_into_a_closed_window_is_answered_and_so_the_connection_stays_open() {
+    Script::established(Config { max_timeouts: 3, ..rack(ALONE) }).run(
+        "
+        +0    write 2000
+        +0    >> 1:2001(2000)
+        +10ms < . ack 1 win 0
+        1s    > 1:1001(1000)
+        +1ms  < . ack 1 win 0
+        3s    > 1:1001(1000)
+        +1ms  < . ack 1 win 0
+        7s    > 1:1001(1000)
+        +1ms  < . ack 1 win 0
+        15s   > 1:1001(1000)
+        +1ms  < . ack 1 win 0
+        31s   > 1:1001(1000)
+        +1ms  < . ack 1 win 0
+        +0    state Established
         ",
     );
 }
