@@ -63,8 +63,10 @@ pub struct Config {
     pub ack_compression: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
-    /// Time-outs in a row after which the connection is given up.
+    /// Time-outs in a row after which the connection is given up, and window probes without an answer.
     pub max_timeouts: u32,
+    /// What is counted of the time-outs.
+    pub give_up: GiveUp,
     /// From the third time-out in a row on segments are smaller, until a larger one arrives: a router on
     /// the path may drop those, and its message may get lost (RFC 4821; in Linux `tcp_mtu_probing` = 1).
     pub mtu_probing: bool,
@@ -98,6 +100,7 @@ impl Default for Config {
             ack_compression: false,
             rto: RtoConfig::default(),
             max_timeouts: 15,
+            give_up: GiveUp::Count,
             mtu_probing: false,
             time_wait: Duration::from_secs(60),
         }
@@ -127,6 +130,7 @@ impl Config {
             initial_ssthresh: 1 << 30,
             ack_policy: AckPolicy::Linux,
             ack_compression: true,
+            give_up: GiveUp::Time,
             rto: RtoConfig {
                 rule: RtoRule::Linux,
                 minimum: Duration::from_millis(200),
@@ -142,6 +146,19 @@ impl Config {
     pub fn largest_window(&self) -> u32 {
         self.window.max(self.window_max.unwrap_or(0))
     }
+}
+
+/// When a connection is given up whose peer is silent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GiveUp {
+    /// When the timer expires once more after [`Config::max_timeouts`] time-outs in a row.
+    #[default]
+    Count,
+    /// As Linux 6.18: when the timer expires after the time that as many time-outs would take which begin
+    /// with 200 ms and double up to 120 s, counted from the first: 924.6 s for 15 (`tcp_retries2`,
+    /// `retransmits_timed_out`). A SYN goes again 10 times, the first four a second apart
+    /// (`tcp_syn_retries`, `tcp_syn_linear_timeouts`); its answer five times (`tcp_synack_retries`).
+    Time,
 }
 
 /// When the receiver acknowledges data that arrives in order. Out of order, it always does so at

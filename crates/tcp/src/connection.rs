@@ -19,6 +19,7 @@ mod receive;
 mod recovering;
 mod resend;
 mod segment;
+mod silence;
 mod snapshot;
 mod state;
 mod stats;
@@ -49,6 +50,7 @@ use ecn::Ecn;
 use pacer::Pacer;
 use path_mtu::PathMtu;
 pub(crate) use receive::ReceiveSide;
+use silence::Silence;
 pub use snapshot::{Snapshot, Unusable};
 pub use state::State;
 pub use stats::Stats;
@@ -86,8 +88,7 @@ pub struct Connection {
     window_told_at: Seq,
     /// MAX.SND.WND: the largest window that the peer has offered (RFC 5961, section 5.2).
     largest_peer_window: u32,
-    /// Time-outs and window probes since the peer was heard from last.
-    unanswered: u32,
+    silence: Silence,
     path_mtu: PathMtu,
     congestion: Box<dyn CongestionControl>,
     recovery: Box<dyn LossRecovery>,
@@ -298,7 +299,7 @@ impl Connection {
 
     /// Whether the peer has not been heard from since the retransmission timer expired.
     pub const fn is_unanswered(&self) -> bool {
-        self.unanswered > 0
+        self.silence.expiries() > 0
     }
 
     /// Whether its congestion control is [`Congestion::Outside`].

@@ -32,7 +32,7 @@ pub mod retransmission_queue;
 pub mod rtt;
 pub mod send_buffer;
 
-pub use config::{AckPolicy, Config, LINUX_WINDOW_MAX, PacingRule};
+pub use config::{AckPolicy, Config, GiveUp, LINUX_WINDOW_MAX, PacingRule};
 pub use congestion::{Congestion, CongestionControl, PathModel, SlowStart};
 pub use connection::{Connection, Handshake, NotAHandshake, Snapshot, State, Stats, Unusable};
 pub use extension::{

@@ -91,6 +91,7 @@ impl Layers<'_> {
             ack_compression,
             rto: self.rto()?,
             max_timeouts,
+            give_up: default.give_up,
             mtu_probing: default.mtu_probing,
             time_wait: default.time_wait,
         })

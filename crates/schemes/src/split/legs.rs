@@ -16,10 +16,6 @@ const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 /// waits for no ACK of its last segment, and half as many ACKs leave more of the medium to data.
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(20);
 
-/// Time-outs in a row until the mobile host is given up: a quarter of an hour, as in Linux
-/// (`tcp_retries2`).
-const MOST_TIMEOUTS: u32 = 924;
-
 /// The leg over the wire: an endpoint as Linux 6.18 has it, with a buffer of `buffer` octets.
 pub fn core(buffer: u32) -> Config {
     Config {
@@ -53,7 +49,6 @@ pub fn radio(buffer: u32, minimum_timeout: Duration) -> Config {
             granularity: Duration::ZERO,
             ..RtoConfig::default()
         },
-        max_timeouts: MOST_TIMEOUTS,
         ..core(buffer)
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq, Tcp};
 
-use super::{Connection, State};
+use super::{Connection, Silence, State};
 use crate::congestion::AckSample;
 use crate::extension::DuplicateAckResponse;
 use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
@@ -61,7 +61,7 @@ impl Connection {
             //= probes it.
             // Nor is a peer gone that answers a split's FIN, which waits for another end.
             if self.flight.peer_window == 0 || self.is_ruled_from_outside() {
-                self.unanswered = 0;
+                self.silence = Silence::default();
             }
             match report {
                 Report::New => self.on_duplicate_ack(now),
@@ -84,7 +84,7 @@ impl Connection {
 
     #[cold]
     fn on_answer_to_probe(&mut self) {
-        self.unanswered = 0;
+        self.silence = Silence::default();
         if self.flight.peer_window > 0 {
             self.timers.persist = None;
             self.probe_window = false;
@@ -99,9 +99,9 @@ impl Connection {
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.duplicate_acks = 0;
-        self.unanswered = 0;
+        self.silence = Silence::default();
         if let Some(mss) = self.path_mtu.on_new_ack(tcp.ack, now) {
-            self.flight.mss = mss;
+            self.set_segments(mss);
         }
         let data = u64::from(acked).min(self.buffer.len());
         self.buffer.acknowledge(data);

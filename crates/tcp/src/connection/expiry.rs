@@ -27,7 +27,7 @@ impl Connection {
         }
         if due(self.timers.persist) {
             self.timers.persist = None;
-            self.on_window_probe_due();
+            self.on_window_probe_due(now);
         }
         if due(self.timers.retransmit) {
             self.timers.retransmit = None;
@@ -37,12 +37,13 @@ impl Connection {
 
     /// The peer's window is still closed. As long as it answers, there is no end to asking (RFC
     /// 9293, section 3.8.6.1).
-    fn on_window_probe_due(&mut self) {
-        if self.unanswered >= self.config.max_timeouts {
+    fn on_window_probe_due(&mut self, now: Instant) {
+        // Linux counts these in any case (`tcp_probe_timer`).
+        if self.silence.expiries() >= self.config.max_timeouts {
             self.abort();
             return;
         }
-        self.unanswered += 1;
+        self.silence.lasts(now);
         self.rtt.back_off();
         self.probe_window = true;
     }
@@ -63,7 +64,7 @@ impl Connection {
 
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        if self.unanswered >= self.config.max_timeouts {
+        if self.gives_up(now) {
             self.abort();
             return;
         }
@@ -83,9 +84,13 @@ impl Connection {
                 self.retransmit.push(self.flight.una);
             }
             TimeoutResponse::Standard => {
-                self.unanswered += 1;
+                self.silence.lasts(now);
                 self.suspect_black_hole(now);
-                self.rtt.back_off();
+                if self.has_linear_timeout() {
+                    self.rtt.stop_timing();
+                } else {
+                    self.rtt.back_off();
+                }
                 // It is set when the segment leaves, with the back-off.
                 self.timers.retransmit = None;
                 let after = if self.is_handshaking() {

@@ -129,7 +129,7 @@ impl Connection {
         self.state = State::Established;
         //= RFC 5681, section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
         //= transmitted SYN MUST be one segment".
-        if std::mem::take(&mut self.unanswered) > 0 {
+        if std::mem::take(&mut self.silence).expiries() > 0 {
             self.flight.cwnd = self.flight.mss;
         }
         self.begin_model();

@@ -14,7 +14,9 @@ impl Connection {
         match self.state {
             State::SynReceived if self.ecn.is_some() => TcpFlags::ECE,
             //= RFC 3168, section 6.1.1.1: a SYN that was not answered goes again without ECN.
-            State::SynSent if self.config.ecn && self.unanswered == 0 => TcpFlags::ECE.with(TcpFlags::CWR),
+            State::SynSent if self.config.ecn && self.silence.expiries() == 0 => {
+                TcpFlags::ECE.with(TcpFlags::CWR)
+            }
             _ => TcpFlags(0),
         }
     }

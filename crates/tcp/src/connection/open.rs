@@ -7,8 +7,8 @@ use lasthop_packet::Seq;
 use super::ecn::Ecn;
 use super::window_scale::{tellable, window_shift};
 use super::{
-    Connection, Endpoint, Negotiated, Pacer, PathMtu, ReceiveSide, State, Stats, SuperPacket, Timers,
-    TimestampClock, Validation,
+    Connection, Endpoint, Negotiated, Pacer, PathMtu, ReceiveSide, Silence, State, Stats, SuperPacket,
+    Timers, TimestampClock, Validation,
 };
 use crate::config::{Config, PacingRule};
 use crate::flight::Flight;
@@ -110,7 +110,7 @@ impl Connection {
             duplicate_acks: 0,
             window_told_at: Seq(0),
             largest_peer_window: 0,
-            unanswered: 0,
+            silence: Silence::default(),
             path_mtu: PathMtu::new(config.mss),
             challenged_at: None,
             dscp: 0,

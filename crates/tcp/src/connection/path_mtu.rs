@@ -182,11 +182,20 @@ impl Connection {
         self.keep_window_in_segments(before);
     }
 
-    /// Segments had `before` octets: the window is as many segments as it was, as in Linux
-    /// (`tcp_simple_retransmit`).
+    /// Segments have so many octets from now on. The window is as many of them as before, as in Linux: there
+    /// are congestion controls that count segments.
+    pub(super) fn set_segments(&mut self, mss: u32) {
+        let before = std::mem::replace(&mut self.flight.mss, mss);
+        self.keep_window_in_segments(before);
+    }
+
+    /// The same for segments that had `before` octets.
     fn keep_window_in_segments(&mut self, before: u32) {
         let flight = &mut self.flight;
-        let scaled = |octets: u32| (u64::from(octets) * u64::from(flight.mss) / u64::from(before)) as u32;
+        let scaled = |octets: u32| {
+            let octets = u64::from(octets) * u64::from(flight.mss) / u64::from(before);
+            octets.min(1 << 30) as u32
+        };
         let (cwnd, ssthresh) = (scaled(flight.cwnd), scaled(flight.ssthresh));
         (flight.cwnd, flight.ssthresh) = (cwnd.max(flight.mss), ssthresh.max(2 * flight.mss));
     }
@@ -217,8 +226,7 @@ impl Connection {
         let smaller: &[u32] = if self.local.0.is_ipv4() { &SMALLER_V4 } else { &SMALLER_V6 };
         let oldest = self.flight.outstanding().min(self.flight.mss);
         if let Some(mss) = smaller.iter().map(|size| size - options).find(|mss| *mss < oldest) {
-            // The time-out itself sets the window.
-            self.flight.mss = mss;
+            self.set_segments(mss);
             self.path_mtu.reduce(now);
         }
     }

@@ -132,6 +132,7 @@ fn once_small_segments_are_acknowledged_a_large_one_is_tried_and_if_it_arrives_a
         +0    mss 1400
         +0    > 2801:4201(1400)
         +0    > 4201:5601(1400)
+        +0    > 5601:7001(1400)
         ",
     );
 }

@@ -3,9 +3,9 @@
 //! //= RFC 5681, section 3.1: "upon a timeout [...] cwnd MUST be set to no more than the loss
 //! window, LW, which equals 1 full-sized //= segment".
 
-use lasthop_tcp::Config;
+use lasthop_tcp::{Config, GiveUp};
 
-use crate::script::{Script, config};
+use crate::script::{Open, Script, config, rto};
 
 #[test]
 fn everything_from_the_oldest_outstanding_segment_on_is_sent_again_in_slow_start() {
@@ -83,6 +83,92 @@ fn time_outs_with_progress_between_them_are_not_in_a_row() {
         +0    > 3001:4001(1000)
         7.02s > 2001:3001(1000)
         +0    state Established
+        ",
+    );
+}
+
+// Linux (`tcp_retries2`, `retransmits_timed_out`): three time-outs that begin with 200 ms and double have
+// taken 3 s with the one behind them.
+#[test]
+fn by_time_the_connection_is_given_up_at_the_first_time_out_after_as_many_of_the_kernels_would_have_taken() {
+    let config = Config { give_up: GiveUp::Time, max_timeouts: 3, ..config() };
+    Script::established(Config { rto: rto(500, 500, 1), ..config.clone() }).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        0.5s  > 1:1001(1000)
+        1.5s  > 1:1001(1000)
+        3.5s  > R. 1001:1001 ack 1         # 3 s after the first time-out
+        +0    state Closed timeouts 3
+        ",
+    );
+    Script::established(Config { rto: rto(20, 20, 1), ..config }).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        20ms  > 1:1001(1000)
+        60ms  > 1:1001(1000)
+        140ms > 1:1001(1000)
+        300ms > 1:1001(1000)
+        620ms > 1:1001(1000)
+        1.26s > 1:1001(1000)
+        2.54s > 1:1001(1000)
+        5.1s  > R. 1001:1001 ack 1
+        ",
+    );
+}
+
+#[test]
+fn by_time_the_clock_begins_anew_with_each_acknowledgment_of_something() {
+    let config = Config { give_up: GiveUp::Time, max_timeouts: 0, rto: rto(500, 500, 1), ..config() };
+    Script::established(config).run(
+        "
+        +0    write 2000
+        +0    > 1:1001(1000)
+        0.5s  > 1:1001(1000)
+        +10ms < . ack 1001
+        +0    > 1001:2001(1000)
+        1.51s > 1001:2001(1000)
+        3.51s > R. 2001:2001 ack 1
+        ",
+    );
+}
+
+// Linux (`tcp_syn_retries`, `tcp_syn_linear_timeouts`).
+#[test]
+fn a_syn_goes_again_ten_times_as_in_linux_the_first_four_a_second_apart() {
+    let config = Config { give_up: GiveUp::Time, rto: rto(1000, 200, 1), ..config() };
+    let config = Config {
+        rto: lasthop_tcp::RtoConfig { maximum: std::time::Duration::from_secs(120), ..config.rto },
+        ..config
+    };
+    Script::new(Open::Connect, config.clone()).run(
+        "
+        +0    > S 0:0
+        1s    > S 0:0
+        2s    > S 0:0
+        3s    > S 0:0
+        4s    > S 0:0
+        5s    > S 0:0
+        7s    > S 0:0
+        11s   > S 0:0
+        19s   > S 0:0
+        35s   > S 0:0
+        67s   > S 0:0
+        131s  state Closed
+        ",
+    );
+    Script::new(Open::Listen, config).run(
+        "
+        +0    < S 0:0
+        +0    > S. 0:0 ack 1
+        1s    > S. 0:0 ack 1
+        3s    > S. 0:0 ack 1
+        7s    > S. 0:0 ack 1
+        15s   > S. 0:0 ack 1
+        31s   > S. 0:0 ack 1
+        63s   > R. 1:1 ack 1
+        +0    state Closed
         ",
     );
 }
