@@ -65,6 +65,10 @@
 //! `reordering`, or one and then none, start a repair of one segment, an ACK of the copy that stops
 //! short the next (RFC 6582), and a lost copy is the timer's.
 //!
+//! *A path behind the hop that takes smaller packets* ([`path_mtu`]): once a router says so, or the sender
+//! sends something again in smaller segments, what is cached is forgotten. The sender, who hears of it as
+//! without an agent, repairs that.
+//!
 //! # The rules of the published scheme
 //!
 //! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of
@@ -202,6 +206,7 @@ pub mod flow;
 pub mod hold_queue;
 mod lifetime;
 mod path_beyond;
+pub mod path_mtu;
 mod radio_side;
 pub mod rtt;
 mod scheme;
@@ -219,7 +224,7 @@ mod uploads;
 use lasthop_agent::{
     Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot, Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Packet, TcpFlags};
+use lasthop_packet::{FlowKey, Packet, PacketTooBig, TcpFlags};
 
 use crate::last_hop::{Aims, Hops, LastHop, Trust};
 use flow::SnoopFlow;
@@ -282,7 +287,12 @@ impl Snoop {
 
 impl Agent for Snoop {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
+            if let Some(too_big) = PacketTooBig::of(packet).filter(|_| from == Side::Radio) {
+                self.on_too_big(&too_big, cx);
+            }
+            return Verdict::Forward;
+        };
         let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
             self.forget(key, cx);

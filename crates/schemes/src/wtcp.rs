@@ -26,7 +26,8 @@
 //!    unknown option. What is acknowledged already passes: the sender did not hear so, and only the
 //!    mobile host may tell it. If the mobile host answers and goes on missing what we send (its PAWS
 //!    or its checksum refuses our copy), or our timer has expired too often, duplicates pass: the
-//!    sender's copy is then the better one.
+//!    sender's copy is then the better one. So is one in smaller segments than what is stored: the path
+//!    may not take that ([`crate::snoop::path_mtu`]).
 //! 3. *Local recovery* is [Snoop](crate::snoop)'s: cache, SACK scoreboard, timer, window, and what is kept
 //!    from the sender. The two schemes have this problem in common, and what today's TCP needs there
 //!    does not depend on the scheme. While its timer has expired nothing new leaves, but the first
@@ -120,7 +121,9 @@ impl Wtcp {
 
 impl Agent for Wtcp {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
+            return self.local.on_packet(packet, from, cx);
+        };
         let (key, flags) = (from.connection(key), tcp.flags);
         if flags.has(TcpFlags::SYN) || flags.has(TcpFlags::RST) {
             self.flows.remove(key);

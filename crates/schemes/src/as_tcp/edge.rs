@@ -113,7 +113,7 @@ fn leave(to: Side, packet: Packet, verdict: Verdict, cx: &mut Context<'_>) {
 impl Agent for AsTcpEdge {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(connection) = packet.flow_key().map(|key| from.connection(key)) else {
-            return Verdict::Forward;
+            return self.show_split(packet, from, cx);
         };
         if from == Side::Radio {
             let verdict = self.show_acks(packet, from, cx);

@@ -33,7 +33,7 @@ impl Cicada {
 
 impl Agent for Cicada {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let Some(key) = packet.flow_key() else { return Verdict::Forward };
+        let Some(key) = packet.flow_key() else { return self.connections.on_packet(packet, from, cx) };
         let key = from.connection(key);
         if key.protocol == Protocol::Udp {
             return self.streams.on_datagram(key, packet, from, cx);

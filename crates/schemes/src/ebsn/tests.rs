@@ -73,7 +73,10 @@ fn each_attempt_that_failed_is_told_to_the_segments_source_where_no_interval_is_
             let [(Side::Core, message)] = &outbox.packets[..] else { panic!("one, to the core: {outbox:?}") };
             assert_eq!((message.ip().source, message.ip().destination), (hosts[2], hosts[0]));
             let flow = segment(hosts, 2).flow_key().expect("it is TCP");
-            assert_eq!(Quotation::of(message), Some(Quotation { flow, seq: FIRST + 2 * MSS }));
+            assert_eq!(
+                Quotation::of(message),
+                Some(Quotation { flow, seq: FIRST + 2 * MSS, len: segment(hosts, 2).len() as u32 })
+            );
             assert_eq!((outbox.reports[0].counter, outbox.reports[0].detail), (&CONTROL_MESSAGES, "EBSN"));
         }
         assert!(station.attempt(9, &segment(hosts, 2), true).packets.is_empty(), "what arrived is no news");

@@ -103,7 +103,9 @@ fn initial_number(cx: &mut Context<'_>) -> Seq {
 
 impl Agent for Itcp {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
+            return self.splits.on_error(packet, from, cx);
+        };
         let key = from.connection(key);
         if self.splits.has(key) {
             return self.splits.on_packet(key, packet, from, cx);

@@ -3,6 +3,7 @@
 
 use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant, Packet, Payload, Seq, TcpFlags};
+use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{Config, Connection, State};
 
 use crate::split::pair::Pair;
@@ -25,8 +26,16 @@ pub(super) enum Outcome {
     Refused(Box<Connection>),
 }
 
+/// The headers of IPv6 have 20 octets more.
+fn fitting(config: Config, (address, _): Endpoint) -> Config {
+    let mss = if address.is_ipv4() { config.mss } else { config.mss - 20 };
+    Config { mss, ..config }
+}
+
 impl Opening {
-    /// An end wants a connection. `iss` is our initial sequence number towards the other one.
+    /// An end wants a connection. `iss` is our initial sequence number towards the other one, which is
+    /// offered no larger segments than the end that asks has offered to take: what bounds those, such as
+    /// the MTU of a tunnel, may lie on our way to it, too.
     pub(super) fn new(key: FlowKey, mut syn: Packet, opener: Side, config: Config, iss: Seq) -> Self {
         let (local, remote) = match opener {
             Side::Radio => (key.destination, key.source),
@@ -34,6 +43,9 @@ impl Opening {
         };
         // Data would come again; it would keep a frame that is not counted.
         syn.set_payload(Payload::EMPTY);
+        let offered = syn.tcp().and_then(|tcp| tcp.options.maximum_segment_size).map_or(536, u32::from);
+        let config = fitting(config, local);
+        let config = Config { mss: config.mss.min(offered), ..config };
         Self { opener, onward: Connection::connect(config, local, remote, iss), syn }
     }
 
@@ -70,7 +82,7 @@ impl Opening {
                 Outcome::Refused(Box::new(back))
             }
             _ => {
-                let mut back = Connection::listen(config.clone(), local, iss);
+                let mut back = Connection::listen(fitting(config.clone(), local), local, iss);
                 back.on_segment(&self.syn, now);
                 let onward = std::mem::replace(&mut self.onward, Connection::closed(config, remote, local));
                 let (core, radio) = match self.opener {

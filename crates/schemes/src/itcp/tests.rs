@@ -73,6 +73,47 @@ fn phone(flags: TcpFlags, seq: u32, ack: u32) -> Packet {
     segment(PHONE, SERVER, flags, seq, ack)
 }
 
+/// What bounds the segments of one end may lie on our way to it, too.
+#[test]
+fn no_larger_segments_are_asked_for_than_the_end_that_opens_takes_or_ipv6_carries() {
+    let v6 = |host: u16| -> (IpAddr, u16) {
+        (std::net::Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host).into(), host)
+    };
+    for (from, to, option, expected) in [
+        (PHONE, SERVER, Some(1460), 1460),
+        (PHONE, SERVER, Some(9000), 1460),
+        (PHONE, SERVER, Some(1260), 1260),
+        (PHONE, SERVER, None, 536),
+        (v6(1), v6(2), Some(1440), 1440),
+        (v6(1), v6(2), Some(9000), 1440),
+    ] {
+        let (agent, rng) = (Itcp::new(Settings::default()), Rng::named(1, "i-tcp"));
+        let mut bench = Bench { agent, onward: 0, may_owe: true, rng };
+        let mut syn = segment(from, to, SYN, PHONE_ISS, 0);
+        syn.tcp_mut().expect("a SYN").options.maximum_segment_size = option;
+        let (_, sent) = bench.pass(&syn, Side::Radio);
+        let offered = sent[0].1.tcp().and_then(|tcp| tcp.options.maximum_segment_size);
+        assert_eq!(offered, Some(expected), "{option:?}");
+    }
+}
+
+#[test]
+fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
+    let mut bench = Bench::asked();
+    let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
+    let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
+    let answered = answer.expect("the phone is answered").seq.0;
+    let _ = bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+    let mut data = server(ACK, SERVER_ISS + 1, bench.onward + 1);
+    data.set_payload(Payload::Stream { stream: 2, offset: 0, len: 536 });
+    let (_, sent) = bench.pass(&data, Side::Core);
+    let (_, large) = sent.iter().find(|(to, _)| *to == Side::Radio).expect("it goes on");
+    let message = lasthop_packet::quote::too_big(large, SERVER.0, 560).expect("it is about TCP");
+    let (verdict, sent) = bench.pass(&message, Side::Radio);
+    let sizes: Vec<usize> = sent.iter().map(|(_, packet)| packet.payload().len()).collect();
+    assert_eq!((verdict, sizes), (Verdict::Forward, vec![520, 16]));
+}
+
 // The phone's SYN came before, and passed: before the gateway was there, or while another scheme was.
 
 #[test]

@@ -43,6 +43,10 @@ impl Snoop {
             }
             return Verdict::Forward;
         }
+        // The published scheme goes by octets, and repairs what is left of the packet.
+        if flow.board.is_some() && flow.is_segmented_anew_by(packet) {
+            self.forget_copies(slot, cx);
+        }
         self.hold_or_pass(packet, slot, cx)
     }
 

@@ -145,6 +145,27 @@ impl SnoopFlow {
         }
     }
 
+    /// Forgets what it has of the data, as if the connection came here only now.
+    pub(super) fn begin_anew(&mut self, settings: &Settings) {
+        let Self { last_ack, window, fin, rtt, highest_tsval, hop, charged, limits, beyond, .. } = *self;
+        let has_blocks = self.board.as_ref().is_some_and(|board| board.sack_seen);
+        *self = Self {
+            last_ack,
+            window,
+            fin,
+            rtt,
+            highest_tsval,
+            hop,
+            charged,
+            limits,
+            beyond,
+            ..Self::new(settings, self.highest)
+        };
+        if let Some(board) = &mut self.board {
+            board.sack_seen = has_blocks;
+        }
+    }
+
     /// What the local timer retransmits: the packet that the receiver waits for, if it is cached
     /// and the window is open.
     pub fn on_timer(&mut self, limit: u32, now: Instant) -> Option<Packet> {

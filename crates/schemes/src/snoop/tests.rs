@@ -10,6 +10,7 @@ mod local_window;
 mod memory;
 mod needless;
 mod octets;
+mod path_mtu;
 mod random;
 mod short_path;
 mod timer;

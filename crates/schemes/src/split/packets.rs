@@ -2,7 +2,7 @@
 
 use lasthop_agent::counter::{AT_BOUND, FULL};
 use lasthop_agent::{Context, Report, Side, Verdict};
-use lasthop_packet::{FlowKey, Packet};
+use lasthop_packet::{FlowKey, Packet, Quotation};
 
 use super::notifying::pass;
 use super::pair::Pair;
@@ -63,6 +63,19 @@ impl Splits {
         }
         self.work_at(slot, cx);
         Verdict::Absorb
+    }
+
+    /// Takes in an ICMP error message from a side, about what a leg has sent there. It goes on to the end in
+    /// whose name that was sent: the path is that end's, too (RFC 1191, section 3).
+    pub fn on_error(&mut self, message: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        if let Some(quotation) = Quotation::of(message) {
+            let key = from.opposite().connection(quotation.flow);
+            if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
+                pair.leg_mut(from).on_icmp(message, cx.now());
+                self.work(key, cx);
+            }
+        }
+        Verdict::Forward
     }
 
     /// A packet of an end's has come that says nothing new but the time.

@@ -104,11 +104,13 @@ impl Transparent {
     }
 }
 
-/// A packet of any protocol but TCP passes.
+/// A packet of any protocol but TCP passes; what an ICMP message says of a leg's segment is heard.
 impl Agent for Transparent {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let key = packet.flow_key().map(|key| from.connection(key));
-        let Some(key) = key.filter(|key| key.protocol == Protocol::Tcp) else { return Verdict::Forward };
+        let Some(key) = key.filter(|key| key.protocol == Protocol::Tcp) else {
+            return self.splits.on_error(packet, from, cx);
+        };
         self.splits.leave_room(self.openings.octets());
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);

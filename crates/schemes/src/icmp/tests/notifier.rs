@@ -43,7 +43,8 @@ fn the_first_failure_is_told_to_the_segments_source_with_what_it_needs_to_know_t
             assert_eq!(name, "ICMP-DEFER");
             assert_eq!((packet.ip().source, packet.ip().destination), (hosts.node, hosts.server));
             let flow = segment.flow_key().expect("it is TCP");
-            assert_eq!(Quotation::of(&packet), Some(Quotation { flow, seq: first_octet() + 3 * MSS }));
+            let len = segment.len() as u32;
+            assert_eq!(Quotation::of(&packet), Some(Quotation { flow, seq: first_octet() + 3 * MSS, len }));
             assert_eq!(packet.payload().len(), segment.ip().len() + 8, "IP header and eight octets");
         }
     }

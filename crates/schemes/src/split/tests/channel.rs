@@ -16,9 +16,24 @@ pub struct Channel {
     pub jitter_ms: u64,
     /// From the first of these times to the second, in milliseconds, everything is lost.
     pub outage: Option<(u64, u64)>,
+    pub mtu: Option<Mtu>,
+}
+
+/// The largest packet that a hop takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Mtu {
+    pub octets: u32,
+    /// Whether the sender of a larger one hears of it.
+    pub is_told: bool,
 }
 
 impl Channel {
+    /// The MTU that a packet is too large for.
+    pub fn refuses(&self, packet: &Packet) -> Option<Mtu> {
+        let headers = packet.len() - packet.payload().len();
+        self.mtu.filter(|mtu| headers as u32 + packet.segment_payload() > mtu.octets)
+    }
+
     /// When the copies of a packet arrive that leaves now.
     pub fn carry(&self, packet: &mut Packet, now: Instant, rng: &mut Rng) -> Vec<Instant> {
         let mut happens = |odds: f64| rng.happens(Probability::new(odds).unwrap_or_default());

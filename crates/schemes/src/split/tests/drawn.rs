@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use lasthop_tcp::{
-    AckPolicy, Config, Congestion, PacingRule, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart,
+    AckPolicy, Config, Congestion, GiveUp, PacingRule, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart,
 };
 use proptest::prelude::*;
 
 use super::application::{Closing, Plan, Reading};
-use super::channel::Channel;
+use super::channel::{Channel, Mtu};
 use super::deeds::{Deed, Doing};
 use super::end::Setup;
 use super::world::{Opener, Scene};
@@ -77,7 +77,7 @@ fn random_config() -> impl Strategy<Value = Config> {
 fn linux() -> Config {
     let config = Config::linux();
     let rto = RtoConfig { maximum: Duration::from_secs(4), ..config.rto };
-    Config { max_timeouts: MAX_TIMEOUTS, rto, ..config }
+    Config { max_timeouts: MAX_TIMEOUTS, give_up: GiveUp::Count, rto, ..config }
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -124,6 +124,7 @@ fn channel() -> impl Strategy<Value = Channel> {
             delay_ms,
             jitter_ms,
             outage: outage.map(|(from, long)| (from, from + long)),
+            mtu: None,
         },
     )
 }
@@ -136,6 +137,23 @@ fn settings() -> impl Strategy<Value = Settings> {
         local_delay: Duration::from_millis(delay),
         least_window,
         ..Settings::default()
+    })
+}
+
+/// The same over hops some of which take smaller packets than the ends have agreed on, and say so or not.
+pub fn narrow_scene(agents: usize) -> impl Strategy<Value = Scene> {
+    // No less than the smallest segments that are tried in vain.
+    let mtu = || {
+        prop::option::of((560u32..1400, any::<bool>()).prop_map(|(octets, is_told)| Mtu { octets, is_told }))
+    };
+    (scene(agents), [mtu(), mtu(), mtu(), mtu()]).prop_map(|(mut scene, mtus)| {
+        let channels = scene.wire.iter_mut().chain(&mut scene.air);
+        channels.zip(mtus).for_each(|(channel, mtu)| channel.mtu = mtu);
+        for end in &mut scene.ends {
+            end.config.mtu_probing = true;
+            end.config.mss = end.config.mss.max(1200);
+        }
+        scene
     })
 }
 

@@ -4,4 +4,5 @@ mod ends;
 mod known;
 mod marks;
 mod opening;
+mod path_mtu;
 mod probes;

@@ -34,6 +34,15 @@ proptest! {
     }
 
     #[test]
+    fn a_path_that_takes_smaller_packets_is_no_obstacle(
+        scene in prop_oneof![drawn::narrow_scene(0), drawn::narrow_scene(1), drawn::narrow_scene(2)],
+    ) {
+        let mut world = World::new(&scene);
+        let outcome = world.run()?;
+        world.check_all_is_well(outcome)?;
+    }
+
+    #[test]
     fn two_agents_in_a_row_do_no_harm(scene in drawn::scene(2)) {
         let mut world = World::new(&scene);
         let outcome = world.run()?;

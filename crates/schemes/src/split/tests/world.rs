@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Instant, Packet, Probability, Rng, Seq};
+use lasthop_packet::{FlowKey, Instant, Packet, Probability, Rng, Seq, Transport, quote};
 use lasthop_tcp::Connection;
 use proptest::prelude::*;
 
@@ -187,7 +187,10 @@ impl World {
         let last = self.seats.len() + 1;
         if node == 0 || node == last {
             let end = &mut self.ends[usize::from(node == last)];
-            end.connection.on_segment(&packet, self.now);
+            match packet.transport() {
+                Transport::Icmp(_) => end.connection.on_icmp(&packet, self.now),
+                _ => end.connection.on_segment(&packet, self.now),
+            }
             return self.run_ends();
         }
         let sent = self.seats[node - 1].pass(packet, from, self.now)?;
@@ -239,6 +242,13 @@ impl World {
         let next_node = if to == Side::Radio { node + 1 } else { node - 1 };
         let hop = usize::from(node.max(next_node) == self.seats.len() + 1);
         let channel = &self.channels[hop][usize::from(to == Side::Core)];
+        if let Some(mtu) = channel.refuses(&packet) {
+            let message = quote::too_big(&packet, packet.ip().destination, mtu.octets);
+            if let Some(message) = message.filter(|_| mtu.is_told) {
+                self.put(next_node, to.opposite(), message);
+            }
+            return;
+        }
         for at in channel.carry(&mut packet, self.now, &mut self.rng) {
             self.under_way.push(Reverse((at, self.next)));
             self.packets.insert(self.next, (packet.clone(), next_node, to.opposite()));

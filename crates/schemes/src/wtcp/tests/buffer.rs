@@ -17,6 +17,29 @@ fn a_duplicate_of_what_is_stored_is_dropped_and_one_of_what_was_acknowledged_pas
     assert_eq!(bench.core(&data(4)).0, Verdict::Forward);
 }
 
+/// A sender that was told of a smaller MTU behind the hop, or has found out, cuts what it sends again.
+#[test]
+fn smaller_segments_of_what_is_stored_pass() {
+    for is_told in [true, false] {
+        let mut bench = Bench::new();
+        for place in 0..3 {
+            bench.send(&data(place));
+        }
+        if is_told {
+            let message = lasthop_packet::quote::too_big(&data(0), SERVER, 100).expect("it is about TCP");
+            assert_eq!(bench.radio(&message).0, Some(message));
+        }
+        let half = SIZE / 2;
+        for piece in 0..6 {
+            let tcp = Tcp { seq: Seq(piece * half), ..data(0).tcp().expect("TCP").clone() };
+            let piece = segment((SERVER, 80), (MOBILE, 4000), tcp, half);
+            assert_eq!(bench.core(&piece).0, Verdict::Forward, "{is_told}: {piece:?}");
+        }
+        let again = bench.timers_until(2_000);
+        assert!(again.iter().all(|place| *place < 3), "{again:?}");
+    }
+}
+
 #[test]
 fn a_duplicate_of_what_waits_is_dropped() {
     let mut bench = Bench::new();

@@ -1,0 +1,70 @@
+//! A link behind the hop that takes smaller packets than the sender's.
+
+use lasthop_packet::quote;
+
+use super::*;
+
+/// The message of a router with this MTU about a segment.
+fn refusal(packet: &Packet, mtu: u32) -> Packet {
+    quote::too_big(packet, "10.9.9.9".parse().expect("an address"), mtu).expect("it is about TCP")
+}
+
+/// Both kinds of loss detection.
+fn benches() -> [Bench; 2] {
+    [Bench::with(Settings::published()), Bench::with(Settings::default())]
+}
+
+#[test]
+fn a_refusal_goes_to_the_sender_and_what_it_is_about_is_no_longer_ours_to_repair() {
+    for mut bench in benches() {
+        bench.core(&data(0, 1000));
+        bench.radio(&ack(0));
+        bench.core(&data(1000, 1000));
+        assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
+        assert_eq!(bench.cached(), [0; 0]);
+        assert_eq!(bench.wait(LONG).timer().len(), 0, "no copy that would be refused again");
+        // The sender's smaller ones are ours again.
+        for place in 0..4 {
+            assert_eq!(bench.core(&data(500 * place, 500)).copies.len(), 0);
+        }
+        assert_eq!(bench.cached(), [0, 500, 1000, 1500]);
+        assert!(bench.radio(&ack(2000)).passed());
+    }
+}
+
+#[test]
+fn a_refusal_of_what_is_not_cached_in_packets_that_large_changes_nothing() {
+    for mut bench in benches() {
+        bench.core(&data(0, 500));
+        bench.core(&data(500, 1000));
+        // Sent before in a larger segment.
+        assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
+        // Of another connection, by its port; of the other direction.
+        let other = data(500, 1000).but(|tcp| tcp.source_port = 81);
+        assert!(bench.radio(&refusal(&other, 640)).passed());
+        assert!(bench.core(&refusal(&ack(0).but(|tcp| tcp.seq = Seq(500)), 40)).passed());
+        assert_eq!(bench.cached(), [0, 500]);
+    }
+}
+
+//= RFC 4821: the sender finds out without a message.
+#[test]
+fn a_sender_that_sends_something_again_in_smaller_segments_repairs_it_alone() {
+    let mut bench = Bench::with(Settings::default());
+    bench.core(&data(0, 1000));
+    bench.radio(&ack(0));
+    bench.core(&data(1000, 1000));
+    bench.core(&data(0, 600));
+    bench.core(&data(600, 400));
+    assert_eq!(bench.cached(), [0, 600]);
+    assert!(bench.radio(&ack(0)).passed() && bench.radio(&ack(0)).passed(), "the sender counts them");
+}
+
+#[test]
+fn the_last_of_a_packet_again_is_no_sign_of_that() {
+    for mut bench in benches() {
+        bench.core(&data(0, 1000));
+        bench.core(&data(600, 400));
+        assert_eq!(bench.cached().first(), Some(&0));
+    }
+}
