@@ -58,7 +58,10 @@ pub fn quotation(data: &[u8]) {
     let reporter = packet.ip().destination;
     if let Some(message) = error_about(&packet, reporter, 3, 0) {
         let expected = packet.tcp().zip(packet.flow_key());
-        let expected = expected.map(|(tcp, flow)| Quotation { flow, seq: tcp.seq });
+        let is_v4 = packet.ip().source.is_ipv4();
+        let counted = packet.len() - if is_v4 { 0 } else { packet.ip().len() };
+        let len = if counted > usize::from(u16::MAX) { u32::from(u16::MAX) } else { packet.len() as u32 };
+        let expected = expected.map(|(tcp, flow)| Quotation { flow, seq: tcp.seq, len });
         assert_eq!(Quotation::of(&message), expected);
         let received = parse(emit(&message)).expect("what we write is a packet");
         assert_eq!(Quotation::of(&received), expected);

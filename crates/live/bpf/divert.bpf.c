@@ -6,6 +6,7 @@
 //                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP,
 //                    or its headers to a ring buffer
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
+//                    Both also send the ICMP messages that say that a segment of such a connection is too big for its path
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken; a proof goes back to the TAP
 //
 // User space may run several workers. Each is a thread with its own TAP devices, maps and copy of these programs; all packets of a client
@@ -212,7 +213,14 @@ struct tcp {
 	u16 window, checksum, urgent;
 };
 enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
-enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
+struct icmp {
+	u8 kind, code;
+	u16 checksum;
+	u32 rest;
+};
+enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMPV6 = 58 };
+// RFC 1191, section 4: a type and a code. RFC 4443, section 3.2: a type.
+enum { UNREACHABLE = 3, FRAGMENTATION_NEEDED = 4, TOO_BIG_V6 = 2 };
 // RFC 6335, section 6.
 enum { FIRST_USER_PORT = 1024 };
 struct udp {
@@ -240,28 +248,38 @@ INLINE int is_transport(u8 protocol)
 	return protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
 }
 
-// Finds the TCP or UDP header, and its length with the data behind it. Zero is no answer: fragments, IPv4 options, IPv6 extension headers
-// and everything malformed are nothing that an agent could edit.
-INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
+// Finds what is behind the link header, and of what kind it is. Zero is no answer.
+INLINE u32 find_network(struct __sk_buff *skb, u16 *kind)
 {
 	struct ethernet ethernet;
 	u32 at = sizeof(ethernet);
-	u16 kind;
 
 	if (skb->len > LONGEST || load(skb, 0, &ethernet, sizeof(ethernet)))
 		return 0;
-	kind = ethernet.kind;
+	*kind = ethernet.kind;
 	// One tag more may be beside the frame (vlan_tci). User space gets it in the frame.
 #pragma unroll
 	for (int tags = 0; tags < 2; tags++) {
 		struct vlan_tag tag;
-		if (kind != BE16(0x8100) && kind != BE16(0x88a8))
+		if (*kind != BE16(0x8100) && *kind != BE16(0x88a8))
 			break;
 		if (load(skb, at, &tag, sizeof(tag)))
 			return 0;
-		kind = tag.kind;
+		*kind = tag.kind;
 		at += sizeof(tag);
 	}
+	return at;
+}
+
+// Finds the TCP or UDP header, and its length with the data behind it. Zero is no answer: fragments, IPv4 options, IPv6 extension headers
+// and everything malformed are nothing that an agent could edit.
+INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
+{
+	u16 kind = 0;
+	u32 at = find_network(skb, &kind);
+
+	if (!at)
+		return 0;
 	if (kind == BE16(0x0800)) {
 		struct ipv4 ip;
 		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45)
@@ -286,6 +304,53 @@ INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 		return at + sizeof(ip);
 	}
 	return 0;
+}
+
+// Finds the connection that an ICMP message is about, seen from whoever it comes from: one that says that a TCP segment is too big for a link
+// on its path. What such a message quotes has gone the other way.
+INLINE int find_refused(struct __sk_buff *skb, struct flow *flow)
+{
+	u16 kind = 0, ports[2];
+	u32 at = find_network(skb, &kind);
+	struct icmp icmp;
+
+	if (!at)
+		return 0;
+	if (kind == BE16(0x0800)) {
+		struct ipv4 ip;
+		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45)
+			return 0;
+		if (ip.protocol != PROTOCOL_ICMP || ip.fragment & BE16(0xbfff) || load(skb, at + sizeof(ip), &icmp, sizeof(icmp)))
+			return 0;
+		if (icmp.kind != UNREACHABLE || icmp.code != FRAGMENTATION_NEEDED)
+			return 0;
+		at += sizeof(ip) + sizeof(icmp);
+		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45 || ip.protocol != PROTOCOL_TCP)
+			return 0;
+		map_ipv4(&flow->destination, ip.source);
+		map_ipv4(&flow->source, ip.destination);
+		at += sizeof(ip);
+	} else if (kind == BE16(0x86dd)) {
+		struct ipv6 ip;
+		if (load(skb, at, &ip, sizeof(ip)) || ip.protocol != PROTOCOL_ICMPV6)
+			return 0;
+		if (load(skb, at + sizeof(ip), &icmp, sizeof(icmp)) || icmp.kind != TOO_BIG_V6)
+			return 0;
+		at += sizeof(ip) + sizeof(icmp);
+		if (load(skb, at, &ip, sizeof(ip)) || ip.protocol != PROTOCOL_TCP)
+			return 0;
+		flow->destination = ip.source;
+		flow->source = ip.destination;
+		at += sizeof(ip);
+	} else {
+		return 0;
+	}
+	if (load(skb, at, ports, sizeof(ports)))
+		return 0;
+	flow->destination_port = ports[0];
+	flow->source_port = ports[1];
+	flow->protocol = PROTOCOL_TCP;
+	return 1;
 }
 
 INLINE int has_prefix(void *map, const struct address *address)
@@ -488,6 +553,22 @@ INLINE int is_restored(struct __sk_buff *skb)
 	return 1;
 }
 
+// Takes what an ICMP message says of a connection to user space, which may have sent the segment in an end's name. This machine may be the
+// router that sends it.
+INLINE int divert_refusal(struct __sk_buff *skb, u32 tap)
+{
+	struct flow flow;
+	u64 since;
+
+	if (!find_refused(skb, &flow) || !is_selected(&flow) || is_aside(&flow, ACK))
+		return NEXT;
+	if (state_of_user_space(monotonic_ns(), &since) == GONE)
+		return NEXT;
+	wait_since(since);
+	count(DIVERTED);
+	return redirect(tap, 0);
+}
+
 INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 {
 	struct flow flow;
@@ -506,7 +587,7 @@ INLINE int divert(struct __sk_buff *skb, void *taps, int down)
 		return NEXT;
 	at = find_transport(skb, &flow, &len);
 	if (!at)
-		return NEXT;
+		return divert_refusal(skb, *tap);
 	if (flow.protocol == PROTOCOL_UDP) {
 		if (!may_be_rtp(skb, at, &flow))
 			return NEXT;
@@ -608,7 +689,7 @@ INLINE int steer(struct __sk_buff *skb, void *programs, int down)
 	if (is_restored(skb))
 		return NEXT;
 	how_many = lookup(&workers, &zero);
-	if (how_many && find_transport(skb, &flow, &len))
+	if (how_many && (find_transport(skb, &flow, &len) || find_refused(skb, &flow)))
 		tail_call(skb, programs, worker_of(down ? &flow.destination : &flow.source, *how_many));
 	return NEXT;
 }

@@ -112,11 +112,12 @@ struct Quoted<'a> {
     tcp: &'a [u8],
 }
 
-/// A length field's value. A super-packet that does not fit has none.
-fn stated(field: [u8; 2]) -> u32 {
+/// Octets of a packet with this in its length field, which does not count `header` octets of it. A
+/// super-packet that does not fit states none.
+fn stated(field: [u8; 2], header: u32) -> u32 {
     match u16::from_be_bytes(field) {
         0 => u32::from(u16::MAX),
-        len => u32::from(len),
+        len => u32::from(len) + header,
     }
 }
 
@@ -130,7 +131,7 @@ fn quoted_v4(octets: &[u8]) -> Option<Quoted<'_>> {
     }
     let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<4>()?));
     let (source, destination, tcp) = (address(12)?, address(16)?, octets.get(header_len..)?);
-    Some(Quoted { source, destination, len: stated([header[2], header[3]]), tcp })
+    Some(Quoted { source, destination, len: stated([header[2], header[3]], 0), tcp })
 }
 
 /// `None` for another protocol or behind an extension header.
@@ -141,10 +142,7 @@ fn quoted_v6(octets: &[u8]) -> Option<Quoted<'_>> {
     }
     let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<16>()?));
     let (source, destination, tcp) = (address(8)?, address(24)?, octets.get(40..)?);
-    let len = stated([header[4], header[5]]);
-    // The field does not count the header.
-    let len = if len == u32::from(u16::MAX) { len } else { len + 40 };
-    Some(Quoted { source, destination, len, tcp })
+    Some(Quoted { source, destination, len: stated([header[4], header[5]], 40), tcp })
 }
 
 /// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the

@@ -12,7 +12,7 @@ mod tests;
 mod transfer;
 
 use lasthop_agent::{Budget, Bypass, LinkEvent, Outbox, Side, Slot, Verdict};
-use lasthop_packet::{FlowKey, Instant, Packet, Protocol, TcpFlags, Transport, rtp};
+use lasthop_packet::{FlowKey, Instant, Packet, Protocol, Quotation, TcpFlags, Transport, rtp};
 use prefetch::Prefetch;
 
 use super::clients::Clients;
@@ -207,6 +207,9 @@ impl Engine {
 
     fn on_packet(&mut self, in_hand: InHand, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, ref link, ref packet, .. } = in_hand;
+        if let Some(quotation) = Quotation::of(packet) {
+            return self.on_error(quotation, in_hand, now, out);
+        }
         let Some(key) = packet.flow_key().filter(|_| self.may_be_of_use(packet)) else {
             self.counters.passed.not_tcp += 1;
             out.frames.push((port, in_hand.frame));
@@ -233,6 +236,23 @@ impl Engine {
             Some(rule) => return self.ask(usize::from(rule), in_hand, slot, now, out),
         }
         out.frames.push((port, in_hand.frame));
+    }
+
+    /// An ICMP error message: for the agent of the connection that it is about, if there is one.
+    fn on_error(&mut self, quotation: Quotation, in_hand: InHand, now: Instant, out: &mut Outgoing) {
+        // What it is about went the other way.
+        let slot = self.connections.find(in_hand.side.opposite().connection(quotation.flow));
+        let agent = slot.and_then(|slot| {
+            let connection = self.connections.at(slot);
+            Some((slot, connection.rule.filter(|_| connection.aside.is_none())?))
+        });
+        match agent.filter(|(slot, _)| !self.is_drained || !self.obligation(*slot).is_free()) {
+            Some((slot, rule)) => self.ask(usize::from(rule), in_hand, slot, now, out),
+            None => {
+                self.counters.passed.not_tcp += 1;
+                out.frames.push((in_hand.port, in_hand.frame));
+            }
+        }
     }
 
     /// Whether an agent may have a use for a packet: for any of TCP, and for what may be RTP if one

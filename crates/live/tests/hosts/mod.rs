@@ -99,6 +99,35 @@ impl Hosts {
         hosts
     }
 
+    /// A host behind the client, which routes to it over a link of its own, and takes packets of up to
+    /// `mtu` octets for it; of both families. Both ends of the connection take larger ones.
+    pub fn behind_client(&self, mtu: u32) -> Namespace {
+        let far = Namespace::new("far").expect("root may make namespaces");
+        far.sysctl("ipv6/conf/default/accept_dad", "0").expect("a setting");
+        self.client.sysctl("ipv4/ip_forward", "1").expect("forwarding");
+        self.client.sysctl("ipv6/conf/all/forwarding", "1").expect("forwarding");
+        let commands = [
+            &format!("link add far type veth peer name eth netns {}", far.path()),
+            "address add 10.77.3.1/24 dev far",
+            "address add fd77:3::1/64 dev far nodad",
+            "link set far up",
+            &format!("route replace 10.77.3.0/24 dev far mtu {mtu}"),
+            &format!("route replace fd77:3::/64 dev far mtu {mtu}"),
+        ];
+        self.client.ip(&commands).expect("a link");
+        let commands = [
+            "address add 10.77.3.2/24 dev eth",
+            "address add fd77:3::2/64 dev eth nodad",
+            "link set eth up",
+            "route add default via 10.77.3.1",
+            "route add default via fd77:3::1",
+        ];
+        far.ip(&commands).expect("addresses and routes");
+        let commands = ["route add 10.77.3.0/24 via 10.77.2.2", "route add fd77:3::/64 via fd77:2::2"];
+        self.gateway.ip(&commands).expect("routes");
+        far
+    }
+
     /// The server's own timer runs out after 20 ms and not after 200, so that a gap in a transfer
     /// is the gap in the path.
     pub fn with_hasty_server(self) -> Self {

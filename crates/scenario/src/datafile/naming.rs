@@ -91,7 +91,7 @@ impl Names {
     }
 
     /// The sequence number that a message about a segment quotes.
-    pub(super) fn quoted_seq(&self, Quotation { flow, seq }: &Quotation) -> Option<u32> {
+    pub(super) fn quoted_seq(&self, Quotation { flow, seq, .. }: &Quotation) -> Option<u32> {
         Some(*seq - self.first_octet(flow.source.0, flow.destination.0, flow.source.1)?)
     }
 

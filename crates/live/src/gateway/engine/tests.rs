@@ -4,6 +4,7 @@ mod bypasses;
 mod clock;
 mod conservation;
 mod datagrams;
+mod errors;
 mod link;
 mod obligations;
 mod passing;

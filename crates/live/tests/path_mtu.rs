@@ -1,0 +1,104 @@
+//! Paths that take smaller packets than both ends have agreed on, with each scheme that a gateway runs.
+
+mod hosts;
+
+use std::process::ExitCode;
+
+use lasthop_needs::{namespaces, tests};
+
+use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, radio};
+use lasthop_agent::LinkSenses;
+use lasthop_live::gateway::{Gateway, Start, config};
+use lasthop_live::io::Selection;
+use lasthop_live::io::divert::Divert;
+use lasthop_live::namespace::Namespace;
+
+fn main() -> ExitCode {
+    lasthop_needs::run(tests! {
+        [namespaces]:
+            routers_that_say_so_behind_the_hop_and_before_it,
+            a_link_that_drops_larger_packets_in_silence,
+            the_messages_of_either_side_come_to_user_space_and_go_on;
+    })
+}
+
+/// More than the windows that connections begin with.
+const OCTETS: usize = 500_000;
+/// What IPv6 requires, and a little more.
+const MTU: u32 = 1300;
+
+fn start(hosts: &Hosts, scheme: &str) -> Option<Gateway> {
+    let text = format!(
+        "backend = \"tc-bpf\"\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"off\"\n\
+         [process]\nthreads = 2\n[[rule]]\nscheme = \"{scheme}\"\n"
+    );
+    // Others need to see what no real link layer tells.
+    let config = config::parse(&text, "test", LinkSenses::empty()).ok()?;
+    Some(Start { config, file: None, owns_process: false }.inside(&hosts.gateway).expect("it starts"))
+}
+
+/// Runs a test for each scheme that a gateway runs, on hosts that have no memory of another's.
+fn with_each_scheme(test: impl Fn(&Hosts, &Namespace)) {
+    let mut run = Vec::new();
+    for scheme in lasthop_schemes::catalogue::CATALOGUE.iter().map(|scheme| scheme.name) {
+        let hosts = Hosts::routed();
+        let Some(gateway) = start(&hosts, scheme) else { continue };
+        let far = hosts.behind_client(MTU);
+        test(&hosts, &far);
+        let report = gateway.stop().expect("it ends well");
+        assert_eq!(report.engine.agents.packets.panics, 0, "{scheme}");
+        run.push(scheme);
+    }
+    for scheme in ["none", "snoop", "wtcp", "i-tcp", "cicada"] {
+        assert!(run.contains(&scheme), "{run:?}");
+    }
+}
+
+/// The gateway's machine is a router with a narrow link itself.
+fn narrow_the_wire(hosts: &Hosts) {
+    let commands = [
+        format!("route replace 10.77.1.0/24 dev core mtu {MTU}"),
+        format!("route replace fd77:1::/64 dev core mtu {MTU}"),
+    ];
+    hosts.gateway.ip(&commands.each_ref().map(String::as_str)).expect("routes");
+}
+
+fn routers_that_say_so_behind_the_hop_and_before_it() {
+    with_each_scheme(|hosts, far| {
+        narrow_the_wire(hosts);
+        for server in [SERVER, SERVER_V6] {
+            Flow::between(&hosts.server, far, server).download(OCTETS);
+            let Flow { server, client } = Flow::between(&hosts.server, far, server);
+            Flow { server: client, client: server }.download(OCTETS);
+        }
+    });
+}
+
+fn a_link_that_drops_larger_packets_in_silence() {
+    with_each_scheme(|hosts, far| {
+        // What is left to the ends, they find out by themselves.
+        hosts.server.sysctl("ipv4/tcp_mtu_probing", "1").expect("a setting");
+        hosts.client.ip(&["route replace 10.77.3.0/24 dev far"]).expect("a route");
+        let mtu = format!("link set eth mtu {MTU}");
+        far.ip(&[&mtu, "route replace default via 10.77.3.1 advmss 1460"]).expect("settings");
+        Flow::between(&hosts.server, far, SERVER).download(OCTETS);
+    });
+}
+
+fn the_messages_of_either_side_come_to_user_space_and_go_on() {
+    for server in [SERVER, SERVER_V6] {
+        let hosts = Hosts::routed();
+        let far = hosts.behind_client(MTU);
+        narrow_the_wire(&hosts);
+        let open = || Divert::open(&radio(), &Selection::default()).expect("it opens");
+        let running = Loop::start(&hosts.gateway, None, open);
+        let seen = || Seen::count(&running.seen.not_tcp);
+        Flow::between(&hosts.server, &far, server).download(OCTETS);
+        let about_downloads = seen();
+        assert!(about_downloads > 0, "from behind the hop");
+        let Flow { server, client } = Flow::between(&hosts.server, &far, server);
+        Flow { server: client, client: server }.download(OCTETS);
+        assert!(seen() > about_downloads, "from this machine");
+        running.end();
+    }
+}
