@@ -58,20 +58,27 @@ fn with_each_scheme(test: impl Fn(&Hosts, &Namespace)) {
 fn narrow_the_wire(hosts: &Hosts) {
     let commands = [
         format!("route replace 10.77.1.0/24 dev core mtu {MTU}"),
-        format!("route replace fd77:1::/64 dev core mtu {MTU}"),
+        format!("route replace fd77:1::/64 dev core metric 256 mtu {MTU}"),
     ];
     hosts.gateway.ip(&commands.each_ref().map(String::as_str)).expect("routes");
 }
 
+/// One transfer: who has heard of the path's MTU asks for no larger segments the next time.
+fn transfer(hosts: &Hosts, far: &Namespace, address: &str, is_upload: bool) {
+    let Flow { server, client } = Flow::between(&hosts.server, far, address);
+    let flow = if is_upload { Flow { server: client, client: server } } else { Flow { server, client } };
+    flow.download(OCTETS);
+}
+
+const TRANSFERS: [(&str, bool); 4] = [(SERVER, false), (SERVER, true), (SERVER_V6, false), (SERVER_V6, true)];
+
 fn routers_that_say_so_behind_the_hop_and_before_it() {
-    with_each_scheme(|hosts, far| {
-        narrow_the_wire(hosts);
-        for server in [SERVER, SERVER_V6] {
-            Flow::between(&hosts.server, far, server).download(OCTETS);
-            let Flow { server, client } = Flow::between(&hosts.server, far, server);
-            Flow { server: client, client: server }.download(OCTETS);
-        }
-    });
+    for (server, is_upload) in TRANSFERS {
+        with_each_scheme(|hosts, far| {
+            narrow_the_wire(hosts);
+            transfer(hosts, far, server, is_upload);
+        });
+    }
 }
 
 fn a_link_that_drops_larger_packets_in_silence() {
@@ -81,24 +88,19 @@ fn a_link_that_drops_larger_packets_in_silence() {
         hosts.client.ip(&["route replace 10.77.3.0/24 dev far"]).expect("a route");
         let mtu = format!("link set eth mtu {MTU}");
         far.ip(&[&mtu, "route replace default via 10.77.3.1 advmss 1460"]).expect("settings");
-        Flow::between(&hosts.server, far, SERVER).download(OCTETS);
+        transfer(hosts, far, SERVER, false);
     });
 }
 
 fn the_messages_of_either_side_come_to_user_space_and_go_on() {
-    for server in [SERVER, SERVER_V6] {
+    for (server, is_upload) in TRANSFERS {
         let hosts = Hosts::routed();
         let far = hosts.behind_client(MTU);
         narrow_the_wire(&hosts);
         let open = || Divert::open(&radio(), &Selection::default()).expect("it opens");
         let running = Loop::start(&hosts.gateway, None, open);
-        let seen = || Seen::count(&running.seen.not_tcp);
-        Flow::between(&hosts.server, &far, server).download(OCTETS);
-        let about_downloads = seen();
-        assert!(about_downloads > 0, "from behind the hop");
-        let Flow { server, client } = Flow::between(&hosts.server, &far, server);
-        Flow { server: client, client: server }.download(OCTETS);
-        assert!(seen() > about_downloads, "from this machine");
+        transfer(&hosts, &far, server, is_upload);
+        assert!(Seen::count(&running.seen.not_tcp) > 0, "{server}, an upload: {is_upload}");
         running.end();
     }
 }

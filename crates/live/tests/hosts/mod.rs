@@ -112,7 +112,7 @@ impl Hosts {
             "address add fd77:3::1/64 dev far nodad",
             "link set far up",
             &format!("route replace 10.77.3.0/24 dev far mtu {mtu}"),
-            &format!("route replace fd77:3::/64 dev far mtu {mtu}"),
+            &format!("route replace fd77:3::/64 dev far metric 256 mtu {mtu}"),
         ];
         self.client.ip(&commands).expect("a link");
         let commands = [

@@ -59,7 +59,7 @@ pub(in crate::file) struct TcpTable {
     /// Granularity of TCP's clock, at most "10 s"; default "1 ms"; "500 ms" in 4.3BSD.
     pub(super) clock_granularity: Option<Text<Duration>>,
     /// Number of consecutive time-outs after which the connection is given up, 1 to 1,000; default
-    /// 15.
+    /// 15. With `preset = "linux"` it is `tcp_retries2`, which stands for a time: 924.6 s for 15.
     pub(super) max_timeouts: Option<Whole<1, 1_000>>,
     /// Congestion control: how the congestion window grows and shrinks; default "reno". With
     /// `preset = "linux"` the default is "cubic-linux", "cubic" also means that, and "reno" means
