@@ -34,7 +34,7 @@ pub struct CapacityTrace {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CapacityTraceError {
     /// A line is no whole number.
-    #[error("line {line}: {found:?} is not a time in whole milliseconds")]
+    #[error("line {line}: {found:?} is not a time in whole milliseconds, as in Mahimahi's traces")]
     NotATime {
         /// Counted from 1.
         line: usize,

@@ -313,13 +313,14 @@ fn check_flows(scenario: &Scenario) -> Result<(), TrialError> {
 /// A change that comes in no run is a mistake.
 fn check_changes(scenario: &Scenario) -> Result<(), TrialError> {
     let Some(end) = cases(scenario).iter().map(|case| case.times(scenario).end).max() else { return Ok(()) };
-    match scenario.changes.iter().find(|change| change.at >= end) {
+    let times = scenario.changes.iter().map(|change| change.at);
+    match times.chain(scenario.intervals.iter().map(|interval| interval.first)).find(|at| *at >= end) {
         None => Ok(()),
         Some(late) => Err(TrialError::unsuitable(
             "changes",
             format!(
                 "a change at {}: every run ends at {}, `try.duration` after its last flow's start; expected a time before that",
-                format_duration(late.at),
+                format_duration(late),
                 format_duration(end)
             ),
         )),
