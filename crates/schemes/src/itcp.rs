@@ -19,19 +19,24 @@
 //!    hosts a library that asks for it. Here both legs have the ends' addresses and ports: no host
 //!    is changed, and the router's kernel does not reset what comes back.
 //! 2. *Opening.* The leg onward opens first; the end that asked is answered, or refused, as the
-//!    other one has answered. An end that knows the opener by its own number has had the SYN
-//!    before this agent was there: that connection is left alone.
+//!    other one has answered, and hears nothing if that does not answer. An end that knows the opener
+//!    by its own number has had the SYN before this agent was there: that connection is left alone.
+//!    So is one whose SYN asks for what no leg can answer in the other end's name: see
+//!    [`crate::split::carried`].
 //! 3. *Closing.* Each leg closes by itself: a FIN is acknowledged at once, and goes on behind the
 //!    data. Here a sender may take for delivered what never arrives: the
 //!    violation of end-to-end semantics that CICADA's paper and the dissertation name.
 //! 4. *Duplicate ACKs*, of which CICADA's paper says that I-TCP does not settle them: each leg is
 //!    an ordinary endpoint, and does with them what that does.
 //! 5. *Resets and time-outs* of one leg end the other, behind the data that it has to deliver.
+//! 6. *Idle connections* stay for as long as both ends are there, asleep: the ends do not know each
+//!    other's numbers. After `idle-timeout` they are asked, and reset where one of them is gone.
 //!
 //! # What it costs when the agent goes away
 //!
-//! Every connection breaks: the ends do not know each other's numbers. Where it is killed, both
-//! ends time out, or are reset by the other's host at the next segment. A gateway that is drained or
+//! Every connection breaks: the ends do not know each other's numbers. Where it is killed, their
+//! segments reach each other, and each is answered with a challenge ACK until their TCP, or their
+//! application, gives up. Where it only has to part with one, it resets both ends. A gateway that is drained or
 //! reloaded serves them to their end
 //! ([`Obligation::Terminates`](lasthop_agent::Obligation::Terminates)), and one that is told to end
 //! leaves them to its successor.

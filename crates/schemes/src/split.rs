@@ -15,6 +15,8 @@
 //! | `packets` | what becomes of a packet of a pair's connection |
 //! | `relay` | from one leg to the other |
 //! | `lifetime` | timers, sleep and waking, the end of those that are idle |
+//! | `inquiry` | whether the ends of one that is idle are still there |
+//! | [`carried`] | what a SYN may ask for |
 //! | `turns` | who may send over which hop |
 //! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
 //! | `sleep` | what is kept of a pair that nothing happens on |
@@ -37,6 +39,8 @@
 //! agent. A reset, or a leg that was given up, ends the other leg once that has delivered what it
 //! has.
 
+pub mod carried;
+pub mod inquiry;
 mod knowledge;
 pub mod legs;
 mod lifetime;

@@ -58,6 +58,12 @@ impl LinkHeader {
         self.len == 0
     }
 
+    /// Whether it is addressed to a group of hosts, or to all of them: no connection has such packets
+    /// (RFC 9293, section 3.9.2.3).
+    pub fn is_to_a_group(&self) -> bool {
+        !self.is_empty() && self.octets[0] & 1 != 0
+    }
+
     /// The same for an IP packet of this version: an Ethernet header names it.
     #[must_use]
     pub(super) fn announcing(mut self, is_v4: bool) -> Self {

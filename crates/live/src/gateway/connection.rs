@@ -18,6 +18,8 @@ pub struct TrackedConnection {
     pub opened: Instant,
     /// When its last packet came.
     pub last_used: Instant,
+    /// When it was last kept although it was idle, because its agent owed something of it.
+    pub kept: Instant,
     /// What came from the core side.
     pub from_core: Direction,
     /// What came from the radio side.
@@ -131,6 +133,7 @@ impl TrackedConnection {
         Self {
             opened: now,
             last_used: now,
+            kept: now,
             from_core: Direction::default(),
             from_radio: Direction::default(),
             state,

@@ -210,7 +210,8 @@ impl Engine {
         if let Some(quotation) = Quotation::of(packet) {
             return self.on_error(quotation, in_hand, now, out);
         }
-        let Some(key) = packet.flow_key().filter(|_| self.may_be_of_use(packet)) else {
+        let is_of_use = self.may_be_of_use(packet) && !link.is_to_a_group();
+        let Some(key) = packet.flow_key().filter(|_| is_of_use) else {
             self.counters.passed.not_tcp += 1;
             out.frames.push((port, in_hand.frame));
             return;
@@ -360,8 +361,13 @@ impl Engine {
     fn expire(&mut self, most: usize, now: Instant, out: &mut Outgoing) {
         for _ in 0..most {
             let Some(slot) = self.connections.expired(now) else { return };
-            self.counters.counts.expired += 1;
-            self.forget(slot, now, out);
+            if self.obligation(slot).is_free() {
+                self.counters.counts.expired += 1;
+                self.forget(slot, now, out);
+            } else {
+                // Its ends cannot go on without the agent, which finds out whether they are still there.
+                self.connections.keep(slot, now);
+            }
         }
     }
 

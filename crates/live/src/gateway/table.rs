@@ -112,6 +112,12 @@ impl ConnectionTable {
         self.slab.touch(slot, state, now);
     }
 
+    /// Keeps the connection there, which has been idle for too long, for as long again.
+    pub fn keep(&mut self, slot: Slot, now: Instant) {
+        self.at_mut(slot).kept = now;
+        self.used(slot, now);
+    }
+
     /// Adds a connection that is not there yet. `None` where the table is full: see
     /// [`ConnectionTable::spared`].
     pub fn insert(&mut self, key: FlowKey, connection: TrackedConnection, now: Instant) -> Option<Slot> {
@@ -224,7 +230,8 @@ impl ConnectionTable {
 
     fn expiry(&self, state: State) -> Option<Instant> {
         let idlest = self.slab.idlest(state)?;
-        Some(self.at(idlest).last_used + self.idle.by_state[state.index()])
+        let connection = self.at(idlest);
+        Some(connection.last_used.max(connection.kept) + self.idle.by_state[state.index()])
     }
 }
 

@@ -6,9 +6,11 @@ use lasthop_agent::{
     Whose,
 };
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
+use lasthop_tcp::State;
 
 use super::opening::{Opening, Outcome};
 use super::settings::{OpenedBy, Settings};
+use crate::split::carried;
 use crate::split::table::Splits;
 
 /// The I-TCP agent, for an access point. It needs nothing of the link layer.
@@ -39,7 +41,8 @@ impl Itcp {
     }
 
     pub(super) fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
+        // One that opens becomes a pair, and finds room.
+        let most = cx.budget().flows.saturating_sub(self.splits.len());
         if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
             self.openings.remove(idlest);
         }
@@ -112,7 +115,8 @@ impl Agent for Itcp {
         }
         let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
         let may_open = from == Side::Radio || self.settings.opened_by == OpenedBy::Either;
-        if self.openings.peek(key).is_none() && opens && may_open && cx.may_owe() {
+        let begins = opens && may_open && carried::can_be_answered(packet);
+        if self.openings.peek(key).is_none() && begins && cx.may_owe() {
             return self.begin(key, packet, from, cx);
         }
         self.on_opening(key, packet, from, cx)
@@ -125,10 +129,14 @@ impl Agent for Itcp {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.openings.pop_timer(cx.now()) {
-            if let Some(opening) = self.openings.peek_mut(key) {
-                opening.onward.on_deadline(cx.now());
+            let Some(opening) = self.openings.peek_mut(key) else { continue };
+            opening.onward.on_deadline(cx.now());
+            if opening.onward.state() == State::Closed {
+                // The other end has not answered, and nobody answers in its name.
+                self.openings.remove(key);
+            } else {
+                self.follow(key, cx);
             }
-            self.follow(key, cx);
         }
         self.splits.on_deadline(cx);
     }
@@ -157,6 +165,6 @@ impl Agent for Itcp {
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.openings.remove(connection);
-        self.splits.forget(connection, cx);
+        self.splits.release(connection, cx);
     }
 }

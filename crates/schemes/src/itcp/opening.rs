@@ -22,7 +22,7 @@ pub(super) enum Outcome {
     Waits,
     /// It is there: the other leg opens, too.
     Opened(Box<Pair>),
-    /// It was refused, or not answered: so is the end that asked.
+    /// It was refused: so is the end that asked.
     Refused(Box<Connection>),
 }
 
@@ -41,7 +41,7 @@ impl Opening {
             Side::Radio => (key.destination, key.source),
             Side::Core => (key.source, key.destination),
         };
-        // Data would come again; it would keep a frame that is not counted.
+        // Even an empty payload may keep its frame, which is not counted.
         syn.set_payload(Payload::EMPTY);
         let offered = syn.tcp().and_then(|tcp| tcp.options.maximum_segment_size).map_or(536, u32::from);
         let config = fitting(config, local);

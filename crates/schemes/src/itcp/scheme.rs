@@ -5,6 +5,7 @@ use lasthop_agent::Agent;
 use super::agent::Itcp;
 use super::settings::Settings;
 use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
+use crate::split::inquiry::ENDS_GONE;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
@@ -14,7 +15,7 @@ pub static SCHEME: Scheme = Scheme {
     advice: "The split that all others are compared with. Helps downloads over a lossy hop, and \
              uploads less. If the access point fails, every connection breaks, and data that it has \
              acknowledged and not delivered is lost. It cannot be removed from the path of a connection.",
-    counters: &[],
+    counters: &[&ENDS_GONE],
     read: |settings| read(settings, |settings: Settings| settings),
     schema: schema::<Settings>,
 };

@@ -31,6 +31,11 @@ pub struct Settings {
     /// 10 s.
     #[serde(with = "Time::<SECOND, WEEK>")]
     pub time_wait: Duration,
+    /// The ends of a connection that has been idle for this long are asked whether they are still
+    /// there, every 75 s, and reset if one of them has not answered nine times; default 124 min, the
+    /// least of RFC 5382 (REQ-5) for what translates.
+    #[serde(with = "Time::<SECOND, WEEK>")]
+    pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for a new one; default 10 s.
     #[serde(with = "Time::<0, WEEK>")]
     pub eviction_grace: Duration,
@@ -79,8 +84,7 @@ impl Settings {
             legs: (self.leg(), self.leg()),
             aims: Aims::default(),
             bound: self.buffer,
-            // Only what is free is ever idle for too long, and nothing here is.
-            idle_timeout: Duration::from_secs(3600),
+            idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
             notifies: false,
         }
@@ -95,6 +99,7 @@ impl Default for Settings {
             sack: false,
             congestion: LegCongestion::Cubic,
             time_wait: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(124 * 60),
             eviction_grace: Duration::from_secs(10),
         }
     }

@@ -1,8 +1,9 @@
 //! How connections open, with packets by hand.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
-use lasthop_agent::{Agent as _, Context, Outbox, Owed, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Context, Outbox, Owed, Side, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
 use super::{Itcp, Settings};
@@ -20,15 +21,31 @@ struct Bench {
     agent: Itcp,
     /// Its number towards the server.
     onward: u32,
+    /// Its number towards the phone, once that is answered.
+    back: u32,
     may_owe: bool,
+    budget: Budget,
+    now: Instant,
     rng: Rng,
 }
 
 impl Bench {
+    /// An agent that has seen nothing.
+    fn new() -> Self {
+        Self {
+            agent: Itcp::new(Settings::default()),
+            onward: 0,
+            back: 0,
+            may_owe: true,
+            budget: Budget::default(),
+            now: Instant::from_secs(1),
+            rng: Rng::named(1, "i-tcp"),
+        }
+    }
+
     /// An agent to which a phone's SYN has come.
     fn asked() -> Self {
-        let (agent, rng) = (Itcp::new(Settings::default()), Rng::named(1, "i-tcp"));
-        let mut bench = Self { agent, onward: 0, may_owe: true, rng };
+        let mut bench = Self::new();
         let (verdict, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
         assert_eq!(verdict, Verdict::Absorb);
         let [(Side::Core, onward)] = &sent[..] else { panic!("{sent:?}") };
@@ -37,13 +54,38 @@ impl Bench {
         bench
     }
 
+    /// One with a connection that both ends have established.
+    fn opened() -> Self {
+        let mut bench = Self::asked();
+        let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
+        let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
+        bench.back = answer.expect("the phone is answered").seq.0;
+        let _ = bench.pass(&phone(ACK, PHONE_ISS + 1, bench.back + 1), Side::Radio);
+        bench
+    }
+
+    fn call<R>(&mut self, ask: impl FnOnce(&mut Itcp, &mut Context<'_>) -> R) -> (R, Vec<(Side, Packet)>) {
+        let mut outbox = Outbox::default();
+        let cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
+        let result = ask(&mut self.agent, &mut cx.with_obligations(self.may_owe));
+        (result, outbox.packets)
+    }
+
     /// What becomes of a packet, and what the agent sends.
     fn pass(&mut self, packet: &Packet, from: Side) -> (Verdict, Vec<(Side, Packet)>) {
-        let (mut packet, mut outbox) = (packet.clone(), Outbox::default());
-        let cx = Context::new(Instant::from_secs(1), &mut self.rng, &mut outbox);
-        let mut cx = cx.with_obligations(self.may_owe);
-        let verdict = self.agent.on_packet(&mut packet, from, &mut cx);
-        (verdict, outbox.packets)
+        let mut packet = packet.clone();
+        self.call(|agent, cx| agent.on_packet(&mut packet, from, cx))
+    }
+
+    /// Time passes until an instant; what the agent sends meanwhile.
+    fn wait_until(&mut self, end: Instant) -> Vec<(Side, Packet)> {
+        let mut sent = Vec::new();
+        while let Some(due) = self.agent.deadline().filter(|due| due.at <= end) {
+            self.now = self.now.max(due.at);
+            sent.extend(self.call(Agent::on_deadline).1);
+        }
+        self.now = end;
+        sent
     }
 
     fn assert_it_passes(&mut self, packet: &Packet, from: Side) {
@@ -235,20 +277,114 @@ fn a_connection_whose_ends_have_gone_is_forgotten_some_day() {
     assert_eq!(bench.agent.owed(), Owed::default(), "after a month, and {deadlines} deadlines");
 }
 
+/// A connection that is idle is the same connection.
 #[test]
-fn a_syn_that_is_not_answered_keeps_no_data() {
-    let allocated = |data: usize| {
-        let mut bench = Bench::asked();
-        let allocated = allocation_counter::measure(|| {
-            for port in 0..1000 {
-                let mut syn = segment((PHONE.0, 10_000 + port), SERVER, SYN, PHONE_ISS, 0);
-                syn.set_payload(Payload::Bytes(vec![7; data].into()));
-                assert_eq!(bench.pass(&syn, Side::Radio).0, Verdict::Absorb);
+fn one_whose_ends_answer_stays_however_long_it_is_idle() {
+    let mut bench = Bench::opened();
+    for _ in 0..20 {
+        for (side, question) in bench.wait_until(bench.now + Settings::default().idle_timeout) {
+            let question = question.tcp().expect("TCP");
+            let answer = match side {
+                Side::Core => server(ACK, SERVER_ISS + 1, question.seq.0 + 1),
+                Side::Radio => phone(ACK, PHONE_ISS + 1, question.seq.0 + 1),
+            };
+            assert_eq!(bench.pass(&answer, side).0, Verdict::Absorb);
+        }
+    }
+    let mut data = phone(ACK, PHONE_ISS + 1, bench.back + 1);
+    data.set_payload(Payload::Stream { stream: 1, offset: 0, len: 100 });
+    let (verdict, sent) = bench.pass(&data, Side::Radio);
+    assert_eq!(verdict, Verdict::Absorb);
+    let onward = sent.iter().find(|(to, packet)| *to == Side::Core && packet.payload().len() == 100);
+    let (_, onward) = onward.expect("it goes on");
+    assert_eq!(onward.tcp().map(|tcp| tcp.seq), Some(Seq(bench.onward + 1)));
+}
+
+#[test]
+fn one_with_an_end_that_is_gone_is_reset_at_both_ends() {
+    let mut bench = Bench::opened();
+    let idle = Settings::default().idle_timeout;
+    let mut resets = Vec::new();
+    // The server answers, the phone does not.
+    for _ in 0..20 {
+        for (side, packet) in bench.wait_until(bench.now + idle / 2) {
+            let tcp = packet.tcp().expect("TCP");
+            if tcp.flags.has(TcpFlags::RST) {
+                resets.push((side, bench.now));
+            } else if side == Side::Core {
+                let _ = bench.pass(&server(ACK, SERVER_ISS + 1, tcp.seq.0 + 1), Side::Core);
             }
-        });
-        assert_eq!(bench.agent.octets(), 0, "nothing is charged");
-        allocated.bytes_current
+        }
+    }
+    let sides: Vec<Side> = resets.iter().map(|(side, _)| *side).collect();
+    assert_eq!(sides, [Side::Core, Side::Radio]);
+    assert_eq!(bench.agent.owed(), Owed::default());
+}
+
+#[test]
+fn one_that_the_world_parts_with_is_reset_at_both_ends() {
+    let mut bench = Bench::opened();
+    let key = Side::Core.connection(server(ACK, 0, 0).flow_key().expect("TCP"));
+    let ((), sent) = bench.call(|agent, cx| agent.release(key, cx));
+    let resets: Vec<_> = sent
+        .iter()
+        .filter_map(|(side, packet)| {
+            Some((*side, packet.tcp()?.flags.has(TcpFlags::RST), packet.tcp()?.seq.0))
+        })
+        .collect();
+    assert_eq!(resets, [(Side::Core, true, bench.onward + 1), (Side::Radio, true, bench.back + 1)]);
+}
+
+/// At the bound on connections a SYN passes: none that is there makes room for it, and none is opened
+/// for which there will be none.
+#[test]
+fn at_the_bound_new_connections_pass_and_the_others_stay() {
+    let mut bench = Bench::opened();
+    bench.budget.flows = 1;
+    bench.now += Duration::from_secs(3600);
+    let other = segment((PHONE.0, 6000), SERVER, SYN, 77, 0);
+    let (verdict, sent) = bench.pass(&other, Side::Radio);
+    assert_eq!((verdict, sent), (Verdict::Forward, Vec::new()));
+    assert_eq!(bench.agent.owed().connections, 1);
+}
+
+#[test]
+fn a_syn_that_asks_for_what_no_leg_can_answer_passes() {
+    let plain = phone(SYN, PHONE_ISS, 0);
+    let with_option = |kind: u8, len: u8| {
+        let mut syn = plain.clone();
+        let mut option = vec![0; usize::from(len)];
+        (option[0], option[1]) = (kind, len);
+        syn.tcp_mut().expect("TCP").options.unknown = Some(option.into());
+        syn
     };
-    let (without, with) = (allocated(0), allocated(1400));
-    assert!(with < without + 100_000, "{without}, {with}");
+    let mut with_data = plain.clone();
+    with_data.set_payload(Payload::Bytes(b"early".as_slice().into()));
+    let to = |address: &str| segment(PHONE, (address.parse().expect("an address"), 80), SYN, PHONE_ISS, 0);
+    for (what, syn) in [
+        ("MD5", with_option(19, 18)),
+        ("AO", with_option(29, 16)),
+        ("Multipath", with_option(30, 12)),
+        ("Fast Open without a cookie", with_option(34, 2)),
+        ("Fast Open with a cookie", with_option(34, 10)),
+        ("nobody knows it yet", with_option(200, 4)),
+        ("data", with_data),
+        ("multicast", to("224.0.0.251")),
+        ("broadcast", to("255.255.255.255")),
+    ] {
+        let mut bench = Bench::new();
+        assert_eq!(bench.pass(&syn, Side::Radio), (Verdict::Forward, Vec::new()), "{what}");
+        let answer = server(SYN.with(ACK), SERVER_ISS, PHONE_ISS + 1);
+        bench.assert_it_passes(&answer, Side::Core);
+        bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
+    }
+    assert_eq!(Bench::new().pass(&plain, Side::Radio).0, Verdict::Absorb);
+}
+
+#[test]
+fn a_syn_that_nobody_answers_is_not_answered() {
+    let mut bench = Bench::asked();
+    let sent = bench.wait_until(Instant::from_secs(86_400));
+    assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
+    assert_eq!(bench.agent.owed(), Owed::default());
 }

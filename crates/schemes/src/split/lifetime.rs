@@ -1,14 +1,11 @@
 //! What time does to pairs: their timers, sleep and waking, and the end of those that are idle.
 
-use lasthop_agent::{Context, FlowTable, Obligation, Side, Slot};
+use lasthop_agent::{Context, FlowTable, Obligation, Slot};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
 use crate::last_hop::LastHop;
-
-/// Questions in vain until an end is taken to be gone.
-const MOST_UNANSWERED: u8 = 3;
 
 impl Splits {
     /// When a timer is next due.
@@ -41,28 +38,20 @@ impl Splits {
             return;
         }
         pair.on_deadline(cx.now());
+        pair.inquire(cx);
         self.work(key, cx);
     }
 
     /// The ends of a pair in its own numbers cannot do without it, so it stays for as long as they are
-    /// there. They are asked, and reset if one of them does not answer.
+    /// there. One in theirs that owes something has timers.
     fn ask_ends(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.wake(key, cx);
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
-        if pair.keeps_numbers() {
-            return;
+        if !pair.keeps_numbers() {
+            pair.begin_inquiry(cx.now());
+            pair.inquire(cx);
+            self.work(key, cx);
         }
-        if pair.unanswered.iter().any(|asked| *asked >= MOST_UNANSWERED) {
-            pair.core.abort();
-            pair.radio.abort();
-        }
-        for side in [Side::Core, Side::Radio] {
-            if let Some(question) = pair.leg_mut(side).keep_alive(cx.now()) {
-                pair.unanswered[side as usize] += 1;
-                cx.send(side, question);
-            }
-        }
-        self.work(key, cx);
     }
 
     /// A pair that nothing has happened on for a while. That is no use of it.

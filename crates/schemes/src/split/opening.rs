@@ -6,6 +6,7 @@ use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{Config, Connection, Handshake};
 
+use super::carried;
 use super::pair::Pair;
 
 /// A segment with a number further behind the handshake is another connection's, or forged.
@@ -33,12 +34,10 @@ struct Seen {
     at: Instant,
     /// It came more than once: what answers it times nothing.
     is_repeated: bool,
-    /// It carries data, which comes before there are two legs (RFC 7413).
     has_data: bool,
-    /// It agrees to what a split does not carry on: options that are not known here may change what
-    /// segments mean (Multipath TCP, RFC 8684; authentication, RFC 5925), and so does accurate ECN
-    /// (RFC 9768, section 3.1.2).
-    is_foreign: bool,
+    /// It asks for, or agrees to, what a split does not carry on ([`carried`]). In the ends' numbers only
+    /// what both agree to counts: what the answer has.
+    agrees_to_more: bool,
 }
 
 /// What a packet is to a handshake.
@@ -54,14 +53,14 @@ pub enum Step {
 impl Seen {
     fn new(packet: &Packet, tcp: &Tcp, now: Instant) -> Self {
         let mut known = tcp.clone();
-        let has_unknown = known.options.unknown.take().is_some();
+        known.options.unknown = None;
         Self {
             tcp: known,
             dscp: packet.ip().dscp(),
             at: now,
             is_repeated: false,
-            has_data: !packet.payload().is_empty(),
-            is_foreign: has_unknown || packet.tcp_accurate_ecn() || tcp.flags.has(TcpFlags::CWR),
+            has_data: carried::has_data(packet),
+            agrees_to_more: carried::has_unknown_options(tcp) || carried::has_accurate_ecn(packet),
         }
     }
 
@@ -85,6 +84,9 @@ impl Opening {
     /// A SYN came; `None` if the packet is none that opens a connection.
     pub fn begin(packet: &Packet, from: Side, now: Instant) -> Option<Self> {
         let tcp = packet.tcp().filter(|tcp| is_syn(tcp) && !tcp.flags.has(TcpFlags::ACK))?;
+        if !carried::is_between_hosts(packet) {
+            return None;
+        }
         Some(Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None, is_refused: false })
     }
 
@@ -114,7 +116,7 @@ impl Opening {
         }
         match &self.answer {
             Some(answer) if self.is_completed_by(tcp, from, answer) => {
-                self.is_refused = answer.is_foreign || answer.has_data || self.syn.has_data;
+                self.is_refused = answer.agrees_to_more || answer.has_data || self.syn.has_data;
                 if self.is_refused { Step::Passes } else { Step::Completes }
             }
             _ => {

@@ -4,6 +4,7 @@ use lasthop_agent::{Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
+use super::inquiry::Inquiry;
 use super::knowledge::Knowledge;
 use super::share::Share;
 
@@ -29,8 +30,8 @@ pub struct Pair {
     most_segments: u32,
     /// A probe of whether the other end is there went from this side to the other.
     pub(super) probed_from: Option<Side>,
-    /// How often each end, on the core side and the radio side, was asked in vain whether it is there.
-    pub(super) unanswered: [u8; 2],
+    /// Whether both ends are still there.
+    pub(super) inquiry: Inquiry,
 }
 
 impl Pair {
@@ -58,7 +59,7 @@ impl Pair {
             backlog: 0,
             most_segments: 1,
             probed_from: None,
-            unanswered: [0; 2],
+            inquiry: Inquiry::default(),
         }
     }
 
@@ -94,7 +95,7 @@ impl Pair {
             self.on_header(packet, from, now);
             return;
         }
-        self.unanswered[from as usize] = 0;
+        self.inquiry.on_heard(from);
         packet.fit_buffer();
         // Each leg stands for the other one's peer, and marks what it sends as that does.
         self.leg_mut(from.opposite()).set_dscp(packet.ip().dscp());
@@ -170,9 +171,10 @@ impl Pair {
         (segments * u64::from(self.radio.flight().mss)).max(2 * u64::from(self.radio.window_unit()))
     }
 
-    /// When one of the legs is next due.
+    /// When one of the legs is next due, or a question to the ends.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        Deadline::earliest(self.core.deadline(), self.radio.deadline())
+        let question = self.inquiry.due().map(|at| Deadline { at, reason: "a question to the ends" });
+        Deadline::earliest(Deadline::earliest(self.core.deadline(), self.radio.deadline()), question)
     }
 
     /// Does what is due on either leg.

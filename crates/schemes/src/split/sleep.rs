@@ -35,7 +35,6 @@ pub(super) struct SavedPair {
     pub(super) hop: Option<HopEstimate>,
     /// The leg that is not there any more has ended as both ends wanted.
     pub(super) has_ended_well: bool,
-    unanswered: [u8; 2],
 }
 
 impl Entry {
@@ -71,7 +70,6 @@ impl SavedPair {
     pub(super) fn of(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
         pair.empty_closed_leg();
         Self {
-            unanswered: pair.unanswered,
             has_ended_well: [&pair.core, &pair.radio].into_iter().any(super::pair::has_ended_well),
             core: pair.core.snapshot(now),
             radio: pair.radio.snapshot(now),
@@ -110,7 +108,6 @@ impl SavedPair {
         if self.keeps_numbers {
             pair.knowledge = self.knowledge.restore(now);
         }
-        pair.unanswered = self.unanswered;
         Ok(pair)
     }
 }

@@ -1,7 +1,7 @@
 //! All pairs of an agent, and what they have taken, and owe, together.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
-use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Whose};
+use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
 use lasthop_packet::FlowKey;
 use lasthop_tcp::Config;
 
@@ -90,6 +90,11 @@ impl Splits {
         self.settings.legs.clone()
     }
 
+    /// How many pairs there are.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Octets of memory that the pairs have taken for what they hold.
     pub const fn octets(&self) -> usize {
         self.octets
@@ -163,6 +168,22 @@ impl Splits {
         for key in free {
             self.forget(key, cx);
         }
+    }
+
+    /// Forgets a pair that sees no more of its connection. Where something is owed, the ends cannot go
+    /// on without it, and learn that by a reset.
+    pub fn release(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if !self.obligation(key).is_free() {
+            self.wake(key, cx);
+            if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
+                pair.abort();
+                for side in [Side::Core, Side::Radio] {
+                    let reset = pair.leg_mut(side).poll_transmit(cx.now());
+                    reset.into_iter().for_each(|reset| cx.send(side, reset));
+                }
+            }
+        }
+        self.forget(key, cx);
     }
 
     /// Forgets a pair; what is owed of it is lost.

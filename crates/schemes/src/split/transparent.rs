@@ -167,6 +167,6 @@ impl Agent for Transparent {
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.openings.remove(connection);
-        self.splits.forget(connection, cx);
+        self.splits.release(connection, cx);
     }
 }

@@ -165,7 +165,8 @@ impl BoundsTable {
 }
 
 /// How long a connection may be idle before it is forgotten. The connection itself continues, and
-/// its next packet makes it a new one.
+/// its next packet makes it a new one. A connection that an agent owes something is not forgotten before
+/// the agent is free of it: with a scheme that translates, such as `i-tcp`, before it ends.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleTable {

@@ -1,8 +1,8 @@
-//! What agents owe: connections that the engine does not step aside from, evict or reload away.
+//! What agents owe: connections that the engine does not step aside from, evict, reload away or forget
+//! because they are idle.
 //!
 //! It waits until their agents are free of them, and until then has these take on nothing more.
-//! When it must part with one all the same, because it has been idle for too long or was not taken
-//! over, it counts what was at risk.
+//! When it must part with one all the same, because it was not taken over, it counts what was at risk.
 
 use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;

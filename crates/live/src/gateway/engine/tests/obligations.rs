@@ -252,13 +252,22 @@ fn a_drained_gateway_serves_it_to_its_end_and_takes_on_no_other() {
 }
 
 #[test]
-fn one_that_is_idle_for_too_long_is_given_up_and_counted() {
+fn an_idle_one_is_kept_until_its_agent_is_free_of_it() {
     let mut bench = splitting();
-    let _transfer = at_risk(&mut bench, 1, 3);
+    let mut transfer = at_risk(&mut bench, 1, 3);
+    for _ in 0..10 {
+        bench.later(Duration::from_secs(3600));
+        bench.engine.on_deadline(bench.now, &mut bench.out);
+        assert!(bench.engine.deadline().is_some_and(|at| at > bench.now), "it is not asked for ever");
+    }
+    let counts = bench.counters().counts;
+    assert_eq!((counts.expired, counts.obligations_broken), (0, 0));
+    deliver(&mut bench, &mut transfer);
+    transfer.finish(&mut bench);
     bench.later(Duration::from_secs(3600));
     bench.engine.on_deadline(bench.now, &mut bench.out);
     let counts = bench.counters().counts;
-    assert_eq!((counts.obligations_broken, counts.octets_broken), (1, u64::from(3 * MSS)));
+    assert_eq!((counts.expired, counts.obligations_broken), (1, 0));
 }
 
 #[test]

@@ -243,3 +243,18 @@ fn no_rule_no_agent() {
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.unwanted), (3, 3));
     assert_eq!(bench.engine.report().connections, 0);
 }
+
+/// RFC 9293, section 3.9.2.3: a SYN to a broadcast or multicast address opens no connection.
+#[test]
+fn a_frame_to_a_group_of_hosts_is_shown_to_no_agent() {
+    let seen = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&seen);
+    let mut bench = Bench::with_agent(move || Watcher(Arc::clone(&count)));
+    for to in [[0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1]] {
+        let mut link = FROM_SERVER;
+        link[..6].copy_from_slice(&to);
+        let syn = frame(&link, &down(1, 0, 0, TcpFlags::SYN));
+        assert_eq!(bench.push(CORE, syn.clone()), [(CORE, syn)]);
+    }
+    assert_eq!((seen.load(Ordering::Relaxed), bench.engine.report().connections), (0, 0));
+}

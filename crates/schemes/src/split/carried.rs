@@ -1,0 +1,73 @@
+//! What a SYN may ask for, so that a split can carry the connection on: the one rule for all splits.
+//!
+//! A leg is an end of its own, and what it does not know does not reach the other end: so connections
+//! with more than that are left alone.
+
+use std::net::IpAddr;
+
+use lasthop_packet::{Packet, Tcp, TcpFlags};
+
+/// Whether a SYN is between two hosts, and not to a group of them: such a SYN opens no connection
+/// (RFC 9293, section 3.9.2.3).
+pub fn is_between_hosts(syn: &Packet) -> bool {
+    [syn.ip().source, syn.ip().destination].into_iter().all(is_of_a_host)
+}
+
+fn is_of_a_host(address: IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !is_broadcast && !address.is_multicast() && !address.is_unspecified()
+}
+
+/// Whether a SYN carries data, which comes before there are two legs (RFC 7413).
+pub fn has_data(syn: &Packet) -> bool {
+    !syn.payload().is_empty()
+}
+
+/// Whether a SYN has options that are not known here. They may change what segments mean, or have to
+/// reach the other end: authentication (RFC 2385, RFC 5925), Multipath TCP (RFC 8684), Fast Open (RFC
+/// 7413), and what is yet to come.
+pub fn has_unknown_options(syn: &Tcp) -> bool {
+    syn.options.unknown.is_some()
+}
+
+/// Whether a SYN offers accurate ECN, or agrees to it (RFC 9768, section 3.1.2).
+pub fn has_accurate_ecn(syn: &Packet) -> bool {
+    syn.tcp_accurate_ecn() || syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::CWR))
+}
+
+/// Whether a leg of its own, with numbers and options of its own, can answer a SYN in the other end's
+/// name. What that leg does not agree to, such as accurate ECN, the end that asks does without.
+pub fn can_be_answered(syn: &Packet) -> bool {
+    let is_plain = syn.tcp().is_some_and(|tcp| !has_unknown_options(tcp));
+    is_plain && is_between_hosts(syn) && !has_data(syn)
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_packet::{Ip, Payload, Tcp};
+
+    use super::*;
+
+    #[test]
+    fn connections_are_between_hosts() {
+        let syn = |to: &str| {
+            let from: IpAddr = "10.0.0.2".parse().expect("an address");
+            Packet::tcp_segment(
+                Ip::new(from, to.parse().expect("an address")),
+                Tcp::default(),
+                Payload::EMPTY,
+            )
+        };
+        for (to, expected) in [
+            ("192.0.2.1", true),
+            ("2001:db8::1", true),
+            ("255.255.255.255", false),
+            ("224.0.0.251", false),
+            ("ff02::fb", false),
+            ("0.0.0.0", false),
+            ("::", false),
+        ] {
+            assert_eq!(is_between_hosts(&syn(to)), expected, "{to}");
+        }
+    }
+}
