@@ -26,6 +26,7 @@ mod stats;
 mod super_packet;
 mod timers;
 mod timestamp_clock;
+mod urgent;
 mod validation;
 mod window_scale;
 mod window_use;
@@ -121,6 +122,8 @@ pub struct Connection {
     timers: Timers,
     /// When a segment that may be forged was answered last.
     challenged_at: Option<Instant>,
+    /// Behind the urgent data that is to be sent, or was sent and is not acknowledged.
+    urgent: Vec<Seq>,
     /// Differentiated services code point of what is sent (RFC 2474).
     dscp: u8,
     /// A reset that has to go out.

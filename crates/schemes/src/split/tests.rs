@@ -10,6 +10,7 @@
 //! | `drawn` | all of these, drawn by proptest |
 //! | `transfers`, `deeds`, `forgeries` | the properties |
 //! | `scripts`, `bench` | rules, one by one |
+//! | `urgent` | marks in the stream |
 //! | `changed` | states whose octets were changed on the way |
 //! | `memory`, `flood` | what an agent takes, whatever comes |
 //!
@@ -35,6 +36,7 @@ mod seat;
 mod shared;
 mod timestamps;
 mod transfers;
+mod urgent;
 mod watch;
 mod world;
 

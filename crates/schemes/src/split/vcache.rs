@@ -59,6 +59,9 @@ impl VCache<'_> {
         // Before it is read: that may have the window told.
         let free = u32::try_from(self.free()).unwrap_or(u32::MAX);
         self.from.limit_window(free);
+        if let Some(ahead) = self.from.urgent_ahead() {
+            self.to.mark_urgent(ahead);
+        }
         let stock = stock.max(LEAST_STOCK).min(self.bounds.octets);
         while self.to.unacknowledged() < stock
             && let Some(payload) = self.from.read()

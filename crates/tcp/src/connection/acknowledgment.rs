@@ -107,6 +107,7 @@ impl Connection {
         self.buffer.acknowledge(data);
         self.stats.octets_acknowledged += data;
         let una = self.flight.una;
+        self.forget_urgent_before(una);
         if !self.retransmit.is_empty() {
             self.retransmit.retain(|seq| !seq.before(una));
         }

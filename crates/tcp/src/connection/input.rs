@@ -98,6 +98,7 @@ impl Connection {
         if self.ecn.is_some() {
             self.read_marks(packet, tcp, now);
         }
+        self.note_urgent(tcp);
         self.on_ack(tcp, segment_len == 0, now);
         if segment_len > 0 && self.state != State::Closed {
             self.on_data(packet, tcp, now);
@@ -159,6 +160,10 @@ impl Connection {
         }
         self.answer_unacceptable(packet, now);
         self.on_data_outside_window(packet, tcp);
+        //= RFC 9293, section 3.10.7.4: where the window is zero, "special allowance should be made to accept valid ACKs, URGs, and RSTs."
+        if tcp.seq == self.receive.next() {
+            self.note_urgent(tcp);
+        }
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
             self.timers.time_wait = Some(now + self.config.time_wait);
         }

@@ -113,6 +113,7 @@ impl Connection {
             silence: Silence::default(),
             path_mtu: PathMtu::new(config.mss),
             challenged_at: None,
+            urgent: Vec::new(),
             dscp: 0,
             congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
             recovery: config.recovery.begin(false),

@@ -185,7 +185,15 @@ impl Connection {
 
     /// A segment at SND.NXT, or as many as may leave in one super-packet.
     #[inline]
-    fn transmit_next(&mut self, window: u32, (most, segments): (u32, u32), now: Instant) -> Option<Segment> {
+    fn transmit_next(
+        &mut self,
+        window: u32,
+        (mut most, mut segments): (u32, u32),
+        now: Instant,
+    ) -> Option<Segment> {
+        if !self.urgent.is_empty() {
+            (most, segments) = (most.min(self.up_to_urgent_end(self.flight.nxt)), 1);
+        }
         let in_flight = self.flight.in_flight();
         let is_all_sent = self.buffer.len() <= u64::from(in_flight);
         if self.flight.peer_window == 0 && in_flight == 0 && !is_all_sent {

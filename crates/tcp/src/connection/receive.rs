@@ -58,6 +58,8 @@ pub(crate) struct ReceiveSide {
     /// by that.
     segments: u32,
     pub(super) ack_now: bool,
+    /// RCV.UP: behind the latest urgent data, unless that was read.
+    urgent: Option<Seq>,
     fin: Option<Seq>,
     fin_received: bool,
     /// FIN is taken in only when the owner says so.
@@ -103,6 +105,7 @@ impl ReceiveSide {
             unacknowledged_segments: 0,
             segments: 0,
             ack_now: false,
+            urgent: None,
             fin: None,
             fin_received: false,
             holds_fin: false,
@@ -185,6 +188,27 @@ impl ReceiveSide {
 
     pub(super) const fn fin_received(&self) -> bool {
         self.fin_received
+    }
+
+    /// Behind which octet urgent data ends, of those that the peer may send. An earlier end than one that
+    /// is known says nothing (RFC 9293, section 3.10.7.4).
+    #[cold]
+    pub(super) fn note_urgent(&mut self, end: Seq) {
+        if self.urgent_ahead().is_none_or(|known| end.after(self.first_unread() + known)) {
+            self.urgent = Some(end);
+        }
+    }
+
+    /// How many octets that lies behind what was read.
+    #[inline]
+    pub(super) fn urgent_ahead(&mut self) -> Option<u32> {
+        let first = self.first_unread();
+        self.urgent = self.urgent.filter(|end| end.after(first));
+        self.urgent.map(|end| end - first)
+    }
+
+    fn first_unread(&self) -> Seq {
+        self.next + self.unread.wrapping_neg()
     }
 
     /// Whether data waits for a gap to be filled, so that there are SACK blocks to tell.

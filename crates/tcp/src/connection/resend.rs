@@ -47,7 +47,7 @@ impl Connection {
         // section III.A).
         self.suspicious_acks = 2;
         let position = u64::from(seq - self.flight.una);
-        let len = len.min(self.segment_room()).min(self.flight.max - seq);
+        let len = len.min(self.segment_room()).min(self.flight.max - seq).min(self.up_to_urgent_end(seq));
         let payload = self.buffer.slice(position, len);
         self.announce(&SentSegment { now, seq, end: seq + len, is_retransmission: true });
         if seq == self.flight.una {

@@ -79,14 +79,19 @@ impl Connection {
     /// Whether a header has what few have.
     #[inline]
     fn has_rare_parts(&self, flags: TcpFlags) -> bool {
-        flags.has(TcpFlags::SYN) || (self.negotiated.sack && self.receive.has_report())
+        flags.has(TcpFlags::SYN)
+            || (self.negotiated.sack && self.receive.has_report())
+            || !self.urgent.is_empty()
     }
 
-    /// SACK blocks, or the window and the options of a SYN.
+    /// SACK blocks and an urgent pointer, or the window and the options of a SYN.
     #[cold]
     fn write_rare_parts(&self, tcp: &mut Tcp, now: Instant) {
         if !tcp.flags.has(TcpFlags::SYN) {
-            tcp.options.sack = self.receive.sack_blocks(self.most_sack_blocks());
+            if self.negotiated.sack {
+                tcp.options.sack = self.receive.sack_blocks(self.most_sack_blocks());
+            }
+            self.write_urgent_pointer(tcp);
             return;
         }
         let answering = self.state == State::SynReceived;

@@ -10,7 +10,7 @@ use super::ecn::Ecn;
 use super::receive::Saved;
 use super::timestamp_clock::TimestampClock;
 use super::window_scale::tellable;
-use super::{Connection, Endpoint, Negotiated, PathMtu, State};
+use super::{Connection, Endpoint, Negotiated, PathMtu, State, urgent};
 use crate::config::Config;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
@@ -40,6 +40,7 @@ pub struct Snapshot {
     cwnd: u32,
     ssthresh: u32,
     buffer: SendBuffer,
+    urgent: Vec<Seq>,
     close_requested: bool,
     identification: u16,
     dscp: u8,
@@ -77,6 +78,7 @@ impl Connection {
             cwnd: self.flight.cwnd.max(self.flight.mss),
             ssthresh: self.flight.ssthresh,
             buffer: self.buffer.clone(),
+            urgent: self.urgent.clone(),
             close_requested: self.close_requested,
             identification: self.identification,
             dscp: self.dscp,
@@ -122,6 +124,7 @@ impl Connection {
         connection.largest_peer_window = u32::from(u16::MAX) << negotiated.peer_shift;
         connection.window_told_at = snapshot.window_told_at;
         connection.buffer = snapshot.buffer;
+        connection.urgent = snapshot.urgent;
         connection.close_requested = snapshot.close_requested;
         connection.is_fin_acknowledged = matches!(state, State::FinWait2 | State::TimeWait);
         connection.identification = snapshot.identification;
@@ -203,6 +206,7 @@ impl Snapshot {
         };
         !matches!(self.state, State::Closed | State::Listen)
             && is_flight_sound
+            && self.urgent.len() <= urgent::MOST
             && outstanding <= 1 << 30
             && (!has_sent_fin || self.close_requested)
             && self.negotiated.our_shift <= 14

@@ -23,6 +23,7 @@ pub(in crate::connection) struct Saved {
     last_ack_sent: Seq,
     segments: u32,
     duplicate: Option<(Seq, Seq)>,
+    urgent: Option<Seq>,
     owes_ack: bool,
 }
 
@@ -56,6 +57,7 @@ impl ReceiveSide {
             last_ack_sent: self.last_ack_sent,
             segments: self.segments,
             duplicate: self.duplicate,
+            urgent: self.urgent,
             owes_ack: self.ack_now || self.unacknowledged_segments > 0 || self.next != self.last_ack_sent,
         }
     }
@@ -84,6 +86,7 @@ impl ReceiveSide {
             (saved.next, saved.advertised, saved.last_ack_sent);
         (self.fin, self.fin_received, self.ts_recent) = (saved.fin, saved.fin_received, saved.ts_recent);
         (self.segments, self.duplicate) = (saved.segments, saved.duplicate);
+        self.urgent = saved.urgent;
         self.unread = unread as u32;
         self.delivered = saved.unread.into();
         for (seq, payload) in saved.beyond {
