@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// What an agent owes of a connection.
 ///
-/// Worlds never step aside from, evict or reload away a connection that is not
+/// Worlds never step aside from, evict, reload away, or forget for its idleness a connection that is not
 /// [`Obligation::Free`]: they wait, count the octets at risk, and at a bound refuse new obligations
-/// first ([`crate::Context::may_owe`]).
+/// first ([`crate::Context::may_owe`]). So an agent finds out by itself whether the ends are still there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Obligation {
     /// Nothing: the agent may be taken out of the path at any time.

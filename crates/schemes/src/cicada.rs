@@ -49,8 +49,9 @@
 //!    unknown here (Multipath TCP, authentication, a cookie) or with accurate ECN, both ends
 //!    opening at once, and connections whose handshake passed before the agent was there.
 //! 8. *Keep-alive probes* go to the end that is asked, and its answer goes back: an access point
-//!    that answered would keep a connection alive whose end is gone.
-//! 9. *Urgent data* arrives as ordinary data, in its place.
+//!    that answered would keep a connection alive whose end is gone. For the same reason nothing is
+//!    acknowledged in the name of an end that was not heard from lately: see `crate::split::presence`.
+//! 9. *Urgent data* keeps its place: both legs carry the urgent pointer.
 //! 10. *Calls.* RTP in both directions is a call; only of a call is anything given up, and never
 //!     for longer than `sampling-interval`. While there is one, connections leave room for it:
 //!     those of all mobile hosts share one window over the hop, which aims at a queue of four
@@ -70,6 +71,8 @@
 //! # Where it does harm, or little
 //!
 //! - It speaks for both ends: what it has acknowledged is lost if the access point fails.
+//! - The first octets to an end that was silent for a second are acknowledged a round trip over the
+//!   other leg later than those that follow.
 //! - A path that is longer than `vcache` allows for is slower than without it: 2.5 MB and 100 ms
 //!   are 200 Mbit/s.
 //! - Where the hop loses nothing there is little to gain.

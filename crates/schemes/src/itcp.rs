@@ -31,6 +31,9 @@
 //! 5. *Resets and time-outs* of one leg end the other, behind the data that it has to deliver.
 //! 6. *Idle connections* stay for as long as both ends are there, asleep: the ends do not know each
 //!    other's numbers. After `idle-timeout` they are asked, and reset where one of them is gone.
+//! 7. *Hosts that are gone.* Nothing is acknowledged in the name of an end that was not heard from
+//!    lately, and a keepalive becomes a question to the other end: see `crate::split::presence`.
+//! 8. *Urgent data* keeps its place: both legs carry the urgent pointer.
 //!
 //! # What it costs when the agent goes away
 //!

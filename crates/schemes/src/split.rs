@@ -16,6 +16,7 @@
 //! | `relay` | from one leg to the other |
 //! | `lifetime` | timers, sleep and waking, the end of those that are idle |
 //! | `inquiry` | whether the ends of one that is idle are still there |
+//! | `presence` | what is said in the name of an end that may be gone |
 //! | [`carried`] | what a SYN may ask for |
 //! | `turns` | who may send over which hop |
 //! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
@@ -50,6 +51,7 @@ mod openings;
 mod packets;
 pub mod pair;
 mod passed_by;
+mod presence;
 mod relay;
 pub mod settings;
 mod share;

@@ -353,6 +353,18 @@ impl Connection {
         }
     }
 
+    /// Whether nothing more is acknowledged from now on, and nothing answered: what is sent carries the last
+    /// number that the peer was told, and no ACK goes by itself. The peer's own timers then run. Once
+    /// this ends, what is owed is sent.
+    pub fn withhold_acks(&mut self, withholds: bool) {
+        self.receive.withhold_acks(withholds);
+    }
+
+    /// Whether an ACK would be sent now if it were not withheld.
+    pub const fn withholds_an_ack(&self) -> bool {
+        self.receive.withholds_an_ack()
+    }
+
     /// Bounds the windows that are offered from now on, in octets. What was offered stays so. A bound
     /// that was raised is told at once if it is worth it, as if data had been read.
     pub fn limit_window(&mut self, octets: u32) {

@@ -19,7 +19,7 @@ pub struct TrackedConnection {
     /// When its last packet came.
     pub last_used: Instant,
     /// When it was last kept although it was idle, because its agent owed something of it.
-    pub kept: Instant,
+    pub kept: Option<Instant>,
     /// What came from the core side.
     pub from_core: Direction,
     /// What came from the radio side.
@@ -133,7 +133,7 @@ impl TrackedConnection {
         Self {
             opened: now,
             last_used: now,
-            kept: now,
+            kept: None,
             from_core: Direction::default(),
             from_radio: Direction::default(),
             state,

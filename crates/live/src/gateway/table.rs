@@ -114,7 +114,7 @@ impl ConnectionTable {
 
     /// Keeps the connection there, which has been idle for too long, for as long again.
     pub fn keep(&mut self, slot: Slot, now: Instant) {
-        self.at_mut(slot).kept = now;
+        self.at_mut(slot).kept = Some(now);
         self.used(slot, now);
     }
 
@@ -231,7 +231,8 @@ impl ConnectionTable {
     fn expiry(&self, state: State) -> Option<Instant> {
         let idlest = self.slab.idlest(state)?;
         let connection = self.at(idlest);
-        Some(connection.last_used.max(connection.kept) + self.idle.by_state[state.index()])
+        let since = connection.kept.map_or(connection.last_used, |kept| kept.max(connection.last_used));
+        Some(since + self.idle.by_state[state.index()])
     }
 }
 

@@ -388,3 +388,32 @@ fn a_syn_that_nobody_answers_is_not_answered() {
     assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
     assert_eq!(bench.agent.owed(), Owed::default());
 }
+
+/// A keepalive is a question to the other end: nobody answers in its name.
+#[test]
+fn a_keepalive_goes_to_the_other_end_and_its_answer_comes_back() {
+    let mut bench = Bench::opened();
+    bench.wait_until(bench.now + Duration::from_secs(60));
+    let ask = phone(ACK, PHONE_ISS, bench.back + 1);
+    let (verdict, sent) = bench.pass(&ask, Side::Radio);
+    assert_eq!(verdict, Verdict::Absorb);
+    let [(Side::Core, question)] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!(question.tcp().map(|tcp| tcp.seq), Some(Seq(bench.onward)));
+    bench.wait_until(bench.now + Duration::from_secs(1));
+    let (_, sent) = bench.pass(&server(ACK, SERVER_ISS + 1, bench.onward + 1), Side::Core);
+    let [(Side::Radio, answer)] = &sent[..] else { panic!("{sent:?}") };
+    let answer = answer.tcp().map(|tcp| (tcp.seq, tcp.ack));
+    assert_eq!(answer, Some((Seq(bench.back + 1), Seq(PHONE_ISS + 1))));
+}
+
+#[test]
+fn a_keepalive_to_a_host_that_is_gone_is_not_answered() {
+    let mut bench = Bench::opened();
+    for _ in 0..100 {
+        let sent = bench.wait_until(bench.now + Duration::from_secs(10));
+        assert_eq!(sent, []);
+        let ask = phone(ACK, PHONE_ISS, bench.back + 1);
+        let (_, sent) = bench.pass(&ask, Side::Radio);
+        assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
+    }
+}

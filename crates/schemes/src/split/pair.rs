@@ -6,6 +6,7 @@ use lasthop_tcp::{Connection, State};
 
 use super::inquiry::Inquiry;
 use super::knowledge::Knowledge;
+use super::presence::Presence;
 use super::share::Share;
 
 /// The two legs of a connection, and what lies between them.
@@ -30,8 +31,10 @@ pub struct Pair {
     most_segments: u32,
     /// A probe of whether the other end is there went from this side to the other.
     pub(super) probed_from: Option<Side>,
-    /// Whether both ends are still there.
+    /// Whether both ends of one that is idle are still there.
     pub(super) inquiry: Inquiry,
+    /// When they were heard from.
+    pub(super) presence: Presence,
 }
 
 impl Pair {
@@ -60,6 +63,7 @@ impl Pair {
             most_segments: 1,
             probed_from: None,
             inquiry: Inquiry::default(),
+            presence: Presence::default(),
         }
     }
 
@@ -95,7 +99,7 @@ impl Pair {
             self.on_header(packet, from, now);
             return;
         }
-        self.inquiry.on_heard(from);
+        self.hear(from, now);
         packet.fit_buffer();
         // Each leg stands for the other one's peer, and marks what it sends as that does.
         self.leg_mut(from.opposite()).set_dscp(packet.ip().dscp());
@@ -105,6 +109,7 @@ impl Pair {
 
     /// A packet goes on to the other end.
     pub(super) fn on_passed(&mut self, packet: &Packet, from: Side, now: Instant) {
+        self.hear(from, now);
         self.leg_mut(from).note_timestamp_of(packet, now);
         self.tell_timestamps();
     }
@@ -138,6 +143,7 @@ impl Pair {
         if let Some(tcp) = header.tcp_mut() {
             tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::FIN.0);
         }
+        self.hear(from, now);
         self.leg_mut(from).on_segment(&header, now);
         self.tell_timestamps();
     }

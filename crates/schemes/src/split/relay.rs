@@ -61,10 +61,16 @@ impl Splits {
             may_grow: cx.may_owe() || !pair.keeps_numbers(),
         };
         pair.pass_on(bounds, now);
+        pair.speak_for_who_is_there(now);
         while let Some(packet) = pair.core.poll_transmit(now) {
+            pair.note_sent(&packet, Side::Core, now);
             cx.send(Side::Core, packet);
         }
         self.transmit(slot, cx);
+        if let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) {
+            pair.ask_for(Side::Core, cx);
+            pair.ask_for(Side::Radio, cx);
+        }
         self.settle(slot, cx);
     }
 

@@ -6,6 +6,7 @@ use lasthop_packet::FlowKey;
 use lasthop_tcp::Config;
 
 use super::pair::Pair;
+use super::presence::Presence;
 use super::settings::SplitSettings;
 use super::sleep::{Entry, SavedPair};
 use super::windows::Windows;
@@ -125,8 +126,14 @@ impl Splits {
         whose.of(&self.pairs)
     }
 
+    /// Adds a pair whose ends have just been heard from; `false` if there is no room for it.
+    pub fn begin(&mut self, key: FlowKey, mut pair: Pair, cx: &mut Context<'_>) -> bool {
+        pair.presence = Presence::of_both(cx.now());
+        self.admit(key, pair, cx)
+    }
+
     /// Adds a pair; `false` if there is no room for it.
-    pub fn begin(&mut self, key: FlowKey, pair: Pair, cx: &mut Context<'_>) -> bool {
+    pub(super) fn admit(&mut self, key: FlowKey, pair: Pair, cx: &mut Context<'_>) -> bool {
         let most = cx.budget().flows;
         let may_go = |entry: &Entry| entry.obligation().is_free();
         if let Some(idlest) = self.pairs.next_to_go(most, cx.now(), may_go) {

@@ -11,6 +11,7 @@
 //! | `transfers`, `deeds`, `forgeries` | the properties |
 //! | `scripts`, `bench` | rules, one by one |
 //! | `urgent` | marks in the stream |
+//! | `presence` | hosts that are gone |
 //! | `changed` | states whose octets were changed on the way |
 //! | `memory`, `flood` | what an agent takes, whatever comes |
 //!
@@ -29,6 +30,7 @@ mod flood;
 mod forgeries;
 mod memory;
 mod passed_by;
+mod presence;
 mod ranges;
 mod real_cost;
 mod scripts;

@@ -58,7 +58,7 @@ impl Splits {
         if pair.octets() > cx.budget().octets_per_flow {
             return Err(ImportError::NoRoom("memory of a connection"));
         }
-        if !self.begin(key, pair, cx) {
+        if !self.admit(key, pair, cx) {
             return Err(ImportError::NoRoom("connections"));
         }
         self.go_on(key, hop, cx);

@@ -51,6 +51,7 @@ impl Splits {
             let Some(key) = hop.turns.take_next() else { return };
             let Some(slot) = self.pairs.find(key) else { continue };
             let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { continue };
+            pair.speak_for_who_is_there(cx.now());
             let octets = hop.turn();
             if pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx) {
                 hop.turns.wait(key);
@@ -92,6 +93,7 @@ impl Pair {
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);
             }
+            self.note_sent(&packet, Side::Radio, cx.now());
             if self.may_say(&packet) {
                 cx.send(Side::Radio, packet);
             }
@@ -109,6 +111,7 @@ impl Pair {
         let retransmits = self.radio.stats().retransmits;
         while let Some(mut packet) = self.radio.poll_transmit(cx.now()) {
             pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
+            self.note_sent(&packet, Side::Radio, cx.now());
             if self.may_say(&packet) {
                 cx.send(Side::Radio, packet);
             }

@@ -10,7 +10,7 @@ impl Connection {
     #[expect(clippy::inline_always, reason = "after every packet; measured")]
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
-        !self.receive.ack_now
+        !self.receive.is_ack_due()
             && (self.buffer.is_empty() || self.is_window_full())
             && self.has_nothing_special()
     }
@@ -44,7 +44,7 @@ impl Connection {
     /// Whether an ACK is all that there is to send, as at the receiver of a transfer.
     #[inline]
     pub(super) fn only_acknowledges(&self) -> bool {
-        self.receive.ack_now
+        self.receive.is_ack_due()
             && self.buffer.is_empty()
             && self.has_nothing_special()
             && self.flight.una == self.flight.max

@@ -73,7 +73,7 @@ impl Connection {
                 retransmission => retransmission,
             },
         };
-        if segment.is_none() && self.receive.ack_now {
+        if segment.is_none() && self.receive.is_ack_due() {
             return Some(self.segment_and_ack(self.bare_number(), TcpFlags::ACK, Payload::EMPTY));
         }
         self.retransmission_goes_alone &= segment.is_some();
@@ -322,14 +322,14 @@ impl Connection {
     }
 
     /// A segment that asks whether the peer is still there: it lies before what the peer expects, so that
-    /// the peer answers (RFC 9293, section 3.8.4). `None` while the peer has something to acknowledge,
-    /// and where there is no connection.
+    /// the peer answers (RFC 9293, section 3.8.4), even where something is outstanding: then its answer
+    /// looks like a duplicate ACK. `None` where there is no connection.
     pub fn keep_alive(&mut self, now: Instant) -> Option<Packet> {
-        let is_idle = self.flight.una == self.flight.max && !self.is_handshaking();
-        if !is_idle || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
+        let is_over = matches!(self.state, State::Closed | State::Listen | State::TimeWait);
+        if is_over || self.is_handshaking() {
             return None;
         }
-        let tcp = self.whole_header(self.flight.max + u32::MAX, TcpFlags::ACK, now);
+        let tcp = self.whole_header(self.flight.una + u32::MAX, TcpFlags::ACK, now);
         Some(self.packet(self.remote, Ecn::NotEct, tcp, Payload::EMPTY))
     }
 

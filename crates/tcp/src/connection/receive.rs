@@ -58,6 +58,8 @@ pub(crate) struct ReceiveSide {
     /// by that.
     segments: u32,
     pub(super) ack_now: bool,
+    /// The peer is told nothing more than [`Self::last_ack_sent`].
+    withholds_acks: bool,
     /// RCV.UP: behind the latest urgent data, unless that was read.
     urgent: Option<Seq>,
     fin: Option<Seq>,
@@ -105,6 +107,7 @@ impl ReceiveSide {
             unacknowledged_segments: 0,
             segments: 0,
             ack_now: false,
+            withholds_acks: false,
             urgent: None,
             fin: None,
             fin_received: false,

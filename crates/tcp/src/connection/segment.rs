@@ -68,7 +68,7 @@ impl Connection {
             source_port: self.local.1,
             destination_port: self.remote.1,
             seq,
-            ack: if flags.has(TcpFlags::ACK) { self.receive.next() } else { Seq(0) },
+            ack: if flags.has(TcpFlags::ACK) { self.receive.acknowledges() } else { Seq(0) },
             flags,
             window: if is_syn { 0 } else { self.receive.advertise(self.negotiated.our_shift) },
             urgent_pointer: 0,

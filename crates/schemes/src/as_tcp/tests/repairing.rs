@@ -33,6 +33,8 @@ fn what_was_acknowledged_and_has_not_come_to_the_split_is_sent_again() {
     assert_eq!(bench.owed_by_host(), Obligation::Owes(1000));
     bench.wait(2500);
     assert_eq!(arrived(&bench.sent_on(), 5001), 6001);
+    bench.server(&server(1001, 0, 6001));
+    bench.air();
     bench.wait(200);
     assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
 }
@@ -71,6 +73,8 @@ fn a_run_of_segments_that_did_not_come_to_the_split_takes_two_time_outs_in_all()
         bench.wait(2200);
         let mut next = arrived(&bench.sent_on(), 5001);
         assert_eq!(next, 6001, "{split_at:?}");
+        bench.server(&server(1001, 0, 6001));
+        bench.air();
         bench.wait(2200);
         for _ in 0..20 {
             next = arrived(&bench.sent_on(), next);

@@ -3,30 +3,7 @@
 use lasthop_agent::Side;
 use lasthop_packet::{Ip, Packet};
 
-use super::bench::{Bench, Step, fixed, mobile};
-
-#[test]
-fn code_points_outlast_a_sleep() {
-    const EF: u8 = 46;
-    const AF41: u8 = 34;
-    let marked = |packet: Packet, dscp: u8| {
-        let ip = Ip { traffic_class: dscp << 2, ..*packet.ip() };
-        Packet::new(ip, packet.transport().clone(), packet.payload().clone())
-    };
-    let code_points = |step: Step, to: Side| -> Vec<u8> {
-        step.sent.iter().filter(|(side, _)| *side == to).map(|(_, p)| p.ip().dscp()).collect()
-    };
-    let mut bench = Bench::split();
-    bench.core(&marked(fixed(1001, 500, 5001), EF));
-    bench.radio(&marked(mobile(5001, 500, 1501), AF41));
-    bench.core(&marked(fixed(1501, 0, 5501), EF));
-    bench.wait(15_000);
-    let mut step = bench.core(&marked(fixed(1501, 1460, 5501), EF));
-    step.sent.extend(bench.core(&marked(fixed(2961, 1460, 5501), EF)).sent);
-    step.sent.extend(bench.wait(100).sent);
-    let to_core = code_points(step, Side::Core);
-    assert!(!to_core.is_empty() && to_core.iter().all(|dscp| *dscp == AF41), "{to_core:?}");
-}
+use super::bench::{Bench, fixed};
 
 #[test]
 fn code_points_are_known_from_the_handshake_on() {

@@ -182,9 +182,35 @@ impl ReceiveSide {
         }
     }
 
-    /// An ACK leaves: nothing more is owed.
+    /// What is said to have been received: RCV.NXT, or what the peer was told last.
     #[inline]
-    pub(in crate::connection) const fn acknowledged(&mut self) {
+    pub(in crate::connection) const fn acknowledges(&self) -> Seq {
+        if self.withholds_acks { self.last_ack_sent } else { self.next }
+    }
+
+    /// Whether an ACK has to leave now.
+    #[inline]
+    pub(in crate::connection) const fn is_ack_due(&self) -> bool {
+        self.ack_now && !self.withholds_acks
+    }
+
+    /// Whether one would have to leave if it were not withheld.
+    pub(in crate::connection) const fn withholds_an_ack(&self) -> bool {
+        self.ack_now && self.withholds_acks
+    }
+
+    pub(in crate::connection) fn withhold_acks(&mut self, withholds: bool) {
+        self.ack_now |= self.withholds_acks && !withholds && self.next != self.last_ack_sent;
+        self.withholds_acks = withholds;
+    }
+
+    /// An ACK leaves: nothing more is owed, unless it says nothing new.
+    #[inline]
+    pub(in crate::connection) fn acknowledged(&mut self) {
+        if self.withholds_acks {
+            self.ack_now |= self.next != self.last_ack_sent;
+            return;
+        }
         self.ack_now = false;
         self.unacknowledged_segments = 0;
         self.last_ack_sent = self.next;
@@ -211,7 +237,8 @@ impl ReceiveSide {
     /// Whether there are SACK blocks to tell.
     #[inline]
     pub(in crate::connection) fn has_report(&self) -> bool {
-        self.has_gap() || self.duplicate.is_some()
+        // With an ACK that is withheld, blocks would say that what lies between is lost.
+        (self.has_gap() || self.duplicate.is_some()) && !self.withholds_acks
     }
 
     /// A segment leaves, with an ACK and a report, and perhaps with data of our own.
