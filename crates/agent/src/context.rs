@@ -162,11 +162,60 @@ impl<'a> Context<'a> {
         self.outbox.left_alone.push(connection);
     }
 
+    /// Passes on what an agent that this one is made of has put into its outbox, but for its packets and
+    /// the options of the packet in hand: those are its owner's to place. A message is addressed to the
+    /// same agent in another seat, by `addressed`. What an agent lets pass, or has no use for, the others
+    /// have not seen: that goes on only if it is the only one.
+    pub fn pass_on(&mut self, inner: &mut Outbox, is_alone: bool, addressed: impl Fn(Bytes) -> Bytes) {
+        self.outbox.reports.append(&mut inner.reports);
+        let messages = inner.messages.drain(..).map(|(peer, message)| (peer, addressed(message)));
+        self.outbox.messages.extend(messages);
+        if is_alone {
+            self.outbox.bypasses.append(&mut inner.bypasses);
+            self.outbox.left_alone.append(&mut inner.left_alone);
+        } else {
+            inner.bypasses.clear();
+            inner.left_alone.clear();
+        }
+    }
+
     /// The same call, with another outbox and a budget beside others, who have taken that many octets
     /// of it: how an agent calls agents that it is made of.
     pub fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
         let budget = self.budget.beside(taken);
         let Self { now, neighbour, may_owe, is_real, .. } = *self;
         Context { now, rng: self.rng, outbox, budget, neighbour, may_owe, is_real }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn of_an_inner_outbox_all_goes_on_that_concerns_others_and_nothing_stays() {
+        let (mut rng, host) = (Rng::named(1, "context"), IpAddr::from(Ipv4Addr::LOCALHOST));
+        let flow = FlowKey::tcp((host, 1), (host, 2));
+        for is_alone in [false, true] {
+            let mut inner = Outbox {
+                reports: vec![Report::of(&DROPPED_HELD)],
+                bypasses: vec![Bypass { flow, limits: None }],
+                left_alone: vec![flow],
+                messages: vec![(host, Bytes::from_static(b"m"))],
+                ..Outbox::default()
+            };
+            let mut outer = Outbox::default();
+            let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outer);
+            cx.pass_on(&mut inner, is_alone, |message| [b"to ", &message[..]].concat().into());
+            let left =
+                (inner.reports.len(), inner.bypasses.len(), inner.left_alone.len(), inner.messages.len());
+            assert_eq!(left, (0, 0, 0, 0));
+            let only_if_alone = usize::from(is_alone);
+            assert_eq!((outer.bypasses.len(), outer.left_alone.len()), (only_if_alone, only_if_alone));
+            assert_eq!(outer.reports.len(), 1);
+            assert_eq!(outer.messages, [(host, Bytes::from_static(b"to m"))]);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 use lasthop_packet::{FlowKey, Packet};
 
 use crate::agent::{Agent, Deadline, Verdict};
@@ -138,25 +138,19 @@ impl Stack {
     ) -> R {
         let taken = self.octets_beside(index);
         let result = f(self.agents[index].agent.as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
-        for report in self.sent.reports.drain(..) {
-            cx.report(report);
-        }
-        for (peer, message) in self.sent.messages.drain(..) {
-            if !self.names_layers {
-                cx.tell(peer, message);
-                continue;
+        let (number, names_layers) = (self.agents[index].number, self.names_layers);
+        let addressed = |message: Bytes| {
+            if !names_layers {
+                return message;
             }
             let mut octets = BytesMut::with_capacity(1 + message.len());
-            octets.put_u8(self.agents[index].number);
+            octets.put_u8(number);
             octets.extend_from_slice(&message);
-            cx.tell(peer, octets.freeze());
-        }
+            octets.freeze()
+        };
+        cx.pass_on(&mut self.sent, self.agents.len() == 1, addressed);
         let sent = self.sent.packets.drain(..).rev();
         self.under_way.extend(sent.map(|(to, packet)| UnderWay { from: index, to, packet }));
-        // What one lets pass the others have not seen, and they may have a use for what it has none for.
-        let is_alone = self.agents.len() == 1;
-        self.sent.bypasses.drain(..).filter(|_| is_alone).for_each(|bypass| cx.allow_bypass(bypass));
-        self.sent.left_alone.drain(..).filter(|_| is_alone).for_each(|key| cx.leave_alone(key));
         result
     }
 

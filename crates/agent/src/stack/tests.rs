@@ -1,7 +1,6 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp};
 
 use super::*;

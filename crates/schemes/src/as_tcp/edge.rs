@@ -39,49 +39,78 @@ impl AsTcpEdge {
     }
 
     /// Calls the split; what it sends over the hop passes through the other layer.
+    fn call_split<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        ask: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
+    ) -> R {
+        let mut sent = std::mem::take(&mut self.sent[0]);
+        let result = ask(&mut self.split, &mut cx.with_outbox(&mut sent, self.acks.octets()));
+        self.send(&mut sent, Side::Radio, cx);
+        self.sent[0] = sent;
+        result
+    }
+
+    /// Calls the layer that makes ACKs; these are for the split.
+    fn call_acks<R>(&mut self, cx: &mut Context<'_>, ask: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
+        let mut sent = std::mem::take(&mut self.sent[1]);
+        let result = ask(&mut self.acks, &mut cx.with_outbox(&mut sent, self.split.octets()));
+        self.send(&mut sent, Side::Core, cx);
+        self.sent[1] = sent;
+        result
+    }
+
+    /// Sends what a layer has put into its outbox. What goes to the side of the other layer leaves as
+    /// that has it.
+    fn send(&mut self, sent: &mut Outbox, others_side: Side, cx: &mut Context<'_>) {
+        cx.pass_on(sent, false, |message| message);
+        for (to, mut packet) in sent.packets.drain(..) {
+            if to != others_side {
+                cx.send(to, packet);
+                continue;
+            }
+            let (verdict, other) = match to {
+                Side::Core => {
+                    (self.call_split(cx, |split, cx| split.on_packet(&mut packet, Side::Radio, cx)), 0)
+                }
+                Side::Radio => {
+                    (self.call_acks(cx, |acks, cx| acks.on_packet(&mut packet, Side::Core, cx)), 1)
+                }
+            };
+            if let Some(options) = self.sent[other].attached.take() {
+                packet.set_link_options(Some(options));
+            }
+            match verdict {
+                Verdict::Forward => cx.send(to, packet),
+                // The world does not see this verdict.
+                Verdict::Drop(reason) => cx.report_dropped(&packet, packet.payload().len(), reason),
+                Verdict::Absorb => {}
+            }
+        }
+    }
+
+    /// Calls the split about what the world called for.
     fn ask_split<R>(
         &mut self,
         cx: &mut Context<'_>,
         ask: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
     ) -> R {
-        let [sent, _] = &mut self.sent;
-        let result = ask(&mut self.split, &mut cx.with_outbox(sent, self.acks.octets()));
-        self.send_of_split(cx);
+        let result = self.call_split(cx, ask);
+        self.attach(0, cx);
         result
     }
 
-    fn send_of_split(&mut self, cx: &mut Context<'_>) {
-        let mut sent = std::mem::take(&mut self.sent[0]);
-        sent.reports.drain(..).for_each(|report| cx.report(report));
-        for (to, mut packet) in sent.packets.drain(..) {
-            let verdict = match to {
-                Side::Core => Verdict::Forward,
-                Side::Radio => self.show_acks(&mut packet, Side::Core, cx),
-            };
-            leave(to, packet, verdict, cx);
-        }
-        self.sent[0] = sent;
-    }
-
-    /// Calls the layer that makes ACKs; these are for the split.
+    /// The same for the layer that makes ACKs.
     fn ask_acks<R>(&mut self, cx: &mut Context<'_>, ask: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
-        let [_, sent] = &mut self.sent;
-        let result = ask(&mut self.acks, &mut cx.with_outbox(sent, self.split.octets()));
-        self.send_of_acks(cx);
+        let result = self.call_acks(cx, ask);
+        self.attach(1, cx);
         result
     }
 
-    fn send_of_acks(&mut self, cx: &mut Context<'_>) {
-        let mut sent = std::mem::take(&mut self.sent[1]);
-        sent.reports.drain(..).for_each(|report| cx.report(report));
-        for (to, mut packet) in sent.packets.drain(..) {
-            let verdict = match to {
-                Side::Core => self.show_split(&mut packet, Side::Radio, cx),
-                Side::Radio => Verdict::Forward,
-            };
-            leave(to, packet, verdict, cx);
+    fn attach(&mut self, layer: usize, cx: &mut Context<'_>) {
+        if let Some(options) = self.sent[layer].attached.take() {
+            cx.attach(options);
         }
-        self.sent[1] = sent;
     }
 
     fn show_split(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
@@ -97,16 +126,6 @@ impl AsTcpEdge {
         if !self.split.attends_to(connection) && self.acks.obligation(connection).is_free() {
             self.ask_acks(cx, |acks, cx| acks.release(connection, cx));
         }
-    }
-}
-
-/// A packet of one layer's leaves as the other one has it.
-fn leave(to: Side, packet: Packet, verdict: Verdict, cx: &mut Context<'_>) {
-    match verdict {
-        Verdict::Forward => cx.send(to, packet),
-        // The world does not see this verdict.
-        Verdict::Drop(reason) => cx.report_dropped(&packet, packet.payload().len(), reason),
-        Verdict::Absorb => {}
     }
 }
 
