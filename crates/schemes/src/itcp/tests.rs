@@ -129,8 +129,7 @@ fn no_larger_segments_are_asked_for_than_the_end_that_opens_takes_or_ipv6_carrie
         (v6(1), v6(2), Some(1440), 1440),
         (v6(1), v6(2), Some(9000), 1440),
     ] {
-        let (agent, rng) = (Itcp::new(Settings::default()), Rng::named(1, "i-tcp"));
-        let mut bench = Bench { agent, onward: 0, may_owe: true, rng };
+        let mut bench = Bench::new();
         let mut syn = segment(from, to, SYN, PHONE_ISS, 0);
         syn.tcp_mut().expect("a SYN").options.maximum_segment_size = option;
         let (_, sent) = bench.pass(&syn, Side::Radio);
@@ -141,11 +140,7 @@ fn no_larger_segments_are_asked_for_than_the_end_that_opens_takes_or_ipv6_carrie
 
 #[test]
 fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
-    let mut bench = Bench::asked();
-    let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
-    let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
-    let answered = answer.expect("the phone is answered").seq.0;
-    let _ = bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
+    let mut bench = Bench::opened();
     let mut data = server(ACK, SERVER_ISS + 1, bench.onward + 1);
     data.set_payload(Payload::Stream { stream: 2, offset: 0, len: 536 });
     let (_, sent) = bench.pass(&data, Side::Core);
