@@ -71,7 +71,7 @@ impl PathMtu {
 
     /// That of a connection that goes on elsewhere, whose segments have `mss` octets now.
     pub(super) fn restored(agreed: u32, mss: u32, now: Instant) -> Self {
-        let probe = if mss < agreed { Probe::NotBefore(now) } else { Probe::Needless };
+        let probe = if mss < agreed { Probe::NotBefore(now + LONGEST_PAUSE) } else { Probe::Needless };
         Self { probe, ..Self::new(agreed) }
     }
 
