@@ -166,7 +166,9 @@
 //! while.
 //!
 //! *Not touched:* urgent data, segments with unknown options (signatures, MPTCP), ACKs of data that
-//! never passed, and everything that is not TCP. The agent edits nothing but its own copies.
+//! never passed, and everything that is not TCP. Beside its own copies the agent edits two things, and
+//! neither in a segment with an option that it does not know: the TSval of a segment that has waited, and
+//! the SACK blocks of an ACK.
 //!
 //! # Where the published scheme does harm
 //!

@@ -10,7 +10,7 @@ use lasthop_agent::{
     Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report, Side,
     Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, TcpFlags};
+use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, Tcp, TcpFlags};
 
 use super::flow::Flow;
 use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
@@ -133,9 +133,9 @@ const LEAST_SEGMENTS: u64 = 2;
 
 /// Sets the window of an ACK to what the path holds, if that is less.
 fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Context<'_>) {
-    let Some(field) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)).map(|tcp| tcp.window) else {
-        return;
-    };
+    // A signature would not fit another window; with Multipath TCP it is no window of the connection.
+    let is_known = |tcp: &&Tcp| tcp.flags.has(TcpFlags::ACK) && tcp.options.unknown.is_none();
+    let Some(field) = packet.tcp().filter(is_known).map(|tcp| tcp.window) else { return };
     let Some(shift) = flow.radio_shift() else { return };
     let Some(octets) = flow.path.octets(settings.lifetime, cx.now()) else { return };
     if flow.segment == 0 {

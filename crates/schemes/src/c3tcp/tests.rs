@@ -11,6 +11,7 @@ mod transfer;
 
 use super::options::{Backward, Carried, Forward, Malformed, after_hop};
 use super::*;
+use crate::edits::But as _;
 
 const N1: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const N2: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
@@ -282,6 +283,16 @@ fn an_ack_without_options_has_the_last_window_for_a_while() {
         n1.see(&mut ack, Side::Radio);
         assert_eq!(window(&ack), expected);
     }
+}
+
+#[test]
+fn an_ack_with_a_signature_keeps_its_window() {
+    let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
+    n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
+    let told = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE)).unknown_option();
+    n1.see(&mut ack, Side::Radio);
+    assert_eq!(window(&ack), 60_000);
 }
 
 #[test]

@@ -42,9 +42,9 @@ impl Mark {
         self.0 != 0
     }
 
-    /// Whether a segment has room for a mark.
+    /// Whether a segment has room for a mark, and no option that is not understood: it may be a signature.
     pub(super) const fn fits(tcp: &Tcp) -> bool {
-        !tcp.flags.has(TcpFlags::URG)
+        !tcp.flags.has(TcpFlags::URG) && tcp.options.unknown.is_none()
     }
 
     /// What a segment says.

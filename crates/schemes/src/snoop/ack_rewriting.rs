@@ -33,7 +33,9 @@ impl SnoopFlow {
     ) -> AckRewrite {
         let Some((tcp, board)) = packet.tcp().zip(self.board.as_ref()) else { return AckRewrite::Unchanged };
         let blocks = tcp.options.sack;
-        if !summary.understood || (blocks.is_empty() && !summary.duplicate) {
+        // A signature would not fit what is left of it.
+        let is_understood = summary.understood && tcp.options.unknown.is_none();
+        if !is_understood || (blocks.is_empty() && !summary.duplicate) {
             return AckRewrite::Unchanged;
         }
         // The sender's own timer knows the hop's round-trip time too.

@@ -14,7 +14,7 @@ use lasthop_packet::{Instant, Packet};
 
 use super::Snoop;
 use super::flow::{Receiver, Signal, SnoopFlow};
-use super::segmentation::take_front;
+use super::segmentation::{is_repairable, take_front};
 use crate::last_hop::{LastHop, Trust};
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
@@ -59,6 +59,12 @@ impl Snoop {
             && end.after(signal.seq)
         {
             signal.answered.get_or_insert(cx.now());
+        }
+        if !is_repairable(tcp) {
+            // What waits is stamped when it leaves, and this may not be. It passes, behind what waits.
+            self.flush(slot, cx);
+            self.on_leaving(packet, slot, cx);
+            return Verdict::Forward;
         }
         if overtakes
             || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room_if_watched(&self.trust)))

@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 
-/// Whether a copy may be sent. Not with urgent data, whose pointer is relative to the segment, nor
+/// Whether a copy may be sent, or the segment itself held and stamped. Not with urgent data, whose pointer is relative to the segment, nor
 /// with options that are not understood: a signature or a mapping in them would not fit a copy that
 /// is cut or stamped anew.
 pub const fn is_repairable(tcp: &Tcp) -> bool {

@@ -13,6 +13,7 @@ use super::flow::{Notes, SnoopFlow};
 use super::rtt::HopRtt;
 use super::scheme::SCHEME;
 use super::scoreboard::{Departure, Scoreboard};
+use super::segmentation::is_repairable;
 use super::{Settings, Snoop};
 use crate::last_hop::{HopEstimate, LastHop};
 use crate::transfer::{Away, export, import, segment};
@@ -109,6 +110,7 @@ impl Snoop {
         let room = self.charge(slot, cx.budget());
         let sizes = packet.sizes();
         let can_wait = self.hop(slot).is_some()
+            && packet.tcp().is_some_and(is_repairable)
             && self.flows.get(slot).is_some_and(|flow| {
                 flow.held.octets() + sizes.octets <= self.settings.held_octets
                     && room.is_some_and(|room| room.lacks(flow.held.cost_of(sizes)).is_none())

@@ -1,4 +1,5 @@
 //! Laws for every agent of the catalogue, over a hop between hosts.
 
 mod one_address;
+mod signed;
 mod world;

@@ -1,6 +1,7 @@
 //! Devices behind one address download over a hop, through an agent at its edge.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -125,6 +126,7 @@ pub struct World {
     outbox: Outbox,
     rng: Rng,
     now: Instant,
+    is_signed: bool,
 }
 
 impl World {
@@ -141,6 +143,7 @@ impl World {
             outbox: Outbox::default(),
             rng: Rng::named(1, "one address"),
             now: START,
+            is_signed: false,
         }
     }
 
@@ -174,7 +177,7 @@ impl World {
             if let Trouble::Loses(percent) = device.trouble { f64::from(percent) / 100.0 } else { 0.0 };
         let is_lost = !packet.payload().is_empty()
             && self.rng.happens(Probability::new(loses + LOSS).expect("percent"));
-        if !device.is_gone(now) && !is_lost {
+        if !device.is_gone(now) && !is_lost && (!self.is_signed || is_signed(&packet)) {
             device.client.on_segment(&packet, now);
         }
     }
@@ -183,7 +186,9 @@ impl World {
         let now = self.now;
         while let Some(packet) = self.channels[2].pop(now) {
             let port = packet.tcp().map_or(0, |tcp| tcp.source_port);
-            self.devices[usize::from(port - 4000)].server.on_segment(&packet, now);
+            if !self.is_signed || is_signed(&packet) {
+                self.devices[usize::from(port - 4000)].server.on_segment(&packet, now);
+            }
         }
         while let Some(packet) = self.channels[3].pop(now) {
             self.translate(packet);
@@ -200,7 +205,10 @@ impl World {
                 if end.deadline().is_some_and(|due| due.at <= now) {
                     end.on_deadline(now);
                 }
-                while let Some(packet) = end.poll_transmit(now) {
+                while let Some(mut packet) = end.poll_transmit(now) {
+                    if self.is_signed {
+                        sign(&mut packet);
+                    }
                     if index == 0 || !is_gone {
                         self.channels[index].push(packet, now);
                     }
@@ -230,6 +238,16 @@ impl World {
         self.devices.iter().filter_map(of_device).chain(channels).chain(agent).min()
     }
 
+    /// Has all hosts sign what they send, and refuse what is not signed or was edited, as with the option of
+    /// RFC 5925. The devices upload, too.
+    pub fn signed(mut self) -> Self {
+        self.is_signed = true;
+        for device in &mut self.devices {
+            device.client.write_stream(9, 0, 1 << 40);
+        }
+        self
+    }
+
     /// Runs until the last device has all that it wanted; how long that took it.
     pub fn last_download(mut self) -> Option<Duration> {
         self.step();
@@ -242,4 +260,26 @@ impl World {
         }
         None
     }
+}
+
+/// The option's kind and length (RFC 4727).
+const SIGNATURE: [u8; 2] = [253, 10];
+
+fn sign(packet: &mut Packet) {
+    let signature = [&SIGNATURE[..], &digest(packet)].concat();
+    packet.tcp_mut().expect("it is TCP").options.unknown = Some(signature.into());
+}
+
+fn is_signed(packet: &Packet) -> bool {
+    let signature = packet.tcp().and_then(|tcp| tcp.options.unknown.as_deref());
+    signature.is_some_and(|signature| signature[..2] == SIGNATURE && signature[2..] == digest(packet))
+}
+
+/// Of everything that a signature covers: the header without its option, and the data.
+fn digest(packet: &Packet) -> [u8; 8] {
+    let mut tcp = packet.tcp().expect("it is TCP").clone();
+    tcp.options.unknown = None;
+    let mut hasher = DefaultHasher::new();
+    format!("{tcp:?} {:?}", packet.payload()).hash(&mut hasher);
+    hasher.finish().to_be_bytes()
 }

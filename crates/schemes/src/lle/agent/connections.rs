@@ -33,8 +33,12 @@ impl Lle {
         begun
     }
 
-    /// Whether a packet's connection is known here, or is taken up with it.
+    /// Whether a packet's connection is known here, or is taken up with it. A packet with options that are
+    /// not understood, such as a signature, passes untouched: nobody else may acknowledge it.
     pub(super) fn knows(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> bool {
+        if packet.tcp().is_none_or(|tcp| tcp.options.unknown.is_some()) {
+            return false;
+        }
         if self.flows.touch(key, cx.now()).is_some() {
             return true;
         }
