@@ -80,6 +80,10 @@ pub struct Connection {
     buffer: SendBuffer,
     /// The application has closed: FIN follows the last octet of data.
     close_requested: bool,
+    /// More will be written soon.
+    expects_more: bool,
+    /// The latest data in order carried PSH, or that is not known.
+    peer_has_pushed: bool,
     /// Our FIN is acknowledged.
     is_fin_acknowledged: bool,
     /// Initial send sequence number.
@@ -191,6 +195,18 @@ impl Connection {
             self.note_application_limit();
             self.buffer.push_stream(stream, offset, len);
         }
+    }
+
+    /// Says whether more will be written soon. If so, the last segment of what was written carries no PSH
+    /// (RFC 9293, section 3.9.1.2): at a PSH a receiver such as Linux acknowledges at once.
+    pub const fn expect_more(&mut self, more: bool) {
+        self.expects_more = more;
+    }
+
+    /// Whether the latest data in order ended what its sender had to send: it carried PSH, or that is not
+    /// known.
+    pub const fn peer_has_pushed(&self) -> bool {
+        self.peer_has_pushed
     }
 
     /// Takes back what was written and never sent: the application stopped producing it.

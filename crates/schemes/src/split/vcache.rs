@@ -68,6 +68,9 @@ impl VCache<'_> {
         {
             self.to.write(payload);
         }
+        // Else the store, which is kept short, would end with a push again and again.
+        let has_more = self.from.unread() > 0 || !self.from.peer_has_pushed();
+        self.to.expect_more(has_more);
         self.pass_on_end(now);
     }
 

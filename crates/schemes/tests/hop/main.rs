@@ -1,5 +1,6 @@
 //! Laws for every agent of the catalogue, over a hop between hosts.
 
+mod asymmetric;
 mod one_address;
 mod signed;
 mod world;

@@ -60,18 +60,19 @@ pub struct Device {
 struct Channel {
     rate: u64,
     delay: Duration,
+    longest_wait: Duration,
     free_at: Instant,
     queue: VecDeque<(Instant, Packet)>,
 }
 
 impl Channel {
     const fn new(rate: u64, delay: Duration) -> Self {
-        Self { rate, delay, free_at: START, queue: VecDeque::new() }
+        Self { rate, delay, longest_wait: QUEUE, free_at: START, queue: VecDeque::new() }
     }
 
     fn push(&mut self, packet: Packet, now: Instant) {
         let free_at = self.free_at.max(now);
-        if free_at.since(now) > QUEUE {
+        if free_at.since(now) > self.longest_wait {
             return;
         }
         self.free_at = free_at.after_nanos(packet.len() as u64 * 1_000_000_000 / self.rate);
@@ -127,6 +128,8 @@ pub struct World {
     rng: Rng,
     now: Instant,
     is_signed: bool,
+    /// Of the data over the hop.
+    loss: f64,
 }
 
 impl World {
@@ -144,6 +147,7 @@ impl World {
             rng: Rng::named(1, "one address"),
             now: START,
             is_signed: false,
+            loss: LOSS,
         }
     }
 
@@ -176,7 +180,7 @@ impl World {
         let loses =
             if let Trouble::Loses(percent) = device.trouble { f64::from(percent) / 100.0 } else { 0.0 };
         let is_lost = !packet.payload().is_empty()
-            && self.rng.happens(Probability::new(loses + LOSS).expect("percent"));
+            && self.rng.happens(Probability::new(loses + self.loss).expect("percent"));
         if !device.is_gone(now) && !is_lost && (!self.is_signed || is_signed(&packet)) {
             device.client.on_segment(&packet, now);
         }
@@ -236,6 +240,14 @@ impl World {
         let channels = self.channels.iter().filter_map(Channel::next);
         let agent = self.agent.as_ref().and_then(|agent| agent.deadline()).map(|due| due.at);
         self.devices.iter().filter_map(of_device).chain(channels).chain(agent).min()
+    }
+
+    /// Has so many octets a second go over the hop from the devices, with a queue of a second, and nothing
+    /// get lost on it.
+    pub fn with_way_back(mut self, rate: u64) -> Self {
+        self.channels[1] = Channel { longest_wait: Duration::from_secs(1), ..Channel::new(rate, HOP_DELAY) };
+        self.loss = 0.0;
+        self
     }
 
     /// Has all hosts sign what they send, and refuse what is not signed or was edited, as with the option of

@@ -201,6 +201,11 @@ impl Connection {
         if let Some(due) = due {
             self.timers.delayed_ack = Some(self.timers.delayed_ack.map_or(due, |before| before.min(due)));
         }
+        if self.receive.next() != before {
+            // Of data that lay behind a gap nobody remembers.
+            let is_known = self.receive.next() == tcp.seq + packet.segment_len();
+            self.peer_has_pushed = !is_known || tcp.flags.has(TcpFlags::PSH) || tcp.flags.has(TcpFlags::FIN);
+        }
         self.stats.octets_received += u64::from(self.receive.next() - before);
         if self.receive.fin_received() && !had_closed {
             self.stats.octets_received -= 1;

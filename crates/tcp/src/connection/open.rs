@@ -105,6 +105,8 @@ impl Connection {
             flight,
             buffer: SendBuffer::default(),
             close_requested: false,
+            expects_more: false,
+            peer_has_pushed: true,
             is_fin_acknowledged: false,
             iss,
             duplicate_acks: 0,

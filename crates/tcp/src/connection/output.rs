@@ -316,7 +316,8 @@ impl Connection {
 
     #[inline]
     pub(super) fn data_segment(&mut self, seq: Seq, payload: Payload) -> Segment {
-        let is_last = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
+        let is_end = u64::from(seq - self.flight.una) + payload.len() as u64 == self.buffer.len();
+        let is_last = is_end && (!self.expects_more || self.close_requested);
         let flags = if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK };
         self.segment_and_ack(seq, flags, payload)
     }
