@@ -40,9 +40,11 @@ impl Divert {
         }
         for (port, broken) in broken {
             let mended = match broken {
-                Broken::Down => {
-                    self.devices.device(port).bring_up(LARGEST_MTU, true).map(drop).map_err(Into::into)
-                }
+                // One that has another name by now cannot be set up under its own.
+                Broken::Down => match self.devices.device(port).bring_up(LARGEST_MTU, true) {
+                    Ok(_) => Ok(()),
+                    Err(_) => self.replace(port),
+                },
                 Broken::Removed | Broken::Deaf => self.replace(port),
             };
             if let Err(error) = mended {
@@ -55,12 +57,10 @@ impl Divert {
         let Some(radio) = self.ring.radios().nth(port / PORTS) else { return Ok(()) };
         let old = self.devices.device(port).name().to_owned();
         let old_index = Interface::named(&old).map(|interface| interface.index());
+        self.programs.forget(&old);
         let device = device_of(&mut self.programs, &self.devices.ports()[port], radio, self.how)?;
         if let Ok(old_index) = old_index {
             self.programs.maps.forget(old_index);
-        }
-        if device.name() != old {
-            self.programs.forget(&old);
         }
         tracing::info!(old, new = device.name(), "a device was replaced");
         self.devices.replace(port, device);
