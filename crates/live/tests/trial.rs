@@ -293,7 +293,10 @@ fn a_file_is_timed_from_when_its_sender_can_send() {
     let text = SCENARIO
         .replace("loss = \"12%\"", "loss = \"0%\"")
         .replace("delay = \"5 ms\"", "delay = \"24 ms\"")
-        .replace("\n[links.air]", "flows.upload = { from = \"client\", to = \"server\", size = \"10 kB\" }\n[links.air]")
+        .replace(
+            "\n[links.air]",
+            "flows.upload = { from = \"client\", to = \"server\", size = \"10 kB\" }\n[links.air]",
+        )
         .replace("size = \"2 MB\"", "size = \"10 kB\"");
     let text = format!("schemes = [\"none\"]\n{text}");
     let scenario = file::parse(&text, "file.toml", Path::new(""), &Overrides::default()).expect("a scenario");

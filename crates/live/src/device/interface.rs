@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::{fs, io};
 
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
 use super::features;
@@ -36,6 +37,14 @@ impl Interface {
         let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
         let index = netdevice::name_to_index(&socket, name)?;
         Ok(Self { name: name.to_owned(), index, socket })
+    }
+
+    /// The same; `None` if there is none of this name. An error says nothing about that.
+    pub fn find(name: &str) -> io::Result<Option<Self>> {
+        match Self::named(name) {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NODEV) => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// The name of the interface with this number.

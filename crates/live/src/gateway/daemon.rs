@@ -18,6 +18,7 @@ use super::error::GatewayError;
 use super::housekeeping::Housekeeping;
 use super::link::LinkTeller;
 use super::listeners::Listeners;
+use super::notify::Notifier;
 use super::packet_loop::LoopReport;
 use super::plan::Plan;
 use super::ports::{self, OpenPorts};
@@ -93,8 +94,10 @@ impl Start {
                         .map_err(GatewayError::Listeners)?;
                 Ok((listeners, open_ports()?))
             };
+            // Before all that takes descriptors: a service manager that hears nothing would wait for ever.
+            let notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
             let (listeners, ports) = open()?;
-            workers::run(ports, &config, owns_process, |ready| {
+            workers::run(ports, &config, notifier, |ready| {
                 let _ = opened.send((listeners, ready));
                 // The first heartbeat, and the word to the service manager, are for when nothing can
                 // fail any more.

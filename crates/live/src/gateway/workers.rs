@@ -37,12 +37,12 @@ pub(super) struct Ready {
 pub(super) fn run(
     open: OpenPorts,
     config: &Config,
-    owns_process: bool,
+    notifier: Notifier,
     begin: impl FnOnce(Ready) -> bool,
 ) -> Result<LoopReport, GatewayError> {
     let OpenPorts { workers, backend, notes } = open;
     let ports = workers.first().map(|io| io.ports().to_vec()).unwrap_or_default();
-    let (requests, workers) = recruit(workers, config, owns_process);
+    let (requests, workers) = recruit(workers, config, notifier);
     let count = workers.len();
     let realtime = config.realtime;
     thread::scope(|scope| {
@@ -128,9 +128,8 @@ fn settle(
 fn recruit(
     ports: Vec<Box<dyn PacketIo + Send>>,
     config: &Config,
-    owns_process: bool,
+    mut notifier: Notifier,
 ) -> (Requests, Vec<Worker>) {
-    let mut notifier = if owns_process { Notifier::from_environment() } else { Notifier::default() };
     let others: Vec<Notifier> = ports.iter().skip(1).map(|_| notifier.for_another(clock::now())).collect();
     let notifiers = [notifier].into_iter().chain(others);
     let count = ports.len();

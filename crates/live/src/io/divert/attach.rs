@@ -121,7 +121,8 @@ fn remove_filter(interface: &str, hook: Hook) -> bool {
 
 /// Whether our program is attached at this hook of an interface, by a link or by our filter.
 pub(super) fn is_attached(interface: &str, hook: Hook) -> bool {
-    is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(false)
+    // What cannot be asked, for want of descriptors for example, is taken for attached.
+    is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(true)
 }
 
 /// Whether one of these programs is linked there. Where there are no TCX links the query fails, and

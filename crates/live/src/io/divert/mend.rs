@@ -74,9 +74,17 @@ impl Divert {
         let mut wrong = Vec::new();
         for (radio, number) in numbers.into_iter().enumerate() {
             let name = self.devices.ports()[radio * PORTS].name.clone();
-            let Ok(interface) = Interface::named(&name) else {
-                wrong.push(format!("the interface {name} has disappeared"));
-                continue;
+            let interface = match Interface::find(&name) {
+                Ok(Some(interface)) => interface,
+                Ok(None) => {
+                    wrong.push(format!("the interface {name} has disappeared"));
+                    continue;
+                }
+                // Out of descriptors, for example.
+                Err(error) => {
+                    wrong.push(DivertError::Interface { name, error }.to_string());
+                    continue;
+                }
             };
             let mended = self.mend_radio(radio, &name, number, &interface);
             wrong.extend(mended.err().map(|error| error.to_string()));

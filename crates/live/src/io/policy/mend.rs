@@ -27,13 +27,15 @@ impl Policy {
     fn broken(&self) -> Option<String> {
         for (port, Numbers { tun, .. }) in self.numbers.iter().enumerate() {
             let name = self.devices.device(port).name();
-            match Interface::named(name) {
-                Ok(interface) if interface.index() == *tun => {
-                    if !interface.is_up().unwrap_or(false) {
+            match Interface::find(name) {
+                Ok(Some(interface)) if interface.index() == *tun => {
+                    if interface.is_up().is_ok_and(|is_up| !is_up) {
                         return Some(format!("the device {name} is down"));
                     }
                 }
-                _ => return Some(format!("the device {name} has been removed")),
+                Ok(_) => return Some(format!("the device {name} has been removed")),
+                // Out of descriptors, for example: the next round will show.
+                Err(error) => tracing::debug!(%error, "cannot look at a device"),
             }
         }
         match self.rules.are_whole() {
@@ -49,7 +51,8 @@ impl Policy {
     fn mend(&mut self) -> Result<(), PolicyError> {
         for port in 0..self.numbers.len() {
             let device = self.devices.device(port);
-            let number = Interface::named(device.name()).map(|interface| interface.index()).ok();
+            let number = Interface::find(device.name()).map_err(PolicyError::Wait)?;
+            let number = number.map(|interface| interface.index());
             if number == Some(self.numbers[port].tun) {
                 set_up(device)?;
             } else {
@@ -66,9 +69,9 @@ impl Policy {
     fn renew_ports(&mut self) -> Vec<Fault> {
         let mut faults = Vec::new();
         for (port, Numbers { port: number, .. }) in self.devices.ports().iter().zip(&mut self.numbers) {
-            let what = match Interface::named(&port.name) {
-                Ok(interface) if interface.index() == *number => continue,
-                Ok(interface) => match self.claims.renew(&port.name) {
+            let what = match Interface::find(&port.name) {
+                Ok(Some(interface)) if interface.index() == *number => continue,
+                Ok(Some(interface)) => match self.claims.renew(&port.name) {
                     Ok(()) => {
                         *number = interface.index();
                         tracing::info!(interface = port.name, "the interface is back");
@@ -76,7 +79,8 @@ impl Policy {
                     }
                     Err(error) => error.to_string(),
                 },
-                Err(_) => format!("the interface {} has disappeared", port.name),
+                Ok(None) => format!("the interface {} has disappeared", port.name),
+                Err(error) => format!("cannot look at the interface {}: {error}", port.name),
             };
             faults.push(Fault { what, loses_frames: false });
         }
