@@ -62,7 +62,7 @@ fn become_root_of_namespaces(user: u32, group: u32) -> io::Result<()> {
 }
 
 /// In a user namespace, the number that stands for all users who have none there (`/proc/PID/uid_map`,
-/// user_namespaces(7)), as the kernel tells who is at the other end of a socket. `None` outside one.
+/// `user_namespaces(7)`), as the kernel tells who is at the other end of a socket. `None` outside one.
 pub(crate) fn stand_in_for_others() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").ok()?;
     let has_all = map.split_whitespace().eq(["0", "0", "4294967295"]);

@@ -298,7 +298,7 @@ fn a_file_is_timed_from_when_its_sender_can_send() {
             "flows.upload = { from = \"client\", to = \"server\", size = \"10 kB\" }\n[links.air]",
         )
         .replace("size = \"2 MB\"", "size = \"10 kB\"");
-    let text = format!("schemes = [\"none\"]\n{text}");
+    let text = format!("schemes = [\"none\"]\ntcp.preset = \"linux\"\n{text}");
     let scenario = file::parse(&text, "file.toml", Path::new(""), &Overrides::default()).expect("a scenario");
     for case in plan::cases(&scenario) {
         let outcome = run_case(&scenario, &case, None).expect("it runs");

@@ -152,7 +152,7 @@ impl Subnet {
         let is_left = |(space, len): &([u8; 2], u8)| {
             let [first, second] = *space;
             let whole = Prefix::new(Ipv4Addr::new(first, second, 0, 0).into(), *len);
-            let parts: Vec<Prefix> = all(*space).filter_map(|subnet| subnet.prefix()).collect();
+            let parts: Vec<Prefix> = all(*space).filter_map(Self::prefix).collect();
             whole.is_some_and(|whole| in_use.is_left_to(&whole, &parts))
         };
         let (ours, others): (Vec<_>, Vec<_>) = SPACES.into_iter().partition(is_left);

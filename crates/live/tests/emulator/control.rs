@@ -149,7 +149,8 @@ pub fn clients_that_do_not_end_their_questions_keep_nobody_waiting_and_are_hung_
     // Those that came before are still there, or were hung up on because of their own time.
     for mut client in slow {
         let mut answer = String::new();
-        client.read_to_string(&mut answer).expect("it is hung up on");
+        // With a reset, if its octets had not been read.
+        let _ = client.read_to_string(&mut answer);
         assert_eq!(answer, "");
     }
     set(socket.path(), &["air.loss=2%"]).expect("a good value");
