@@ -370,14 +370,14 @@ impl Connection {
     }
 
     /// Whether nothing more is acknowledged from now on, and nothing answered: what is sent carries the last
-    /// number that the peer was told, and no ACK goes by itself. The peer's own timers then run. Once
-    /// this ends, what is owed is sent.
+    /// number that the peer was told, and no ACK goes by itself, unless it asks for a loss behind that
+    /// number. The peer's own timers then run. Once this ends, what is owed is sent.
     pub fn withhold_acks(&mut self, withholds: bool) {
         self.receive.withhold_acks(withholds);
     }
 
     /// Whether an ACK would be sent now if it were not withheld.
-    pub const fn withholds_an_ack(&self) -> bool {
+    pub fn withholds_an_ack(&self) -> bool {
         self.receive.withholds_an_ack()
     }
 

@@ -80,8 +80,8 @@ fn a_run_of_segments_that_did_not_come_to_the_split_takes_two_time_outs_in_all()
             next = arrived(&bench.sent_on(), next);
             bench.server(&server(1001, 0, next));
             bench.air();
+            bench.wait(20);
         }
-        bench.wait(200);
         assert_eq!(next, 25_001, "{split_at:?}");
         assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
     }

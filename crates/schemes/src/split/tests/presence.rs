@@ -150,3 +150,18 @@ fn a_short_outage_shows_nowhere() {
     assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
     assert_eq!(way.send_and_wait(&mut bench, 100, 100), [way.ack(200)]);
 }
+
+/// What asks for a loss says nothing in the other end's name.
+#[test]
+fn a_loss_is_asked_for_at_once() {
+    for way in WAYS {
+        let mut bench = Bench::split();
+        bench.wait(5000);
+        for at in [100, 200, 300] {
+            assert_eq!(way.send(&mut bench, at, 100).to(way.from), [way.ack(0)]);
+        }
+        // With the gap filled there is something to acknowledge.
+        assert_eq!(way.send(&mut bench, 0, 100).to(way.from), [""; 0]);
+        assert_eq!(way.answer(&mut bench, 400).to(way.from), [way.ack(400)]);
+    }
+}

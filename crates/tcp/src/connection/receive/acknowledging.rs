@@ -190,13 +190,18 @@ impl ReceiveSide {
 
     /// Whether an ACK has to leave now.
     #[inline]
-    pub(in crate::connection) const fn is_ack_due(&self) -> bool {
-        self.ack_now && !self.withholds_acks
+    pub(in crate::connection) fn is_ack_due(&self) -> bool {
+        self.ack_now && !self.is_withheld()
     }
 
     /// Whether one would have to leave if it were not withheld.
-    pub(in crate::connection) const fn withholds_an_ack(&self) -> bool {
-        self.ack_now && self.withholds_acks
+    pub(in crate::connection) fn withholds_an_ack(&self) -> bool {
+        self.ack_now && self.is_withheld()
+    }
+
+    /// What asks for a loss acknowledges nothing, if it says no more than what the peer was told.
+    fn is_withheld(&self) -> bool {
+        self.withholds_acks && !(self.has_gap() && self.next == self.last_ack_sent)
     }
 
     pub(in crate::connection) fn withhold_acks(&mut self, withholds: bool) {
@@ -207,7 +212,7 @@ impl ReceiveSide {
     /// An ACK leaves: nothing more is owed, unless it says nothing new.
     #[inline]
     pub(in crate::connection) fn acknowledged(&mut self) {
-        if self.withholds_acks {
+        if self.is_withheld() {
             self.ack_now |= self.next != self.last_ack_sent;
             return;
         }
@@ -238,7 +243,7 @@ impl ReceiveSide {
     #[inline]
     pub(in crate::connection) fn has_report(&self) -> bool {
         // With an ACK that is withheld, blocks would say that what lies between is lost.
-        (self.has_gap() || self.duplicate.is_some()) && !self.withholds_acks
+        (self.has_gap() || self.duplicate.is_some()) && !self.is_withheld()
     }
 
     /// A segment leaves, with an ACK and a report, and perhaps with data of our own.
