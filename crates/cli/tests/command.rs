@@ -233,7 +233,12 @@ fn run_writes_every_series_that_the_scenario_measures() {
 #[test]
 fn drops_have_their_time_place_cause_and_packet_in_a_series() {
     let folder = Folder::new().with("small.toml", SMALL);
-    let settings = ["links.air.link-layer=none", "links.wire.loss=every 20", "links.air.queue=2 packets"];
+    let settings = [
+        "schemes=[\"none\"]",
+        "links.air.link-layer=none",
+        "links.wire.loss=every 20",
+        "links.air.queue=2 packets",
+    ];
     let settings = settings.iter().flat_map(|setting| ["--set", setting]);
     let arguments = [
         "run",

@@ -16,7 +16,7 @@ use lasthop_schemes::settings::Count;
 use lasthop_sim::QueueLimit;
 use lasthop_sim::delay::Correlation;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 pub(super) use radio::{DataRate, Decibels, Hertz, Metres, Speed, Watts};
 
@@ -64,6 +64,8 @@ pub(super) trait Written: Sized {
     const EXPECTED: &'static str;
     /// Its forms, as regular expressions for editors; reading decides.
     const FORMS: &'static [&'static str];
+    /// Whether the number 0 may stand for `"0"`: a command line has no quotes.
+    const TAKES_ZERO: bool = false;
 
     /// Reads it; the error is a sentence.
     fn read(text: &str) -> Result<Self, String>;
@@ -83,6 +85,12 @@ impl<'de, T: Written> Deserialize<'de> for Text<T> {
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
                 T::read(text).map(Text).map_err(E::custom)
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                match number {
+                    0 if T::TAKES_ZERO => self.visit_str("0"),
+                    _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
+                }
             }
         }
         deserializer.deserialize_str(Reading(PhantomData))
@@ -194,6 +202,7 @@ impl Written for LinkRate {
     const NAME: &'static str = "LinkRate";
     const EXPECTED: &'static str = "a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", \"0\" (a stalled link), or \"trace\"";
     const FORMS: &'static [&'static str] = &[RATE, "0", "trace"];
+    const TAKES_ZERO: bool = true;
 
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {

@@ -108,8 +108,9 @@ fn whole(text: &str) -> Result<NonZeroU32, Problem> {
     if text.is_empty() || !text.bytes().all(|octet| octet.is_ascii_digit()) {
         return Err(None);
     }
+    let shown: String = text.chars().take(20).collect();
     text.parse()
-        .map_err(|_| Some(format!("{text} is out of range; expected a number from 1 to {}", u32::MAX)))
+        .map_err(|_| Some(format!("{shown} is out of range; expected a number from 1 to {}", u32::MAX)))
 }
 
 /// `3, 7, 9-12`.

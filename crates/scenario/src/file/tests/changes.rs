@@ -263,6 +263,8 @@ fn a_rate_of_zero_stalls_a_link() {
             assert!(matches!(change, Change::Capacity(Capacity::Stalled)), "{zero}: {change:?}");
         }
     }
+    // A command line has no quotes.
+    assert!(read(&at("0").replace("\"0\"", "0")).is_ok());
     for (wrong, says) in [
         ("0 parsec", "is not a rate"),
         ("-0", "is not a rate"),
