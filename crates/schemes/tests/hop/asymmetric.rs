@@ -1,8 +1,6 @@
 //! A law for every agent of the catalogue: over a hop whose way back has room for few ACKs, a download takes
 //! about as long as without an agent. What is sent to a host must not have it send more of them.
 
-use std::time::Duration;
-
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::CATALOGUE;
 
