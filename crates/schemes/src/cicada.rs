@@ -16,7 +16,7 @@
 //! | `VCache` for each direction, whose free space is the window | `crate::split::vcache` |
 //! | Joint-Table: both ends' addresses and own sequence numbers | [`crate::split::pair`]: each leg goes on with the other end's numbers, so that nothing is translated |
 //! | TEMP space, USE flags: where what is stored goes out | `crate::split::turns`: a turn on its hop for a leg with something to send |
-//! | a duplicate ACK is answered from the `VCache`, or routed on where that has nothing of it | the leg's loss recovery; the answer to a keep-alive probe, in `crate::split::packets` |
+//! | a duplicate ACK is answered from the `VCache` | the leg's loss recovery. Where that has nothing of it, only the answer to a keep-alive probe is routed on, in `crate::split::packets`; others are not, against the paper |
 //! | selective acknowledgments towards both ends | both legs, if both ends offer them |
 //! | removal when the connection is released | `crate::split::relay` |
 //! | virtual IP layers for datagrams, and a pointer for each stream; no buffering | an entry of `streams` |
@@ -60,6 +60,12 @@
 //!     same size. Hosts take turns, and so do the connections of each. All hosts of an agent are taken to
 //!     share a queue, even if they are behind several interfaces.
 //!
+//! 11. *The agreed quality* is not learned: RTP and RTCP carry none (see `quality`). `call-delay` and
+//!     `call-variation` state it for all calls.
+//! 12. *`T_RTP`* is `sampling-interval`: how often a stream is held against the quality, for how long the
+//!     queue that was seen on the hop counts, and the longest time for which packets of a stream are given
+//!     up. Within it each packet is judged, not one at random.
+//!
 //! # When the agent goes away
 //!
 //! A connection of which nothing is at risk goes on from end to end. One with octets at risk has a
@@ -81,8 +87,8 @@
 //!   then take longer than without it.
 //! - While there are calls, TCP gives up goodput for them where the hop is full, and more where its
 //!   delay varies by other causes than its queue: such a delay is taken for a queue.
-//! - What makes a call late behind the access point, in its own queue, is not seen: a packet is
-//!   judged by how it came.
+//! - The queue behind the access point is known only while connections go to the same mobile host, or
+//!   share a window with those that do. Without them a packet is judged by how it came, and by RTCP.
 //! - `vcache` is more than the default budget of a connection (4 MiB of memory) has room for: about
 //!   2.5 MB are under way at the most.
 
@@ -96,3 +102,4 @@ mod streams;
 pub use agent::Cicada;
 pub use scheme::SCHEME;
 pub use settings::Settings;
+pub use streams::{LATE, MISSED, SAMPLES};

@@ -66,8 +66,19 @@ pub struct LastHop {
     segment: u32,
     /// Octets a second that the hop delivered lately; 0 before it is known.
     rate: u64,
+    /// What the last round showed of the queue; `None` before there was one.
+    queue: Option<Queue>,
     trust: Trust,
     losses: Losses,
+}
+
+/// What a round showed of the queue on a hop.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    /// How much longer than the least round trip its mean round trip was.
+    delay: Duration,
+    round_trip: Duration,
+    seen: Instant,
 }
 
 /// What is known of a hop beside its connections.
@@ -98,6 +109,7 @@ impl LastHop {
             turns: Turns::default(),
             segment: 0,
             rate: 0,
+            queue: None,
             trust: Trust::default(),
             losses: Losses::default(),
         }
@@ -160,6 +172,13 @@ impl LastHop {
     pub fn on_silent_loss(&mut self, all: &mut Trust) {
         self.trust.on_loss();
         all.on_loss();
+    }
+
+    /// How long a packet waits on the hop, if a round has shown that within this time, or within two round
+    /// trips if they are longer; else nothing.
+    pub fn queueing(&self, within: Duration, now: Instant) -> Duration {
+        let is_recent = |queue: &Queue| now.since(queue.seen) <= within.max(2 * queue.round_trip);
+        self.queue.filter(is_recent).map_or(Duration::ZERO, |queue| queue.delay)
     }
 
     /// Octets of the largest segment of any connection.
@@ -239,6 +258,9 @@ impl LastHop {
         let rtt = now.since(sent);
         let round = self.round.on_sample(rtt, sent, now);
         if let Some(round) = round {
+            let least = self.window.least_of(host).unwrap_or(round.rtt);
+            let delay = round.rtt.saturating_sub(least);
+            self.queue = Some(Queue { delay, round_trip: round.rtt, seen: now });
             let rate = round.rate.min(LARGEST_WINDOW);
             self.rate = match self.rate {
                 // The sender limits: the hop may be faster than that.

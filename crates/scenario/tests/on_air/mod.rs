@@ -10,7 +10,7 @@ use lasthop_agent::Tally;
 use lasthop_packet::Instant;
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_sim::observe::{Interest, Observer, TraceEvent};
-use lasthop_sim::{Counters, FlowOutcome, NodeId};
+use lasthop_sim::{Accounts, Counters, FlowOutcome, NodeId};
 
 /// Counts the packets that each node puts on the air, once each.
 #[derive(Clone, Default)]
@@ -35,6 +35,7 @@ pub struct Run {
     pub air: Vec<u64>,
     pub counters: Counters,
     pub reported: Tally,
+    pub accounts: Accounts,
 }
 
 impl Run {
@@ -52,6 +53,7 @@ impl Run {
             air: built.nodes.iter().map(|node| counts.get(node).copied().unwrap_or(0)).collect(),
             counters: built.world.counters(),
             reported: built.world.reported().clone(),
+            accounts: built.world.accounts(),
         }
     }
 

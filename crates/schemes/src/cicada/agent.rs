@@ -1,5 +1,7 @@
 //! The agent at the access point.
 
+use std::time::Duration;
+
 use lasthop_agent::{
     Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
 };
@@ -36,7 +38,12 @@ impl Agent for Cicada {
         let Some(key) = packet.flow_key() else { return self.connections.on_packet(packet, from, cx) };
         let key = from.connection(key);
         if key.protocol == Protocol::Udp {
-            return self.streams.on_datagram(key, packet, from, cx);
+            let queue = match from {
+                Side::Core => self.connections.splits.queueing(key, self.streams.interval(), cx.now()),
+                // A mobile host's own queue lies behind it.
+                Side::Radio => Duration::ZERO,
+            };
+            return self.streams.on_datagram(key, packet, from, queue, cx);
         }
         let aims = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
         self.connections.splits.hold_back(aims, cx);

@@ -1,7 +1,8 @@
 //! The agreed quality of a call, and whether a sample keeps it.
 //!
-//! The paper has an access point hold a stream against a quality that was agreed on, and leaves
-//! open what is agreed and how. Here it is what an operator sets, the same for all calls.
+//! The paper has an access point hold a stream against a quality that was agreed on, and learn it from
+//! RTP and RTCP. Neither carries one: ends agree by SDP (RFC 4566), in messages that no access point
+//! need see. Here it is what an operator sets, the same for all calls.
 
 use std::time::Duration;
 
@@ -41,18 +42,27 @@ pub struct Terms {
     pub interval: Duration,
     /// How long the legs of their path take one way at their best.
     pub path: Duration,
+    /// How much longer than at its best the leg ahead takes now, by the last round trip over it.
+    pub ahead: Duration,
+    /// How long a packet waits in the queue of the hop ahead.
+    pub queue: Duration,
 }
 
 impl Terms {
-    /// Whether a packet can no longer arrive in time, that took this much longer than the stream's
-    /// least delay.
+    /// Whether a packet can no longer arrive in time, that takes this much longer than the stream's
+    /// quickest packets, the queue ahead included.
     pub fn is_late(&self, variation: Duration) -> bool {
-        self.quality.is_late(variation, self.path)
+        self.quality.is_late(variation, self.path_beside(variation))
     }
 
     /// Whether a sample keeps them.
     pub fn are_kept_by(&self, sample: &Sample) -> bool {
-        self.quality.is_kept_by(sample, self.path)
+        self.quality.is_kept_by(sample, self.path_beside(sample.variation))
+    }
+
+    /// What the path takes beside this variation, of which what the leg ahead takes longer may be a part.
+    fn path_beside(&self, variation: Duration) -> Duration {
+        self.path.saturating_add(self.ahead.saturating_sub(variation))
     }
 }
 
@@ -81,6 +91,21 @@ mod tests {
         assert!(!late(60, 400), "the receiver's buffer covers it");
         assert!(!late(100, 50), "it arrives within the agreed delay");
         assert!(late(101, 50) && late(61, 400) && late(151, 0));
+    }
+
+    #[test]
+    fn what_the_leg_ahead_takes_longer_now_counts_once() {
+        let ms = Duration::from_millis;
+        let terms = |ahead| Terms {
+            quality: QUALITY,
+            interval: ms(200),
+            path: ms(20),
+            ahead: ms(ahead),
+            queue: Duration::ZERO,
+        };
+        assert!(!terms(0).is_late(ms(100)) && !terms(100).is_late(ms(100)), "the same delay, seen twice");
+        assert!(terms(131).is_late(ms(100)), "it arrives after 151 ms");
+        assert!(!terms(500).is_late(ms(60)), "the receiver's buffer covers the variation");
     }
 
     #[test]

@@ -13,9 +13,11 @@
 //!   rate is measured, not guessed from the payload type (`clock`): before, nothing of it is late.
 //! - *A call* has streams in both directions, of which one sends 25 packets in 5 to 10 s or more. Only of
 //!   calls is anything given up: who watches a video has a buffer of seconds.
-//! - *Late* is a packet that took longer than the agreed quality allows, by its timestamp and the
-//!   quickest packets of the stream (`transit`) and by the round trips of both legs, which RTCP
-//!   tells (`legs`). The interarrival jitter of RFC 3550 is not used: it is a mean, and what counts is
+//! - *Late* is a packet that takes longer than the agreed quality allows: to here by its timestamp and
+//!   the quickest packets of the stream (`transit`); from here by the queue on the hop, which the round
+//!   trips of connections to the same mobile host show and which counts for `sampling-interval`; and on
+//!   both legs by their round trips, which RTCP tells (`legs`): at their best, and of the leg ahead the
+//!   last one. A packet that others have overtaken is judged like any other. The interarrival jitter of RFC 3550 is not used: it is a mean, and what counts is
 //!   each packet. No stream is silenced: what has been late for a sampling interval is what the
 //!   path is like now, nothing of the next interval is late, and the first packet of a talkspurt
 //!   always passes. Of the packets of a video frame only the first is judged.
@@ -89,17 +91,24 @@ impl Streams {
         Self { entries: FlowTable::new(Duration::ZERO), quality, interval, last_call: None }
     }
 
+    /// How often streams are sampled, and for how long what is known of the hop counts.
+    pub const fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// Whether there is a call.
     pub fn has_calls(&self, now: Instant) -> bool {
         self.last_call.is_some_and(|last| now.since(last) <= SILENCE)
     }
 
-    /// Decides the fate of a datagram. `key` is its direction from the core side to the radio side.
+    /// Decides the fate of a datagram. `key` is its direction from the core side to the radio side; `queue` is
+    /// how long a packet waits on the hop ahead.
     pub fn on_datagram(
         &mut self,
         key: FlowKey,
         packet: &Packet,
         from: Side,
+        queue: Duration,
         cx: &mut Context<'_>,
     ) -> Verdict {
         // A payload that a simulation does not write out is none that says anything.
@@ -115,7 +124,8 @@ impl Streams {
             return Verdict::Forward;
         }
         let Some(entry) = self.entries.peek_mut(key) else { return Verdict::Forward };
-        let terms = Terms { quality: self.quality, interval: self.interval, path: entry.legs.one_way() };
+        let (path, ahead) = (entry.legs.one_way(), entry.legs.longer_to(from.opposite(), cx.now()));
+        let terms = Terms { quality: self.quality, interval: self.interval, path, ahead, queue };
         let (direction, back) = match from {
             Side::Core => (&mut entry.from_core, &entry.from_radio),
             Side::Radio => (&mut entry.from_radio, &entry.from_core),

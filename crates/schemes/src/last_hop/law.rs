@@ -57,6 +57,14 @@ impl Law {
         }
     }
 
+    /// The least round-trip time of a host's hop.
+    pub(super) fn least_of(&self, host: IpAddr) -> Option<Duration> {
+        match self {
+            Self::Own(window) => window.least(),
+            Self::Shared(window) => window.least_of(host),
+        }
+    }
+
     /// Whether the queue is being drained, or is kept empty.
     pub(super) const fn is_draining(&self) -> bool {
         match self {

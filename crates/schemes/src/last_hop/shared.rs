@@ -67,6 +67,11 @@ impl SharedWindow {
         self.floor = floor;
     }
 
+    /// The least round-trip time of a host lately.
+    pub(super) fn least_of(&self, host: IpAddr) -> Option<Duration> {
+        self.round_trips.get(&host)?.least()
+    }
+
     /// Takes in a sample of a host's round-trip time, and what the round showed that it ends, if it
     /// does.
     pub(super) fn on_sample(

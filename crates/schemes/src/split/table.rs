@@ -1,8 +1,10 @@
 //! All pairs of an agent, and what they have taken, and owe, together.
 
+use std::time::Duration;
+
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
 use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::Config;
 
 use super::pair::Pair;
@@ -73,6 +75,12 @@ impl Splits {
         for key in keys {
             self.serve(self.windows.sharers(key), cx);
         }
+    }
+
+    /// How long what goes to a mobile host waits on the hop, if connections to it have shown that within
+    /// this time; else nothing. `key` is a direction towards the host.
+    pub fn queueing(&self, key: FlowKey, within: Duration, now: Instant) -> Duration {
+        self.windows.of(key).map_or(Duration::ZERO, |hop| hop.queueing(within, now))
     }
 
     /// Whether there is a pair of this connection.

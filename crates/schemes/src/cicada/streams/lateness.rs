@@ -29,30 +29,34 @@ pub(super) struct Sampled {
     pub(super) ticks: u64,
     /// The clock's rate, in hertz.
     pub(super) rate: u32,
+    /// Packets that left later have come before it.
+    pub(super) is_overtaken: bool,
     /// The sender says that a talkspurt begins (RFC 3551, section 4.1), and it was silent.
     pub(super) begins_talkspurt: bool,
 }
 
 impl Lateness {
     /// Nothing is late; this packet is the first.
-    pub(super) fn new(packet: &Sampled, now: Instant) -> Self {
-        Self { transit: Transit::new(packet.ticks, packet.rate, now), standing: Standing::OnTime }
+    pub(super) fn new(packet: &Sampled, terms: &Terms, now: Instant) -> Self {
+        Self {
+            transit: Transit::new(packet.ticks, packet.rate, now + terms.queue),
+            standing: Standing::OnTime,
+        }
     }
 
     /// A packet came. Returns whether it is given up, and how much longer it took than the quickest one
     /// lately.
     pub(super) fn on_packet(&mut self, packet: &Sampled, terms: &Terms, now: Instant) -> (bool, Duration) {
-        let variation = self.transit.on_packet(packet.ticks, packet.rate, now);
-        (self.is_given_up(variation, packet.begins_talkspurt, terms, now), variation)
+        let arrives = now + terms.queue;
+        let variation = if packet.is_overtaken {
+            self.transit.of_overtaken(packet.ticks, packet.rate, arrives)
+        } else {
+            self.transit.on_packet(packet.ticks, packet.rate, arrives)
+        };
+        (self.is_given_up(variation, packet, terms, now), variation)
     }
 
-    fn is_given_up(
-        &mut self,
-        variation: Duration,
-        begins_talkspurt: bool,
-        terms: &Terms,
-        now: Instant,
-    ) -> bool {
+    fn is_given_up(&mut self, variation: Duration, packet: &Sampled, terms: &Terms, now: Instant) -> bool {
         if matches!(self.standing, Standing::SparedUntil(end) if now < end) {
             return false;
         }
@@ -64,8 +68,10 @@ impl Lateness {
         self.standing = Standing::LateSince(since);
         // A source may stop its clock in silence; and what has been late for a whole interval is
         // what the path is like now.
-        if begins_talkspurt || now.since(since) >= terms.interval {
-            self.transit.start_over(now);
+        if packet.begins_talkspurt || now.since(since) >= terms.interval {
+            if !packet.is_overtaken {
+                self.transit.start_over(now);
+            }
             self.standing = Standing::SparedUntil(now + terms.interval);
         }
         matches!(self.standing, Standing::LateSince(_))

@@ -14,6 +14,9 @@ use crate::lately::LeastLately;
 /// The least round trip counts for this long, up to twice as long: reports come every 5 s or so.
 const LASTS: Duration = Duration::from_secs(60);
 
+/// The last round trip is the current one for this long: until the next report, or the one after it.
+const CURRENT: Duration = Duration::from_secs(10);
+
 /// No leg takes longer than this: what says so is wrong.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -31,6 +34,8 @@ struct Leg {
     /// they passed.
     reports: [Option<(u32, Instant)>; 2],
     round_trips: LeastLately<Duration>,
+    /// The last one, and when it was measured.
+    last: Option<(Duration, Instant)>,
 }
 
 impl Legs {
@@ -52,6 +57,17 @@ impl Legs {
     /// that are known.
     pub(super) fn one_way(&self) -> Duration {
         [self.core, self.radio].iter().filter_map(|leg| leg.round_trips.least()).sum::<Duration>() / 2
+    }
+
+    /// How much longer than at its best the leg to a side takes one way, by the last round trip over it.
+    pub(super) fn longer_to(&self, side: Side, now: Instant) -> Duration {
+        let leg = match side {
+            Side::Core => &self.core,
+            Side::Radio => &self.radio,
+        };
+        let last = leg.last.filter(|(_, at)| now.since(*at) <= CURRENT).map(|(round_trip, _)| round_trip);
+        last.zip(leg.round_trips.least())
+            .map_or(Duration::ZERO, |(last, least)| last.saturating_sub(least) / 2)
     }
 
     const fn leg(&mut self, side: Side) -> &mut Leg {
@@ -77,6 +93,7 @@ impl Leg {
             let round_trip = report.and_then(|(_, passed)| now.since(*passed).checked_sub(held));
             if let Some(round_trip) = round_trip.filter(|round_trip| *round_trip <= LONGEST) {
                 self.round_trips.note(round_trip, LASTS, now);
+                self.last = Some((round_trip, now));
             }
         }
     }
@@ -115,6 +132,19 @@ mod tests {
         assert_eq!(legs.one_way(), Duration::from_millis(5));
         heard(&mut legs, &report(None, Some((9, 65_536))), Side::Core, 2550);
         assert_eq!(legs.one_way(), Duration::from_millis(25));
+    }
+
+    #[test]
+    fn the_leg_ahead_takes_what_the_last_round_trip_took_until_that_is_old() {
+        let mut legs = Legs::default();
+        for (middle, at, round_trip) in [(7, 1000, 10), (8, 6000, 90)] {
+            heard(&mut legs, &report(Some(middle), None), Side::Core, at);
+            heard(&mut legs, &report(None, Some((middle, 0))), Side::Radio, at + round_trip);
+        }
+        let longer = |side, ms| legs.longer_to(side, Instant::from_millis(ms));
+        assert_eq!(longer(Side::Radio, 7000), Duration::from_millis(40));
+        assert_eq!(longer(Side::Core, 7000), Duration::ZERO);
+        assert_eq!(longer(Side::Radio, 17_000), Duration::ZERO);
     }
 
     #[test]

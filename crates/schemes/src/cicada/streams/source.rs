@@ -54,9 +54,13 @@ struct Source {
     /// Once the clock's rate is known.
     lateness: Option<Lateness>,
     last_heard: Instant,
+    /// When a packet came that continued the sequence.
+    continued: Instant,
     talk: Talk,
     sample: Sample,
     sampled: Instant,
+    /// Several packets have had one timestamp, as those of a video frame have.
+    is_framed: bool,
 }
 
 /// What a packet of a source shows.
@@ -125,9 +129,11 @@ impl Source {
             clock: Clock::default(),
             lateness: None,
             last_heard: now,
+            continued: now,
             talk: Talk::new(now),
             sample: Sample::default(),
             sampled: now,
+            is_framed: false,
         }
     }
 
@@ -139,12 +145,16 @@ impl Source {
     fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Heard {
         let ahead = header.sequence.wrapping_sub(self.sequence);
         let ticks = self.ticks_of(header.timestamp);
-        // The packets of a video frame have one timestamp, and leave one after the other; and what is
-        // sent again is late by itself.
+        // The packets of a video frame have one timestamp, and leave one after the other: when one left that
+        // others have overtaken is not known.
+        self.is_framed |= ahead == 1 && ticks == self.ticks;
         let is_first_of_its_time = ticks > self.ticks;
+        // A source that goes on with earlier numbers has started over.
+        let is_behind = ahead.wrapping_neg() < LARGEST_GAP && now.since(self.continued) < terms.interval;
+        let is_overtaken = is_behind && ticks < self.ticks && !self.is_framed;
         self.sample.received = self.sample.received.saturating_add(1);
         if (1..LARGEST_GAP).contains(&ahead) {
-            (self.sequence, self.ticks) = (header.sequence, ticks);
+            (self.sequence, self.ticks, self.continued) = (header.sequence, ticks, now);
             self.sample.lost = self.sample.lost.saturating_add(u32::from(ahead - 1));
             self.clock.on_packet(ticks, now);
         } else {
@@ -155,9 +165,9 @@ impl Source {
         self.last_heard = now;
         self.talk.on_packet(now);
         let begins_talkspurt = header.marker && since_last > terms.interval;
-        let rate = self.clock.rate().filter(|_| is_first_of_its_time);
-        let is_late =
-            rate.is_some_and(|rate| self.is_late(&Sampled { ticks, rate, begins_talkspurt }, terms, now));
+        let rate = self.clock.rate().filter(|_| is_first_of_its_time || is_overtaken);
+        let sampled = |rate| Sampled { ticks, rate, is_overtaken, begins_talkspurt };
+        let is_late = rate.is_some_and(|rate| self.is_late(&sampled(rate), terms, now));
         let is_over = now.since(self.sampled) >= terms.interval;
         let kept = is_over.then(|| terms.are_kept_by(&self.sample));
         if is_over {
@@ -167,7 +177,7 @@ impl Source {
     }
 
     fn is_late(&mut self, packet: &Sampled, terms: &Terms, now: Instant) -> bool {
-        let lateness = self.lateness.get_or_insert_with(|| Lateness::new(packet, now));
+        let lateness = self.lateness.get_or_insert_with(|| Lateness::new(packet, terms, now));
         let (is_late, variation) = lateness.on_packet(packet, terms, now);
         self.sample.variation = self.sample.variation.max(variation);
         is_late

@@ -25,6 +25,8 @@ struct Bench {
     outbox: Outbox,
     budget: Budget,
     tally: Tally,
+    /// The queue on the hop towards the mobile host.
+    queue: Duration,
 }
 
 impl Bench {
@@ -35,6 +37,7 @@ impl Bench {
             outbox: Outbox::default(),
             budget: Budget::default(),
             tally: Tally::default(),
+            queue: Duration::ZERO,
         }
     }
 
@@ -50,7 +53,8 @@ impl Bench {
         let key = from.connection(packet.flow_key().expect("UDP"));
         assert_eq!(key, FlowKey::udp(FIXED, mobile));
         let mut cx = Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
-        let verdict = self.streams.on_datagram(key, &packet, from, &mut cx);
+        let queue = if from == Side::Core { self.queue } else { Duration::ZERO };
+        let verdict = self.streams.on_datagram(key, &packet, from, queue, &mut cx);
         assert!(self.outbox.packets.is_empty());
         for report in self.outbox.reports.drain(..) {
             self.tally.count(report.counter, report.amount);
@@ -102,6 +106,56 @@ fn of_a_call_what_comes_too_late_is_given_up_and_the_rest_passes() {
         "135 and 145 ms more than the quickest arrive within 150 ms; 155 ms do not"
     );
     assert!(bench.tally.of(&SAMPLES) > 80 && bench.tally.of(&MISSED) == 0);
+}
+
+#[test]
+fn what_will_be_late_because_of_the_queue_on_the_hop_is_given_up() {
+    let (mut bench, next) = Bench::calling();
+    bench.queue = Duration::from_millis(100);
+    assert_eq!(bench.talk(next, 15), Verdict::Forward, "100 ms more arrive in time");
+    assert_eq!(bench.talk(next + 1, 70), GIVEN_UP, "155 ms do not");
+    bench.queue = Duration::ZERO;
+    assert_eq!(bench.talk(next + 2, 70), Verdict::Forward);
+}
+
+#[test]
+fn a_queue_that_stays_silences_no_stream() {
+    let (mut bench, next) = Bench::calling();
+    bench.queue = Duration::from_millis(400);
+    let fates: Vec<Verdict> = (next..next + 400).map(|number| bench.talk(number, 15)).collect();
+    let given_up = fates.iter().filter(|fate| **fate == GIVEN_UP).count() as u64;
+    assert_eq!(given_up, INTERVAL.as_millis() as u64 / PACKET_MS, "the path is like that now");
+}
+
+#[test]
+fn a_packet_that_others_have_overtaken_is_judged() {
+    let (mut bench, mut next) = Bench::calling();
+    for (late, expected) in
+        [(60, Verdict::Forward), (160, Verdict::Forward), (170, GIVEN_UP), (400, GIVEN_UP)]
+    {
+        let overtaken = next;
+        next += (late - 15) / PACKET_MS + 1;
+        for number in overtaken + 1..next {
+            assert_eq!(bench.talk(number, 15), Verdict::Forward);
+        }
+        let at = Instant::from_secs(100) + Duration::from_millis(overtaken * PACKET_MS + late);
+        let verdict = bench.shown(Side::Core, MOBILE.1, rtp(1, overtaken, false), at);
+        assert_eq!(verdict, expected, "{late} ms after it was sent");
+    }
+}
+
+#[test]
+fn a_source_that_goes_on_with_earlier_numbers_is_not_silenced() {
+    let (mut bench, next) = Bench::calling();
+    let sent = |number: u64| Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);
+    let mut given_up = 0;
+    for number in next..next + 200 {
+        let _ = bench.shown(Side::Radio, MOBILE.1, rtp(2, number, false), sent(number));
+        let again = rtp(1, number - 300, false);
+        let verdict = bench.shown(Side::Core, MOBILE.1, again, sent(number) + Duration::from_millis(15));
+        given_up += u64::from(verdict == GIVEN_UP);
+    }
+    assert!(given_up <= INTERVAL.as_millis() as u64 / PACKET_MS, "{given_up}");
 }
 
 #[test]
@@ -270,6 +324,17 @@ fn a_key_frame_whose_packets_leave_one_after_the_other_is_not_late() {
         sampled += (10 * packets).max(40);
     }
     assert!(bench.tally.of(&SAMPLES) > 0, "it is a call");
+    // The next frame overtakes the last packet of this one, which left 900 ms after the first.
+    let at = |ms| Instant::from_secs(100) + Duration::from_millis(sampled + ms);
+    let mut packet = |ahead: u16, frame: u64, now| {
+        let sequence = number.wrapping_add(ahead);
+        let timestamp = (sampled + frame * 40) as u32 * 90;
+        let header = Rtp { marker: false, payload_type: 96, sequence, timestamp, ssrc: 1 };
+        let octets = [&header.octets()[..], &[7; 20]].concat();
+        bench.shown(Side::Core, MOBILE.1, octets, now)
+    };
+    let fates = [packet(0, 0, at(0)), packet(1, 0, at(1)), packet(3, 1, at(40)), packet(2, 0, at(900))];
+    assert_eq!(fates, [Verdict::Forward; 4]);
 }
 
 #[test]

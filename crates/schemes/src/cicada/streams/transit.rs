@@ -1,4 +1,6 @@
-//! How much longer a packet took to here than the quickest one, by its timestamp.
+//! How much longer a packet takes to its receiver than the quickest one, by its timestamp.
+//!
+//! That is what it took to here, and what it will wait on the hop ahead.
 
 use std::time::Duration;
 
@@ -24,6 +26,12 @@ impl Transit {
         let mut first = Self { lately: LeastLately::new(), last: transit(ticks, rate, now) };
         first.start_over(now);
         first
+    }
+
+    /// How much longer a packet takes that was overtaken; the path is not judged by it.
+    pub(super) fn of_overtaken(&self, ticks: u64, rate: u32, now: Instant) -> Duration {
+        let longer = transit(ticks, rate, now).saturating_sub(self.lately.least().unwrap_or(self.last));
+        Duration::from_micros(longer.max(0).unsigned_abs())
     }
 
     /// Takes in a packet. Returns how much longer it took than the quickest one lately.
