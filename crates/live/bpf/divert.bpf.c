@@ -683,7 +683,8 @@ INLINE u32 worker_of(const struct address *client, u32 workers)
 // Goes on to the program of the packet's worker. A packet that cannot be parsed, or whose worker has no program, passes.
 INLINE int steer(struct __sk_buff *skb, void *programs, int down)
 {
-	struct flow flow;
+	// All of it, or the verifier takes what one of two ways leaves for not readable.
+	struct flow flow = {};
 	u32 zero = 0, len = 0, *how_many;
 
 	if (is_restored(skb))
