@@ -145,7 +145,7 @@ pub fn read_question(question: &[u8]) -> Result<Command, String> {
     let asked: Map<String, Value> = serde_json::from_slice(line).map_err(&wrong)?;
     let known = serde_json::to_value(&command).map_err(&wrong)?;
     match asked.keys().find(|key| known.get(key.as_str()).is_none()) {
-        Some(unknown) => Err(format!("unknown key {unknown:?}; nothing was done")),
+        Some(unknown) => Err(wrong(serde::de::Error::custom(format!("unknown key {unknown:?}")))),
         None => Ok(command),
     }
 }
