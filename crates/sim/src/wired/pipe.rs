@@ -128,8 +128,8 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> Entry {
         let start = self.free_at.max(now);
+        self.forget_started(now);
         if start > now {
-            self.forget_started(now);
             if !self.limit.has_room(self.waiting.len(), self.waiting_octets, len) {
                 return Entry::Full;
             }
@@ -312,6 +312,21 @@ mod tests {
         assert_eq!(pipe.pop(Instant::from_millis(5)), None);
         assert_eq!(pipe.pop(Instant::from_millis(6)), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
         assert_eq!(pipe.pop(Instant::from_millis(7)), Some((ParcelKey(1), None)));
+    }
+
+    #[test]
+    fn another_rate_moves_no_packet_that_has_arrived() {
+        let mut pipe = pipe(QueueLimit::Unlimited);
+        let _ = pipe.push(ParcelKey(0), 1000, Instant::ZERO);
+        let _ = pipe.push(ParcelKey(1), 1000, Instant::ZERO);
+        while pipe.pop(Instant::from_millis(10)).is_some() {}
+        let _ = pipe.push(ParcelKey(2), 1000, Instant::from_millis(10));
+        let _ = pipe.push(ParcelKey(3), 1000, Instant::from_millis(10));
+        pipe.set_capacity(&Capacity::Fixed(Bitrate::mbps(4)), Instant::from_nanos(10_500_000));
+        // Half of the first takes a millisecond, and the second two.
+        let arrivals: Vec<_> = std::iter::from_fn(|| pipe.in_flight.pop()).collect();
+        let at = Instant::from_nanos;
+        assert_eq!(arrivals, [(at(16_500_000), ParcelKey(2)), (at(18_500_000), ParcelKey(3))]);
     }
 
     #[test]
