@@ -113,7 +113,7 @@ fn csv_is_one_rectangular_table() {
             "scheme,scope,flow,transport,",
             5,
         ),
-        (&["reproduce", "packet-control", "--seeds", "2", "--csv"], "paper,item,scheme,metric,unit,", 11),
+        (&["reproduce", "packet-control", "--seeds", "2", "--csv"], "paper,item,scheme,metric,unit,", 13),
         (&["schemes", "c3tcp", "--csv"], "setting,kind,default,least,most,values,description", 3),
     ] {
         let text = folder.succeed(arguments);

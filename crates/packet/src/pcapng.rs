@@ -68,12 +68,11 @@ impl<W: io::Write> PcapngWriter<W> {
     /// Writes a packet once more, when it is dropped: at an interface of its own, named `dropped`, with a
     /// comment of at most 65,535 octets on where and why.
     pub fn write_dropped(&mut self, at: Instant, packet: &Packet, comment: &str) -> io::Result<()> {
-        let id = match self.of_dropped {
-            Some(id) => id,
-            None => {
-                self.inner.write_pcapng_block(interface(DROPPED)).map_err(into_io)?;
-                *self.of_dropped.insert(self.interfaces)
-            }
+        let id = if let Some(id) = self.of_dropped {
+            id
+        } else {
+            self.inner.write_pcapng_block(interface(DROPPED)).map_err(into_io)?;
+            *self.of_dropped.insert(self.interfaces)
         };
         self.write_with(id, at, Crossing::Out, packet, vec![EnhancedPacketOption::Comment(comment.into())])
     }

@@ -188,7 +188,7 @@ fn print(
     }
     match report.corrupted() {
         0 if arguments.require_trust && report.is_doubtful() => {
-            Err(Failure::Untrusted(Some(anyhow!("some runs are not to be trusted"))))
+            Err(Failure::Untrusted(Some(anyhow!("some runs are not trusted"))))
         }
         0 => Ok(()),
         1 => Err(Failure::Run(anyhow!("1 transfer or session arrived corrupted"))),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use lasthop_agent::{Context, Counter, Report, Side};
 use lasthop_packet::Instant;
 
+use super::liveness::Inquiry;
 use super::pair::Pair;
 
 /// Questions in vain until an end is taken to be gone, and the time between them (Linux
@@ -17,29 +18,6 @@ pub static ENDS_GONE: Counter = Counter::new(
     "ends_gone",
     "Idle connections that were reset because an end did not answer keepalives any more.",
 );
-
-/// Questions to both ends.
-#[derive(Debug, Default)]
-pub(super) struct Inquiry {
-    /// When the next ones are due; `None` while there is no doubt.
-    due: Option<Instant>,
-    /// How often each end, on the core side and the radio side, was asked in vain.
-    unanswered: [u8; 2],
-}
-
-impl Inquiry {
-    pub(super) const fn due(&self) -> Option<Instant> {
-        self.due
-    }
-
-    /// An end has been heard from.
-    pub(super) fn on_heard(&mut self, from: Side) {
-        self.unanswered[from as usize] = 0;
-        if self.unanswered == [0; 2] {
-            self.due = None;
-        }
-    }
-}
 
 impl Pair {
     /// It has been idle for long.

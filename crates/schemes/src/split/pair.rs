@@ -4,9 +4,8 @@ use lasthop_agent::{Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
-use super::inquiry::Inquiry;
 use super::knowledge::Knowledge;
-use super::presence::Presence;
+use super::liveness::{Inquiry, Presence};
 use super::share::Share;
 
 /// The two legs of a connection, and what lies between them.

@@ -7,8 +7,8 @@ use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Si
 use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::Config;
 
+use super::liveness::Presence;
 use super::pair::Pair;
-use super::presence::Presence;
 use super::settings::SplitSettings;
 use super::sleep::{Entry, SavedPair};
 use super::windows::Windows;

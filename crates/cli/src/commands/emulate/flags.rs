@@ -450,8 +450,8 @@ mod tests {
             assert!(told(&format!("--{flag} 5")).contains(&format!("'--{meant}'")), "{flag}");
             assert!(told(&format!("--{flag}=5")).contains(&format!("'--{meant}'")), "{flag}");
         }
-        assert!(!told("--colour red").contains("similar"), "{}", told("--colour red"));
-        assert!(told("--at 5s -- true").contains("2 values required"), "{}", told("--at 5s -- true"));
+        assert!(!told("--tint red").contains("similar"), "{}", told("--tint red"));
+        assert!(told("--at 5s --").contains("2 values required"), "{}", told("--at 5s --"));
     }
 
     #[test]
