@@ -13,6 +13,7 @@ pub enum Failure {
     Run(anyhow::Error),
     /// All was done and printed, but the machine was too busy for it to be trusted, and trust was
     /// required: exit code 3. What to say, unless it has been said.
+    #[allow(dead_code, reason = "the command for routers has neither trials nor emulations")]
     Untrusted(Option<anyhow::Error>),
     /// Whoever read our output has gone, which is their right: exit code 0.
     ReaderGone,

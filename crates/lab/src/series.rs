@@ -165,7 +165,7 @@ impl Observer for Series {
                 self.row([seconds(now), link, node, packets.to_string(), octets.to_string()]);
             }
             TraceEvent::Dropped { node, link, cause, packet } => {
-                self.dropped(now, (link, node), cause, packet)
+                self.dropped(now, (link, node), cause, packet);
             }
             TraceEvent::ChannelState { link, at, good } => {
                 let link = self.names.links[link.index()].clone();

@@ -86,7 +86,7 @@ fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
     let runs = all.lle.runs;
     let row = head(figure, 10, LLE, throughput, "Mbit/s");
     let row = row.amount(0.47, Some(in_datagrams(mean, DATAGRAM)), runs);
-    rows.push(row.without_effect(share(all)));
+    rows.push(row.without_effect(Some(share(all))));
     let [jain, without] = [&all.lle, &all.tcp].map(|of| of.jain_fairness.map(|index| scaled(index, 100.0)));
     let without = without.map(|index| index.mean);
     let row = head(figure, 10, LLE, fairness, "%").per_cent(Reference::Number(95.0), jain, runs);
@@ -95,8 +95,8 @@ fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
         let of = |name| goodput(&measured.lle, name).map(|goodput| in_datagrams(goodput, DATAGRAM));
         let (nine, one) =
             (head(item, 1, TCP, throughput, "Mbit/s"), head(item, 1, LLE, throughput, "Mbit/s"));
-        rows.push(nine.amount(0.30, of("nine"), runs).without_effect(share(measured)));
-        rows.push(one.amount(0.54, of("one"), runs).without_effect(share(measured)));
+        rows.push(nine.amount(0.30, of("nine"), runs).without_effect(Some(share(measured))));
+        rows.push(one.amount(0.54, of("one"), runs).without_effect(Some(share(measured))));
     }
     let nine = fairness_of_nine(&beside_one(), effort, progress)?;
     let row = head(figure, 1, TCP, fairness, "%").per_cent(Reference::Number(93.0), nine, runs);
@@ -105,8 +105,8 @@ fn ten_flows(effort: Effort, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
 }
 
 /// The mean throughput of a flow of ten without an agent, in Mbit/s.
-fn share(measured: &Measured) -> Option<f64> {
-    Some(in_datagrams(scaled(measured.tcp.goodput_bps, 0.1), DATAGRAM).mean)
+fn share(measured: &Measured) -> f64 {
+    in_datagrams(scaled(measured.tcp.goodput_bps, 0.1), DATAGRAM).mean
 }
 
 /// One flow under LLE-TCP beside nine without: plain TCP where the mobile host has no agent

@@ -105,12 +105,12 @@ impl Interface {
     /// Gives it a text that `ip link` shows.
     pub fn set_alias(&self, text: &str) -> io::Result<()> {
         let body = [&self.link_message()[..], &written(IFLA_IFALIAS, text.as_bytes())].concat();
-        self.about_link(RTM_SETLINK, &body, |_, _| None::<()>).map(drop)
+        Self::about_link(RTM_SETLINK, &body, |_, _| None::<()>).map(drop)
     }
 
     /// That text; `None` if it has none.
     pub fn alias(&self) -> io::Result<Option<String>> {
-        self.about_link(RTM_GETLINK, &self.link_message(), |kind, link| {
+        Self::about_link(RTM_GETLINK, &self.link_message(), |kind, link| {
             let attributes = attributes(link.get(LINK_MESSAGE..).filter(|_| kind == RTM_NEWLINK)?);
             let mut aliases = attributes.filter(|attribute| attribute.number == IFLA_IFALIAS);
             aliases.next().map(|alias| text(alias.value))
@@ -134,7 +134,6 @@ impl Interface {
     }
 
     fn about_link<T>(
-        &self,
         kind: u16,
         body: &[u8],
         pick: impl FnMut(u16, &[u8]) -> Option<T>,

@@ -247,12 +247,13 @@ impl Engine {
             let connection = self.connections.at(slot);
             Some((slot, connection.rule.filter(|_| connection.aside.is_none())?))
         });
-        match agent.filter(|(slot, _)| !self.is_drained || !self.obligation(*slot).is_free()) {
-            Some((slot, rule)) => self.ask(usize::from(rule), in_hand, slot, now, out),
-            None => {
-                self.counters.passed.not_tcp += 1;
-                out.frames.push((in_hand.port, in_hand.frame));
-            }
+        if let Some((slot, rule)) =
+            agent.filter(|(slot, _)| !self.is_drained || !self.obligation(*slot).is_free())
+        {
+            self.ask(usize::from(rule), in_hand, slot, now, out);
+        } else {
+            self.counters.passed.not_tcp += 1;
+            out.frames.push((in_hand.port, in_hand.frame));
         }
     }
 

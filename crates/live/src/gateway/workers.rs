@@ -77,7 +77,7 @@ pub(super) fn run(
             warn!("{refusal}");
         }
         let notes = [notes, refusals].concat();
-        let known = LoopReport { notes, realtime, ..LoopReport::default() };
+        let known = LoopReport { realtime, notes, ..LoopReport::default() };
         let first = catch_unwind(AssertUnwindSafe(|| first.run(first_share, known, requests)));
         let (first, io) = first.map_or_else(|panic| (Err(panic), None), |(ended, io)| (Ok(ended), Some(io)));
         let others = threads.into_iter().filter_map(|thread| thread.join().transpose());

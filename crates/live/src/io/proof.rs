@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::device::Device;
 use crate::frame::Frame;
 
-/// The EtherType of a proof: the first of those for local experiments (IEEE 802).
+/// The `EtherType` of a proof: the first of those for local experiments (IEEE 802).
 pub(super) const PROOF_TYPE: u16 = 0x88b5;
 
 /// A proof. It is addressed to a bridge's own group (IEEE 802.1Q, table 8-1), which no bridge forwards:

@@ -195,7 +195,7 @@ impl Hosts {
         self.send_behind(&[tags, &[8, 0]].concat());
     }
 
-    /// A TCP segment in a session of PPPoE (RFC 2516) goes the same way.
+    /// A TCP segment in a session of `PPPoE` (RFC 2516) goes the same way.
     pub fn send_in_pppoe(&self) {
         // Type and version, code, session, length, and the protocol of PPP: IPv4.
         let len = (SEGMENT_LEN as u16 + 2).to_be_bytes();

@@ -31,7 +31,7 @@ impl Itcp {
     /// An end wants a connection.
     fn begin(&mut self, key: FlowKey, syn: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let iss = initial_number(cx);
-        let opening = Opening::new(key, syn.clone(), from, self.settings.leg(), iss);
+        let opening = Opening::new(key, syn.clone(), from, &self.settings.leg(), iss);
         if !self.admit(key, opening, cx) {
             cx.report(Report::of(&AT_BOUND).which("connections"));
             return Verdict::Forward;
@@ -42,7 +42,7 @@ impl Itcp {
 
     pub(super) fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
         // One that opens becomes a pair, and finds room.
-        let most = cx.budget().flows.saturating_sub(self.splits.len());
+        let most = cx.budget().flows.saturating_sub(self.splits.count());
         if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
             self.openings.remove(idlest);
         }

@@ -27,16 +27,16 @@ pub(super) enum Outcome {
 }
 
 /// The headers of IPv6 have 20 octets more.
-fn fitting(config: Config, (address, _): Endpoint) -> Config {
+fn fitting(config: &Config, (address, _): Endpoint) -> Config {
     let mss = if address.is_ipv4() { config.mss } else { config.mss - 20 };
-    Config { mss, ..config }
+    Config { mss, ..config.clone() }
 }
 
 impl Opening {
     /// An end wants a connection. `iss` is our initial sequence number towards the other one, which is
     /// offered no larger segments than the end that asks has offered to take: what bounds those, such as
     /// the MTU of a tunnel, may lie on our way to it, too.
-    pub(super) fn new(key: FlowKey, mut syn: Packet, opener: Side, config: Config, iss: Seq) -> Self {
+    pub(super) fn new(key: FlowKey, mut syn: Packet, opener: Side, config: &Config, iss: Seq) -> Self {
         let (local, remote) = match opener {
             Side::Radio => (key.destination, key.source),
             Side::Core => (key.source, key.destination),
@@ -82,7 +82,7 @@ impl Opening {
                 Outcome::Refused(Box::new(back))
             }
             _ => {
-                let mut back = Connection::listen(fitting(config.clone(), local), local, iss);
+                let mut back = Connection::listen(fitting(&config, local), local, iss);
                 back.on_segment(&self.syn, now);
                 let onward = std::mem::replace(&mut self.onward, Connection::closed(config, remote, local));
                 let (core, radio) = match self.opener {

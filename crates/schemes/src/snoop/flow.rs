@@ -154,10 +154,10 @@ impl SnoopFlow {
             window,
             fin,
             rtt,
-            highest_tsval,
             hop,
             charged,
             limits,
+            highest_tsval,
             beyond,
             ..Self::new(settings, self.highest)
         };

@@ -100,7 +100,7 @@ impl Splits {
     }
 
     /// How many pairs there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.pairs.len()
     }
 
@@ -194,7 +194,9 @@ impl Splits {
                 pair.abort();
                 for side in [Side::Core, Side::Radio] {
                     let reset = pair.leg_mut(side).poll_transmit(cx.now());
-                    reset.into_iter().for_each(|reset| cx.send(side, reset));
+                    if let Some(reset) = reset {
+                        cx.send(side, reset);
+                    }
                 }
             }
         }

@@ -173,7 +173,7 @@ impl World {
     }
 
     /// What comes to the router goes to the device whose port it names.
-    fn translate(&mut self, packet: Packet) {
+    fn translate(&mut self, packet: &Packet) {
         let now = self.now;
         let port = packet.tcp().map_or(0, |tcp| tcp.destination_port);
         let device = &mut self.devices[usize::from(port - 4000)];
@@ -181,8 +181,8 @@ impl World {
             if let Trouble::Loses(percent) = device.trouble { f64::from(percent) / 100.0 } else { 0.0 };
         let is_lost = !packet.payload().is_empty()
             && self.rng.happens(Probability::new(loses + self.loss).expect("percent"));
-        if !device.is_gone(now) && !is_lost && (!self.is_signed || is_signed(&packet)) {
-            device.client.on_segment(&packet, now);
+        if !device.is_gone(now) && !is_lost && (!self.is_signed || is_signed(packet)) {
+            device.client.on_segment(packet, now);
         }
     }
 
@@ -195,7 +195,7 @@ impl World {
             }
         }
         while let Some(packet) = self.channels[3].pop(now) {
-            self.translate(packet);
+            self.translate(&packet);
         }
         for device in self.devices.iter_mut().filter(|device| device.opens <= now) {
             let (is_gone, reads) = (device.is_gone(now), device.reads(now));

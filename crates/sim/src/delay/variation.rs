@@ -237,7 +237,7 @@ mod tests {
             let share = libm::erfc(-deviate / std::f64::consts::SQRT_2) / 2.0;
             assert!((normal_at(share) - deviate).abs() < 2e-6 * (1.0 + deviate.abs()), "{deviate}");
         }
-        assert_eq!([normal_at(0.0), normal_at(1.0)], [f64::NEG_INFINITY, f64::INFINITY]);
+        assert!(normal_at(0.0) < f64::MIN && normal_at(1.0) > f64::MAX, "infinite");
     }
 
     /// The packets of a fast sender arrive at the pace of the longest delays, if each draws its own.
@@ -285,7 +285,7 @@ mod tests {
                 assert!((mean - expected).abs() < tolerance, "{distribution:?} {gap:?}: {mean}");
                 if distribution == jitter() {
                     assert_eq!(overtakes, 0, "{gap:?}");
-                    assert_eq!(drawn(&smooth).0, mean, "order costs nothing");
+                    assert!((drawn(&smooth).0 - mean).abs() < f64::EPSILON, "order costs nothing");
                 }
             }
         }

@@ -147,14 +147,13 @@ impl Technology for WirelessLinks {
     }
 
     fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
-        match change {
-            Change::Channel(config) => self.channels.replace(self.hops[port].channel, config, transit),
-            _ => {
-                let was_stalled = self.hops[port].is_stalled();
-                self.hops[port].change(change);
-                if was_stalled && !self.hops[port].is_stalled() {
-                    transit.schedule.push(transit.now, Event::TransmissionKnown(HopId::of(port)));
-                }
+        if let Change::Channel(config) = change {
+            self.channels.replace(self.hops[port].channel, config, transit);
+        } else {
+            let was_stalled = self.hops[port].is_stalled();
+            self.hops[port].change(change);
+            if was_stalled && !self.hops[port].is_stalled() {
+                transit.schedule.push(transit.now, Event::TransmissionKnown(HopId::of(port)));
             }
         }
     }

@@ -44,8 +44,11 @@ impl Interval {
         while let Some(edge) = self.edge.filter(|edge| *edge <= now) {
             let PlannedInterval { length, period, .. } = self.planned;
             self.is_on = !self.is_on;
-            self.edge =
-                if self.is_on { Some(edge + length) } else { period.map(|period| edge + (period - length)) };
+            self.edge = if self.is_on {
+                Some(edge + length)
+            } else {
+                period.map(|period| edge + period.saturating_sub(length))
+            };
         }
         self.is_on != was_on
     }

@@ -39,7 +39,7 @@ pub(super) fn check(config: &Config, interfaces: &[String], found: &mut Findings
     let at_our_socket = peer.and_then(|peer| peer.ok()?.pid);
     let ours = at_our_socket.and_then(|pid| gateways.remove(&Some(pid)));
     for (holder, theirs) in gateways.values() {
-        report_another(holder, theirs, interfaces, may_be_ours, found);
+        report_another(*holder, theirs, interfaces, may_be_ours, found);
     }
     let (holder, theirs) = ours?;
     found.advise(
@@ -79,7 +79,7 @@ fn is_hidden(peer: Result<&Peer, &io::Error>) -> bool {
 
 /// Reports a gateway that is not at this file's control socket, or of which that is not known.
 fn report_another(
-    holder: &Holder,
+    holder: Holder,
     theirs: &[String],
     ours: &[String],
     may_be_ours: bool,

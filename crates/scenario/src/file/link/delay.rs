@@ -66,13 +66,13 @@ fn check_correlation(delay: &Delay, varies_never: bool) -> Result<(), String> {
     }
     match (&delay.distribution, delay.correlation) {
         (Distribution::Uniform { min, max }, Correlation::Time(crossing))
-            if delay.order == Order::Kept && crossing < *max - *min =>
+            if delay.order == Order::Kept && crossing < max.saturating_sub(*min) =>
         {
             Err(format!(
                 "{} is out of range; expected at least {}, the difference of the longest and the shortest delay: in less \
                  time, packets would overtake each other",
                 format_duration(crossing),
-                format_duration(*max - *min)
+                format_duration(max.saturating_sub(*min))
             ))
         }
         _ => Ok(()),

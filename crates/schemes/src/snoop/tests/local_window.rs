@@ -149,7 +149,7 @@ fn what_waits_for_a_receiver_that_has_fallen_silent_is_dropped_in_the_end_and_re
     assert_eq!(bench.snoop.held(), 4);
     let (mut seen, mut dropped) = (Vec::new(), 0);
     for _ in 0..300 {
-        let (_, copies, reports) = bench.wait(100).call(Snoop::on_deadline);
+        let ((), copies, reports) = bench.wait(100).call(Snoop::on_deadline);
         seen.extend(pieces(&copies));
         dropped += reports.iter().filter(|report| *report.counter == DROPPED_HELD).count();
     }

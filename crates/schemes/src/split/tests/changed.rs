@@ -61,6 +61,7 @@ fn a_state_that_takes_more_than_a_connection_may_is_refused_before_it_takes_anyt
 }
 
 #[test]
+#[expect(clippy::redundant_closure_for_method_calls, reason = "its lifetime is not general enough")]
 fn simulated_octets_are_refused_among_real_hosts() {
     let (result, octets) = import_within(|cx| cx.among_real_hosts());
     assert_eq!((result, octets), (Err(SIMULATED), 0));

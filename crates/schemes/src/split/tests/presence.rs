@@ -25,19 +25,12 @@ const WAYS: [Way; 2] = [
 impl Way {
     /// Octets come from the end that sends.
     fn send(&self, bench: &mut Bench, at: u32, len: u32) -> Step {
-        self.give(bench, &(self.sends)(self.first + at, len, self.others), self.from)
+        give(bench, &(self.sends)(self.first + at, len, self.others), self.from)
     }
 
     /// The other end acknowledges so many octets.
     fn answer(&self, bench: &mut Bench, octets: u32) -> Step {
-        self.give(bench, &(self.answers)(self.others, 0, self.first + octets), self.from.opposite())
-    }
-
-    fn give(&self, bench: &mut Bench, packet: &Packet, from: Side) -> Step {
-        match from {
-            Side::Core => bench.core(packet),
-            Side::Radio => bench.radio(packet),
-        }
+        give(bench, &(self.answers)(self.others, 0, self.first + octets), self.from.opposite())
     }
 
     /// What the end that sends hears when octets of it come, in half a second.
@@ -49,6 +42,13 @@ impl Way {
     /// An ACK of so many octets to the end that sends.
     fn ack(&self, octets: u32) -> String {
         format!("A {}+0 ack {}", self.others, self.first + octets)
+    }
+}
+
+fn give(bench: &mut Bench, packet: &Packet, from: Side) -> Step {
+    match from {
+        Side::Core => bench.core(packet),
+        Side::Radio => bench.radio(packet),
     }
 }
 
@@ -127,14 +127,14 @@ fn an_end_that_does_not_read_is_asked_at_once() {
     for way in WAYS {
         let mut bench = Bench::split();
         let closed = (way.answers)(way.others, 0, way.first).but(|tcp| tcp.window = 0);
-        way.give(&mut bench, &closed, way.from.opposite());
+        give(&mut bench, &closed, way.from.opposite());
         way.send(&mut bench, 0, 100);
         let mut answered = 0;
         for _ in 0..100 {
             for step in [way.send(&mut bench, 99, 0), bench.wait(1000)] {
                 answered += step.to(way.from).len();
                 for _ in step.to(way.from.opposite()) {
-                    answered += way.give(&mut bench, &closed, way.from.opposite()).to(way.from).len();
+                    answered += give(&mut bench, &closed, way.from.opposite()).to(way.from).len();
                 }
             }
         }
