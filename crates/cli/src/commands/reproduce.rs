@@ -87,7 +87,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         let lines = lines.map_err(|error| Failure::Run(error.into()))?;
         rectangle::print(&["paper", "item", "scheme", "metric", "unit"], &lines)?;
     } else {
-        output::print(&format!("{}\n\n{tally}", table::reproduction(&rows)))?;
+        output::print(&format!(
+            "{}\n\n{}",
+            table::reproduction(&rows),
+            table::paragraph(&tally.to_string())
+        ))?;
     }
     verdict
 }
