@@ -20,6 +20,7 @@ mod recovering;
 mod resend;
 mod segment;
 mod silence;
+mod smaller_segments;
 mod snapshot;
 mod state;
 mod stats;

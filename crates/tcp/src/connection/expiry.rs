@@ -64,7 +64,7 @@ impl Connection {
 
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        if self.gives_up(now) {
+        if self.silence.is_last(&self.config, self.state, now) {
             self.abort();
             return;
         }
@@ -86,7 +86,7 @@ impl Connection {
             TimeoutResponse::Standard => {
                 self.silence.lasts(now);
                 self.suspect_black_hole(now);
-                if self.has_linear_timeout() {
+                if self.silence.has_linear_timeout(&self.config, self.state) {
                     self.rtt.stop_timing();
                 } else {
                     self.rtt.back_off();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::{Connection, State};
-use crate::config::GiveUp;
+use super::state::State;
+use crate::config::{Config, GiveUp};
 
 /// The least and the longest time-out of Linux (`TCP_RTO_MIN`, `TCP_RTO_MAX`).
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
@@ -39,28 +39,22 @@ impl Silence {
         self.expiries = self.expiries.saturating_add(1);
         self.since.get_or_insert(now);
     }
-}
 
-impl Connection {
     /// The retransmission timer has expired: whether it is the last time.
-    pub(super) fn gives_up(&self, now: Instant) -> bool {
-        let Silence { expiries, since } = self.silence;
-        match (self.config.give_up, self.state) {
-            (GiveUp::Count, _) => expiries >= self.config.max_timeouts,
+    pub(super) fn is_last(self, config: &Config, state: State, now: Instant) -> bool {
+        let Self { expiries, since } = self;
+        match (config.give_up, state) {
+            (GiveUp::Count, _) => expiries >= config.max_timeouts,
             (GiveUp::Time, State::SynSent) => expiries >= SYN_RETRIES + LINEAR_TIMEOUTS,
             (GiveUp::Time, State::SynReceived) => expiries >= ANSWER_RETRIES,
             // The first time-out is when something was sent again first (`retrans_stamp`).
-            (GiveUp::Time, _) => {
-                since.is_some_and(|first| now.since(first) >= time_of(self.config.max_timeouts))
-            }
+            (GiveUp::Time, _) => since.is_some_and(|first| now.since(first) >= time_of(config.max_timeouts)),
         }
     }
 
     /// Whether the next time-out is as long as this one.
-    pub(super) fn has_linear_timeout(&self) -> bool {
-        self.config.give_up == GiveUp::Time
-            && self.state == State::SynSent
-            && self.silence.expiries <= LINEAR_TIMEOUTS
+    pub(super) fn has_linear_timeout(self, config: &Config, state: State) -> bool {
+        config.give_up == GiveUp::Time && state == State::SynSent && self.expiries <= LINEAR_TIMEOUTS
     }
 }
 
