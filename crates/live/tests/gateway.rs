@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::thread;
 
-use lasthop_needs::{namespaces, tests};
+use lasthop_needs::{namespaces, quiet, tests};
 
 use hosts::{Flow, Hosts, SERVER, SERVER_V6, nft};
 use lasthop_agent::LinkSenses;
@@ -119,7 +119,10 @@ fn each_clients_packets_come_to_its_own_worker() {
     }
     assert!(!expected.contains(&0), "the addresses are of all workers: {expected:?}");
     let report = gateway.stop().expect("it ends well");
-    assert_eq!(report.threads.iter().map(|thread| thread.connections).collect::<Vec<_>>(), expected);
+    // On a busy machine a connection may pass in the kernel.
+    let seen: Vec<usize> = report.threads.iter().map(|thread| thread.connections).collect();
+    let is_own = seen.iter().zip(expected).all(|(seen, expected)| (1..=expected).contains(seen));
+    assert!(is_own && (quiet().is_err() || seen == expected), "{seen:?}, of {expected:?}");
     let packets = report.engine.agents.packets;
     assert!(packets.seen > 100 && packets.shown > 100, "each has its own bypasses and ring: {report:?}");
     assert_eq!((report.lost, report.engine.counters.counts.unaddressed), (0, 0), "{report:?}");
