@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict, Whose};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Transport, Udp};
 use lasthop_schemes::as_tcp::{self, AsTcpEdge};
 use lasthop_schemes::cicada::{self, Cicada};
@@ -41,6 +41,8 @@ pub fn splits(data: &[u8]) {
 }
 
 struct Bench {
+    /// Which agent it is.
+    choice: u8,
     agent: Box<dyn Agent>,
     /// The server and the phone.
     ends: [End; 2],
@@ -50,6 +52,15 @@ struct Bench {
     arriving: [VecDeque<Packet>; 2],
     now: Instant,
     rng: Rng,
+}
+
+fn agent(choice: u8) -> Box<dyn Agent> {
+    match (choice & 1, choice) {
+        (0, _) => Box::new(Itcp::new(itcp::settings::Settings::default())),
+        (_, 0..192) => Box::new(Cicada::new(&cicada::Settings::default())),
+        // The phone has no half of it.
+        _ => Box::new(AsTcpEdge::new(&as_tcp::Settings::default(), Place::EndOfHop)),
+    }
 }
 
 const fn index(side: Side) -> usize {
@@ -62,17 +73,12 @@ const fn index(side: Side) -> usize {
 impl Bench {
     fn new(octets: &mut Octets<'_>) -> Self {
         let choice = octets.octet();
-        let agent: Box<dyn Agent> = match (choice & 1, choice) {
-            (0, _) => Box::new(Itcp::new(itcp::settings::Settings::default())),
-            (_, 0..192) => Box::new(Cicada::new(&cicada::Settings::default())),
-            // The phone has no half of it.
-            _ => Box::new(AsTcpEdge::new(&as_tcp::Settings::default(), Place::EndOfHop)),
-        };
+        let agent = agent(choice);
         let ends = ends(octets, SERVER, PHONE);
         let leaving = [VecDeque::new(), VecDeque::new()];
         let arriving = [VecDeque::new(), VecDeque::new()];
         let (now, rng) = (Instant::from_secs(1), Rng::named(1, "splits"));
-        let mut bench = Self { agent, ends, leaving, arriving, now, rng };
+        let mut bench = Self { choice, agent, ends, leaving, arriving, now, rng };
         bench.transmit();
         if octets.below(4) > 0 {
             bench.go_on_until(|end| !is_opening(end));
@@ -84,7 +90,8 @@ impl Bench {
         let choice = octets.octet();
         let from = [Side::Core, Side::Radio][usize::from(choice >> 7)];
         match choice & 31 {
-            0..=3 => self.ends[index(from)].write(u64::from(octets.octet()) * octets.pick(&[1, 100, 1000])),
+            0..=2 => self.ends[index(from)].write(u64::from(octets.octet()) * octets.pick(&[1, 100, 1000])),
+            3 => self.hand_over(octets),
             // Segments of an octet.
             4 => {
                 for _ in 0..octets.below(32) {
@@ -122,6 +129,35 @@ impl Bench {
             }
         }
         self.transmit();
+    }
+
+    /// The agent goes on from its own state; another is shown a forged copy of it.
+    fn hand_over(&mut self, octets: &mut Octets<'_>) {
+        let states = self.call(|agent, cx| agent.export(Whose::All, cx));
+        for state in &states {
+            let mut forged = state.clone();
+            for _ in 0..=octets.below(8) {
+                let at = octets.below(forged.octets.len().max(1));
+                if let Some(octet) = forged.octets.get_mut(at) {
+                    *octet = octets.octet();
+                }
+            }
+            let mut other = agent(self.choice);
+            let mut outbox = Outbox::default();
+            let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(BUDGET);
+            let _ = other.import(&forged, &mut cx);
+            assert!(other.octets() <= BUDGET.octets_in_all, "{} octets are held", other.octets());
+        }
+        // What has no room is lost, and known to be: a budget that is as large as can be.
+        let mut outbox = Outbox::default();
+        let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(Budget::default());
+        for state in &states {
+            let imported = self.agent.import(state, &mut cx);
+            assert!(imported.is_ok(), "{imported:?}");
+        }
+        for (to, packet) in outbox.packets {
+            self.pass_on(packet, to);
+        }
     }
 
     /// Handshakes that are begun, and perhaps gone on with, between other ports.

@@ -156,6 +156,13 @@ impl Confirming {
         if self.kept.insert(packet, sizes, Kept::default()) { Promise::Made } else { Promise::NoRoom }
     }
 
+    /// Whether a SYN-ACK is none of this connection's, by its number: more would count as sent than was.
+    pub(super) fn is_of_another(&self, packet: &Packet) -> bool {
+        let answers = |flags: TcpFlags| flags.has(TcpFlags::SYN) && flags.has(TcpFlags::ACK);
+        let syn_ack = packet.tcp().filter(|tcp| answers(tcp.flags));
+        syn_ack.zip(self.told).is_some_and(|(tcp, told)| (tcp.seq + 1).after(told.sent))
+    }
+
     /// Data leaves for the hop that the receiver will acknowledge itself.
     pub(super) fn on_plain_data(&mut self, packet: &Packet) {
         let Some((tcp, told)) = packet.tcp().zip(self.told.as_mut()) else { return };

@@ -51,6 +51,21 @@ fn a_servers_fin_is_acknowledged_when_the_phones_tcp_has_acknowledged_it() {
     assert_eq!(acknowledged(&bench.sent_on()), 2002);
 }
 
+/// Each of the two passes, because the end that is asked knows what to make of it.
+#[test]
+fn a_syn_of_another_connection_says_nothing_of_what_was_sent_in_this_one() {
+    let mut bench = Bench::split(Settings::default());
+    bench.server(&server(500_000, 0, 5001).flags(TcpFlags::SYN));
+    bench.air();
+    bench.phone(&phone(9_000_000, 100, 400_000));
+    bench.air();
+    bench.forget();
+    bench.phone(&phone(5001, 1000, 1001));
+    bench.air();
+    bench.wait(100);
+    assert!(bench.sent_on().iter().any(|line| line.contains("5001+1000 ack 1001")), "the split has got it");
+}
+
 #[test]
 fn what_the_access_point_has_drains_after_the_phone_has_closed() {
     let mut bench = Bench::split(Settings::default());

@@ -20,7 +20,8 @@ impl Lle {
         if let Some(opening) = opening(packet) {
             self.begin(key, Some(opening), cx);
         }
-        if !self.knows(packet, key, cx) {
+        let is_of_another = self.flows.peek(key).is_some_and(|flow| flow.confirming.is_of_another(packet));
+        if is_of_another || !self.knows(packet, key, cx) {
             Mark::NONE.put(packet);
             return Verdict::Forward;
         }
