@@ -223,7 +223,8 @@ pub fn a_guest_has_the_same_port_towards_all_its_peers() {
          for port in {ports:?}:\n s.sendto(b'question\\n', ('198.51.100.1', port)); print(s.recvfrom(64)[1][1])"
     );
     let server = std::thread::spawn(move || [answer(&first), answer(&second)]);
-    let output = nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "python3", "-c", &client]);
+    let output =
+        nobody.run(&machine.0, &["emulate", "--delay", "1ms", "--", "/usr/bin/python3", "-c", &client]);
     assert_eq!(text(&output.stdout), format!("{}\n{}\n", ports[0], ports[1]), "{}", text(&output.stderr));
     let [one, other] = server.join().expect("it has answered");
     assert_eq!(one, other);
