@@ -11,7 +11,9 @@ test:            ## all checks; the last line lists what was left out and why
 	@list=$$(mktemp) && LASTHOP_SKIPPED=$$list $(MAKE) --no-print-directory checks && .ci/skipped $$list; \
 	    result=$$?; rm -f $$list; exit $$result
 
-checks: lint words unit docs book first-look instructions soak-brief
+checks:
+	@for check in lint docs words book unit first-look instructions soak-brief; do \
+	    .ci/timed $$check $(MAKE) --no-print-directory $$check || exit; done
 
 lint:            ## formatting, and clippy with warnings denied
 	cargo fmt --all --check

@@ -98,12 +98,12 @@ if [[ $part =~ ^(time|all)$ ]]; then
 fi
 
 if [[ $part =~ ^(state|all)$ ]]; then
-    echo "| agent | idle, 1 connection | 1,000 | 100,000 | counted, 1,000 | with 8 segments in flight, 1,000 | counted |"
-    echo "|---|---:|---:|---:|---:|---:|---:|"
+    echo "| agent | idle, 1 connection | 1,000 | 100,000 | with 8 segments in flight, 1,000 |"
+    echo "|---|---:|---:|---:|---:|"
     while IFS='|' read -r title scheme settings way; do
         read -r one _ < <("$agents" "$scheme" "$settings" "$way" 0 1 state 0)
-        read -r many said loaded said_loaded < <("$agents" "$scheme" "$settings" "$way" 0 1000 state 0)
+        read -r many _ loaded _ < <("$agents" "$scheme" "$settings" "$way" 0 1000 state 0)
         read -r most _ < <("$agents" "$scheme" "$settings" "$way" 0 100000 state 0)
-        echo "| $title | $one | $((many / 1000)) | $((most / 100000)) | $((said / 1000)) | $((loaded / 1000)) | $((said_loaded / 1000)) |"
+        echo "| $title | $one | $((many / 1000)) | $((most / 100000)) | $((loaded / 1000)) |"
     done < <(rows)
 fi

@@ -40,10 +40,10 @@ awk -F, -v scratch="$scratch" '
 mkdir -p "$(dirname "$svg")"
 {
     echo "set terminal svg size 1000,360 font 'sans-serif,12' background 'white'; set output '$svg'"
-    echo "set multiplot layout 1,3; set logscale x 2; set xrange [5:320]; set xtics (5, 10, 20, 40, 80, 160, 320); set yrange [3:5]; set grid; set key top right"
+    echo "set multiplot layout 1,3; set logscale x 2; set xrange [5:320]; set xtics (5, 10, 20, 40, 80, 160, 320); set yrange [2.5:5.5]; set grid; set key top right"
     for queue in 1000 500 100; do
         echo "set title 'queue of $queue packets'; set xlabel 'uploading stations'; set ylabel 'total throughput, Mbit/s'"
-        echo "set arrow 1 from 80,3 to 80,5 nohead lc rgb '#999999' dt 3"
+        echo "set arrow 1 from 80,2.5 to 80,5.5 nohead lc rgb '#999999' dt 3"
         echo "plot '$scratch/$queue-none' with linespoints lc rgb '#c0392b' pt 7 ps 0.4 title 'TCP', \
             '$scratch/$queue-i-tcp' with linespoints lc rgb '#2c7fb8' pt 5 ps 0.4 title 'I-TCP', \
             '$scratch/$queue-as-tcp' with linespoints lc rgb '#2c3e50' pt 9 ps 0.5 title 'AS-TCP'"

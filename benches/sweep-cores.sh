@@ -26,7 +26,7 @@ lasthop, scratch, rounds, processors = sys.argv[1:]
 def sweep(threads):
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     subprocess.run(
-        [lasthop, "sweep", f"{scratch}/sweep.toml", "--out", f"{scratch}/out.csv"],
+        [lasthop, "sweep", f"{scratch}/sweep.toml", "--out", f"{scratch}/out.csv", "--overwrite"],
         env={**os.environ, "RAYON_NUM_THREADS": threads}, stderr=subprocess.DEVNULL, check=True,
     )
     took = time.monotonic() - began

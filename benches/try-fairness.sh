@@ -25,7 +25,7 @@ pairs=(cubic,cubic cubic,reno cubic,bbr reno,reno reno,bbr bbr,bbr)
 for start in "$@"; do for pair in "${pairs[@]}"; do
     "${first[@]}" "$lasthop" try "$scenario" --congestion "$pair" --set "flows.second.start=$start ms" --json > "$scratch/run"
     jq -r --slurpfile run "$scratch/run" --arg pair "$pair" --argjson start "$start" '
-        .runs += [$run[0].runs[0] | select(.trusted and .intact) | {controls: $pair, start_ms: $start, seed: .seed, share: (.share * 1e4 | round / 1e4)}]
+        .runs += [$run[0].runs[0] | select(.trusted and .intact) | {controls: $pair, start_ms: $start, seed: .seed, share: (.goodput_share * 1e4 | round / 1e4)}]
         | "{", (to_entries[] | select(.key != "runs") | "\(.key | tojson): \(.value | tojson),"), "\"runs\": [",
             ([.runs | sort_by(.controls, .start_ms, .seed)[] | tojson] | join(",\n")), "]}"' "$saved" > "$scratch/saved"
     cp "$scratch/saved" "$saved"
@@ -35,7 +35,7 @@ echo "| first, second | real | predicted | difference |"
 echo "|---|---|---|---|"
 for pair in "${pairs[@]}"; do
     for start in 900 925 950 960 970 980 990 1000 1010 1020 1030 1040 1050 1075 1100; do
-        "$lasthop" try "$scenario" --predict --congestion "$pair" --set "flows.second.start=$start ms" "${settings[@]}" --json | jq '.rows[0].predicted_share'
+        "$lasthop" try "$scenario" --predict --congestion "$pair" --set "flows.second.start=$start ms" "${settings[@]}" --json | jq '.rows[0].predicted_goodput_share'
     done | jq -rs --slurpfile saved "$saved" --arg pair "$pair" '
         def median: sort | if length % 2 == 1 then .[length / 2 | floor] else (.[length / 2 - 1] + .[length / 2]) / 2 end;
         def fixed: . * 100 | round | tostring | "0.\(("0" + .)[-2:])";

@@ -16,7 +16,7 @@ losses=(0 0.1)
 for loss in "${losses[@]}"; do for control in "${controls[@]}"; do
     for attempt in 1 2 3 4 5; do
         "${first[@]}" "$lasthop" try scenarios/try.toml --set "links.air.loss=$loss%" --set 'try.duration="20 s"' --set 'duration="20 s"' --flows download \
-            --schemes none --congestion "$control" --series "$scratch/series" --json > "$scratch/run"
+            --schemes none --congestion "$control" --series "$scratch/series" --overwrite --json > "$scratch/run"
         jq -e 'all(.runs[]; .trusted)' "$scratch/run" > /dev/null && break
         [ "$attempt" -lt 5 ] || { echo "$control at $loss%: no run can be trusted; see the verdict of lasthop try" >&2; exit 1; }
     done

@@ -27,7 +27,11 @@ mkdir -p "$tree/lib/systemd/system" "$tree/share/lasthop" "$tree/share/doc/lasth
 sed "s|/usr/bin/lasthop|$prefix/bin/lasthop|" "$repository/packaging/lasthop-gateway.service" \
     > "$tree/lib/systemd/system/lasthop-gateway.service"
 cp "$repository/packaging/gateway.schema.json" "$tree/share/lasthop"
-cp -R "$repository/scenarios" "$tree/share/lasthop"
+cp -R "$repository/scenarios" "$repository/packaging/grafana" "$repository/packaging/prometheus" "$tree/share/lasthop"
+# Links between documents work as in the repository.
+cp -R "$repository/docs" "$tree/share/doc/lasthop/docs"
+rm -rf "$tree/share/doc/lasthop/docs/book"
+cp -R "$repository/scenarios" "$tree/share/doc/lasthop"
 cp "$repository/README.md" "$repository/CHANGELOG.md" "$repository/LICENSE-MIT" "$repository/LICENSE-APACHE" \
     "$tree/share/doc/lasthop"
 find "$tree" -type d -exec chmod 755 {} +

@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 use lasthop_scenario::Link;
 use lasthop_scenario::datafile;
 use lasthop_sim::wireless::StateTrace;
-use lasthop_sim::{Interest, Observer, StateSource, TraceEvent};
+use lasthop_sim::{ChannelConfig, Interest, Observer, StateSource, TraceEvent};
 
 /// A data file is refused with a short message about one of its lines, or can be built and run.
 pub fn datafile(data: &[u8]) {
@@ -44,21 +44,27 @@ pub fn state_trace(data: &[u8]) {
             return;
         }
     };
-    let (recorded, hash) = follow(&trace);
-    let again = StateTrace::parse(&recorded).expect("our own format");
-    assert_eq!(follow(&again), (recorded, hash));
+    let in_a_cell = format!("{NETWORK}shared_links {{\nlink_id = 102\n}}\n");
+    for network in [NETWORK, &in_a_cell] {
+        let (recorded, events) = follow(network, &trace);
+        let again = StateTrace::parse(&recorded).expect("our own format");
+        assert_eq!(follow(network, &again), (recorded, events));
+    }
 }
 
 const NETWORK: &str = include_str!("../corpus/datafile/manual");
 
 /// Runs a network for a while under a trace: the states that were seen, and the number of events
 /// that there were.
-fn follow(trace: &StateTrace) -> (String, u64) {
-    let mut file = datafile::parse(NETWORK, "datafile.dat", Path::new("/nowhere")).expect("a good file");
+fn follow(network: &str, trace: &StateTrace) -> (String, u64) {
+    let mut file = datafile::parse(network, "datafile.dat", Path::new("/nowhere")).expect("a good file");
     for link in &mut file.scenario.links {
-        if let Link::Wireless { config, .. } = &mut link.link {
-            config.channel.source = StateSource::Trace(Arc::new(trace.clone()));
-        }
+        let channel = match &mut link.link {
+            Link::Wireless { config, .. } => &mut config.channel,
+            Link::Radio { config, .. } => config.channel.get_or_insert(ChannelConfig::PERFECT),
+            Link::Wired(_) => continue,
+        };
+        channel.source = StateSource::Trace(Arc::new(trace.clone()));
     }
     let mut built = file.scenario.build(&file.scenario.schemes[0], 1).expect("it can be built");
     let states = States::default();

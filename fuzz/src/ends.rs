@@ -81,6 +81,11 @@ impl End {
         }
     }
 
+    /// Octets that it takes for delivered.
+    pub fn acknowledged(&self) -> u64 {
+        self.written.saturating_sub(self.connection.unacknowledged())
+    }
+
     /// All that it has written has come to the other one.
     pub fn assert_arrived_at(&self, to: &Self) {
         assert_eq!(to.read, self.written, "octets are missing of stream {}", self.stream);

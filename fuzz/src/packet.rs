@@ -1,9 +1,9 @@
 //! Targets of the crate `lasthop-packet`.
 
 use bytes::Bytes;
-use lasthop_packet::link_options::{LinkOptions, MOST_OCTETS};
+use lasthop_packet::link_options::{LinkOptions, LinkOptionsError, MOST_OCTETS};
 use lasthop_packet::quote::error_about;
-use lasthop_packet::rtp::{Compound, Control, RtpPacket};
+use lasthop_packet::rtp::{Compound, Control, ReportBlock, Reports, RtpPacket};
 use lasthop_packet::wire::{checksums_are_right, emit, parse};
 use lasthop_packet::{Packet, Payload, Quotation, Seq, Transport};
 
@@ -80,12 +80,25 @@ pub fn rtp(data: &[u8]) {
     }
     let Some(compound) = Compound::parse(data) else { return };
     assert!(packet.is_none());
-    let reported: usize = compound
-        .map(|control| match control {
-            Control::Sender { blocks, .. } | Control::Receiver { blocks, .. } => blocks.count(),
-            Control::Other { .. } => 0,
-        })
-        .sum();
+    let mut reported = 0;
+    for control in compound {
+        let (ssrc, sender, blocks) = match control {
+            Control::Sender { ssrc, info, blocks } => (ssrc, Some(info), blocks),
+            Control::Receiver { ssrc, blocks } => (ssrc, None, blocks),
+            Control::Other { .. } => continue,
+        };
+        let blocks: Vec<ReportBlock> = blocks.collect();
+        reported += blocks.len();
+        let mut written = Vec::new();
+        Reports { ssrc, sender, blocks: &blocks, cname: b"fuzz" }.write(&mut written);
+        let again = Compound::parse(&written).and_then(|mut compound| compound.next());
+        let (again_from, sent, received) = match again.expect("what we write is a report") {
+            Control::Sender { ssrc, info, blocks } => (ssrc, Some(info), blocks),
+            Control::Receiver { ssrc, blocks } => (ssrc, None, blocks),
+            other @ Control::Other { .. } => panic!("a report became {other:?}"),
+        };
+        assert_eq!((again_from, sent, received.collect()), (ssrc, sender, blocks));
+    }
     assert!(reported * 24 < data.len());
 }
 
@@ -100,8 +113,18 @@ pub fn link_options(data: &[u8]) {
         return;
     }
     assert_eq!(options.emit(), &data[..length]);
+    let mut again = LinkOptions::NONE;
     for option in options.iter() {
-        let first = options.find(option.kind).expect("it is there");
-        assert!(first == option.data || options.iter().filter(|other| other.kind == option.kind).count() > 1);
+        if again.find(option.kind).is_none() {
+            assert_eq!(options.find(option.kind), Some(option.data), "the first of its type");
+        }
+        again = again.with(option.kind, option.data).expect("there was room for it");
+    }
+    assert_eq!(again, options);
+    let room = MOST_OCTETS - octets;
+    assert_eq!(again.with(1, &vec![0; room.saturating_sub(1)]), Err(LinkOptionsError::TooLong));
+    if let Some(rest) = room.checked_sub(2) {
+        let full = again.with(1, &vec![0; rest]).expect("it fits exactly");
+        assert_eq!(LinkOptions::parse(&full.emit()), Ok((full, 1 + MOST_OCTETS)));
     }
 }

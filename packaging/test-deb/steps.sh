@@ -43,6 +43,8 @@ expect 'lasthop --version' 'the command does not run'
 expect '! grep -E "start|enable" /mnt/asked' 'an installation starts or enables the service'
 expect '[ ! -e /etc/systemd/system/multi-user.target.wants/lasthop-gateway.service ]' 'the service is enabled'
 expect 'man -w lasthop-gateway.toml' 'the manual has no page of the configuration'
+expect 'grep -q "Where to run it" /usr/share/doc/lasthop/docs/src/where.md' 'the package has no documents'
+expect 'lasthop compare /usr/share/doc/lasthop/scenarios/first-look.toml --seeds 1' 'the package has no examples'
 if command -v systemd-analyze > /dev/null; then
     systemd-analyze verify --man=no /usr/lib/systemd/system/lasthop-gateway.service
 fi

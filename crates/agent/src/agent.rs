@@ -88,9 +88,8 @@ pub trait Agent: Send {
         0
     }
 
-    /// Octets of memory that it has allocated for what it keeps of packets and connections; never
-    /// more than [`Context::budget`] allows, unless the budget has shrunk since. A connection's
-    /// fixed state does not count.
+    /// Octets of memory that it has allocated, tables and the room in them included; never more than
+    /// [`Context::budget`] allows, but for some KiB of working memory, unless the budget has shrunk since.
     fn octets(&self) -> usize {
         0
     }

@@ -2,14 +2,14 @@
 
 /// How much an agent may remember. The world sets it, and passes it in each call.
 ///
-/// Octets are what memory really costs: allocations, not payloads. Every store that grows with
-/// traffic counts towards them (segment caches, queues, scoreboards); a connection's fixed state
-/// does not, which `flows` bounds. At a bound packets pass untouched.
+/// Octets are what memory really costs: allocations, not payloads, with the room that a table or a queue
+/// has for more. All that an agent has on the heap counts: tables of connections and hosts as well as
+/// caches, queues and scoreboards. At a bound packets pass untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Connections at a time, 1 or more.
     pub flows: usize,
-    /// Octets of memory for one connection.
+    /// Octets of memory for what is kept of one connection's packets. Its fixed state counts only in all.
     pub octets_per_flow: usize,
     /// Octets of memory in all.
     pub octets_in_all: usize,
@@ -20,6 +20,11 @@ impl Budget {
     /// flood to many ports cannot evict TCP connections.
     pub const fn of_datagrams(flows: usize) -> usize {
         flows.div_ceil(4)
+    }
+
+    /// The bound that is met where a table may have no more than `most` connections.
+    pub const fn bound_at(self, most: usize) -> &'static str {
+        if most < self.flows { MEMORY_IN_ALL } else { "connections" }
     }
 
     /// The budget of one agent among several, when the others have taken `taken` octets.
@@ -38,6 +43,9 @@ impl Budget {
     }
 }
 
+/// The bound of [`Budget::octets_in_all`], as reports name it.
+pub const MEMORY_IN_ALL: &str = "memory in all";
+
 impl Default for Budget {
     /// 10,000 connections, 4 MiB each, 64 MiB in all.
     fn default() -> Self {
@@ -55,12 +63,17 @@ pub struct Room {
 }
 
 impl Room {
+    /// The bound that an allocation of `octets` would exceed that is no connection's; `None` if it fits.
+    pub const fn lacks_in_all(self, octets: usize) -> Option<&'static str> {
+        if octets > self.in_all { Some(MEMORY_IN_ALL) } else { None }
+    }
+
     /// The bound that an allocation of `octets` would exceed; `None` if it fits.
     pub const fn lacks(self, octets: usize) -> Option<&'static str> {
         if octets > self.of_flow {
             Some("memory of a connection")
         } else if octets > self.in_all {
-            Some("memory in all")
+            Some(MEMORY_IN_ALL)
         } else {
             None
         }

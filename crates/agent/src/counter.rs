@@ -167,7 +167,13 @@ macro_rules! counters {
             /// The counts of both.
             #[must_use]
             pub const fn plus(self, other: Self) -> Self {
-                Self { $($field: self.$field + other.$field),+ }
+                Self { $($field: self.$field.saturating_add(other.$field)),+ }
+            }
+
+            /// What each count is more than it was; nothing where it is less.
+            #[must_use]
+            pub const fn since(self, before: Self) -> Self {
+                Self { $($field: self.$field.saturating_sub(before.$field)),+ }
             }
         }
     };

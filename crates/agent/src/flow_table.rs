@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant};
 
+use crate::budget::Budget;
 use crate::slab::{Slab, Slot};
 use crate::timer_heap::TimerHeap;
 
@@ -102,6 +103,26 @@ impl<S> FlowTable<S> {
         Ok(())
     }
 
+    /// Octets of memory that it has taken, at most.
+    pub fn octets(&self) -> usize {
+        let of_timers = if self.timers.has_memory() { TimerHeap::OCTETS_OF_ONE } else { 0 };
+        self.slab.octets() + self.slab.capacity() * of_timers
+    }
+
+    /// Octets of memory that one more flow takes, at most.
+    pub fn cost_of_one(&self) -> usize {
+        let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE;
+        if self.slab.is_full() { self.slab.capacity().max(4) * each } else { 0 }
+    }
+
+    /// How many flows it may have in a budget of which its agent has taken `taken` octets: as many as the
+    /// budget allows, or as there is memory for, each with a timer and `beside` octets that its agent has of
+    /// it elsewhere.
+    pub fn most(&self, budget: Budget, taken: usize, beside: usize) -> usize {
+        let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE + beside;
+        self.slab.most_of(budget.flows, budget.octets_in_all.saturating_sub(taken), each)
+    }
+
     /// The flow that is to go before another fits among `flows`: the idlest that is past its grace
     /// and `may_go`. None unless the table is full, and none where the few idlest may not go. A flow
     /// of which something is owed must not ([`crate::Obligation`]).
@@ -145,7 +166,10 @@ impl<S> FlowTable<S> {
         self.clear_timer_at(slot);
         let state = self.slab.remove(slot).map(|flow| flow.state);
         // What a flood has taken is given back once it is over.
-        self.slab.release_memory();
+        if self.slab.is_empty() {
+            self.slab.release_memory();
+            self.timers = TimerHeap::default();
+        }
         state
     }
 
@@ -301,6 +325,44 @@ mod tests {
         }
         let entry = Slab::<Flow<[u8; 1000]>>::octets_per_entry();
         assert!(table.slab.octets() <= 1030 * entry, "{} octets", table.slab.octets());
+    }
+
+    #[test]
+    fn what_a_table_says_that_it_takes_is_no_less_than_what_it_allocates() {
+        let mut table = FlowTable::new(Duration::ZERO);
+        let allocated = allocation_counter::measure(|| {
+            for port in 0..3000 {
+                assert!(table.insert(key(port), [0u8; 100], 10_000, Instant::ZERO).is_ok());
+                // Each earlier than the one before, so that many are stale.
+                for step in 0..5 {
+                    let at = Instant::from_millis(100_000 - 5 * u64::from(port) - step);
+                    table.set_timer(key(port), at);
+                }
+                if port % 3 == 0 {
+                    assert!(table.remove(key(port / 2)).is_some() || port > 0);
+                }
+            }
+        });
+        let (allocated, said) = (allocated.bytes_current as usize, table.octets());
+        assert!(allocated <= said && said <= 2 * allocated, "{allocated} octets allocated, {said} said");
+    }
+
+    #[test]
+    fn a_table_has_no_more_flows_than_there_is_memory_for() {
+        let mut table = FlowTable::new(Duration::ZERO);
+        let budget = Budget { flows: 1000, octets_in_all: 100_000, ..Budget::default() };
+        let mut port = 0;
+        while table.len() < table.most(budget, table.octets() + 20_000, 0) {
+            let most = table.most(budget, table.octets() + 20_000, 0);
+            assert!(table.insert(key(port), [0u8; 300], most, Instant::ZERO).is_ok());
+            table.set_timer(key(port), Instant::from_secs(1));
+            port += 1;
+        }
+        assert!((60_000..=80_000).contains(&table.octets()), "{} octets", table.octets());
+        let most = table.most(budget, table.octets() + 20_000, 0);
+        assert_eq!(budget.bound_at(most), "memory in all");
+        assert_eq!(budget.bound_at(table.most(budget, 0, 0)), "memory in all");
+        assert_eq!(FlowTable::<u8>::new(Duration::ZERO).most(Budget::default(), 0, 0), 10_000);
     }
 
     #[test]

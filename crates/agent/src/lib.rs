@@ -42,7 +42,7 @@ mod timer_heap;
 pub mod transfer;
 
 pub use agent::{Agent, Deadline, Progress, Verdict};
-pub use budget::{Budget, Room};
+pub use budget::{Budget, MEMORY_IN_ALL, Room};
 pub use bypass::{Bypass, Limits, Shown};
 pub use context::{Context, Outbox};
 pub use counter::{Counter, DropReason, Tally};

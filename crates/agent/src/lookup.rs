@@ -53,6 +53,11 @@ impl<K: Hash + Eq, V> Lookup<K, V> {
         value
     }
 
+    /// Octets of memory that it has taken.
+    pub fn octets(&self) -> usize {
+        self.entries.allocation_size()
+    }
+
     /// How many keys there are.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -86,15 +86,38 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         }
     }
 
-    /// Octets of memory per entry in a full slab that was made with [`Slab::with_capacity`].
+    /// Octets of memory for an entry, at most, with its part of the hash table.
     pub const fn octets_per_entry() -> usize {
         // At most 4.6 slots of 5 octets in the hash table.
         size_of::<Entry<T, L, K>>() + 24
     }
 
-    /// Octets of memory that it has taken.
-    pub fn octets(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry<T, L, K>>() + self.slots.allocation_size()
+    /// Whether another entry takes more memory.
+    pub const fn is_full(&self) -> bool {
+        self.free.is_none() && self.entries.len() == self.entries.capacity()
+    }
+
+    /// Entries that there is memory for.
+    pub const fn capacity(&self) -> usize {
+        self.entries.capacity()
+    }
+
+    /// Octets of memory that it has taken, at most: what entries take that there is room for.
+    pub const fn octets(&self) -> usize {
+        self.entries.capacity() * Self::octets_per_entry()
+    }
+
+    /// How many entries it may have, at most `most`, where it may take `room` octets more.
+    pub fn most_within(&self, most: usize, room: usize) -> usize {
+        self.most_of(most, room, Self::octets_per_entry())
+    }
+
+    /// The same where an entry takes `each` octets, with what its owner has of it.
+    pub(crate) fn most_of(&self, most: usize, room: usize, each: usize) -> usize {
+        let capacity = self.entries.capacity();
+        // An array that grew by a few entries at a time would be copied with each of them.
+        let more = Some(room / each).filter(|more| *more >= capacity / 16).unwrap_or_default();
+        most.min(capacity.saturating_add(more))
     }
 
     /// Takes memory for `capacity` entries in all.
@@ -110,7 +133,7 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
     /// for more than `most` entries.
     pub fn make_room(&mut self, most: usize) {
         let len = self.entries.len();
-        if self.free.is_none() && len == self.entries.capacity() {
+        if self.is_full() {
             self.entries.reserve_exact(len.max(4).min(most.saturating_sub(len)));
         }
     }

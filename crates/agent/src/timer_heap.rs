@@ -17,7 +17,19 @@ pub(crate) struct TimerHeap {
     running: usize,
 }
 
+/// Stale entries that are kept beside as many as live ones.
+const SLACK: usize = 4;
+
 impl TimerHeap {
+    /// Octets of memory for each of the timers that may run, at most: twice as many entries, and room for
+    /// as many again, as an array doubles.
+    pub(crate) const OCTETS_OF_ONE: usize = 4 * size_of::<(Instant, Slot)>();
+
+    /// Whether it has taken any memory.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.heap.capacity() > 0
+    }
+
     /// A timer was set; `was_running` says whether it was before. To be pruned.
     pub(crate) fn add(&mut self, at: Instant, slot: Slot, was_running: bool) {
         self.running += usize::from(!was_running);
@@ -47,12 +59,12 @@ impl TimerHeap {
         {
             self.heap.pop();
         }
-        if self.heap.len() > 2 * self.running + 16 {
+        if self.heap.len() > 2 * self.running + SLACK {
             let mut live = std::mem::take(&mut self.heap).into_vec();
             live.retain(|Reverse((at, slot))| due(*slot) == Some(*at));
             live.sort_unstable();
             live.dedup();
-            live.shrink_to(2 * self.running + 16);
+            live.shrink_to(2 * self.running + SLACK);
             self.heap = live.into();
         }
     }

@@ -33,7 +33,8 @@ impl<C: Subcommand> CommandLine<C> {
     /// been said: after help 0, or 1 if it could not be printed; after a usage error 2. `hint` may add to
     /// the error about a subcommand's arguments.
     pub fn read(hint: impl FnOnce(&str, &mut clap::Error)) -> Result<Self, ExitCode> {
-        let arguments = without_help_of_help(std::env::args_os().collect());
+        let commands = C::augment_subcommands(clap::Command::new("lasthop"));
+        let arguments = without_help_of_help(&commands, std::env::args_os().collect());
         let subcommand = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
         Self::try_parse_from(arguments).map_err(|mut error| {
             if error.use_stderr() {
@@ -50,7 +51,7 @@ impl<C: Subcommand> CommandLine<C> {
 }
 
 /// Prints an error about the arguments, in colors where standard error is a terminal, unless it repeats
-/// characters that a terminal obeys: a shell may have filled in the names of somebody else's files.
+/// characters that a terminal obeys: a shell may have filled in names of files that other users have chosen.
 fn complain(error: &clap::Error) {
     let plain = error.render().to_string();
     match printable_lines(&plain) {
@@ -60,9 +61,13 @@ fn complain(error: &clap::Error) {
     }
 }
 
-/// `help` has no `--help` in clap: with it, help is still what is asked for.
-fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    if arguments.get(1).is_some_and(|command| command == "help") {
+/// `help` has no `--help` in clap, neither that of the command nor that of a subcommand with subcommands:
+/// with it, help is still what is asked for.
+fn without_help_of_help(commands: &clap::Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_help = |at: usize| arguments.get(at).is_some_and(|word| word == "help");
+    let first = arguments.get(1).and_then(|word| commands.find_subcommand(word));
+    let has_own_help = first.is_some_and(clap::Command::has_subcommands);
+    if is_help(1) || has_own_help && is_help(2) {
         arguments.retain(|argument| argument != "--help" && argument != "-h");
     }
     arguments

@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod completions;
 pub mod emulate;
+pub mod gain;
 pub mod gateway;
 pub mod init;
 pub mod man;

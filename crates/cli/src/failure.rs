@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use lasthop_lab::run::RunError;
+use lasthop_schemes::words::without_error_numbers;
 
 /// A failure, for people and for scripts.
 #[derive(Debug)]
@@ -61,17 +62,6 @@ impl From<RunError> for Failure {
             }
         }
     }
-}
-
-/// The kernel's words without the number that the standard library puts behind them: "Permission denied
-/// (os error 13)".
-fn without_error_numbers(message: &str) -> String {
-    let mut pieces = message.split(" (os error ");
-    let mut text = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        text.push_str(piece.split_once(')').map_or(piece, |(_, rest)| rest));
-    }
-    text
 }
 
 /// What went wrong with output is a failed run.

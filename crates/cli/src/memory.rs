@@ -9,7 +9,7 @@ use lasthop_scenario::memory::set_limit;
 pub struct MemoryLimit {
     /// End with an error if the process takes more memory than this, such as "500 MB" or "4GiB"
     /// [default: half the machine's memory]
-    #[arg(long, value_name = "SIZE", value_parser = octets)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = octets)]
     memory_limit: Option<u64>,
 }
 

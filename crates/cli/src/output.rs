@@ -44,7 +44,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Prints a line on standard error. If even that fails there is nobody left to tell.
+/// Prints a line on standard error. If even that fails, the exit code remains.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(text));
 }

@@ -1,9 +1,8 @@
-//! Results as one rectangular table of CSV: a line for each result, a column for each number.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Results as one table of CSV on standard output.
 
 use anyhow::anyhow;
-use serde_json::{Map, Value};
+use lasthop_lab::rectangle;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output;
@@ -11,130 +10,7 @@ use crate::output;
 /// Prints the results, which are objects as in JSON. The columns `first` come first, all others in
 /// the order of their names. A number has the unit that is in its name; what is missing is empty.
 pub fn print(first: &[&str], results: &[Value]) -> Result<(), Failure> {
-    let text = text(first, results).map_err(|error| Failure::Run(anyhow!("cannot write CSV: {error}")))?;
+    let text = rectangle::text(first, results);
+    let text = text.map_err(|error| Failure::Run(anyhow!("cannot write CSV: {error}")))?;
     output::print(text.trim_end())
-}
-
-fn text(first: &[&str], results: &[Value]) -> Result<String, csv::Error> {
-    let lines: Vec<Line> = results.iter().map(Line::of).collect();
-    let mut named: BTreeSet<&str> =
-        lines.iter().flat_map(|line| line.cells.keys()).map(String::as_str).collect();
-    // What is missing in one result has columns for its parts from others.
-    for name in lines.iter().flat_map(|line| &line.wholes) {
-        if lines.iter().all(|line| line.cell(name).is_empty()) {
-            named.remove(name.as_str());
-        }
-    }
-    let rest = named.iter().filter(|name| !first.contains(name));
-    let columns: Vec<&str> = first.iter().chain(rest).copied().collect();
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(&columns)?;
-    for line in &lines {
-        writer.write_record(columns.iter().map(|column| line.cell(column)))?;
-    }
-    let octets = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&octets).into_owned())
-}
-
-/// A result as columns.
-#[derive(Default)]
-struct Line {
-    cells: BTreeMap<String, String>,
-    /// The names of what is not in one column: its parts are.
-    wholes: BTreeSet<String>,
-}
-
-impl Line {
-    fn of(result: &Value) -> Self {
-        let mut line = Self::default();
-        line.flatten("", result);
-        line
-    }
-
-    fn cell(&self, column: &str) -> &str {
-        self.cells.get(column).map_or("", String::as_str)
-    }
-
-    /// Adds what a value has: `a.b` is `a_b`, an estimate `x` is `x` and `x_ci95`, and a range `x` is
-    /// `x_from` and `x_to`.
-    fn flatten(&mut self, name: &str, value: &Value) {
-        let within = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}_{key}") };
-        match value {
-            Value::Null => self.add(name, String::new()),
-            Value::Object(fields) if is_estimate(fields) => {
-                self.flatten(name, &fields["mean"]);
-                self.flatten(&within("ci95"), &fields["ci95"]);
-            }
-            Value::Object(fields) => {
-                self.wholes.insert(name.to_owned());
-                for (key, value) in fields {
-                    self.flatten(&within(key), value);
-                }
-            }
-            Value::Array(ends) if is_range(ends) => {
-                self.wholes.insert(name.to_owned());
-                self.flatten(&within("from"), &ends[0]);
-                self.flatten(&within("to"), &ends[1]);
-            }
-            Value::Array(values) => {
-                let values = values
-                    .iter()
-                    .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-                self.add(name, values.collect::<Vec<_>>().join("; "));
-            }
-            Value::String(text) => self.add(name, text.clone()),
-            other @ (Value::Bool(_) | Value::Number(_)) => self.add(name, other.to_string()),
-        }
-    }
-
-    fn add(&mut self, name: &str, cell: String) {
-        self.cells.insert(name.to_owned(), cell);
-    }
-}
-
-fn is_estimate(fields: &Map<String, Value>) -> bool {
-    fields.len() == 2 && fields.contains_key("mean") && fields.contains_key("ci95")
-}
-
-fn is_range(ends: &[Value]) -> bool {
-    ends.len() == 2 && ends.iter().all(|end| end.is_number() || end.is_null())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn each_line_has_every_column_and_what_is_missing_is_empty() {
-        let results = [
-            json!({ "scheme": "none", "goodput_bps": { "mean": 1.5, "ci95": null }, "udp": { "lost_percent": null } }),
-            json!({ "scheme": "a, b", "range": [1, null], "set": ["x=1", "y=2"], "agrees": true }),
-        ];
-        let text = text(&["scheme"], &results).expect("CSV");
-        assert_eq!(
-            text,
-            "scheme,agrees,goodput_bps,goodput_bps_ci95,range_from,range_to,set,udp_lost_percent\n\
-             none,,1.5,,,,,\n\
-             \"a, b\",true,,,1,,x=1; y=2,\n"
-        );
-    }
-
-    #[test]
-    fn what_is_missing_in_one_line_has_the_columns_of_its_parts_alone() {
-        let results = [
-            json!({ "all": { "voice": null, "range": null }, "count": null }),
-            json!({ "all": { "voice": { "mos": 4, "lost": null }, "range": [1, 2] }, "count": 3 }),
-            json!({ "all": null, "count": null }),
-        ];
-        let text = text(&[], &results).expect("CSV");
-        assert_eq!(
-            text,
-            "all_range_from,all_range_to,all_voice_lost,all_voice_mos,count\n\
-             ,,,,\n1,2,,4,3\n,,,,\n"
-        );
-        let with_a_number = [json!({ "range": 5 }), json!({ "range": [1, 2] })];
-        assert_eq!(super::text(&[], &with_a_number).expect("CSV"), "range,range_from,range_to\n5,,\n,1,2\n");
-    }
 }

@@ -5,13 +5,18 @@
 mod command_line;
 mod commands {
     //! The subcommands, a file each.
+    #[path = "gain/elsewhere.rs"]
+    pub mod gain;
     pub mod gateway;
     pub mod schemes;
     pub mod version;
 }
 mod failure;
+mod number;
 mod output;
 mod rectangle;
+#[allow(dead_code, reason = "the gateway needs a part of it")]
+mod signals;
 
 use std::process::ExitCode;
 

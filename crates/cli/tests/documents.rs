@@ -58,6 +58,36 @@ fn every_page_of_the_book_is_in_its_summary() {
     assert_eq!(listed, there);
 }
 
+/// Source that a page shows is the file that the link above it leads to. It stands in the page itself, so
+/// that every reader of the page has it.
+#[test]
+fn source_in_a_page_is_that_of_its_file() {
+    for page in pages() {
+        let text = read(&page);
+        let mut current = String::new();
+        let mut rest = text.as_str();
+        while let Some((before, behind)) = rest.split_once("[Source](") {
+            let (target, block) =
+                behind.split_once("):\n\n```rust\n").expect("a block of Rust below its file");
+            let (_, behind) = block.split_once("\n```\n").expect("it ends");
+            let file = page.parent().expect("a page is in a folder").join(target);
+            let source = read(&file);
+            for part in [before, "[Source](", target, "):\n\n```rust\n", source.trim_end(), "\n```\n"] {
+                current.push_str(part);
+            }
+            rest = behind;
+        }
+        current += rest;
+        // Another test reads the pages meanwhile.
+        if text != current && std::env::var_os("LASTHOP_WRITE_DOCS").is_some() {
+            fs::write(&page, &current).expect("a writable repository");
+        }
+        let advice = "LASTHOP_WRITE_DOCS=1 cargo test -p lasthop-cli --test documents";
+        assert!(text == current, "{}: {advice} writes the source as it is", page.display());
+        assert!(!text.contains("{{#"), "{}: shown as it stands by all but mdBook", page.display());
+    }
+}
+
 fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

@@ -75,7 +75,8 @@ It also accounts for all packets: `packets_originated`, `packets_consumed` (thos
 `packets_absorbed` (those that an agent took over) and `dropped_CAUSE`, such as `dropped_queue_full` and
 `dropped_wireless_loss`. `packets_in_transit` and `packets_held_by_agents` are those at the end of the run.
 With a `warm-up`, packets in transit at its end count where they end, and not as originated.
-`packets_marked_ce` is present with a queue that can mark, `packets_duplicated` and `packets_corrupted` if links delivered second copies or wrong bits,
+`packets_marked_ce` is present with a queue that can mark, `packets_duplicated` and `packets_corrupted` if links delivered second copies or wrong bits, `packets_unselected` if packets passed around a link because of its `only` and `except`, `connections_reset` and `connections_refused` if a link cut TCP connections because of its
+`connections`,
 `packets_broadcast` and `broadcasts_heard` with AODV.
 ",
     );

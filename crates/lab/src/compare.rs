@@ -68,12 +68,12 @@ pub struct ComparisonRow {
     /// Jain's fairness index of the goodputs of these flows and sessions; null if nothing arrived in
     /// a run.
     pub jain_fairness: Option<Estimate>,
-    /// Percentage of the measured time for which stations of 802.11 cells transmitted
+    /// Share of the measured time for which stations of 802.11 cells transmitted
     /// ([`crate::run::Aggregate::air_time_share`]); null without a cell.
-    pub air_time_percent: Option<Estimate>,
-    /// Percentage of the measured time for which a station in power-save mode was awake, as the mean
-    /// over all such stations; null without one.
-    pub awake_percent: Option<Estimate>,
+    pub air_time_share: Option<Estimate>,
+    /// Share of the measured time for which a station in power-save mode was awake, as the mean over
+    /// all such stations; null without one.
+    pub awake_share: Option<Estimate>,
     /// The goodput of each flow. Flows whose names differ only in a final number (`NAME-1`,
     /// `NAME-2`) share an entry.
     pub flows: Vec<FlowRow>,
@@ -94,6 +94,7 @@ pub struct ComparisonRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowRow {
     /// The name of the flow, or the common part of the names.
+    #[serde(rename = "flow")]
     pub name: String,
     /// Number of flows in this entry.
     pub flows: usize,
@@ -180,14 +181,14 @@ impl ComparisonRow {
                 .map(|run| run.aggregate.sessions)
                 .collect::<Option<Vec<SessionTotals>>>()
                 .and_then(|runs| SessionEstimates::of(&runs)),
-            air_time_percent: runs
+            air_time_share: runs
                 .iter()
-                .map(|run| run.aggregate.air_time_share.map(|share| share * 100.0))
+                .map(|run| run.aggregate.air_time_share)
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::of(&shares)),
-            awake_percent: runs
+            awake_share: runs
                 .iter()
-                .map(|run| Some(run.awake_share()? * 100.0))
+                .map(RunSummary::awake_share)
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|shares| Estimate::of(&shares)),
             flows: flow_rows(runs),

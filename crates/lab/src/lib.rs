@@ -34,6 +34,7 @@ pub mod goel;
 pub mod kliazovich;
 pub mod packet_control;
 pub mod progress;
+pub mod rectangle;
 pub mod relatives;
 pub mod reproduce;
 pub mod run;

@@ -63,26 +63,26 @@ impl RunError {
 
 /// Runs a scenario under a scheme.
 pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, RunError> {
-    let (summary, _) = run_observed(scenario, scheme, seed, |_| Vec::new(), &|_| ())?;
+    let (summary, _) = run_observed(scenario, scheme, seed, |_| Ok::<_, RunError>(Vec::new()), &|_| ())?;
     Ok(summary)
 }
 
-/// Runs a scenario under a scheme with observers, and gives them back. `progress` is called again and
-/// again with the simulated time.
-pub fn run_observed(
+/// Runs a scenario under a scheme with observers, and gives them back. An error of `observers` is that of
+/// the run, before it begins. `progress` is called again and again with the simulated time.
+pub fn run_observed<E: From<RunError>>(
     scenario: &Scenario,
     scheme: &SchemeChoice,
     seed: u64,
-    observers: impl FnOnce(&Built) -> Vec<Box<dyn Observer>>,
+    observers: impl FnOnce(&Built) -> Result<Vec<Box<dyn Observer>>, E>,
     progress: &dyn Fn(Duration),
-) -> Result<(RunSummary, Vec<Box<dyn Observer>>), RunError> {
-    let mut built = scenario.build(scheme, seed)?;
-    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, progress)?;
-    for observer in observers(&built) {
+) -> Result<(RunSummary, Vec<Box<dyn Observer>>), E> {
+    let mut built = scenario.build(scheme, seed).map_err(RunError::from)?;
+    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, progress).map_err(RunError::from)?;
+    for observer in observers(&built)? {
         built.world.observe(observer);
     }
     let uncounted = warm_up((scheme, seed), &mut run, &mut built)?;
-    let agents = AgentLoad::of_run(&mut run, &mut built)?;
+    let agents = AgentLoad::of_run(&mut run, &mut built).map_err(RunError::from)?;
     let observers = built.world.take_observers();
     debug_assert!(built.world.accounts().balance(), "every packet is accounted for");
     let mut summary = summarize(scenario, scheme, seed, &built, agents);

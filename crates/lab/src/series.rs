@@ -2,20 +2,26 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lasthop_packet::{Instant, Packet, Transport};
-use lasthop_scenario::results::ResultFile;
+use lasthop_scenario::results::{Earlier, ResultFile};
 use lasthop_scenario::{Built, Measure, Scenario};
 use lasthop_sim::observe::End;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// The observers that write a scenario's measures into a directory, which exists.
-pub fn observers(scenario: &Scenario, built: &Built, directory: &Path) -> io::Result<Vec<Box<dyn Observer>>> {
+pub fn observers(
+    scenario: &Scenario,
+    built: &Built,
+    directory: &Path,
+    earlier: Earlier,
+) -> io::Result<Vec<Box<dyn Observer>>> {
     let names = Names::of(scenario, built);
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     for measure in &scenario.measure {
-        observers.push(Box::new(Series::create(*measure, names.clone(), &scenario.files, directory)?));
+        let open = |file: &str| ResultFile::create(&directory.join(file), &scenario.files, earlier);
+        observers.push(Box::new(Series::create(*measure, names.clone(), open)?));
     }
     Ok(observers)
 }
@@ -55,7 +61,11 @@ struct Series {
 }
 
 impl Series {
-    fn create(measure: Measure, names: Names, inputs: &[PathBuf], directory: &Path) -> io::Result<Self> {
+    fn create(
+        measure: Measure,
+        names: Names,
+        open: impl FnOnce(&str) -> io::Result<ResultFile>,
+    ) -> io::Result<Self> {
         let (file, header): (&str, &[&str]) = match measure {
             Measure::Window => {
                 ("window.csv", &["time_s", "flow", "cwnd_octets", "ssthresh_octets", "in_flight_octets"])
@@ -74,7 +84,7 @@ impl Series {
                 &["time_s", "link", "node", "cause", "protocol", "source", "destination", "seq", "octets"],
             ),
         };
-        let mut out = csv::Writer::from_writer(ResultFile::create(&directory.join(file), inputs)?);
+        let mut out = csv::Writer::from_writer(open(file)?);
         out.write_record(header)?;
         let flows = names.flows.len();
         Ok(Self {

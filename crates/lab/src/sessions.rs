@@ -14,6 +14,7 @@ pub use estimates::{DialogueEstimates, SessionEstimates, StreamEstimates};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionSummary {
     /// The session's name.
+    #[serde(rename = "session")]
     pub name: String,
     /// The scheme's label.
     pub scheme: String,

@@ -24,7 +24,7 @@ use crate::run::RunError;
 use in_order::InOrder;
 
 pub use columnar::write_parquet;
-pub use columns::{Column, Kind, columns, header};
+pub use columns::{COLUMNS, Column, Kind, columns, header};
 pub use grid::Grid;
 pub use json::JsonArray;
 pub use part::{Origin, Part};
@@ -142,17 +142,17 @@ mod tests {
             let text = csv(grid, 1);
             let lines: Vec<&str> = text.lines().collect();
             assert!(
-                lines[0].starts_with("tcp.window_octets,links.air.delay_s,scheme,seed,flow,"),
+                lines[0].starts_with("tcp.window_octets,links.air.delay_s,scheme,seed,scope,flow,session,"),
                 "{}",
                 lines[0]
             );
             assert!(lines[0].ends_with(",jain_fairness,air_time_share,awake_share"), "{}", lines[0]);
             assert_eq!(lines.len(), 1 + 16 * 2);
-            let key = |line: &str| line.split(',').take(5).collect::<Vec<_>>().join(" ");
-            assert_eq!(key(lines[1]), "4096 0.001 none 1 download");
-            assert_eq!(key(lines[2]), "4096 0.001 none 1 endless");
-            assert_eq!(key(lines[15]), "4096 0.009 snoop 2 download");
-            assert_eq!(key(lines[32]), "8192 0.009 snoop 2 endless");
+            let key = |line: &str| line.split(',').take(6).collect::<Vec<_>>().join(" ");
+            assert_eq!(key(lines[1]), "4096 0.001 none 1 flow download");
+            assert_eq!(key(lines[2]), "4096 0.001 none 1 flow endless");
+            assert_eq!(key(lines[15]), "4096 0.009 snoop 2 flow download");
+            assert_eq!(key(lines[32]), "8192 0.009 snoop 2 flow endless");
             assert_eq!(csv(grid, 4), text);
         });
     }
@@ -248,7 +248,7 @@ mod tests {
             fs::write(&path, [&lines[..3], &lines[4..]].concat().concat()).expect("writable");
             let message = refused(&ours);
             assert!(
-                message.contains("line 4") && message.contains("4096, 0.001, none, 1, endless"),
+                message.contains("line 4") && message.contains("4096, 0.001, none, 1, flow, endless"),
                 "{message}"
             );
             fs::write(&path, "precious\n").expect("writable");
@@ -279,7 +279,8 @@ mod tests {
             assert_eq!((rows.len(), objects.len()), (records.len(), records.len()));
             for ((row, object), record) in rows.into_iter().zip(objects).zip(&records) {
                 let row = row.expect("a row");
-                for (((_, field), column), text) in row.get_column_iter().zip(&columns).zip(record) {
+                for (((name, field), column), text) in row.get_column_iter().zip(&columns).zip(record) {
+                    assert_eq!(*name, column.name);
                     let (same, json) = match field {
                         Field::Null => (text.is_empty(), "null".to_owned()),
                         Field::Str(value) => (value == text, format!("{value:?}")),

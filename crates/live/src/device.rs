@@ -70,7 +70,7 @@ fn how_to_open(error: &io::Error) -> &'static str {
 /// The largest MTU of a TAP device: 65,535 octets less an Ethernet header.
 pub const LARGEST_MTU: u32 = 65_521;
 /// Frames that wait for us before the kernel drops one.
-const QUEUE_LENGTH: u32 = 10_000;
+pub(crate) const QUEUE_LENGTH: u32 = 10_000;
 
 /// Checksums, segments over IPv4 and IPv6, and segments with ECN may be left to us (`TUN_F_*`).
 /// Kernels refuse what they do not know, so less is tried after more.

@@ -9,7 +9,8 @@
 //! | [`connection`], [`table`] | what is remembered of each connection, and for how long |
 //! | [`reaction`] | whether a sender slows down on loss |
 //! | [`rule`], [`counters`] | a rule with its agent; what is counted |
-//! | [`clients`], [`hop_rtt`] | what is counted of clients, and of the hop |
+//! | [`clients`], [`hop_rtt`], [`hop_watch`] | what is counted of clients, and measured of the hop |
+//! | [`listing`] | lists of connections and clients: columns, filters, order |
 //! | [`daemon`] | [`Gateway`]: one that runs, on threads of its own |
 //! | `handover` | what it leaves to the one that takes its place |
 //! | [`link`] | what a link layer in this process tells it |
@@ -39,10 +40,12 @@ mod error;
 mod flow_offload;
 mod handover;
 pub mod hop_rtt;
+pub mod hop_watch;
 mod housekeeping;
 pub mod http;
 pub mod link;
 mod listeners;
+pub mod listing;
 pub mod metrics;
 mod nftables;
 mod notify;

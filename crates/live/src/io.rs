@@ -6,6 +6,7 @@ pub mod divert;
 mod health;
 pub mod memory;
 pub mod policy;
+mod poller;
 mod proof;
 pub mod selection;
 pub mod steering;
@@ -85,6 +86,12 @@ pub trait PacketIo {
     fn faults(&mut self, now: Instant) -> &[Fault] {
         let _ = now;
         &[]
+    }
+
+    /// Whether frames bypass a loop that does not run or has stepped out. With other backends they wait for
+    /// the loop.
+    fn can_step_out(&self) -> bool {
+        false
     }
 
     /// Has frames go past us at once, until the next heartbeat. A backend that cannot goes on.

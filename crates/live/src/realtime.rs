@@ -5,6 +5,7 @@
 use std::io;
 use std::num::NonZeroU64;
 
+use lasthop_schemes::words::without_error_numbers;
 use rustix::mm::MlockAllFlags;
 
 /// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt
@@ -17,13 +18,17 @@ pub(super) fn ask_for_it() -> Vec<String> {
     let mut refusals = Vec::new();
     if let Err(error) = schedule_first() {
         refusals.push(format!(
-            "no real-time scheduling (SCHED_FIFO): {error}; a busy machine will delay packets"
+            "no real-time scheduling (SCHED_FIFO): {}; a busy machine will delay packets",
+            without_error_numbers(&error.to_string())
         ));
     }
     // Pages are locked as they are touched: all at once would take the whole stack of every thread.
     let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
     if let Err(error) = rustix::mm::mlockall(flags) {
-        refusals.push(format!("memory is not locked: {error}; a machine short of memory will delay packets"));
+        refusals.push(format!(
+            "memory is not locked: {}; a machine short of memory will delay packets",
+            without_error_numbers(&error.to_string())
+        ));
     }
     refusals
 }

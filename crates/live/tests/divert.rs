@@ -2,6 +2,7 @@
 
 mod hosts;
 
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
@@ -9,9 +10,11 @@ use std::time::Duration;
 use lasthop_needs::{namespaces, tests};
 
 use hosts::{Flow, Hosts, Loop, SERVER, SERVER_V6, Seen, nft, radio, without_sack};
+use lasthop_agent::Side;
+use lasthop_live::clock;
 use lasthop_live::io::claim::ClaimError;
 use lasthop_live::io::divert::{Attachment, Divert, DivertError};
-use lasthop_live::io::{PacketIo, Selection};
+use lasthop_live::io::{LONGEST_WAIT, PacketIo, PortId, Selection};
 use lasthop_live::namespace::Namespace;
 use lasthop_packet::FlowKey;
 
@@ -31,6 +34,9 @@ fn main() -> ExitCode {
             a_connection_survives_a_loop_that_hangs,
             a_connection_survives_a_process_that_is_killed_and_another_may_start,
             a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left,
+            a_device_in_which_frames_pile_up_is_not_taken_for_a_broken_one,
+            a_port_is_read_although_another_one_has_more_than_is_read_at_a_time,
+            programs_that_are_removed_are_attached_again,
             frames_with_vlan_tags_come_whole_and_go_on,
             frames_of_pppoe_pass_and_never_come_to_us,
             what_is_missing_is_said;
@@ -38,6 +44,9 @@ fn main() -> ExitCode {
             both_directions_pair_up_behind_address_translation;
     })
 }
+
+/// The client, at a port at which it does not listen.
+const NOBODY: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(10, 77, 2, 2), 9));
 
 const BULK: usize = 5_000_000;
 
@@ -264,6 +273,90 @@ fn the_process_that_is_killed(how: &str) -> ! {
 fn a_frame_goes_the_whole_way_over_a_device_of_our_own_and_nothing_is_left() {
     let hosts = Hosts::wired();
     hosts.gateway.enter(Divert::try_out).expect("enter").expect("the tests of this file run, too");
+    assert_nothing_is_left(&hosts.gateway);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a device takes real time")]
+fn a_device_in_which_frames_pile_up_is_not_taken_for_a_broken_one() {
+    let hosts = Hosts::routed();
+    let segment_up = hosts.segments_up();
+    let overloaded = || {
+        let mut divert = open();
+        let (mut frames, mut came) = (Vec::new(), 0);
+        for turn in 0..12 {
+            for _ in 0..30 {
+                divert.heartbeat(clock::now());
+                (0..100).for_each(|_| segment_up());
+            }
+            let faults = divert.faults(clock::now());
+            assert!(faults.iter().all(|fault| !fault.loses_frames), "turn {turn}: {faults:?}");
+            divert.receive(&mut frames).expect("the devices are there");
+            came += frames.drain(..).count();
+            thread::sleep(LONGEST_WAIT);
+        }
+        came
+    };
+    let came = hosts.gateway.enter(overloaded).expect("enter");
+    assert!(came > 5000, "{came}: too few to pile up");
+}
+
+fn a_port_is_read_although_another_one_has_more_than_is_read_at_a_time() {
+    let hosts = Hosts::routed();
+    let segment_up = hosts.segments_up();
+    let segment_down = || {
+        // Nobody listens; the first time, the hosts look for each other.
+        let connect = || TcpStream::connect_timeout(&NOBODY, Duration::from_millis(50)).map(drop);
+        let _ = hosts.server.enter(connect).expect("enter");
+    };
+    let look = || {
+        let mut divert = open();
+        let mut frames = Vec::new();
+        segment_down();
+        divert.receive(&mut frames).expect("the devices are there");
+        for _ in 0..30 {
+            divert.heartbeat(clock::now());
+            (0..100).for_each(|_| segment_up());
+        }
+        frames.clear();
+        divert.receive(&mut frames).expect("the devices are there");
+        let is_more_left = frames.len() > 1000;
+        frames.clear();
+        divert.heartbeat(clock::now());
+        segment_down();
+        divert.receive(&mut frames).expect("the devices are there");
+        let is_down = |port: &PortId| divert.ports()[usize::from(port.0)].side == Side::Core;
+        is_more_left && frames.iter().any(|(port, _)| is_down(port))
+    };
+    // Where the machine lets us wait between a heartbeat and a segment, that one goes past.
+    let is_read = (0..5).any(|_| hosts.gateway.enter(look).expect("enter"));
+    assert!(is_read, "the other port was left waiting");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a device takes real time")]
+fn programs_that_are_removed_are_attached_again() {
+    let hosts = Hosts::routed();
+    let segment_up = hosts.segments_up();
+    let look = || {
+        let mut divert =
+            Divert::open_with(&radio(), &Selection::default(), Attachment::Filters).expect("it opens");
+        let mut comes = || {
+            let now = clock::now();
+            divert.heartbeat(now);
+            let _ = divert.faults(now);
+            segment_up();
+            let mut frames = Vec::new();
+            divert.receive(&mut frames).expect("the devices are there");
+            thread::sleep(LONGEST_WAIT);
+            !frames.is_empty()
+        };
+        hosts::assert_soon(|| if comes() { Ok(()) } else { Err("nothing comes".to_owned()) });
+        let removed = Command::new("tc").args(["qdisc", "delete", "dev", "radio", "clsact"]).status();
+        assert!(removed.expect("tc").success());
+        comes();
+        assert!(!comes(), "nothing is taken there");
+        hosts::assert_soon(|| if comes() { Ok(()) } else { Err("nothing comes".to_owned()) });
+    };
+    hosts.gateway.enter(look).expect("enter");
     assert_nothing_is_left(&hosts.gateway);
 }
 

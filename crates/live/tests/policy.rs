@@ -23,6 +23,7 @@ fn main() -> ExitCode {
             frames_of_one_segment_and_edited_ones_arrive,
             what_is_not_selected_never_comes_to_us,
             a_connection_survives_a_process_that_is_killed_and_another_cleans_up,
+            rules_that_others_made_for_the_port_stay,
             what_is_missing_is_said;
     })
 }
@@ -120,6 +121,21 @@ fn a_connection_survives_a_process_that_is_killed_and_another_cleans_up() {
     assert!(Seen::count(&running.seen.frames) > 0);
     running.end();
     assert_nothing_is_left(&hosts.gateway);
+}
+
+fn rules_that_others_made_for_the_port_stay() {
+    let hosts = Hosts::routed();
+    // With priorities of ours, before and behind our own rules.
+    let others = ["26000", "26900"]
+        .map(|priority| format!("rule add iif radio ipproto tcp priority {priority} lookup main"));
+    hosts.gateway.ip(&others.each_ref().map(String::as_str)).expect("rules");
+    let before = rules(&hosts.gateway);
+    hosts.child("policy").kill();
+    let running = Loop::start(&hosts.gateway, None, open);
+    hosts.download(SERVER, 100_000);
+    running.end();
+    assert_nothing_is_left(&hosts.gateway);
+    assert_eq!(rules(&hosts.gateway), before);
 }
 
 fn what_is_missing_is_said() {

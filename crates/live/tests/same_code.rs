@@ -147,6 +147,7 @@ fn replay(tape: &[Call], maker: &AgentMaker) {
             one_way_time: Duration::MAX,
             unresponsive_losses: Some(8),
         },
+        passive: false,
         most_clients: None,
         seed: 1,
     };

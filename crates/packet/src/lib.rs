@@ -12,6 +12,7 @@
 //! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
 //! | [`link_options`] | options in the MAC header of the frame that a packet is in |
 //! | [`wire`] | octets to [`Packet`] and back |
+//! | [`ends`] | between whom a packet is, fragments and quoted packets included |
 //! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
 //! | [`rtp`] | RTP and RTCP headers in UDP payloads |
 //! | [`record`] | a packet that is stored, or sent to another machine |
@@ -20,6 +21,7 @@
 //! Start with [`Packet`].
 
 pub mod buffer;
+pub mod ends;
 pub mod header;
 pub mod link_options;
 mod mark;
@@ -35,6 +37,7 @@ pub mod time;
 pub mod units;
 pub mod wire;
 
+pub use ends::Ends;
 pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamps, Udp};
 pub use link_options::LinkOptions;
 pub use packet::{FlowKey, Packet, Protocol, Sizes, Transport};

@@ -98,7 +98,7 @@ const LONGEST_HEADER: usize = 60;
 /// Whether messages of this type are queries and answers, not errors: those that IANA assigned for
 /// ICMP, every type from 128 for `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a
 /// scheme's own error message.
-fn is_informational(kind: u8, is_v4: bool) -> bool {
+pub(crate) fn is_informational(kind: u8, is_v4: bool) -> bool {
     if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
 }
 

@@ -12,9 +12,11 @@ use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
 use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
+use lasthop_sim::world::{Change, Way};
 use lasthop_sim::{
-    ChannelConfig, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId, SessionId,
-    StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId, World,
+    ChannelConfig, Cut, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId,
+    RadioLinkConfig, SessionId, StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId,
+    World,
 };
 
 pub use error::BuildError;
@@ -241,17 +243,29 @@ impl Scenario {
                     }
                     world.add_wireless_link(first, second, &config)
                 }
-                Link::Radio { name, wlan } => {
+                Link::Radio { config, wlan } => {
                     let BuiltWlan { wlan: id, stations } = &wlans[*wlan];
                     let station = |node: usize| {
                         let of_cell = &self.wlans[*wlan].stations;
                         // A link of a cell joins two of its stations.
                         stations[of_cell.iter().position(|station| station.node == node).unwrap_or(0)]
                     };
-                    world.add_radio_link(name, *id, station(link.ends.0), station(link.ends.1))
+                    let channel = config.channel.clone().filter(|_| !without_loss);
+                    let config = RadioLinkConfig { channel, ..config.clone() };
+                    world.add_radio_link_with(&config, *id, station(link.ends.0), station(link.ends.1))
                 }
             })
             .collect();
+        for (id, model) in links.iter().zip(&self.links) {
+            let selection =
+                (!model.selection.is_everything()).then(|| Change::Selection(model.selection.clone()));
+            let cut = (model.cut != Cut::None).then_some(Change::Cut(model.cut));
+            for change in selection.into_iter().chain(cut) {
+                let changed = world.reconfigure_link(*id, Way::Both, &change);
+                // There are no agents yet, and cells have no such keys.
+                changed.expect("a link that can change so");
+            }
+        }
         let planned = world.plan_changes(self.planned_changes(&links, without_loss));
         // Reading has asked whether each can be made.
         planned.expect("a link that can change so");

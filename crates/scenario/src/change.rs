@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
 use lasthop_sim::world::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
-use lasthop_sim::{ChannelConfig, Direction, LinkId, NodeConfig, NodeKind, World};
+use lasthop_sim::{ChannelConfig, Cut, Direction, LinkId, NodeConfig, NodeKind, Selection, World};
 
 use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
 
@@ -27,6 +27,9 @@ impl Scenario {
         for change in &self.changes {
             let before = latest.insert(change.link, &change.model).unwrap_or(&self.links[change.link]);
             let (at, link) = (Instant::ZERO + change.at, links[change.link]);
+            let again =
+                change.set.iter().any(|(key, _)| is_of_connections(key)).then(|| before.before_reset());
+            let before = again.as_ref().unwrap_or(before);
             let changes =
                 changes(before, &change.model).filter(|(_, change)| !(without_loss && is_of_loss(change)));
             planned.extend(changes.map(|(way, change)| PlannedChange { at, link, way, change }));
@@ -66,7 +69,19 @@ impl Scenario {
     }
 }
 
+/// Whether a key of a scenario says which connections a link cuts.
+pub(crate) fn is_of_connections(key: &str) -> bool {
+    key.rsplit('.').next() == Some("connections")
+}
+
 impl LinkModel {
+    /// This one before it reset connections: a reset is over as soon as it is made, so that the same again is
+    /// another one.
+    pub(crate) fn before_reset(&self) -> Self {
+        let cut = if self.cut == Cut::Standing { Cut::None } else { self.cut };
+        Self { cut, ..self.clone() }
+    }
+
     /// Whether a link can become this one while packets are on it; asked of one that is built for
     /// that.
     pub(crate) fn check_change(&self, new: &Self) -> Result<(), ChangeError> {
@@ -94,9 +109,9 @@ fn changes(old: &LinkModel, new: &LinkModel) -> impl Iterator<Item = (Way, Chang
     differing.collect::<Vec<_>>().into_iter()
 }
 
-/// The properties of both directions, and the channel, which they share.
-const PROPERTIES: [(Way, Property); 11] = {
-    use Property::{Capacity, Channel, Delay, Faults, Loss, Queue};
+/// The properties of both directions, and those that they share.
+const PROPERTIES: [(Way, Property); 13] = {
+    use Property::{Capacity, Channel, Cut, Delay, Faults, Loss, Queue, Selection};
     use Way::{Backward, Both, Forward};
     [
         (Forward, Capacity),
@@ -110,6 +125,8 @@ const PROPERTIES: [(Way, Property); 11] = {
         (Backward, Faults),
         (Backward, Delay),
         (Both, Channel),
+        (Both, Selection),
+        (Both, Cut),
     ]
 };
 
@@ -123,6 +140,8 @@ struct View<'a> {
     forward: &'a Direction,
     backward: &'a Direction,
     channel: Option<&'a ChannelConfig>,
+    selection: &'a Selection,
+    cut: Cut,
 }
 
 impl<'a> View<'a> {
@@ -136,18 +155,17 @@ impl<'a> View<'a> {
             Property::Faults => Change::Faults(direction.faults),
             Property::Delay => Change::Delay(direction.delay.clone()),
             Property::Channel => Change::Channel(self.channel?.clone()),
+            Property::Selection => Change::Selection(self.selection.clone()),
+            Property::Cut => Change::Cut(self.cut),
         })
     }
 
     fn of(model: &'a LinkModel) -> Option<Self> {
-        Some(match &model.link {
+        let (forward, backward, channel) = match &model.link {
             Link::Radio { .. } => return None,
-            Link::Wired(config) => {
-                Self { forward: &config.forward, backward: &config.backward, channel: None }
-            }
-            Link::Wireless { config, .. } => {
-                Self { forward: &config.forward, backward: &config.backward, channel: Some(&config.channel) }
-            }
-        })
+            Link::Wired(config) => (&config.forward, &config.backward, None),
+            Link::Wireless { config, .. } => (&config.forward, &config.backward, Some(&config.channel)),
+        };
+        Some(Self { forward, backward, channel, selection: &model.selection, cut: model.cut })
     }
 }

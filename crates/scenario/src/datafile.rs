@@ -24,7 +24,26 @@
 //! |---|---|---|
 //! | `start_time` | source nodes | when it starts to send, in ms; 0 without it. Section 4.2, item 9, has the feature, the manual no name for it. |
 //! | `scheme` | `simulator` | the scheme to run under, as the catalogue names it; `none` without it. The thesis compiled it in. |
-//! | `mac` | `shared_links` | `ideal`: the links take turns without collisions or overhead. Without it the cell has the 802.11 MAC, which comes with the 802.11 models and is refused until then. |
+//! | `mac` | `shared_links` | `802.11`, as without it, or `ideal`: the links take turns without collisions, with the link layer that they have without a cell. |
+//!
+//! # Cells (`shared_links`)
+//!
+//! The links of an entry are an 802.11 cell (section 4.2, item 5): the nodes at their ends share one channel,
+//! all hear each other, and there are no hidden stations. No table or figure of the thesis has a cell.
+//!
+//! | | thesis | here |
+//! |---|---|---|
+//! | access | appendix A: CSMA/CA with DIFS, a back-off that is frozen while the medium is busy, ACKs after SIFS; no RTS, no fragments | the distributed coordination function without RTS (`lasthop_sim::wifi`) |
+//! | its numbers | none; appendix A names DSSS, FHSS and infrared | those of DSSS in IEEE 802.11-1997: slot 20 us, SIFS 10 us, DIFS 50 us, CW 31 to 1023, EIFS after collisions |
+//! | rate | the links of a cell share the bandwidth that they have (B.3.10) | one bandwidth, the same for all links, for all frames, be it one of the standard's or not; 192 us of preamble and header precede each frame |
+//! | headers | | 36 octets around a packet; an ACK has 14 |
+//! | errors | a channel between the base station and each host, independent of the others | one channel a link, as without a cell and with the same states by its seed; data frames and ACKs of both directions meet it |
+//! | attempts | eight more after the first, as its link layer (B.4) | nine transmissions; one between nodes with an unreliable link layer |
+//! | queues | base stations and wireless sources have one for each host, served round robin, with the attempts of its first frame (4.2, item 8; 4.3.1, item 5) | the same: a turn is one transmission |
+//! | latency | includes the processing time of the nodes (5.4.2) | a packet reaches its node that much later than its frame; neither ACKs nor the medium wait for it |
+//!
+//! The clock of a cell counts nanoseconds. Frames carry packets of up to 2,304 octets, headers of IP and TCP
+//! included; longer ones are refused.
 //!
 //! # The traces of link states (`read_from_trace`)
 //!
@@ -57,6 +76,7 @@
 //! - A source sends to one sink and a sink has one source (section 4.2, item 4).
 
 mod block;
+mod cells;
 mod clock;
 mod draft;
 mod error;

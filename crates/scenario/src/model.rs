@@ -13,7 +13,9 @@ mod wlan;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lasthop_agent::LinkSenses;
 use lasthop_schemes::Role;
+use lasthop_sim::Selection;
 
 pub use change::{LinkChange, LinkInterval, Property};
 pub use flow::{FlowModel, TcpModel, TransportModel};
@@ -23,6 +25,7 @@ pub use node::NodeModel;
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
 pub use trial::Trial;
+pub(crate) use wlan::MTU;
 pub use wlan::{Mobility, Placement, PowerSave, WlanModel, WlanStation};
 
 /// A network, its traffic, and the schemes to run it under.
@@ -80,6 +83,15 @@ pub struct GivenRoute {
 }
 
 impl Scenario {
+    /// What agents at the ends of a link, which is given by its index, can see of it at all times.
+    pub fn senses(&self, link: usize) -> LinkSenses {
+        let later = self.changes.iter().filter(|change| change.link == link).map(|change| &change.model);
+        let at_times = self.intervals.iter().filter(|of| of.link == link).map(|interval| &interval.within);
+        let mut models = later.chain(at_times).chain([&self.links[link]]);
+        let senses = self.links[link].link.senses();
+        if models.all(|model| model.selection.is_everything()) { senses } else { senses - Selection::HIDES }
+    }
+
     /// What a node is to a scheme: what the scenario says, or else what follows from its links.
     pub fn role(&self, node: usize) -> Role {
         let joins = |wireless: bool| {

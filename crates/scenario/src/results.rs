@@ -1,5 +1,5 @@
-//! Files of results. One appears under its name only when it is whole, and never in the place of a
-//! file that the run was made from.
+//! Files of results. One appears under its name only when it is whole, never in the place of a file that
+//! the run was made from, and in the place of an earlier one only if that is asked for.
 
 mod part;
 
@@ -13,6 +13,15 @@ use std::sync::{Mutex, PoisonError};
 
 use part::{Use, directory_of};
 use tempfile::TempPath;
+
+/// What becomes of a file of earlier results that has the name of a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// It stays, and the new one is refused. An empty file has no results.
+    Stays,
+    /// The new one takes its place.
+    Goes,
+}
 
 /// Where a file of results is to be. Until it is whole it stands beside that, under a hidden name
 /// of its own.
@@ -53,9 +62,9 @@ pub fn remove_parts() {
 }
 
 impl ResultPath {
-    /// The place of this name. Nothing is written yet. Fails for one of `inputs`, for what this
-    /// process is writing already, and for what may not be written.
-    pub fn new(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
+    /// The place of this name. Nothing is written yet. Fails for one of `inputs`, for an earlier file
+    /// that stays, for what this process is writing already, and for what may not be written.
+    pub fn new(name: &Path, inputs: &[PathBuf], earlier: Earlier) -> io::Result<Self> {
         let place = Self { name: name.to_owned(), target: None, part: None };
         let Ok(metadata) = fs::metadata(name) else {
             let new = new_file(name).map_err(|error| place.error(&error))?;
@@ -68,6 +77,10 @@ impl ResultPath {
         if inputs.iter().filter_map(|input| fs::metadata(input).ok()).any(|input| identity(&input) == file) {
             let problem = "this file is an input of the run; expected another name";
             return Err(place.error(&io::Error::new(io::ErrorKind::InvalidInput, problem)));
+        }
+        if earlier == Earlier::Stays && metadata.len() > 0 {
+            let problem = "this file exists; expected another name, or --overwrite";
+            return Err(place.error(&io::Error::new(io::ErrorKind::AlreadyExists, problem)));
         }
         OpenOptions::new().write(true).open(name).map_err(|error| place.error(&error))?;
         place.at(fs::canonicalize(name)?)
@@ -183,8 +196,8 @@ pub struct ResultFile {
 impl ResultFile {
     /// Begins a file of this name, with the errors of [`ResultPath::new`]. All errors name the
     /// file.
-    pub fn create(name: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
-        let mut place = ResultPath::new(name, inputs)?;
+    pub fn create(name: &Path, inputs: &[PathBuf], earlier: Earlier) -> io::Result<Self> {
+        let mut place = ResultPath::new(name, inputs, earlier)?;
         Ok(Self { out: BufWriter::new(place.open()?), place })
     }
 
@@ -213,7 +226,7 @@ mod tests {
     use super::*;
 
     fn write(name: &Path, inputs: &[PathBuf], text: &str) -> io::Result<()> {
-        let mut file = ResultFile::create(name, inputs)?;
+        let mut file = ResultFile::create(name, inputs, Earlier::Goes)?;
         file.write_all(text.as_bytes())?;
         file.finish()
     }
@@ -232,7 +245,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let name = directory.path().join("out.csv");
         write(&name, &[], "first").expect("writable");
-        let mut second = ResultFile::create(&name, &[]).expect("writable");
+        let mut second = ResultFile::create(&name, &[], Earlier::Goes).expect("writable");
         second.write_all(b"second").expect("writable");
         assert_eq!(fs::read_to_string(&name).expect("a file"), "first");
         second.finish().expect("writable");
@@ -241,9 +254,27 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_file_stays_unless_it_may_go_or_is_empty() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let name = directory.path().join("out.csv");
+        write(&name, &[], "first").expect("writable");
+        let refused = ResultFile::create(&name, &[], Earlier::Stays).expect_err("it is there");
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert!(refused.to_string().ends_with("this file exists; expected another name, or --overwrite"));
+        assert_eq!(fs::read_to_string(&name).expect("a file"), "first");
+        std::os::unix::fs::symlink("out.csv", directory.path().join("link"))
+            .expect("a file system with links");
+        ResultFile::create(&directory.path().join("link"), &[], Earlier::Stays).expect_err("it leads there");
+        fs::write(&name, "").expect("writable");
+        ResultFile::create(&name, &[], Earlier::Stays).expect("nothing is lost").finish().expect("writable");
+        ResultFile::create(Path::new("/dev/null"), &[], Earlier::Stays).expect("a device");
+    }
+
+    #[test]
     fn what_nobody_finished_leaves_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut file = ResultFile::create(&directory.path().join("out.csv"), &[]).expect("writable");
+        let mut file =
+            ResultFile::create(&directory.path().join("out.csv"), &[], Earlier::Goes).expect("writable");
         file.write_all(b"half").expect("writable");
         drop(file);
         assert!(names(directory.path()).is_empty());
@@ -300,10 +331,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let at = |name: &str| directory.path().join(name);
         fs::write(at("out.part"), "precious").expect("writable");
-        let mut first = ResultFile::create(&at("out"), &[]).expect("writable");
+        let mut first = ResultFile::create(&at("out"), &[], Earlier::Goes).expect("writable");
         // Another process knows nothing of this one.
         UNDER_WAY.lock().expect("no thread panicked").remove(&at("out"));
-        let mut second = ResultFile::create(&at("out"), &[]).expect("writable");
+        let mut second = ResultFile::create(&at("out"), &[], Earlier::Goes).expect("writable");
         first.write_all(b"first").expect("writable");
         second.write_all(b"second").expect("writable");
         second.finish().expect("writable");
@@ -318,9 +349,9 @@ mod tests {
     fn one_run_does_not_write_two_things_into_one_file() {
         let directory = tempfile::tempdir().expect("a directory");
         let name = directory.path().join("out");
-        let first = ResultFile::create(&name, &[]).expect("writable");
+        let first = ResultFile::create(&name, &[], Earlier::Goes).expect("writable");
         let by_another_way = directory.path().join(".").join("out");
-        let error = ResultFile::create(&by_another_way, &[]).expect_err("under way");
+        let error = ResultFile::create(&by_another_way, &[], Earlier::Goes).expect_err("under way");
         assert!(
             error.to_string().contains("this run already writes another file under this name"),
             "{error}"

@@ -155,7 +155,8 @@ fn a_long_download_to_a_host_that_dozes_is_faster_than_plain_tcps_and_little_is_
     let [run, without] = ["", "selective-acks = false"].map(|settings| run(&scenario, settings));
     assert!(run.seconds() < plain.seconds(), "{} {}", run.seconds(), plain.seconds());
     let copies = [&run, &without].map(|run| run.reported.of(&LOCAL_RETRANSMITS));
-    assert!(copies[0] > 0 && copies[0] * 10 < copies[1], "{copies:?}");
+    let segments = 5_000_000 / 1448;
+    assert!(copies[0] > 0 && copies[0] * 20 < segments && copies[0] * 5 < copies[1], "{copies:?}");
 }
 
 #[test]

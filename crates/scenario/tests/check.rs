@@ -13,7 +13,7 @@ use lasthop_schemes::{Placement as _, Role, Seat};
 use lasthop_sim::aodv::AodvConfig;
 use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::{AodvError, AttachError};
-use lasthop_sim::{LinkLayer, NodeId, NodeKind};
+use lasthop_sim::{LinkLayer, NodeId, NodeKind, RadioLinkConfig};
 
 #[test]
 fn check_and_build_say_the_same() {
@@ -210,7 +210,8 @@ fn add_field(scenario: &mut Scenario, rng: &mut Rng) {
     }
     for number in 0..count {
         for other in 0..number {
-            let link = Link::Radio { name: format!("field {other} {number}"), wlan: 0 };
+            let link =
+                Link::Radio { config: RadioLinkConfig::new(format!("field {other} {number}")), wlan: 0 };
             scenario.links.push(LinkModel::new((first + other, first + number), link));
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lasthop_packet::Instant;
-use lasthop_scenario::file::schema::scenario_schema;
+use lasthop_scenario::file::schema::{scenario_schema, sweep_schema};
 use lasthop_scenario::{Link, Overrides, Scenario, Sweep, file};
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_sim::LinkLayer;
@@ -97,39 +97,42 @@ fn every_scenario_runs_under_every_scheme_that_it_names() {
 #[test]
 fn every_scenario_names_its_schema_for_editors() {
     for path in toml_files(&scenarios()) {
-        if path.to_string_lossy().contains(".sweep.") {
-            continue;
-        }
         let text = fs::read_to_string(&path).expect("a readable file");
         let schema = text.lines().next().and_then(|line| line.strip_prefix("#:schema "));
         let schema = schema.unwrap_or_else(|| panic!("{} does not begin with #:schema", path.display()));
         let folder = path.parent().expect("a file is in a folder");
+        let is_sweep = path.to_string_lossy().contains(".sweep.");
+        let kind = if is_sweep { "sweep.schema.json" } else { "scenario.schema.json" };
+        assert!(schema.ends_with(kind), "{}: {schema}", path.display());
         assert!(folder.join(schema).exists(), "{}: there is no {schema}", path.display());
     }
 }
 
 #[test]
-fn the_schema_in_the_repository_is_that_of_the_code() {
-    let path = scenarios().join("scenario.schema.json");
-    let mut schema = serde_json::to_string_pretty(&scenario_schema()).expect("a JSON value");
-    schema.push('\n');
-    if std::env::var_os("LASTHOP_WRITE_SCHEMA").is_some() {
-        fs::write(&path, &schema).expect("a writable repository");
+fn the_schemas_in_the_repository_are_those_of_the_code() {
+    for (name, schema) in [("scenario", scenario_schema()), ("sweep", sweep_schema())] {
+        let path = scenarios().join(format!("{name}.schema.json"));
+        let mut schema = serde_json::to_string_pretty(&schema).expect("a JSON value");
+        schema.push('\n');
+        if std::env::var_os("LASTHOP_WRITE_SCHEMA").is_some() {
+            fs::write(&path, &schema).expect("a writable repository");
+        }
+        let stored = fs::read_to_string(&path).expect("it is there");
+        assert!(
+            stored == schema,
+            "scenarios/{name}.schema.json is stale: LASTHOP_WRITE_SCHEMA=1 cargo test -p lasthop-scenario --test files"
+        );
     }
-    let stored = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        stored == schema,
-        "scenarios/scenario.schema.json is stale: LASTHOP_WRITE_SCHEMA=1 cargo test -p lasthop-scenario --test files"
-    );
 }
 
 #[test]
 fn what_the_schema_refers_to_is_there() {
-    let schema = scenario_schema();
-    let text = schema.to_string();
-    for reference in text.split("\"$ref\":\"#").skip(1) {
-        let pointer = reference.split('"').next().expect("split yields at least one piece");
-        assert!(schema.pointer(pointer).is_some(), "{pointer}");
+    for schema in [scenario_schema(), sweep_schema()] {
+        let text = schema.to_string();
+        for reference in text.split("\"$ref\":\"#").skip(1) {
+            let pointer = reference.split('"').next().expect("split yields at least one piece");
+            assert!(schema.pointer(pointer).is_some(), "{pointer}");
+        }
     }
 }
 

@@ -41,7 +41,8 @@
 //!    [`Settings::evidence_timeout`]. Once two such copies in a row had an ACK that went no further, the
 //!    rest of a run follows without waiting. After one it would be too early: the ACK may only have
 //!    been late. As published such data is lost and the stream stalls. Once the split has repeated an
-//!    ACK for `evidence-timeout`, its ACKs cross the hop, and the loss is counted.
+//!    ACK for `evidence-timeout`, its ACKs cross the hop, and the loss is counted. That holds also of a
+//!    connection that the split has left meanwhile: it makes no more ACKs for it, and still hears them.
 //! 5. *Close.* A FIN is acknowledged end to end, behind all data: its MAC ACK becomes no TCP ACK. What
 //!    the access point still has to deliver then drains on its own, and the FIN of the host waits for it.
 //! 6. *The queue* that is too long is what the access point has taken off the hop and has not sent

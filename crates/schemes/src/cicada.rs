@@ -16,7 +16,8 @@
 //! | `VCache` for each direction, whose free space is the window | `crate::split::vcache` |
 //! | Joint-Table: both ends' addresses and own sequence numbers | [`crate::split::pair`]: each leg goes on with the other end's numbers, so that nothing is translated |
 //! | TEMP space, USE flags: where what is stored goes out | `crate::split::turns`: a turn on its hop for a leg with something to send |
-//! | a duplicate ACK is answered from the `VCache` | the leg's loss recovery. Where that has nothing of it, only the answer to a keep-alive probe is routed on, in `crate::split::packets`; others are not, against the paper |
+//! | a duplicate ACK is answered from the `VCache` | the leg's loss recovery. Where that has nothing of it, it is routed on in `crate::split::packets`: as published any (`route-duplicates`), by default only the answer to a keep-alive probe (see 13) |
+//! | windows similar to those of 4.3BSD, but for the one that is offered | as published: `windows = "4.3bsd"`, [`crate::split::legs::bsd`] |
 //! | selective acknowledgments towards both ends | both legs, if both ends offer them |
 //! | removal when the connection is released | `crate::split::relay` |
 //! | virtual IP layers for datagrams, and a pointer for each stream; no buffering | an entry of `streams` |
@@ -24,6 +25,11 @@
 //! | round trips of both legs; packets that are out of date are discarded | `streams::legs`, `streams::transit`, `streams::lateness` |
 //! | the quality that was agreed on | `quality`: settings, the same for all calls |
 //! | bandwidth for elastic and for real-time traffic | `calls-first`: [`crate::split::table::Splits::hold_back`], `crate::last_hop::shared` |
+//!
+//! With `preset = "published"` the windows are those of 4.3BSD, each connection's by itself. The paper's
+//! results are for "bandwidth allocation", of which the text describes only that packets of calls which
+//! are out of date are discarded; so `calls-first` is off there. The quality that calls have to keep is
+//! the same in both forms, because the paper states no value.
 //!
 //! # What the paper leaves open, what we chose
 //!
@@ -38,7 +44,7 @@
 //!    that is cut off in the middle can have lost something that was acknowledged.
 //! 4. *Timestamps* that a leg sends in an end's name are the latest that this end has sent: never
 //!    ahead of its own clock. What a leg echoes is its own business, as it has to be.
-//! 5. *The leg over the hop* takes no loss for congestion. How much is on the hop is the [local
+//! 5. *The leg over the hop*, by default, takes no loss for congestion. How much is on the hop is the [local
 //!    window](crate::last_hop) that all connections of a mobile host share, and its retransmission
 //!    timer is 20 ms or little more than a round trip over the hop. The leg over the wire is a
 //!    sender as Linux has it.
@@ -66,6 +72,12 @@
 //!     queue that was seen on the hop counts, and the longest time for which packets of a stream are given
 //!     up. Within it each packet is judged, not one at random.
 //!
+//! 13. *A duplicate ACK for what is not in the `VCache`* ends here by default. A leg has every octet that its end may
+//!     lack, and sends them in order, so no end asks for one that the other end would have to send: such an
+//!     ACK answers a copy of the leg's own that was needless. Three of them routed on would make the other
+//!     end retransmit and reduce its window. Where packets go past the agent, ACKs do, too
+//!     (`crate::split::passed_by`).
+//!
 //! # When the agent goes away
 //!
 //! A connection of which nothing is at risk goes on from end to end. One with octets at risk has a
@@ -88,7 +100,7 @@
 //! - While there are calls, TCP gives up goodput for them where the hop is full, and more where its
 //!   delay varies by other causes than its queue: such a delay is taken for a queue.
 //! - The queue behind the access point is known only while connections go to the same mobile host, or
-//!   share a window with those that do. Without them a packet is judged by how it came, and by RTCP.
+//!   share a window with those that do. As published no window shows it. Without them a packet is judged by how it came, and by RTCP.
 //! - `vcache` is more than the default budget of a connection (4 MiB of memory) has room for: about
 //!   2.5 MB are under way at the most.
 
@@ -101,5 +113,5 @@ mod streams;
 
 pub use agent::Cicada;
 pub use scheme::SCHEME;
-pub use settings::Settings;
+pub use settings::{LegWindows, Settings};
 pub use streams::{LATE, MISSED, SAMPLES};

@@ -11,6 +11,7 @@
 //! | two connections, each with sequence numbers of its own | CICADA, II | [`crate::split`] |
 //! | only a mobile host opens one | CICADA, II | `opened-by` in [`settings`]; by default either end |
 //! | no selective acknowledgments | CICADA, III | `sack` in [`settings`] |
+//! | both ends are ordinary TCPs of the time | CICADA, II: those of 4.3BSD | `congestion = "4.3bsd"`, `acks = "delayed"` in [`settings`]; by default Linux's |
 //! | what one leg has acknowledged, the other delivers, with its own retransmissions | dissertation, 2.4 | [`crate::split`] |
 //!
 //! # What is left open, what we chose

@@ -9,11 +9,13 @@ mod aims;
 mod drain;
 mod law;
 mod losses;
+mod pace;
 mod progress;
 mod round;
 mod shared;
 mod trust;
 mod turns;
+mod way_back;
 mod window;
 
 #[cfg(test)]
@@ -30,11 +32,13 @@ use serde::{Deserialize, Serialize};
 pub use aims::Aims;
 use law::Law;
 use losses::Losses;
+pub use pace::Pace;
 pub use progress::Progress;
 use round::Round;
 use shared::SharedWindow;
 pub use trust::Trust;
 pub use turns::Turns;
+pub use way_back::WayBack;
 use window::{LARGEST_WINDOW, Window};
 
 /// A connection may always have this much waiting here: the largest window without scaling. So no
@@ -70,6 +74,10 @@ pub struct LastHop {
     queue: Option<Queue>,
     trust: Trust,
     losses: Losses,
+    /// The last ACK that timed a round trip waited on the way back for longer than all else took.
+    acks_wait: bool,
+    /// Octets of memory, as they were counted last.
+    charged: usize,
 }
 
 /// What a round showed of the queue on a hop.
@@ -112,6 +120,8 @@ impl LastHop {
             queue: None,
             trust: Trust::default(),
             losses: Losses::default(),
+            acks_wait: false,
+            charged: 0,
         }
     }
 
@@ -127,6 +137,24 @@ impl LastHop {
         self.round = Round::new(now);
         self.segment = estimate.segment.min(LARGEST_SEGMENT);
         self.rate = estimate.rate.min(LARGEST_WINDOW);
+    }
+
+    /// Octets of memory that it takes beside itself, as they were counted last.
+    pub const fn charged(&self) -> usize {
+        self.charged
+    }
+
+    /// Octets of memory that a new one takes beside itself: room for the first connections that wait.
+    pub fn least_memory() -> usize {
+        Turns::default().memory()
+    }
+
+    /// Brings the account of memory, `in_all` for all hops, up to date with what this one takes now beside
+    /// itself.
+    pub fn charge(&mut self, in_all: &mut usize) {
+        let takes = self.turns.memory() + self.window.memory();
+        *in_all = *in_all - self.charged + takes;
+        self.charged = takes;
     }
 
     /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
@@ -163,15 +191,15 @@ impl LastHop {
         (is_believed || self.trust.is_earned()) && (self.window.is_new() || self.rate >= FAST)
     }
 
+    /// Whether only the delay of the data counts, and not that of the ACKs. Without losses there are no repairs,
+    /// for which ACKs that queue would be late; and the queue of the ACKs delays no data.
+    fn loses_nothing(&self) -> bool {
+        !self.window.is_shared() && (self.trust.is_unbroken() || self.trust.is_earned())
+    }
+
     /// Whether a sender that slows down at each loss on this hop keeps twice this window, in octets.
     pub fn leaves_twice(&self, window: f64) -> bool {
         self.losses.leave_twice(window, self.segment)
-    }
-
-    /// Something was lost that no acknowledgment told of.
-    pub fn on_silent_loss(&mut self, all: &mut Trust) {
-        self.trust.on_loss();
-        all.on_loss();
     }
 
     /// How long a packet waits on the hop, if a round has shown that within this time, or within two round
@@ -179,6 +207,11 @@ impl LastHop {
     pub fn queueing(&self, within: Duration, now: Instant) -> Duration {
         let is_recent = |queue: &Queue| now.since(queue.seen) <= within.max(2 * queue.round_trip);
         self.queue.filter(is_recent).map_or(Duration::ZERO, |queue| queue.delay)
+    }
+
+    /// The mean round trip over it, as the last round showed.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.queue.map(|queue| queue.round_trip)
     }
 
     /// Octets of the largest segment of any connection.
@@ -203,9 +236,12 @@ impl LastHop {
         self.window.octets().saturating_sub(self.in_flight)
     }
 
-    /// The same for an agent that only watches such a hop: there it may send as much as any sender.
-    pub fn room_if_watched(&self, all: &Trust) -> u64 {
-        if self.is_only_watched(all) { LARGEST_WINDOW_OF_TCP.into() } else { self.room() }
+    /// How many octets may be sent now by an agent in the path of a sender that has a window of its own. There
+    /// is no limit where the agent only watches, and where ACKs come so late that most of what is counted as in
+    /// flight has left the hop.
+    pub fn room_to_pass(&self, all: &Trust) -> u64 {
+        let is_without_limit = self.is_only_watched(all) || (self.acks_wait && self.loses_nothing());
+        if is_without_limit { LARGEST_WINDOW_OF_TCP.into() } else { self.room() }
     }
 
     /// How many of `octets` are worth sending with this much room: not a segment at a time where
@@ -248,14 +284,27 @@ impl LastHop {
         (under_way as u64).saturating_add(2 * self.window.usual())
     }
 
+    /// Whether the window kept packets back until now: of several connections to a host, each may wait because
+    /// it has its share already ([`Pace`]).
+    fn is_limited(&self, progress: &Progress) -> bool {
+        if self.turns.len() < 2 || self.window.is_shared() {
+            return !self.turns.is_empty();
+        }
+        let had = self.in_flight + progress.delivered + progress.lost;
+        had + self.least_turn() > self.window.octets()
+    }
+
     /// Takes note of what an ACK from this host showed.
     pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
         self.losses.on_progress(&progress, self.segment);
         self.trust.on_progress(&progress, self.segment);
-        self.round.on_progress(&progress, self.in_flight, !self.turns.is_empty(), now);
+        let is_limited = self.is_limited(&progress);
+        self.round.on_progress(&progress, self.in_flight, is_limited, now);
         self.window.on_progress(&progress);
         let Some(sent) = progress.sent.filter(|sent| *sent < now) else { return };
-        let rtt = now.since(sent);
+        let late = if self.loses_nothing() { progress.late } else { Duration::ZERO };
+        let rtt = now.since(sent).saturating_sub(late);
+        self.acks_wait = late > rtt;
         let round = self.round.on_sample(rtt, sent, now);
         if let Some(round) = round {
             let least = self.window.least_of(host).unwrap_or(round.rtt);

@@ -17,6 +17,7 @@
 //! | [`split`] | what these three have in common: legs, and what goes from one to the other |
 //! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
 //! | `window_scale` | what the handshake says of windows |
+//! | `timestamps` | the clocks that timestamps come from |
 //! | `lately` | the least of what was seen lately |
 //! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
 //! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
@@ -55,6 +56,7 @@ pub mod split;
 pub mod stack;
 pub mod strict;
 mod syn;
+mod timestamps;
 mod transfer;
 pub mod upload;
 mod window_scale;

@@ -9,6 +9,7 @@
 //! | rule | section | where |
 //! |---|---|---|
 //! | SUCCESS releases an ACK of the segment, bare, in the receiver's name | 3.2.3 | `confirming`, `receiver` |
+//! | the agent follows the receiver's ACK policy | 3.5.4 | [`Settings::acks`]: `delaying` |
 //! | FAILURE asks the sender by three duplicate ACKs, for the first loss in a sequence only | 3.2.3 | `confirming` |
 //! | bare ACKs that are no duplicates stay at the receiver, the third of a handshake that the sender opened to it and those of data and FIN included | 3.2.3, 3.2.4 | `receiving` |
 //! | an ACK in data that says no more than was said loses its ACK bit | 3.2.4 | `confirming`, [`PiggybackedAcks`] |
@@ -57,6 +58,12 @@
 //! - *The cleared ACK bit.* A TCP that follows RFC 9293 (section 3.10.7.4) drops a segment without
 //!   it, and its data: as published, data towards the sender does not get through while ACKs are
 //!   made for it. By default the number is raised instead.
+//! - *When SUCCESS is acknowledged.* By section 3.2.3 each segment is, at once, and so it is by default
+//!   and as published. Where the receiver acknowledges every second or fourth segment, that puts more
+//!   ACKs on the hops behind than the receiver would. Section 3.5.4 compares LLE-TCP and TCP with the same
+//!   policy of the receiver, and does not say whether the agent follows it:
+//!   [`Settings::acks`] has it do so. No agent hears of the receiver's policy, so it is set. What
+//!   fills a hole, SYN and FIN are acknowledged at once all the same (RFC 5681, section 4.2).
 //! - *Delivered beyond a hole*: no ACK, unless [`Settings::selective_acks`] has it told in SACK
 //!   blocks; the receiver's own duplicates pass, SACK blocks and all. A
 //!   SACK sender makes nothing of three bare duplicates; it learns of the hole from those. Where
@@ -81,6 +88,7 @@
 mod agent;
 mod confirming;
 mod control;
+mod delaying;
 mod fates;
 mod flow;
 mod mark;
@@ -100,7 +108,7 @@ mod transfer;
 pub use agent::Lle;
 pub use place::Place;
 pub use scheme::SCHEME;
-pub use settings::{PiggybackedAcks, Settings};
+pub use settings::{DeliveryAcks, PiggybackedAcks, Settings};
 
 #[cfg(doc)]
 use lasthop_agent::Report;

@@ -19,6 +19,8 @@ pub(crate) struct PlainAck {
     /// Without the ECN field, which is the packet's own: an ACK without data has none (RFC 3168, section
     /// 6.1.4).
     dscp: u8,
+    /// The mobile host's: the sender may refuse an ACK with a smaller one (RFC 5082).
+    hop_limit: u8,
     /// What it reports in SACK blocks.
     sack: SackBlocks,
 }
@@ -32,6 +34,7 @@ impl PlainAck {
             window: tcp.window,
             timestamps: tcp.options.timestamps,
             dscp: packet.ip().dscp(),
+            hop_limit: packet.ip().hop_limit,
             sack: SackBlocks::NONE,
         }
     }
@@ -63,7 +66,7 @@ impl PlainAck {
     /// As a packet. `connection` is the direction towards the mobile host.
     pub(crate) fn packet(&self, connection: FlowKey) -> Packet {
         let mut ip = Ip::new(connection.destination.0, connection.source.0);
-        ip.traffic_class = self.dscp << 2;
+        (ip.traffic_class, ip.hop_limit) = (self.dscp << 2, self.hop_limit);
         let mut tcp = Tcp {
             source_port: connection.destination.1,
             destination_port: connection.source.1,
@@ -116,7 +119,7 @@ mod tests {
 
     fn said(seq: u32, ack: u32, window: u16) -> PlainAck {
         let sack = SackBlocks::NONE;
-        PlainAck { seq: Seq(seq), ack: Seq(ack), window, timestamps: None, dscp: 0, sack }
+        PlainAck { seq: Seq(seq), ack: Seq(ack), window, timestamps: None, dscp: 0, hop_limit: 64, sack }
     }
 
     #[test]
@@ -132,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_made_of_data_does_not_carry_the_datas_ecn_field() {
+    fn an_ack_made_of_data_carries_its_code_point_and_hop_limit_and_not_its_ecn_field() {
         let key = FlowKey::tcp(([192, 0, 2, 1].into(), 80), ([10, 0, 0, 1].into(), 5000));
         let mut ip = Ip::new(key.destination.0, key.source.0);
-        ip.traffic_class = 46 << 2 | Ecn::Ect0 as u8;
+        (ip.traffic_class, ip.hop_limit) = (46 << 2 | Ecn::Ect0 as u8, 255);
         let tcp = Tcp { flags: TcpFlags::ACK, ..Tcp::default() };
         let data = Packet::tcp_segment(ip, tcp.clone(), Payload::Stream { stream: 0, offset: 0, len: 100 });
         let made = PlainAck::of(&data, &tcp).packet(key);
-        assert_eq!((made.ip().ecn(), made.ip().dscp()), (Ecn::NotEct, 46));
+        assert_eq!((made.ip().ecn(), made.ip().dscp(), made.ip().hop_limit), (Ecn::NotEct, 46, 255));
     }
 }

@@ -53,13 +53,20 @@
 //! there, and only what the receiver waits for can free the window.
 //!
 //! *Congestion stays a signal.* A connection whose packets wait longer than `held-delay` loses the
-//! first that waits, uncached, and no other until the sender has answered; what exceeds four times
-//! that is dropped. What was not cached is never withheld.
+//! first that waits, uncached, and no other of that window; a sender that does not slow down for it
+//! loses ever fewer. What exceeds four times that delay is dropped. What was not cached is never
+//! withheld.
+//!
+//! *ACKs that queue* on a narrow way back make the round trip long, and no data waits longer for it. While
+//! the hop loses nothing, the window leaves that time out, by the timestamps of the ACKs
+//! ([`WayBack`](crate::last_hop::WayBack)). Once it loses something, repairs take that time, too.
 //!
 //! *A silent receiver.* What was on the hop when the timer expired no longer counts in the window, which
 //! other connections to the same address share: they may be those of another device behind it. Until the
 //! receiver answers, it gets copies and what the sender sends again, and what waits for it waits on; once
 //! retransmissions are used up, that is dropped, and whatever comes passes.
+//! Its first ACK may tell that it was only late: if that echoes an older TSval than the first copy had (RFC
+//! 3522, section 3.2), no loss is inferred from it, nor from the sender's time-out.
 //!
 //! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than
 //! `reordering`, or one and then none, start a repair of one segment, an ACK of the copy that stops
@@ -247,8 +254,15 @@ pub struct Snoop {
     hops: Hops,
     /// Of all of them together.
     trust: Trust,
-    /// Octets of memory that all flows take.
+    /// Octets of memory that all flows take beside their table.
     octets: usize,
+    /// Octets of memory beside that: of tables, of what waits for hops, and what something else has taken
+    /// of the same memory.
+    beside: usize,
+    /// Octets of the tables among them.
+    tables: usize,
+    /// Octets that something else has taken.
+    others: usize,
     /// Packets that wait for room in a local window.
     held: u64,
     /// The other direction, where something is done for it.
@@ -261,12 +275,45 @@ impl Snoop {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
         let (aims, hops, trust) = (settings.aims(), Hops::new(), Trust::default());
-        Self { settings, aims, flows, hops, trust, octets: 0, held: 0, uplink }
+        Self {
+            settings,
+            aims,
+            flows,
+            hops,
+            trust,
+            octets: 0,
+            beside: 0,
+            tables: 0,
+            others: 0,
+            held: 0,
+            uplink,
+        }
+    }
+
+    /// Leaves room for octets that something else has taken of the same memory.
+    pub const fn leave_room(&mut self, octets: usize) {
+        self.beside = self.beside - self.others + octets;
+        self.others = octets;
+    }
+
+    /// Brings the account of memory up to date with what the tables take now.
+    fn charge_tables(&mut self) {
+        let tables =
+            self.flows.octets() + self.hops.octets() + self.uplink.as_ref().map_or(0, Uplink::octets);
+        self.beside = self.beside - self.tables + tables;
+        self.tables = tables;
+    }
+
+    /// The same for what waits for a hop.
+    fn charge_hop(&mut self, at: Option<Slot>) {
+        if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
+            hop.charge(&mut self.beside);
+        }
     }
 
     /// Brings the account of memory up to date with what a flow takes now. What it might take more.
     fn charge(&mut self, slot: Slot, budget: Budget) -> Option<Room> {
-        Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget))
+        Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget.beside(self.beside)))
     }
 
     /// The hop that a flow goes over.
@@ -364,12 +411,13 @@ impl Agent for Snoop {
     }
 
     fn octets(&self) -> usize {
-        self.octets
+        self.octets + self.beside - self.others
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         if let Some(uplink) = &mut self.uplink {
             uplink.forget_of(whose);
+            self.charge_tables();
         }
         self.export_flows(whose, cx)
     }
@@ -378,14 +426,20 @@ impl Agent for Snoop {
         self.import_flow(state, cx)
     }
 
+    fn on_return(&mut self, cx: &mut Context<'_>) {
+        self.resume_timers(cx.now());
+    }
+
     fn drain(&mut self, cx: &mut Context<'_>) {
         let holds = |slot: &Slot| self.flows.get(*slot).is_some_and(|flow| !flow.held.is_empty());
         let holding: Vec<Slot> = self.flows.slots().filter(holds).collect();
         // At once: each flush would look for its own among all.
         for slot in &holding {
-            if let Some(hop) = self.hop_mut(*slot) {
+            let at = self.flows.get(*slot).and_then(|flow| flow.hop);
+            if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
                 hop.turns.clear();
             }
+            self.charge_hop(at);
         }
         for slot in holding {
             self.flush(slot, cx);

@@ -11,6 +11,7 @@
 //! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
 //! | `windows` | which connections share a window over the hop: those of a host, or all |
 //! | `share` | what one connection has of that window |
+//! | `late_acks` | ACKs that are late because they queue on their way back |
 //! | [`table`] | all pairs |
 //! | `packets` | what becomes of a packet of a pair's connection |
 //! | `relay` | from one leg to the other |
@@ -44,6 +45,7 @@
 pub mod carried;
 pub mod inquiry;
 mod knowledge;
+mod late_acks;
 pub mod legs;
 mod lifetime;
 mod liveness;

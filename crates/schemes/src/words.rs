@@ -1,5 +1,5 @@
-//! Words of messages: what serde says of a value, in the words of somebody who writes a file, and what
-//! others have chosen.
+//! Words of messages: serde's errors, in the words of a person who writes a file, and texts that others have
+//! chosen.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ fn unknown_key(key: &str, expected: &str) -> String {
     format!("unknown key `{}`{meant}; expected {expected}", cut(&key.escape_debug().to_string()))
 }
 
-/// A text that somebody else may have chosen, such as the name of a process, an interface or a file,
+/// A text that others may have chosen, such as the name of a process, an interface or a file,
 /// without characters that a terminal or a reader of a log obeys: control characters, ends of lines, and
 /// those that change the direction of writing (Unicode Standard Annex 9) become `\u001b` and the like,
 /// as in JSON.
@@ -93,6 +93,17 @@ pub fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(far, _)| *far <= most)
         .min()
         .map(|(_, it)| it)
+}
+
+/// The kernel's words without the number that the standard library puts behind them: "Permission denied
+/// (os error 13)".
+pub fn without_error_numbers(message: &str) -> String {
+    let mut pieces = message.split(" (os error ");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        text.push_str(piece.split_once(')').map_or(piece, |(_, rest)| rest));
+    }
+    text
 }
 
 /// The beginning of what would fill a screen.

@@ -109,12 +109,16 @@ impl Wtcp {
             self.flows.touch_at(slot, now);
             return Some(slot);
         }
+        let taken = self.flows.octets() + self.local.octets();
+        let most = self.flows.most(budget, taken, 0);
         while self.flows.len() >= budget.flows {
             // Local recovery has as many, and made room for this one.
             let (_, gone) = self.flows.idlest()?;
             self.flows.remove(gone);
         }
-        let (Ok(()) | Err(_)) = self.flows.insert(key, WtcpFlow::default(), budget.flows, now);
+        // Where there is no memory for it, its timestamps stay as they are.
+        let (Ok(()) | Err(_)) = self.flows.insert(key, WtcpFlow::default(), most, now);
+        self.local.leave_room(self.flows.octets());
         self.flows.find(key)
     }
 }
@@ -169,7 +173,7 @@ impl Agent for Wtcp {
     }
 
     fn octets(&self) -> usize {
-        self.local.octets()
+        self.local.octets() + self.flows.octets()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {

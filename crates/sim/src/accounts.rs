@@ -27,6 +27,8 @@ pub enum DropCause {
     NoListener,
     /// A link had damaged it, and its receiver verified the checksum.
     WrongChecksum,
+    /// A link has cut its connection, or refused it.
+    ConnectionCut,
     /// An agent dropped it.
     Agent(DropReason),
 }
@@ -45,6 +47,7 @@ impl DropCause {
             Self::RouteBufferFull => "too many waiting for routes",
             Self::NoListener => "no listener",
             Self::WrongChecksum => "wrong checksum",
+            Self::ConnectionCut => "connection cut",
             Self::Agent(reason) => reason.about,
         }
     }
@@ -54,7 +57,7 @@ impl DropCause {
 /// dropped + absorbed + broadcast + in_transit`, at every moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// Packets made by flows' endpoints, by agents, or put in from outside.
+    /// Packets made by flows' endpoints, by agents, by links that cut connections, or put in from outside.
     pub originated: u64,
     /// Packets that reached their destination.
     pub consumed: u64,
@@ -70,6 +73,12 @@ pub struct Accounts {
     pub duplicated: u64,
     /// Packets, and second copies, that links delivered with a wrong bit.
     pub corrupted: u64,
+    /// Packets that passed around a link that impairs others (for each such link).
+    pub unselected: u64,
+    /// TCP connections that links reset.
+    pub connections_reset: u64,
+    /// First segments of TCP connections that links answered with a reset.
+    pub connections_refused: u64,
     /// Packets in queues and on links now.
     pub in_transit: u64,
 }

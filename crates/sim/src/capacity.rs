@@ -34,7 +34,7 @@ pub struct CapacityTrace {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CapacityTraceError {
     /// A line is no whole number.
-    #[error("line {line}: {found:?} is not a time in whole milliseconds, as in Mahimahi's traces")]
+    #[error("line {line}: {found:?} is not a time in whole milliseconds, as in Mahimahi's traces{}", of_rows(.found))]
     NotATime {
         /// Counted from 1.
         line: usize,
@@ -54,6 +54,15 @@ pub enum CapacityTraceError {
     /// There is no opportunity after time 0.
     #[error("no delivery opportunity after 0 ms; expected one line per packet, each a time in milliseconds")]
     Empty,
+}
+
+/// What to do with a table of times and rates.
+fn of_rows(found: &str) -> &'static str {
+    if found.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty()).count() > 1 {
+        "; for rows of a time and a rate, see \"Recorded rates\" in docs/src/emulator.md"
+    } else {
+        ""
+    }
 }
 
 impl Capacity {
@@ -195,17 +204,20 @@ impl Pace {
     /// When a packet of `len` octets that is at the head of the queue at `start` has left.
     #[inline]
     pub(crate) fn finish(&mut self, start: Instant, len: usize) -> Instant {
+        let Self::Fixed { rate, clock, last } = self else { return self.finish_at_no_fixed_rate(start, len) };
+        if last.0 != len {
+            *last = (len, nanos(time_at_fixed_rate(*rate, *clock, len)));
+        }
+        start.after_nanos(last.1)
+    }
+
+    #[cold]
+    fn finish_at_no_fixed_rate(&mut self, start: Instant, len: usize) -> Instant {
         match self {
-            Self::Fixed { rate, clock, last } => {
-                if last.0 != len {
-                    *last = (len, nanos(time_at_fixed_rate(*rate, *clock, len)));
-                }
-                start.after_nanos(last.1)
-            }
             Self::Trace { trace, cycle, index, left } => {
                 finish_on_trace(trace, cycle, index, left, start, len as u64)
             }
-            Self::Stalled { .. } => Instant::MAX,
+            Self::Fixed { .. } | Self::Stalled { .. } => Instant::MAX,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! it arrives, the parcel itself goes on if nothing wants to hear of it any more; otherwise a copy
 //! does.
 
+mod channel;
+mod delayed;
 mod flows;
 mod outputs;
 mod rest;
@@ -24,8 +26,11 @@ use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
-use crate::wifi::{ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, StationConfig, Wlan};
+use crate::wifi::{
+    ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, Scheduler, StationConfig, Wlan,
+};
 
+use delayed::Delayed;
 use flows::Turns;
 use rest::{OF_FATES, Rest, SentFrame};
 use station::Radio;
@@ -42,6 +47,8 @@ pub(crate) struct Cells {
     rest: Option<(Rest, SentFrame)>,
     /// Where flows take turns.
     turns: Turns,
+    /// What has come through a cell and has not reached its node.
+    delayed: Delayed,
     /// Whether cells that are added tell all fates.
     tells_fates: bool,
 }
@@ -65,6 +72,8 @@ struct Port {
     at: At,
     /// Whether an agent watches its interface.
     is_watched: bool,
+    /// How long what has come through it is on its way to the node at its other end.
+    delay: Duration,
 }
 
 impl Cells {
@@ -82,14 +91,18 @@ impl Cells {
 
     pub(crate) fn add_station(&mut self, id: WlanId, node: NodeId, config: &StationConfig) -> StationId {
         let cell = &mut self.all[id.index()];
-        cell.stations.push(Radio::new(node));
+        let has_turns = config.scheduler == Scheduler::PerReceiver;
+        if has_turns {
+            cell.tell_fates();
+        }
+        cell.stations.push(Radio::new(node, has_turns));
         cell.wlan.add_station(config)
     }
 
-    /// Adds one direction of a link, which leaves its node by `interface`.
+    /// Adds one direction of a link of some delay, which leaves its node by `interface`.
     pub(crate) fn add_port(
         &mut self,
-        link: LinkId,
+        (link, delay): (LinkId, Duration),
         cell: WlanId,
         (from, to): (StationId, StationId),
         interface: usize,
@@ -98,7 +111,7 @@ impl Cells {
         let radio = &mut self.all[cell.index()].stations[from.index()];
         let at = (radio.node, interface);
         radio.add_port(to, port);
-        self.ports.push(Port { link, cell, from, to, at, is_watched: false });
+        self.ports.push(Port { link, cell, from, to, at, is_watched: false, delay });
         port
     }
 
@@ -225,7 +238,8 @@ impl Technology for Cells {
         if cell.wlan.head(from) != Some(frame) {
             return admission;
         }
-        cell.stations[from.index()].departed = Some(key);
+        cell.stations[from.index()].hand_mut(to).departed = Some(key);
+        self.packet_begins(id, from, frame, transit);
         Admission::Departs
     }
 
@@ -234,15 +248,20 @@ impl Technology for Cells {
     }
 
     fn on_event(&mut self, event: Event, transit: &mut Transit) {
-        if let Event::Radio(id) = event {
-            self.on_cell_event(id, transit);
+        match event {
+            Event::Radio(id) => self.on_cell_event(id, transit),
+            Event::RadioArrival(id) => {
+                let Port { at, link, .. } = self.ports[id.index()];
+                self.delayed.arrive(id, |key| Output::Arrived { at, link, key });
+            }
+            _ => {}
         }
     }
 
     #[expect(clippy::inline_always, reason = "every frame; measured")]
     #[inline(always)]
     fn poll(&mut self, transit: &mut Transit) -> Option<Output> {
-        let id = self.current?;
+        let Some(id) = self.current else { return self.delayed.take_arrived() };
         if self.rest.is_none() && !self.all[id.index()].wlan.has_output() {
             return None;
         }
@@ -259,7 +278,7 @@ impl Technology for Cells {
         let Cell { wlan, stations, .. } = &self.all[cell.index()];
         let (packets, octets) = wlan.waiting(from);
         let has_departed = |frame: &MacFrame| {
-            !wlan.tells_fates || stations[from.index()].departed == Some(ParcelKey(frame.key))
+            !wlan.tells_fates || stations[from.index()].hand(frame.to).departed == Some(ParcelKey(frame.key))
         };
         match wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),
@@ -321,6 +340,12 @@ impl Technology for Cells {
         }
     }
 
+    fn catch_up(&mut self, transit: &mut Transit) {
+        for id in 0..self.all.len() {
+            self.catch_up_channels(WlanId::of(id), transit);
+        }
+    }
+
     fn counters(&self) -> Counters {
         let counted = self.all.iter().map(|cell| {
             let counted = cell.wlan.counters();
@@ -337,7 +362,7 @@ impl Technology for Cells {
     }
 
     fn doubled(&self) -> usize {
-        self.all.iter().flat_map(|cell| &cell.stations).filter(|radio| radio.has_copy()).count()
+        self.all.iter().flat_map(|cell| &cell.stations).map(Radio::copies).sum()
     }
 
     fn can_change(&self, _port: usize, _change: &Change) -> Result<(), ChangeError> {

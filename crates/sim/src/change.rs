@@ -6,11 +6,13 @@ use lasthop_packet::Instant;
 use thiserror::Error;
 
 use crate::capacity::Capacity;
+use crate::cut::Cut;
 use crate::delay::Delay;
 use crate::faults::Faults;
 use crate::id::LinkId;
 use crate::loss::Loss;
 use crate::queue::QueueConfig;
+use crate::selection::Selection;
 use crate::wireless::ChannelConfig;
 
 /// Which directions of a link a change is for.
@@ -40,6 +42,23 @@ pub enum Change {
     Faults(Faults),
     /// The error process, from its good state on; always for both directions.
     Channel(ChannelConfig),
+    /// Which packets it impairs, among those that are sent into it from now on; always in both
+    /// directions.
+    Selection(Selection),
+    /// Which TCP connections it resets or refuses; always in both directions.
+    Cut(Cut),
+}
+
+impl Change {
+    /// Whether it is of what both directions have in common.
+    pub(crate) const fn is_of_both(&self) -> bool {
+        matches!(self, Self::Channel(_) | Self::Selection(_) | Self::Cut(_))
+    }
+
+    /// Whether it is over as soon as it is made: what held before holds on.
+    pub(crate) const fn is_momentary(&self) -> bool {
+        matches!(self, Self::Cut(Cut::Standing))
+    }
 }
 
 /// A change of a link that is to come.
@@ -61,7 +80,7 @@ pub struct PlannedChange {
 pub struct PlannedInterval {
     /// Of which link.
     pub link: LinkId,
-    /// In which direction. A channel has one for both, which counts as forward.
+    /// In which direction. What both directions have in common counts as forward.
     pub way: Way,
     /// What holds within.
     pub within: Change,
@@ -81,6 +100,11 @@ pub enum ChangeError {
     /// Only wireless links have channels.
     #[error("a wired link has no channel")]
     NoChannel,
+    /// An agent waits for the fate of each frame, and packets that pass around the link are in none.
+    #[error(
+        "an agent that watches the link requires the fate of each frame: not together with only and except"
+    )]
+    Fates,
     /// An 802.11 cell has no such settings a link.
     #[error("a link of an 802.11 cell cannot be changed in this way")]
     Radio,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
-use lasthop_packet::Instant;
+use lasthop_packet::{Bitrate, Instant};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
@@ -12,7 +12,7 @@ use crate::delay::Delay;
 use crate::faults::Faults;
 use crate::id::{MediumId, NodeId};
 use crate::loss::Loss;
-use crate::queue::QueueConfig;
+use crate::queue::{QueueConfig, QueueLimit};
 use crate::traffic::Application;
 use crate::wireless::{ChannelConfig, LinkLayer};
 
@@ -73,6 +73,18 @@ pub struct Direction {
 }
 
 impl Direction {
+    /// One that neither loses nor delays nor holds up anything: as fast as a scenario can have it, 1000
+    /// Gbit/s, so that time passes.
+    pub fn unimpaired() -> Self {
+        Self {
+            capacity: Capacity::Fixed(Bitrate::mbps(1_000_000)),
+            queue: QueueLimit::Unlimited.into(),
+            loss: Loss::NONE,
+            delay: Delay::ZERO,
+            faults: Faults::NONE,
+        }
+    }
+
     /// The same with this propagation delay.
     #[must_use]
     pub fn delayed(&self, delay: impl Into<Delay>) -> Self {
@@ -133,6 +145,28 @@ impl WirelessConfig {
     /// What an agent at its ends can see of it.
     pub const fn senses(&self) -> LinkSenses {
         if self.link_layer.reports_fate() { QUEUED.union(CONFIRMED) } else { QUEUED }
+    }
+}
+
+/// A link between two stations of an 802.11 cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioLinkConfig {
+    /// Its name: for reports, and for its streams of randomness.
+    pub name: String,
+    /// An error process that all frames between the two stations meet, in either direction, ACKs
+    /// among them; besides the errors of the cell.
+    pub channel: Option<ChannelConfig>,
+    /// How long a packet that the receiver's MAC has taken is on its way to the receiver's node; default
+    /// zero. It holds up neither the acknowledgment nor the medium.
+    pub delay: Duration,
+    /// See [`WiredConfig::seed`].
+    pub seed: Option<u64>,
+}
+
+impl RadioLinkConfig {
+    /// A link without a channel or a delay of its own.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), channel: None, delay: Duration::ZERO, seed: None }
     }
 }
 

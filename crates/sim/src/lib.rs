@@ -15,6 +15,8 @@
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
 //! | [`loss`] | which packets a link loses |
 //! | [`faults`] | packets that a link delivers twice, or with a wrong bit; those of a world: `faulty_links` |
+//! | [`selection`] | which packets a link impairs; the links of a world that impair a part: `selective_links` |
+//! | [`cut`] | which TCP connections a link resets or refuses; the links of a world that do: `cut_links`; a connection there: `passing`; `resets` |
 //! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
@@ -25,7 +27,7 @@
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
 //! | [`session`] | two-way applications; those of a world: `sessions`, their connections: `channels` |
-//! | `endpoints` | which endpoint of a host a packet is for |
+//! | `endpoints` | which endpoint of a host a packet is for; `streams`: where its data begins |
 //! | [`media`] | RTP streams of calls and videos, and the reports on them |
 //! | [`mos`] | what a call is worth: the E-model |
 //! | [`heavy_tails`] | distributions of sizes |
@@ -49,6 +51,8 @@ pub mod change;
 mod channels;
 pub mod config;
 pub mod counters;
+pub mod cut;
+mod cut_links;
 pub mod datagrams;
 pub mod delay;
 pub mod durations;
@@ -69,12 +73,17 @@ pub mod mos;
 mod network;
 pub mod observe;
 mod parcel;
+mod passing;
 pub mod queue;
+mod resets;
 pub mod routing;
 mod schedule;
 mod seats;
+pub mod selection;
+mod selective_links;
 pub mod session;
 mod sessions;
+mod streams;
 mod technology;
 mod telemetry;
 pub mod traffic;
@@ -89,10 +98,11 @@ pub mod world;
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
 pub use config::{
-    Direction, FlowConfig, NodeConfig, NodeKind, Opening, TcpConfig, TransportConfig, WiredConfig,
-    WirelessConfig,
+    Direction, FlowConfig, NodeConfig, NodeKind, Opening, RadioLinkConfig, TcpConfig, TransportConfig,
+    WiredConfig, WirelessConfig,
 };
 pub use counters::Counters;
+pub use cut::Cut;
 pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use delay::{Delay, Distribution, Order};
 pub use durations::Durations;
@@ -104,6 +114,7 @@ pub use measured::Measured;
 pub use media::{CallQuality, Playout, StreamOutcome};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use queue::{Discipline, QueueConfig, QueueLimit};
+pub use selection::Selection;
 pub use session::{
     Activity, CallOutcome, DialogueOutcome, Pace, SessionConfig, SessionOutcome, SessionResult, SessionTcp,
 };

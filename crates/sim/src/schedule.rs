@@ -3,8 +3,8 @@
 use lasthop_packet::Instant;
 
 use crate::id::{
-    AgentId, ChannelEndId, ConnectionId, FlowId, HopId, ManagedPipeId, MediumId, NodeId, PartyId, PipeId,
-    SessionId, WlanId,
+    AgentId, ChannelEndId, ConnectionId, FlowId, HopId, LinkId, ManagedPipeId, MediumId, NodeId, PartyId,
+    PipeId, PortId, SessionId, WlanId,
 };
 use crate::upcoming::{Due, Upcoming};
 
@@ -27,6 +27,8 @@ pub(crate) enum Event {
     TransmissionKnown(HopId),
     /// Something is due in an 802.11 cell.
     Radio(WlanId),
+    /// A packet that has come through a cell reaches the node at the other end of its link.
+    RadioArrival(PortId),
     /// A TCP endpoint's deadline.
     ConnectionDeadline(ConnectionId),
     /// An agent's deadline.
@@ -35,6 +37,8 @@ pub(crate) enum Event {
     Routing(NodeId),
     /// Stations of an 802.11 cell are to move on.
     Movement(WlanId),
+    /// Connections of a link are to be cut.
+    ConnectionsDue(LinkId),
     /// A link is to change.
     PlannedChange,
     /// A flow starts.

@@ -1,11 +1,13 @@
 //! What every part of a world works with: the time, the events to come, the packets on their way,
-//! and what is told and counted of them.
+//! what is told and counted of them, and where
+//! the data that they carry begins.
 
 use lasthop_packet::{Instant, Packet};
 
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::{ParcelKey, Parcels};
 use crate::schedule::Schedule;
+use crate::streams::Streams;
 use crate::telemetry::Telemetry;
 
 pub(crate) struct Transit {
@@ -14,6 +16,7 @@ pub(crate) struct Transit {
     /// Every packet on its way, with where it goes.
     pub(crate) parcels: Parcels,
     pub(crate) telemetry: Telemetry,
+    pub(crate) streams: Streams,
 }
 
 impl Transit {
@@ -23,6 +26,7 @@ impl Transit {
             schedule: Schedule::default(),
             parcels: Parcels::default(),
             telemetry: Telemetry::new(),
+            streams: Streams::default(),
         }
     }
 

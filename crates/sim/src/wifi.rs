@@ -24,7 +24,7 @@
 //! | `moving` | stations that move |
 //! | `own_frames` | what goes before a station's queue |
 //! | `used` | what a station has had of the air |
-//! | `turns` | flows that take turns at a station |
+//! | `turns`, `round` | flows or receivers that take turns at a station |
 //! | `power_save` | beacons, stations that doze, what waits for them |
 //!
 //! What is modelled otherwise than on the air:
@@ -61,6 +61,7 @@ mod planning;
 mod power_save;
 pub mod propagation;
 mod queueing;
+mod round;
 mod settle;
 pub mod station;
 mod station_queue;

@@ -4,7 +4,8 @@
 //! A link is full duplex by default: each direction has a medium to itself. Links that name a
 //! common medium share it: one exchange at a time, granted in turn to the nodes that have something
 //! to send, and at each node in turn to its peers (thesis, section 4.2, item 8). That arbitration
-//! is ideal: no collisions and no contention overhead. The 802.11 MAC is another model.
+//! is ideal: no collisions and no contention overhead. With the 802.11 MAC they are links of a cell
+//! ([`crate::wifi`]).
 
 mod channel;
 mod channels;
@@ -18,7 +19,7 @@ mod received;
 mod sending;
 mod step;
 
-pub(crate) use channel::Channel;
+pub(crate) use channel::{Channel, Flip};
 pub use channel::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
 pub(crate) use hop::Hop;
 pub use layer::{Arq, Feedback, LinkLayer};

@@ -6,6 +6,8 @@
 //! | `network` | nodes, links, addresses, routes |
 //! | `links` | what takes packets out of nodes: a technology each for wired, wireless, 802.11 |
 //! | `faults` | what links do to packets that they deliver |
+//! | `selective` | the links that impair a part of the traffic |
+//! | `cuts` | the links that reset or refuse TCP connections |
 //! | `hosts` | TCP endpoints, flows and their applications |
 //! | `seats` | agents |
 //! | `sessions` | two-way applications: calls, dialogues and their connections |
@@ -21,6 +23,7 @@ mod build;
 mod build_links;
 mod calls;
 mod channels;
+mod cuts;
 mod datagrams;
 mod dialogues;
 mod faults;
@@ -36,6 +39,7 @@ mod movement;
 mod options;
 mod reconfigure;
 mod run;
+mod selections;
 mod sessions;
 mod timeline;
 
@@ -48,6 +52,7 @@ use lasthop_packet::{Instant, Packet};
 use crate::accounts::{Accounts, DropCause};
 use crate::ad_hoc::AdHocNode;
 use crate::counters::Counters;
+use crate::cut_links::CutLinks;
 use crate::faulty_links::FaultyLinks;
 use crate::flow::{Flow, FlowOutcome, FlowSoFar};
 use crate::hosts::Hosts;
@@ -58,6 +63,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::parcel::ParcelKey;
 use crate::seats::Seats;
+use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
 use crate::technology::Technology;
 use crate::transit::Transit;
@@ -81,6 +87,8 @@ pub struct World {
     network: Network,
     links: Links,
     faults: FaultyLinks,
+    selective: SelectiveLinks,
+    cuts: CutLinks,
     hosts: Hosts,
     sessions: Sessions,
     seats: Seats,

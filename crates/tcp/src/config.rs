@@ -35,7 +35,8 @@ pub struct Config {
     pub slow_start: SlowStart,
     /// Segments by which one ACK may open the window in slow start (L of RFC 3465), where the
     /// congestion control counts octets: [`Congestion::RenoAbc`] (by itself 2, and 1 after a
-    /// time-out) and [`Congestion::Cubic`] (1).
+    /// time-out) and [`Congestion::Cubic`] (1); in [`Congestion::CubicLinux`] after a time-out only
+    /// (by itself 1).
     pub slow_start_limit: Option<u32>,
     /// Whether segments leave at once, as far as the window allows.
     pub pacing: PacingRule,

@@ -107,7 +107,7 @@ impl Congestion {
             Self::RenoAbc => Box::new(RenoAbc::new(slow_start_limit)),
             Self::Vegas => Box::new(Vegas::default()),
             Self::Westwood => Box::new(Westwood::default()),
-            Self::CubicLinux => Box::<CubicLinux>::default(),
+            Self::CubicLinux => Box::new(CubicLinux::new(slow_start_limit)),
             Self::Cubic => Box::new(Cubic::new(slow_start_limit)),
             Self::Bbr => Box::<Bbr>::default(),
             Self::Bbr3 => Box::<Bbr3>::default(),

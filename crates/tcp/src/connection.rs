@@ -35,7 +35,7 @@ mod window_use;
 use std::net::IpAddr;
 
 use lasthop_agent::Deadline;
-use lasthop_packet::{Instant, Packet, Payload, Seq};
+use lasthop_packet::{Instant, Ip, Packet, Payload, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -131,6 +131,8 @@ pub struct Connection {
     urgent: Vec<Seq>,
     /// Differentiated services code point of what is sent (RFC 2474).
     dscp: u8,
+    /// Hop limit of what is sent, if it stands for what another host sends.
+    hop_limit: Option<u8>,
     /// A reset that has to go out.
     reset: Option<Reset>,
     /// A window probe that has to go out.
@@ -312,6 +314,22 @@ impl Connection {
         self.buffer.memory() + self.receive.memory() + self.queue.memory()
     }
 
+    /// Octets of memory that it takes beside that and itself: its congestion control, its loss recovery and
+    /// what else it has allocated for its own state.
+    pub fn overhead(&self) -> usize {
+        let sender = self.sender_extension.as_deref().map_or(0, size_of_val);
+        let receiver = self.receiver_extension.as_deref().map_or(0, size_of_val);
+        let numbers = self.retransmit.capacity() + self.urgent.capacity();
+        size_of_val(&*self.congestion)
+            + self.congestion.memory()
+            + size_of_val(&*self.recovery)
+            + self.recovery.memory()
+            + self.receive.overhead()
+            + sender
+            + receiver
+            + numbers * size_of::<Seq>()
+    }
+
     /// Octets of payload that are held, in either direction.
     pub fn held(&self) -> usize {
         self.buffer.len() as usize + self.receive.held()
@@ -389,9 +407,13 @@ impl Connection {
         self.receive.tell_window();
     }
 
-    /// What is sent from now on has this differentiated services code point, 0 to 63 (RFC 2474).
-    pub const fn set_dscp(&mut self, dscp: u8) {
-        self.dscp = dscp & 0x3f;
+    /// What is sent from now on stands for what another host sends, of which this is a packet's header.
+    /// It has that packet's differentiated services code point (RFC 2474), and the largest hop limit of
+    /// all such packets: the peer may refuse what comes with a smaller one than that host's (RFC 5082),
+    /// and one packet with a small one may be forged. Before the first such packet, they are 0 and 64.
+    pub fn stand_for(&mut self, host: &Ip) {
+        self.dscp = host.dscp();
+        self.hop_limit = self.hop_limit.max(Some(host.hop_limit));
     }
 
     /// Octets that one in the window field of what is sent stands for (RFC 7323, section 2.3).

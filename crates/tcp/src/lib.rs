@@ -18,8 +18,8 @@
 //! [`Connection::restore`] move a connection to another process or machine.
 //!
 //! This crate knows no scheme; a scheme that changes an endpoint implements [`SenderExtension`] or
-//! [`ReceiverExtension`] in its own folder. Not modelled: urgent data, Nagle's algorithm (every
-//! sender has `TCP_NODELAY`).
+//! [`ReceiverExtension`] in its own folder. Not modelled: Nagle's algorithm (every sender has
+//! `TCP_NODELAY`).
 
 pub mod config;
 pub mod congestion;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-pub use delivery::{Delivery, Newest};
+pub use delivery::{Delivery, Echoed, Newest};
 pub use outstanding::Outstanding;
 pub use rate::{LostSegment, RateSample};
 
@@ -49,6 +49,11 @@ pub struct RetransmissionQueue {
     notes_in_network: bool,
     delivery: Delivery,
     min_rtt: Option<Duration>,
+    /// What the timestamps say of what leaves now.
+    timestamp: u32,
+    /// The receiver has reported a copy as a duplicate: until all before this is acknowledged, others are
+    /// taken for needless, too.
+    needless_until: Option<Seq>,
 }
 
 impl RetransmissionQueue {
@@ -133,6 +138,17 @@ impl RetransmissionQueue {
         self.meter.is_application_limited()
     }
 
+    /// What leaves from now on has this timestamp.
+    #[inline]
+    pub const fn set_timestamp(&mut self, timestamp: u32) {
+        self.timestamp = timestamp;
+    }
+
+    /// The timestamp of what leaves now.
+    pub const fn timestamp(&self) -> u32 {
+        self.timestamp
+    }
+
     /// Has it note with each segment how much is in the network when it leaves.
     pub(crate) const fn note_in_network(&mut self) {
         self.notes_in_network = true;
@@ -166,7 +182,7 @@ impl RetransmissionQueue {
             let from = seq.later(next);
             let in_network = self.in_network_with(end - from);
             let stamp = self.meter.stamp(self.segments.is_empty(), in_network, now);
-            self.segments.push_back(Outstanding::new(from, end, now, stamp));
+            self.segments.push_back(Outstanding::new(from, end, (now, self.timestamp), stamp));
         }
     }
 
@@ -187,7 +203,7 @@ impl RetransmissionQueue {
         }
         let in_network = self.in_network_with(end - seq);
         let stamp = self.meter.stamp(false, in_network, now);
-        let Self { segments, again, due, .. } = self;
+        let Self { segments, again, due, timestamp, .. } = self;
         for segment in segments.range_mut(from..).take_while(|segment| segment.seq.before(end)) {
             if !segment.is_sacked && !segment.is_again {
                 *again += segment.octets();
@@ -195,7 +211,7 @@ impl RetransmissionQueue {
                 segment.is_again = true;
             }
             segment.was_sent_again = true;
-            segment.sent = now;
+            (segment.sent, segment.timestamp) = (now, *timestamp);
             segment.stamp = stamp;
         }
     }
@@ -203,7 +219,7 @@ impl RetransmissionQueue {
     /// An ACK came that echoes a timestamp, or none: begins a new [`Delivery`]. Follow with [`Self::on_sack`] and
     /// [`Self::on_cumulative_ack`].
     #[inline]
-    pub fn begin_ack(&mut self, echo: Option<Instant>) {
+    pub fn begin_ack(&mut self, echo: Option<Echoed>) {
         self.delivery = Delivery { echo, ..Delivery::default() };
     }
 
@@ -212,6 +228,9 @@ impl RetransmissionQueue {
     pub fn on_sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
         self.delivery.duplicate = duplicate(ack, blocks);
         let Some((una, max)) = self.bounds() else { return };
+        if self.delivery.duplicate.is_some() {
+            self.needless_until = Some(max);
+        }
         let mut reported = ReportedBlocks::default();
         for (place, &(left, right)) in blocks.iter().enumerate().take(4) {
             // By distance from SND.UNA: the order of sequence numbers is not transitive.
@@ -239,7 +258,7 @@ impl RetransmissionQueue {
         {
             if !segment.is_sacked {
                 self.note_reordering(&segment);
-                self.note_delivery(&segment, now);
+                self.note_delivery(&segment, true, now);
                 self.delivery.sacked += segment.octets();
                 self.sacked += segment.octets();
                 self.forget_fate(&segment);
@@ -277,7 +296,7 @@ impl RetransmissionQueue {
                 if self.highest_sacked.is_some() {
                     self.note_reordering(&segment);
                 }
-                self.note_delivery(&segment, now);
+                self.note_delivery(&segment, false, now);
                 self.delivery.acked += segment.octets();
                 self.forget_fate(&segment);
             }
@@ -294,6 +313,7 @@ impl RetransmissionQueue {
         if self.lost == 0 {
             self.due_from = None;
         }
+        self.needless_until = self.needless_until.filter(|until| ack.before(*until));
     }
 
     /// The segment was delivered: it is neither lost nor in the network.
@@ -305,17 +325,26 @@ impl RetransmissionQueue {
         self.due -= segment.due_octets();
     }
 
-    /// The segment was delivered now.
+    /// The segment was delivered now; `is_report` if a report tells so.
     #[inline]
-    fn note_delivery(&mut self, segment: &Outstanding, now: Instant) {
+    fn note_delivery(&mut self, segment: &Outstanding, is_report: bool, now: Instant) {
         let rtt = now.since(segment.sent);
         self.meter.note(segment.stamp, segment.sent, segment.octets(), now);
         if segment.was_sent_again {
-            let is_for_original = self.is_for_original(segment, rtt);
-            if is_for_original || self.min_rtt.is_none() {
+            //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
+            // Without timestamps, D-SACKs tell (RFC 2883): else the round trip would be taken for as short as from each
+            // copy to the ACK of its original, and nothing but such copies would leave any more.
+            let has_left_before = match self.delivery.echo {
+                Some(echo) => echo.is_before(segment.timestamp),
+                None => self.needless_until.is_some(),
+            };
+            let is_too_soon = self.min_rtt.is_some_and(|least| rtt < least);
+            // What arrives behind a gap is not what the timestamp is of.
+            let is_original = is_too_soon || (has_left_before && !is_report);
+            if is_original || self.min_rtt.is_none() {
                 self.delivery.copied_since = self.delivery.copied_since.max(Some(segment.first_sent));
             }
-            if is_for_original {
+            if is_too_soon || has_left_before {
                 return;
             }
         } else {
@@ -323,14 +352,6 @@ impl RetransmissionQueue {
             self.delivery.note_original(segment);
         }
         self.delivery.note_newest(segment, rtt);
-    }
-
-    /// Whether the ACK of a segment that was sent again, `rtt` ago, is for what was sent before.
-    ///
-    //= RFC 8985, section 6.2, step 2: it echoes a timestamp from before the retransmission, or comes sooner than min_RTT after it.
-    fn is_for_original(&self, segment: &Outstanding, rtt: Duration) -> bool {
-        self.delivery.echo.is_some_and(|echo| echo.as_millis() < segment.sent.as_millis())
-            || self.min_rtt.is_some_and(|least| rtt < least)
     }
 
     //= RFC 8985, section 6.2, step 3: a segment that was sent once is delivered below what was delivered before: reordering.

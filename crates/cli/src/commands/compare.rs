@@ -52,9 +52,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let mut scenario = match load::any(&arguments.scenario, &arguments.choices)? {
         Loaded::Scenario(scenario) => *scenario,
         // Every run would be the same, and an interval of no width would look like certainty.
-        Loaded::DataFile(_) if arguments.seeds.is_some() => {
-            let problem =
-                "--seeds is allowed only with scenarios; in a data file (.dat) each link has its random_seed";
+        Loaded::DataFile(data) if arguments.seeds.is_some() && data.scenario.wlans.is_empty() => {
+            let problem = "--seeds is allowed only with scenarios and with data files (.dat) that have an 802.11 cell (shared_links); in other data files each link has its random_seed";
             return Err(Failure::usage(anyhow!(problem)));
         }
         Loaded::DataFile(data) => data.scenario,
@@ -131,10 +130,6 @@ fn lines_of(row: &ComparisonRow) -> Result<Vec<Value>, serde_json::Error> {
         line["scheme"] = json!(row.scheme);
         line["runs"] = json!(row.runs);
         line["scope"] = json!("flow");
-        line["flow"] = json!(flow.name);
-        if let Some(fields) = line.as_object_mut() {
-            fields.remove("name");
-        }
         lines.push(line);
     }
     Ok(lines)

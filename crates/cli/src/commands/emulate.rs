@@ -38,7 +38,7 @@ use crate::failure::Failure;
 use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
-use crate::results::cannot_begin;
+use crate::results::{Overwrite, cannot_begin};
 use beyond::Beyond;
 use capture::Recording;
 use flags::LinkFlags;
@@ -67,6 +67,7 @@ const LINK: &str = "LASTHOP_LINK";
                   lasthop emulate --delay 50ms --jitter 10ms --reorder 1% -- ping host.lasthop\n  \
                   lasthop emulate --trace down.trace --trace-up up.trace -- iperf3 -c host.lasthop -R\n  \
                   lasthop emulate --rate 5mbit --at 10s loss=100% --at 12s loss=0% -- ssh host.lasthop\n  \
+                  lasthop emulate --rate 1mbit --only tcp:9999 -- ./client\n  \
                   lasthop emulate --delay 20ms --localhost -- curl http://host.lasthop:3000/\n  \
                   lasthop emulate scenarios/links/bursty-hop.toml -- iperf3 -c host.lasthop\n\n\
                   From another terminal, or from behind the link:\n  \
@@ -122,6 +123,8 @@ pub struct Arguments {
     /// or dropped appear once more at `dropped`, with a comment)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Do not use real-time scheduling and locked memory
     #[arg(long)]
     no_fifo: bool,
@@ -182,7 +185,9 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (mut built, ends) = link.build(arguments.seed)?;
     // Before any thread starts, and before files are created.
     let place = Place::new(arguments.user.as_deref(), arguments.as_root)?;
-    let create = |path: &PathBuf| ResultFile::create(path, &link.settings.scenario().files);
+    let create = |path: &PathBuf| {
+        ResultFile::create(path, &link.settings.scenario().files, arguments.overwrite.earlier())
+    };
     let file = arguments.summary.as_ref().map(create).transpose().map_err(cannot_begin)?;
     let packets = arguments.pcap.as_ref().map(create).transpose().map_err(cannot_begin)?;
     // Before any thread starts, until all files are written: a second Ctrl-C is for the command, too.

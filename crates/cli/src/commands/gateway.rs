@@ -1,21 +1,30 @@
 //! `lasthop gateway`.
 
 mod check;
-mod lines;
+pub mod lines;
+mod listing;
+mod lists;
 mod report;
 mod rows;
+mod screen;
+pub mod socket;
+mod top;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use lasthop_live::gateway::Start;
-use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, DEFAULT_SOCKET, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{AskError, Command, PortStatus, Reloaded, SetAside, ask, parse_flow};
+use lasthop_live::gateway::clients::ClientReport;
+use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel};
+use lasthop_live::gateway::control::{Command, PortStatus, Reloaded, SetAside, parse_flow};
 use lasthop_live::gateway::engine::FlowReport;
+use lasthop_live::gateway::listing::{Query, Row};
 use lasthop_scenario::file::name_of;
+use lasthop_schemes::words::did_you_mean;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use socket::Where;
 
 use crate::failure::Failure;
 use crate::output;
@@ -26,7 +35,7 @@ use crate::output;
     args_conflicts_with_subcommands = true,
     after_help = "Runs in the foreground until SIGTERM or SIGINT. It then forwards the packets it holds and removes its filters. On SIGHUP it reloads its file. If it is killed or hangs, traffic passes without it, except for what CICADA and I-TCP owe; with the backend tun, a hang loses TCP until the process ends.\n\n\
                   Examples:\n  lasthop gateway --print-default-config > gateway.toml\n  lasthop gateway --check gateway.toml\n  \
-                  lasthop gateway gateway.toml\n  lasthop gateway status\n  lasthop gateway aside 192.0.2.1:443-10.0.0.7:50000"
+                  lasthop gateway gateway.toml\n  lasthop gateway status\n  lasthop gateway flows --filter 10.0.0.0/24 'loss>1' --sort loss\n  lasthop gateway top\n  lasthop gateway gain --rate '50 Mbit/s'\n  lasthop gateway aside 192.0.2.1:443-10.0.0.7:50000"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -38,6 +47,10 @@ pub struct Arguments {
     /// found, 1 if a start would fail here, 2 if the file is wrong
     #[arg(long)]
     check: bool,
+    /// Measure the hop and change nothing, whatever the file says: no rule applies, and all packets
+    /// pass in the kernel. Needs the backend tc-bpf
+    #[arg(long)]
+    passive: bool,
     /// With --check: print one JSON document
     #[arg(long, requires = "check")]
     json: bool,
@@ -51,8 +64,16 @@ pub struct Arguments {
 enum Question {
     /// Show the gateway's ports, rules and counters
     Status(Listing),
-    /// Show the connections that the gateway tracks
-    Flows(Listing),
+    /// Show the connections that the gateway tracks: what they carry and lose on the hop
+    Flows(Sorted),
+    /// Show the clients: what their connections, living and ended, carried and lost on the hop. The
+    /// gateway counts them if `clients` in its file's `[metrics]` says how many
+    Clients(Sorted),
+    /// Show who uses the hop now and loses packets: a live view of clients or connections. On a terminal
+    /// it is redrawn every second, and q or Ctrl-C ends it; elsewhere tables follow each other
+    Top(top::Arguments),
+    /// Predict the gain of each scheme over none on the hop that the gateway measured, with the simulator
+    Gain(super::gain::Arguments),
     /// Reload the gateway's file; connections stay, and so do agents whose settings have not changed
     Reload(Where),
     /// Let the gateway's agents forward the packets they hold; after that, everything passes
@@ -75,20 +96,18 @@ enum Question {
 struct Listing {
     #[command(flatten)]
     at: Where,
-    /// Print CSV: for the status a row per value, for connections a row per connection
+    /// Print CSV: for the status a row per value, otherwise a row per connection or client
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
 
-/// Which gateway, and how to answer.
+/// Which gateway, which rows of what it has, and how to list them.
 #[derive(Args)]
-struct Where {
-    /// The gateway's control socket
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
-    socket: PathBuf,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
+struct Sorted {
+    #[command(flatten)]
+    rows: listing::Rows,
+    #[command(flatten)]
+    listing: Listing,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
@@ -97,8 +116,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
     let Some(file) = &arguments.config else { return output::print(DEFAULT_FILE.trim_end()) };
     // A gateway's own radios do not tell the fate of each frame.
-    let config =
+    let mut config =
         config::read(file, lasthop_agent::LinkSenses::empty()).map_err(|error| misread(file, error))?;
+    config.plan.passive |= arguments.passive;
     if arguments.check {
         return check::execute(&config, file, arguments.json);
     }
@@ -112,8 +132,9 @@ fn misread(file: &Path, error: config::ConfigError) -> Failure {
         let questions = Question::augment_subcommands(clap::Command::new("gateway"));
         let questions: Vec<&str> = questions.get_subcommands().map(clap::Command::get_name).collect();
         return Failure::usage(anyhow!(
-            "{}: no such file; expected a configuration file, or one of {}",
+            "{}: no such file{}; expected a configuration file, or one of {}",
             file.display(),
+            did_you_mean(&file.to_string_lossy(), &questions),
             questions.join(", ")
         ));
     }
@@ -163,47 +184,54 @@ fn flow_as_written(text: &str) -> Result<String, String> {
 }
 
 fn put(question: &Question) -> Result<(), Failure> {
-    let (command, at) = match question {
-        Question::Status(listing) => (Command::Status, &listing.at),
-        Question::Flows(listing) => (Command::Flows, &listing.at),
-        Question::Reload(at) => (Command::Reload, at),
-        Question::Drain(at) => (Command::Drain, at),
-        Question::Aside { flow, at } => (Command::Aside { flow: flow.clone() }, at),
-    };
-    if at.json {
-        // All that the gateway tells, also where it is newer than this command.
-        let answer: Value = at.ask(&command)?;
-        return output::print_json(&answer);
-    }
     match question {
-        Question::Status(Listing { csv: true, .. }) => output::print(&rows::of_document(&at.ask(&command)?)?),
-        Question::Flows(Listing { csv: true, .. }) => {
-            let flows: Vec<FlowReport> = at.ask(&command)?;
-            output::print(&rows::of_flows(&flows)?)
+        Question::Status(Listing { at, csv }) if *csv => {
+            output::print(&rows::of_document(&at.ask(&Command::Status)?)?)
         }
-        Question::Status(_) => output::print(&report::status(&at.ask(&command)?)),
-        Question::Flows(_) => output::print(&report::flows(at.ask(&command)?)),
-        Question::Reload(_) => {
-            let Reloaded { notes } = at.ask(&command)?;
+        Question::Status(Listing { at, .. }) => {
+            at.answer(&Command::Status, |status| output::print(&report::status(&status)))
+        }
+        Question::Flows(sorted) => {
+            sorted
+                .list(Command::Flows, "connection", |flows: &[FlowReport], shown| lists::flows(flows, shown))
+        }
+        Question::Clients(sorted) => {
+            sorted.list(Command::Clients, "client", |clients: &[ClientReport], shown| {
+                lists::clients(clients, shown)
+            })
+        }
+        Question::Top(arguments) => top::execute(arguments),
+        Question::Gain(arguments) => super::gain::execute(arguments),
+        Question::Reload(at) => at.answer(&Command::Reload, |Reloaded { notes }| {
             for note in notes {
                 output::complain(&format!("note: {note}"));
             }
             output::print("reloaded")
-        }
-        Question::Drain(_) => output::print(&report::drained(at.ask(&command)?)),
-        Question::Aside { flow, .. } => {
-            let SetAside {} = at.ask(&command)?;
+        }),
+        Question::Drain(at) => at.answer(&Command::Drain, |drained| output::print(&report::drained(drained))),
+        Question::Aside { flow, at } => at.answer(&Command::Aside { flow: flow.clone() }, |SetAside {}| {
             output::print(&format!("{flow} is no longer accelerated"))
-        }
+        }),
     }
 }
 
-impl Where {
-    fn ask<T: DeserializeOwned>(&self, command: &Command) -> Result<T, Failure> {
-        ask(&self.socket, command).map_err(|error| match error {
-            // The file is wrong, or what names a connection is.
-            refused @ AskError::Refused(_) => Failure::usage(refused),
-            other => Failure::Run(other.into()),
-        })
+impl Sorted {
+    /// Prints a list as it was asked for; `table` is for people.
+    fn list<R: Row + DeserializeOwned>(
+        &self,
+        command: impl FnOnce(Query) -> Command,
+        noun: &str,
+        table: impl FnOnce(&[R], &str) -> String,
+    ) -> Result<(), Failure> {
+        let Self { rows, listing: Listing { at, csv } } = self;
+        let (sent, read): (Vec<Value>, Vec<R>) = rows.ask(at, command)?.into_iter().unzip();
+        if at.json {
+            // All that the gateway tells, also where it is newer than this command.
+            output::print_json(&sent)
+        } else if *csv {
+            output::print(&rows::of_list(&read)?)
+        } else {
+            output::print(&table(&read, &rows.shown(read.len(), noun)))
+        }
     }
 }

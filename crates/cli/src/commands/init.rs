@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use lasthop_lab::table::Table;
 use lasthop_live::gateway::config::DEFAULT_FILE;
-use lasthop_scenario::results::ResultFile;
+use lasthop_scenario::results::{Earlier, ResultFile};
 
 use crate::failure::Failure;
 use crate::output;
@@ -38,6 +38,10 @@ enum Template {
     Hop,
     /// An 802.11 cell with downloads and uploads, for `lasthop compare`
     Wifi,
+    /// An upload from behind a customer's router over a wireless hop, for `lasthop compare`
+    Upload,
+    /// A grid of values of a scenario, for `lasthop sweep`
+    Sweep,
     /// A link for `lasthop emulate`
     Link,
     /// A configuration for `lasthop gateway`
@@ -49,6 +53,8 @@ impl Template {
         match self {
             Self::Hop => include_str!("../../templates/hop.toml"),
             Self::Wifi => include_str!("../../templates/wifi.toml"),
+            Self::Upload => include_str!("../../templates/upload.toml"),
+            Self::Sweep => include_str!("../../templates/sweep.toml"),
             Self::Link => include_str!("../../templates/link.toml"),
             Self::Gateway => DEFAULT_FILE,
         }
@@ -57,7 +63,8 @@ impl Template {
     /// What to do with it next.
     const fn command(self) -> &'static str {
         match self {
-            Self::Hop | Self::Wifi => "lasthop compare",
+            Self::Hop | Self::Wifi | Self::Upload => "lasthop compare",
+            Self::Sweep => "lasthop sweep",
             Self::Link => "sudo lasthop emulate",
             Self::Gateway => "lasthop gateway --check",
         }
@@ -106,7 +113,7 @@ fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
         let what = if found.is_symlink() { "symbolic link" } else { "file" };
         return Err(Failure::usage(anyhow!("{}: this {what} exists; choose another name", file.display())));
     }
-    let mut new = ResultFile::create(file, &[]).map_err(cannot_begin)?;
+    let mut new = ResultFile::create(file, &[], Earlier::Stays).map_err(cannot_begin)?;
     new.write_all(text.as_bytes())?;
     Ok(new.finish()?)
 }

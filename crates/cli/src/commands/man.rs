@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_scenario::results::{ResultFile, make_directory};
+use lasthop_scenario::results::{Earlier, ResultFile, make_directory};
 
 use crate::failure::Failure;
 use crate::output;
@@ -38,7 +38,7 @@ pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Fail
         make_directory(&folder)
             .map_err(|error| Failure::usage(anyhow!("{}: cannot write: {error}", folder.display())))?;
         let name = folder.join(format!("{}.{}", page.name, page.section));
-        let mut file = ResultFile::create(&name, &[]).map_err(cannot_begin)?;
+        let mut file = ResultFile::create(&name, &[], Earlier::Goes).map_err(cannot_begin)?;
         file.write_all(&page.text)?;
         file.finish()?;
     }

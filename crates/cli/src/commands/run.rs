@@ -1,6 +1,5 @@
 //! `lasthop run`.
 
-use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use crate::progress::TimeBar;
-use crate::results::cannot_begin;
+use crate::results::{Overwrite, cannot_begin};
 
 /// The arguments of `run`.
 #[derive(Args)]
@@ -49,9 +48,12 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write every packet at every interface as pcapng (in Wireshark, filter by
-    /// `frame.interface_name`: each link is captured at both ends)
+    /// `frame.interface_name`: each link is captured at both ends; packets that are lost or dropped appear once
+    /// more at `dropped`, with the cause as a comment)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Data files only: print these kinds of events, comma-separated, or "all" or "none" [default:
     /// the kinds in the thesis's sample]
     #[arg(long, value_name = "KINDS")]
@@ -143,29 +145,19 @@ fn run(
     arguments: &Arguments,
 ) -> Result<RunSummary, Failure> {
     let prints_events = !events.is_empty();
-    // The observers are made while the run is; what goes wrong then is told behind it.
-    let failed: RefCell<Option<Failure>> = RefCell::new(None);
-    let summary_file: RefCell<Option<ResultFile>> = RefCell::new(None);
-    let observers = |built: &Built| match observers(scenario, data, events, arguments, built) {
-        Ok((observers, file)) => {
-            *summary_file.borrow_mut() = file;
-            observers
-        }
-        Err(failure) => {
-            *failed.borrow_mut() = Some(failure);
-            Vec::new()
-        }
+    let mut summary_file: Option<ResultFile> = None;
+    let observers = |built: &Built| -> Result<Observers, Failure> {
+        let (observers, file) = observers(scenario, data, events, arguments, built)?;
+        summary_file = file;
+        Ok(observers)
     };
     // Events and the bar would share the screen.
     let bar = (!prints_events).then(|| TimeBar::new(scenario.duration));
     let progress = |simulated| bar.iter().for_each(|bar| bar.reach(simulated));
     let outcome = run_observed(scenario, scheme, seed, observers, &progress);
     bar.iter().for_each(TimeBar::finish);
-    if let Some(failure) = failed.into_inner() {
-        return Err(failure);
-    }
     let (summary, observers) = outcome?;
-    name_results(&summary, observers, summary_file.into_inner())?;
+    name_results(&summary, observers, summary_file)?;
     Ok(summary)
 }
 
@@ -197,6 +189,7 @@ fn observers(
     arguments: &Arguments,
     built: &Built,
 ) -> Result<(Observers, Option<ResultFile>), Failure> {
+    let earlier = arguments.overwrite.earlier();
     let mut observers: Observers = Vec::new();
     let mut summary = None;
     // Not before the world is built: a scheme that cannot work here leaves nothing behind.
@@ -204,20 +197,21 @@ fn observers(
         make_directory(out)
             .with_context(|| format!("--out {}: cannot create the directory", out.display()))
             .map_err(Failure::Usage)?;
-        summary = Some(ResultFile::create(&out.join("summary.json"), &scenario.files).map_err(cannot_begin)?);
+        let file = ResultFile::create(&out.join("summary.json"), &scenario.files, earlier);
+        summary = Some(file.map_err(cannot_begin)?);
     }
     if let Some(path) = &arguments.pcap {
-        let file = ResultFile::create(path, &scenario.files).map_err(cannot_begin)?;
+        let file = ResultFile::create(path, &scenario.files, earlier).map_err(cannot_begin)?;
         observers.push(Box::new(Capture::new(file, built)?));
     }
     match (data, &arguments.out) {
         (Some(data), out) => {
             let screen: Box<dyn Write + Send> = Box::new(BufWriter::new(io::stdout()));
-            let of_data = data.observers(built, out.as_deref(), events, screen);
+            let of_data = data.observers(built, out.as_deref(), events, screen, earlier);
             observers.extend(of_data.map_err(cannot_begin)?);
         }
         (None, Some(out)) => {
-            observers.extend(series::observers(scenario, built, out).map_err(cannot_begin)?);
+            observers.extend(series::observers(scenario, built, out, earlier).map_err(cannot_begin)?);
         }
         (None, None) => {}
     }

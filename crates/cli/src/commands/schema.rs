@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lasthop_live::gateway::config;
-use lasthop_scenario::file::schema::scenario_schema;
+use lasthop_scenario::file::schema::{scenario_schema, sweep_schema};
 
 use crate::failure::Failure;
 use crate::output;
@@ -23,6 +23,8 @@ pub struct Arguments {
 enum Kind {
     /// Scenarios, links for `lasthop emulate` included
     Scenario,
+    /// Sweeps
+    Sweep,
     /// The configuration of the gateway
     Gateway,
 }
@@ -30,6 +32,7 @@ enum Kind {
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     output::print_json(&match arguments.kind {
         Kind::Scenario => scenario_schema(),
+        Kind::Sweep => sweep_schema(),
         Kind::Gateway => config::schema(),
     })
 }

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_lab::run::RunError;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
-use lasthop_scenario::results::ResultPath;
+use lasthop_scenario::results::{Earlier, ResultPath};
 use lasthop_scenario::{Scenario, Sweep, file};
 use lasthop_schemes::words::counted;
 
@@ -18,13 +18,13 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
-use crate::results::cannot_begin;
+use crate::results::{Overwrite, cannot_begin};
 use crate::signals::when_told_to_end;
 
 /// The arguments of `sweep`.
 #[derive(Args)]
 #[command(
-    after_help = "Each line is one flow of one run; the varied keys are the first columns, with the unit of their numbers in the \
+    after_help = "Each line is one flow or session of one run, or one direction of a call; the varied keys are the first columns, with the unit of their numbers in the \
                         name.\n\nThe file name extension selects the format: .csv, .parquet or .json. Until the sweep is complete its results are \
                         in FILE.part, run by run. If it is interrupted, the same command with --resume continues it.\n\nExamples:\n  \
                         lasthop sweep scenarios/snoop-uniform-loss.sweep.toml --out results.csv\n  lasthop sweep \
@@ -52,6 +52,8 @@ pub struct Arguments {
     /// Continue a sweep that was interrupted: run only what is missing in FILE.part
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print one JSON document, an array with an object per line, on standard output
     #[arg(long)]
     json: bool,
@@ -81,14 +83,17 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Target::StandardOutput { is_json } => to_standard_output(&checked(&file, &read)?, is_json),
         Target::File(path, format) => {
             // Before the work: what cannot be written should not cost it.
-            let place = ResultPath::new(path, &file.files()).map_err(cannot_begin)?;
+            // A sweep that was begun has been allowed to replace what is there.
+            let earlier = if arguments.resume { Earlier::Goes } else { arguments.overwrite.earlier() };
+            let place = ResultPath::new(path, &file.files(), earlier).map_err(cannot_begin)?;
             let origin = Origin {
                 lasthop: env!("CARGO_PKG_VERSION").to_owned(),
                 schemes: arguments.schemes.clone(),
                 seeds: arguments.seeds,
                 inputs: file.inputs(),
             };
-            to_file(&checked(&file, &read)?, &origin, arguments.resume, path, format, place)
+            let how = Begin { resume: arguments.resume, earlier: arguments.overwrite.earlier() };
+            to_file(&checked(&file, &read)?, &origin, how, path, format, place)
         }
     })?
 }
@@ -125,9 +130,9 @@ impl Arguments {
         let point =
             sweep.point(index).ok_or_else(|| Failure::Run(anyhow!("the sweep has no point {index}")))?;
         let mut scenario = point.map_err(Failure::usage)?;
-        if scenario.flows.is_empty() {
+        if scenario.flows.is_empty() && scenario.sessions.is_empty() {
             return Err(Failure::usage(anyhow!(
-                "{}: the scenario has no flows; a line of the results is one flow of one run",
+                "{}: the scenario has neither flows nor sessions; a line of the results is one of them in one run",
                 file::name_of(&self.sweep)
             )));
         }
@@ -208,13 +213,13 @@ fn to_standard_output(grid: &Grid<'_, Failure>, is_json: bool) -> Result<(), Fai
 fn to_file(
     grid: &Grid<'_, Failure>,
     origin: &Origin,
-    resume: bool,
+    how: Begin,
     path: &Path,
     format: Format,
     mut place: ResultPath,
 ) -> Result<(), Failure> {
     let bar = Bar::new();
-    let part = begin(grid, origin, resume, path).map_err(cannot_begin)?;
+    let part = begin(grid, origin, how, path).map_err(cannot_begin)?;
     let done = part.runs();
     let part = Shared::new(part);
     let (ours, bar_of_signals, runs) = (part.clone(), bar.clone(), grid.runs());
@@ -267,20 +272,28 @@ impl Shared {
     }
 }
 
+/// How the command line begins a sweep.
+#[derive(Clone, Copy)]
+struct Begin {
+    resume: bool,
+    /// Without anything to resume.
+    earlier: Earlier,
+}
+
 /// Opens the results so far, or begins new ones.
-fn begin(grid: &Grid<'_, Failure>, origin: &Origin, resume: bool, path: &Path) -> io::Result<Part> {
+fn begin(grid: &Grid<'_, Failure>, origin: &Origin, how: Begin, path: &Path) -> io::Result<Part> {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     let name = PathBuf::from(name);
-    if resume {
+    if how.resume {
         if let Some(part) = Part::resume(&name, origin, grid)? {
             return Ok(part);
         }
-        if path.exists() {
+        if how.earlier == Earlier::Stays && path.exists() {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 format!(
-                    "nothing to resume: {} is missing or empty; without --resume the sweep begins again and replaces {}",
+                    "nothing to resume: {} is missing or empty; with --overwrite the sweep begins again and replaces {}",
                     name.display(),
                     path.display()
                 ),

@@ -25,7 +25,7 @@ use crate::load::{self, Choices};
 use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
-use crate::results::cannot_begin;
+use crate::results::{Overwrite, cannot_begin};
 use crate::signals::{self, Told};
 use report::Report;
 use runs::Runs;
@@ -78,6 +78,8 @@ pub struct Arguments {
     /// and retransmissions every 10 ms, of real hosts and as predicted
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print one JSON document instead of the tables
     #[arg(long)]
     json: bool,
@@ -120,7 +122,10 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             path.display()
         )));
     }
-    let series = arguments.series.as_ref().map(|name| ResultFile::create(name, &scenario.files));
+    let series = arguments
+        .series
+        .as_ref()
+        .map(|name| ResultFile::create(name, &scenario.files, arguments.overwrite.earlier()));
     let series = series.transpose().map_err(cannot_begin)?;
     if arguments.predict {
         let title = load::title(&scenario, &arguments.choices);
@@ -152,8 +157,11 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
                 1 => format!("1 of {runs} is done"),
                 many => format!("{many} of {runs} are done"),
             };
-            if !done.is_empty() {
-                print(arguments, &scenario, series, done)?;
+            // The exit code says that a signal came, whatever these runs brought.
+            if !done.is_empty()
+                && let Err(failure) = print(arguments, &scenario, series, done)
+            {
+                let _ = output::report(&failure);
             }
             output::complain(&format!("lasthop: interrupted: {said}"));
             signals::end_by(signal);

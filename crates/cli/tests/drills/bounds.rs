@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lasthop_live::gateway::control::Command;
+use lasthop_live::gateway::listing::Query;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
@@ -73,7 +74,8 @@ pub fn a_client_that_vanishes_is_forgotten_with_all_that_was_held_for_it() {
     let site = Site::new(Kind::Routed);
     let idle = "[idle]\nopening = \"1 s\"\nestablished = \"1 s\"\nhalf-closed = \"1 s\"\nclosing = \"1 s\"\ngrace = \"100 ms\"\n";
     let daemon = Daemon::start(&site.gateway, idle);
-    let flows = || daemon.ask(&Command::Flows).expect("it runs").as_array().expect("a list").len();
+    let flows =
+        || daemon.ask(&Command::Flows(Query::default())).expect("it runs").as_array().expect("a list").len();
     let (client, server) = open(&site).expect("the server is reachable");
     let ends = [
         thread::spawn(move || {

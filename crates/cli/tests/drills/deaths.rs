@@ -61,8 +61,7 @@ fn killed(kinds: &[Kind]) {
             echo(&site, 3, 100_000);
             daemon.start_again(&site.gateway);
             let beats = pulse.end();
-            echo(&site, 3, 100_000);
-            assert!(daemon.received() > 0, "the next one is in the path");
+            daemon.is_in_the_path(&site);
             assert_eq!(daemon.end(Signal::TERM).code(), Some(0));
             beats
         });
@@ -96,10 +95,7 @@ fn hanging(kinds: &[Kind]) {
             pulse.end()
         });
         daemon.is_in_again();
-        // A connection of its own: one that is left alone goes past the daemon.
-        let before = daemon.received();
-        echo(&site, 1, 10_000);
-        daemon.sees_more_than(before);
+        daemon.is_in_the_path(&site);
 
         daemon.signal(Signal::STOP);
         thread::sleep(WHILE / 2);
@@ -165,8 +161,7 @@ pub fn with_the_tun_backend_connections_go_on_when_it_is_killed_and_the_next_one
         echo(&site, 3, 100_000);
         let beats = pulse.end();
         daemon.start_again(&site.gateway);
-        echo(&site, 3, 100_000);
-        assert!(daemon.received() > 0, "the next one is in the path");
+        daemon.is_in_the_path(&site);
         assert_eq!(daemon.end(Signal::TERM).code(), Some(0));
         site.assert_no_traces();
         beats
@@ -179,8 +174,7 @@ pub fn a_daemon_whose_log_cannot_be_written_runs_on_and_can_be_stopped() {
     let site = Site::new(Kind::Routed);
     let mut daemon = Daemon::start_without_a_log(&site.gateway);
     daemon.signal(Signal::HUP);
-    echo(&site, 1, 10_000);
-    assert!(daemon.received() > 0, "it is in the path");
+    daemon.is_in_the_path(&site);
     assert_eq!(daemon.end(Signal::TERM).code(), Some(0));
     assert!(!site.traces().contains("lasthop"), "{}", site.traces());
 }
@@ -210,8 +204,7 @@ fn told_to_end(kinds: &[Kind]) {
                 let taken_over = daemon.count("/engine/counters/taken_over");
                 assert!(taken_over > 0, "the next one goes on with what this one knew: {}", daemon.log());
                 assert!(!daemon.socket().with_extension("sock.state").exists(), "once");
-                echo(&site, 1, 10_000);
-                assert!(daemon.received() > 0, "it is in the path again");
+                daemon.is_in_the_path(&site);
             }
             let beats = pulse.end();
             assert_eq!(daemon.end(Signal::TERM).code(), Some(0));

@@ -217,10 +217,16 @@ pub fn frames_of_every_kind_arrive_unchanged_and_only_tcp_is_seen() {
         assert!(carried.len() + 2 >= frames.len(), "of {:?} only {carried:?}", frames.keys());
         for name in carried {
             for upward in [true, false] {
-                let before = daemon.received();
-                let came = wires.carry(upward, &[frames[name].clone()]);
-                assert_eq!(came, [frames[name].clone()], "{name}");
-                let seen = daemon.received() - before;
+                // A daemon that the machine lets wait steps out, and then sees nothing.
+                let seen = soon(|| {
+                    daemon.is_in_again();
+                    let (steps_out, before) = (daemon.count("/punctuality/steps_out"), daemon.received());
+                    let came = wires.carry(upward, &[frames[name].clone()]);
+                    assert_eq!(came, [frames[name].clone()], "{name}");
+                    let seen = daemon.received() - before;
+                    let stayed = daemon.count("/punctuality/steps_out") == steps_out;
+                    if stayed { Ok(seen) } else { Err(format!("it steps out: {}", daemon.log())) }
+                });
                 assert_eq!(seen, u64::from(*is_seen), "{name}: {}", daemon.status());
             }
         }
@@ -229,11 +235,36 @@ pub fn frames_of_every_kind_arrive_unchanged_and_only_tcp_is_seen() {
     assert_eq!((daemon.count("/lost"), daemon.count("/engine/agents/panics")), (0, 0));
 }
 
-/// Whole frames of garbage, and good ones with some octets changed.
-pub fn garbage_arrives_unchanged_and_the_daemon_lives() {
+pub fn frames_of_every_kind_arrive_unchanged_through_a_passive_daemon() {
     let _alone = alone();
     let wires = Wires::new();
-    let mut daemon = Daemon::start(&wires.site.gateway, "");
+    let frames: Vec<_> = [not_for_us(), for_nobody(), for_agents()].into_iter().flatten().collect();
+    let is_carried = |frame: &Vec<u8>| wires.carry(true, std::slice::from_ref(frame)) == [frame.clone()];
+    let carried: Vec<_> = frames.iter().filter(|(_, frame)| is_carried(frame)).collect();
+    assert!(carried.len() + 6 >= frames.len(), "only {carried:?}");
+    let mut daemon = Daemon::start_with(&wires.site.gateway, "passive = true\n", "");
+    for (name, frame) in carried {
+        for upward in [true, false] {
+            let came = wires.carry(upward, std::slice::from_ref(frame));
+            assert_eq!(came, std::slice::from_ref(frame), "{name}");
+        }
+    }
+    assert!(daemon.is_running());
+    assert_eq!(daemon.count("/engine/counters/received"), 0, "none comes to it");
+    soon(|| if daemon.received() > 0 { Ok(()) } else { Err("it hears of those that are TCP".into()) });
+}
+
+pub fn garbage_arrives_unchanged_and_the_daemon_lives() {
+    let _alone = alone();
+    for top in ["", "passive = true\n"] {
+        garbage(top);
+    }
+}
+
+/// Whole frames of garbage, and good ones with some octets changed.
+fn garbage(top: &str) {
+    let wires = Wires::new();
+    let mut daemon = Daemon::start_with(&wires.site.gateway, top, "");
     let mut state = 1997_u64;
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -277,7 +308,8 @@ pub fn garbage_arrives_unchanged_and_the_daemon_lives() {
     let plain = |frame: &&&Vec<u8>| !(frame[12] == 8 && frame[13] == 0);
     assert!(missing.iter().filter(plain).count() == 0, "{missing:x?}");
     assert!(missing.is_empty(), "{missing:x?}");
-    assert!(daemon.is_running() && daemon.received() > 100, "{}", daemon.log());
+    daemon.sees_more_than(100);
+    assert!(daemon.is_running(), "{}", daemon.log());
     assert_eq!(daemon.count("/engine/agents/panics"), 0);
     soon(|| if daemon.count("/engine/held") == 0 { Ok(()) } else { Err("it holds some".into()) });
 }

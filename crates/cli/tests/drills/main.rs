@@ -12,6 +12,8 @@ mod deaths;
 mod frames;
 #[path = "../hosts/mod.rs"]
 mod hosts;
+mod lists;
+mod passive;
 mod ports;
 mod reload;
 mod splits;
@@ -46,7 +48,13 @@ fn main() -> ExitCode {
             deaths::a_daemon_whose_log_cannot_be_written_runs_on_and_can_be_stopped,
             deaths::a_daemon_that_is_told_to_end_ends_well_and_another_starts_at_once,
             frames::frames_of_every_kind_arrive_unchanged_and_only_tcp_is_seen,
+            frames::frames_of_every_kind_arrive_unchanged_through_a_passive_daemon,
             frames::garbage_arrives_unchanged_and_the_daemon_lives,
+            lists::commands_show_what_clients_and_connections_carry_while_they_live,
+            passive::a_passive_daemon_measures_the_losses_of_a_hop_and_touches_nothing,
+            passive::the_gain_of_a_scheme_is_predicted_from_what_a_passive_daemon_measured,
+            passive::a_passive_daemon_that_is_killed_costs_nothing_and_the_next_one_goes_on_in_the_middle,
+            passive::a_passive_gateway_is_refused_with_the_backend_tun,
             ports::a_port_that_goes_down_and_up_again_costs_that_time,
             ports::a_radio_interface_that_vanishes_is_waited_for_and_taken_up_again,
             ports::a_core_interface_that_vanishes_does_not_end_the_daemon,

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 
 use crate::alone;
 use crate::checks::check;
-use crate::hosts::{Daemon, Kind, PATIENCE, Site, echo};
+use crate::hosts::{Daemon, Kind, PATIENCE, Site};
 
 /// A start that is expected to fail.
 struct Attempt {
@@ -102,9 +102,7 @@ pub fn a_second_gateway_on_a_port_is_refused_with_the_holder_and_the_first_sees_
             assert_eq!(site.traces(), before, "{first}, {second}: nothing has changed");
             assert!(daemon.socket().exists(), "its socket is left alone");
         }
-        let seen = daemon.received();
-        echo(&site, 1, 10_000);
-        daemon.sees_more_than(seen);
+        daemon.is_in_the_path(&site);
         assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
         site.assert_no_traces();
     }
@@ -129,9 +127,7 @@ pub fn gateways_on_different_ports_of_one_machine_leave_each_other_alone() {
         assert_eq!(beside.code, Some(0), "{}", beside.said);
         assert!(beside.told.iter().any(|message| message.contains("READY=1")), "{:?}", beside.told);
         assert_eq!(site.traces(), before, "it takes its own away, and no more");
-        let seen = daemon.received();
-        echo(&site, 1, 10_000);
-        daemon.sees_more_than(seen);
+        daemon.is_in_the_path(&site);
         assert_eq!(daemon.end(Signal::TERM).code(), Some(0), "{}", daemon.log());
         site.assert_no_traces();
     }

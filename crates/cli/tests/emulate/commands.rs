@@ -40,7 +40,8 @@ pub fn a_capture_that_cannot_be_written_leaves_the_summary_and_the_exit_code() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("run.pcapng");
     std::fs::write(&file, "an earlier one").expect("there is room");
-    let output = emulate(&["--delay", "1ms", "--pcap", file.to_str().expect("UTF-8"), "--", "/nonesuch"]);
+    let capture = ["--overwrite", "--pcap", file.to_str().expect("UTF-8")];
+    let output = emulate(&[&["--delay", "1ms"], &capture[..], &["--", "/nonesuch"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "an earlier one");
 }
@@ -137,6 +138,13 @@ pub fn a_quiet_emulation_says_nothing_of_its_own() {
     assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("out\n", "err\n"));
     let summary = std::fs::read_to_string(&summary).expect("it was written");
     let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    for flag in ["--summary", "--pcap"] {
+        let output = emulate(&["--delay", "1ms", flag, name, "--", "true"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("this file exists; expected another name, or --overwrite"));
+    }
+    let output = emulate(&["--delay", "1ms", "--summary", name, "--overwrite", "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     // Which code depends on the machine; the two agree.
     let output = emulate(&["--delay", "1ms", "--require-trust", "--json", "--", "true"]);
     let of_run: serde_json::Value = serde_json::from_str(&text(&output.stderr)).expect("JSON");

@@ -50,6 +50,10 @@ fn main() -> ExitCode {
             services::a_service_of_this_machine_is_reached_by_its_name_through_the_link_of_the_flags,
             services::a_service_on_the_loopback_device_is_reached_on_request,
             changes::a_change_of_the_flags_happens_at_its_time,
+            changes::a_link_impairs_the_selected_service_alone_until_that_changes,
+            changes::a_reset_ends_connections_at_both_ends_and_the_next_one_passes,
+            changes::a_connection_that_opens_is_refused_while_another_one_goes_on,
+            changes::a_download_is_reset_once_so_much_of_it_has_arrived,
             services::a_capture_has_each_packet_at_both_ends;
         [namespaces, unshare, user_namespaces, bash]:
             unprivileged::a_user_who_is_not_root_reaches_services_of_this_machine_through_a_relay,

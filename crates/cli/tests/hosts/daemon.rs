@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{PATIENCE, soon};
+use super::{PATIENCE, Site, echo, soon};
 
 /// A daemon. It is killed with this value.
 pub struct Daemon {
@@ -101,6 +101,15 @@ impl Daemon {
         });
     }
 
+    /// Asserts that it takes new connections: one that it has left alone goes past it for good.
+    pub fn is_in_the_path(&self, site: &Site) {
+        let before = self.received();
+        soon(|| {
+            echo(site, 1, 10_000);
+            if self.received() > before { Ok(()) } else { Err(format!("it stays out: {}", self.status())) }
+        });
+    }
+
     /// Frames that it has seen, copies of what passed in the kernel among them.
     pub fn received(&self) -> u64 {
         self.count("/engine/counters/received") + self.count("/engine/counters/copies")
@@ -171,7 +180,7 @@ impl Drop for Daemon {
 
 fn write_file(directory: &Path, top: &str, rest: &str) {
     let head = format!(
-        "{top}\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[metrics]\nlisten = \"off\"\n[control]\nsocket = \"{}\"\n",
+        "{top}\n[ports]\ncore = [\"core\"]\nradio = [\"radio\"]\n[control]\nsocket = \"{}\"\n[metrics]\nlisten = \"off\"\n",
         directory.join("gateway.sock").display()
     );
     // As an editor does it: never half a file.

@@ -105,7 +105,7 @@ fn send(
     let (mut at, mut octets) = (0, vec![0; piece]);
     while !stop.load(Relaxed) {
         fill(kind, at, &mut octets);
-        stream.write_all(&octets).expect("somebody reads");
+        stream.write_all(&octets).expect("the other end reads");
         at += piece as u64;
         thread::sleep(pause);
     }
@@ -160,7 +160,7 @@ pub fn echo(site: &Site, connections: u64, octets: usize) {
                 let mut sent = vec![0; octets];
                 fill(stream, 0, &mut sent);
                 let mut half = client.try_clone().expect("a descriptor");
-                let sender = thread::spawn(move || half.write_all(&sent).expect("somebody reads"));
+                let sender = thread::spawn(move || half.write_all(&sent).expect("the other end reads"));
                 let mut came = vec![0; octets];
                 client.read_exact(&mut came).expect("it comes back");
                 assert!(check(stream, 0, &came), "as it was sent");

@@ -1,6 +1,6 @@
-//! The columns of each CSV file. A test compares them with the files.
+//! The columns of each series. A test compares them with the files.
 
-/// The columns of each CSV file.
+/// The columns of each series.
 pub const TABLES: &[(&str, &[(&str, &str)])] = &[
     (
         "window.csv",
@@ -96,48 +96,6 @@ pub const TABLES: &[(&str, &[(&str, &str)])] = &[
             ("srtt_s", "the smoothed round-trip time, in seconds; empty as long as nothing was measured"),
             ("rto_s", "the retransmission time-out, in seconds"),
             ("retransmits", "segments retransmitted since the flow's start"),
-        ],
-    ),
-    (
-        "sweep",
-        &[
-            ("scheme", "the scheme's label"),
-            ("seed", "the seed"),
-            ("flow", "the flow's name"),
-            ("from", "the sending node"),
-            ("to", "the receiving node"),
-            ("goodput_bps", "goodput of the flow, in bits per second"),
-            ("bytes", "octets delivered to the application"),
-            ("completion_s", "seconds from the flow's start to its last octet; empty if there is none"),
-            ("retransmits", "retransmitted segments; empty over UDP"),
-            ("timeouts", "expiries of the retransmission timer; empty over UDP"),
-            ("fast_retransmits", "fast retransmits; empty over UDP"),
-            ("duplicate_acks", "duplicate ACKs that the sender received; empty over UDP"),
-            ("rtt_mean_s", "mean measured round-trip time, in seconds; empty over UDP"),
-            ("frames_sent", "transmissions of frames, in the measured time, for all flows"),
-            ("frames_given_up", "frames that link layers gave up, in the measured time, for all flows"),
-            ("control_messages", "control messages of agents, in the measured time, for all flows"),
-            ("local_retransmits", "segments that agents retransmitted, in the measured time, for all flows"),
-            ("transport", "`tcp` or `udp`"),
-            ("datagrams_sent", "datagrams sent; empty over TCP, like all columns up to `jitter_s`"),
-            ("datagrams_received", "datagrams that arrived, each counted once"),
-            ("datagrams_lost", "datagrams that were lost"),
-            ("datagrams_out_of_order", "datagrams that arrived after one sent later"),
-            ("delay_mean_s", "mean one-way delay, in seconds"),
-            ("delay_p95_s", "95th percentile of the one-way delay, in seconds"),
-            ("jitter_s", "interarrival jitter (RFC 3550), in seconds"),
-            (
-                "jain_fairness",
-                "Jain's fairness index, as `aggregate.jain_fairness` of `run --json`; empty if nothing arrived",
-            ),
-            (
-                "air_time_share",
-                "share of the measured time for which stations of 802.11 cells transmitted; empty without a cell",
-            ),
-            (
-                "awake_share",
-                "share of the measured time for which a station in power-save mode was awake, as the mean over all such stations; empty without one",
-            ),
         ],
     ),
 ];

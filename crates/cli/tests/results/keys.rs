@@ -49,7 +49,7 @@ fn kind_of(kind: &str) -> String {
         return format!("list of {}", kind_of(inner));
     }
     match kind {
-        "String" | "&'static str" | "SocketAddr" => "text".to_owned(),
+        "String" | "&'static str" | "SocketAddr" | "Direction" => "text".to_owned(),
         "u32" | "u64" | "usize" | "f64" | "Tally" => "number".to_owned(),
         "bool" => "true or false".to_owned(),
         "Reference" => "number, pair of numbers, or null".to_owned(),

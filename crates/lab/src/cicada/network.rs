@@ -3,7 +3,6 @@
 
 use serde_json::{Map, json};
 
-use super::claims::NO_AGENT;
 use crate::claim::{Effort, Runs, Setting};
 use crate::progress::Progress;
 use crate::run::RunError;
@@ -20,8 +19,7 @@ const KINDS: [&str; 3] = ["web", "mail", "ftp"];
 pub fn run(calls: usize, load_kbps: u32, effort: Effort, progress: &dyn Progress) -> Result<Runs, RunError> {
     let parameters =
         Map::from_iter([("calls".to_owned(), json!(calls)), ("load_kbps".to_owned(), json!(load_kbps))]);
-    let setting =
-        Setting { settings: settings(calls, load_kbps), parameters, schemes: &[NO_AGENT, "i-tcp", "cicada"] };
+    let setting = Setting { settings: settings(calls, load_kbps), parameters, schemes: &[] };
     Runs::under("cicada", ONE_WLAN, setting, effort, progress)
 }
 

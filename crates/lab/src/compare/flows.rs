@@ -10,6 +10,7 @@ use crate::stats::Estimate;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SingleFlow {
     /// The flow's name.
+    #[serde(rename = "flow")]
     pub name: String,
     /// "tcp" or "udp".
     pub transport: &'static str,
@@ -37,6 +38,7 @@ pub struct SingleFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorstFlow {
     /// The flow's name.
+    #[serde(rename = "flow")]
     pub name: String,
     /// The flow's goodput, in bits per second.
     pub goodput_bps: Estimate,

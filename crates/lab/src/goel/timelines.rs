@@ -80,7 +80,7 @@ pub fn scenario() -> Scenario {
 pub fn timeline(scenario: &Scenario, scheme: &SchemeChoice) -> Result<Timeline, RunError> {
     let log = Arc::new(Mutex::new(Timeline::default()));
     let recorder = Recorder { log: Arc::clone(&log), first: None };
-    run_observed(scenario, scheme, 1, |_| vec![Box::new(recorder)], &|_| ())?;
+    run_observed(scenario, scheme, 1, |_| Ok::<_, RunError>(vec![Box::new(recorder) as _]), &|_| ())?;
     let timeline = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(timeline)
 }

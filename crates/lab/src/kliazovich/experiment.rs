@@ -75,6 +75,15 @@ impl Experiment {
         }
     }
 
+    /// With an agent that acknowledges as the receiver would.
+    pub(super) fn agent_follows(self, acks: Acks) -> Self {
+        match acks {
+            Acks::One => self,
+            Acks::Del => self.set("schemes.1.acks=delayed"),
+            Acks::DynDel => self.set("schemes.1.acks=dyndelack"),
+        }
+    }
+
     /// With errors between the radio and the MAC of a cell, as ns-2 has them: of every frame, and
     /// the MAC repeats what is lost.
     pub(super) fn errors(self, cell: &str, per_cent: u32) -> Self {

@@ -24,7 +24,13 @@ pub(super) fn counters(built: &Built) -> BTreeMap<String, u64> {
     ];
     let aodv = world.aodv_counters();
     let marked = world.packets_marked().map(|marked| ("packets_marked_ce", marked));
-    let faults = [("packets_duplicated", accounts.duplicated), ("packets_corrupted", accounts.corrupted)];
+    let faults = [
+        ("packets_duplicated", accounts.duplicated),
+        ("packets_corrupted", accounts.corrupted),
+        ("packets_unselected", accounts.unselected),
+        ("connections_reset", accounts.connections_reset),
+        ("connections_refused", accounts.connections_refused),
+    ];
     let faults = faults.into_iter().filter(|(_, count)| *count > 0);
     let broadcasts = [("packets_broadcast", accounts.broadcast), ("broadcasts_heard", accounts.heard)];
     let counters = world.counters();

@@ -41,6 +41,7 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
     /// The flow's name.
+    #[serde(rename = "flow")]
     pub name: String,
     /// The scheme's label.
     pub scheme: String,
@@ -152,6 +153,7 @@ pub struct StationSummary {
     /// The cell's name.
     pub wlan: String,
     /// The node's name.
+    #[serde(rename = "station")]
     pub name: String,
     /// Frames that it delivered or gave up.
     pub frames: u64,

@@ -1,15 +1,15 @@
 //! The results as Parquet.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use csv::StringRecord;
+use parquet::basic::{ConvertedType, Repetition, Type as PhysicalType};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 
 use super::columns::{Column, Kind};
 
@@ -18,9 +18,8 @@ const GROUP: usize = 1 << 16;
 
 /// Writes results, CSV with its header, as Parquet: row groups of 65,536 lines, uncompressed.
 pub fn write_parquet(columns: &[Column], lines: impl Read, out: impl Write + Send) -> io::Result<()> {
-    let names = parquet_names(columns);
-    let fields: String = columns.iter().zip(&names).map(|(column, name)| field(column.kind, name)).collect();
-    let schema = parse_message_type(&format!("message sweep {{ {fields} }}")).map_err(failed)?;
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let schema = Type::group_type_builder("sweep").with_fields(fields).build().map_err(failed)?;
     let mut writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::default()).map_err(failed)?;
     let mut reader = csv::Reader::from_reader(lines);
     let mut records = reader.records();
@@ -35,33 +34,18 @@ pub fn write_parquet(columns: &[Column], lines: impl Read, out: impl Write + Sen
     Ok(())
 }
 
-fn field(kind: Kind, name: &str) -> String {
-    match kind {
-        Kind::Text => format!("REQUIRED BYTE_ARRAY {name} (UTF8);"),
-        Kind::Count => format!("REQUIRED INT64 {name};"),
-        Kind::OptionalCount => format!("OPTIONAL INT64 {name};"),
-        Kind::Number => format!("OPTIONAL DOUBLE {name};"),
-    }
-}
-
-/// The columns' names in Parquet's schema language, which knows letters, digits and underscores.
-/// Those that would be the same there are told apart by a number behind them.
-fn parquet_names(columns: &[Column]) -> Vec<String> {
-    let plain = |column: &Column| -> String {
-        column.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+/// A column of Parquet, under the name that it has everywhere.
+fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, repetition) = match column.kind {
+        Kind::Text => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED),
+        Kind::Count => (PhysicalType::INT64, Repetition::REQUIRED),
+        Kind::OptionalCount => (PhysicalType::INT64, Repetition::OPTIONAL),
+        Kind::Number => (PhysicalType::DOUBLE, Repetition::OPTIONAL),
     };
-    let all: BTreeSet<String> = columns.iter().map(plain).collect();
-    let mut taken = BTreeSet::new();
-    let name = |column: &Column| {
-        let plain = plain(column);
-        let numbered = (2u64..).map(|number| format!("{plain}_{number}"));
-        let mut free = numbered.filter(|name| !all.contains(name) && !taken.contains(name));
-        let name = if taken.contains(&plain) { free.next() } else { None };
-        let name = name.unwrap_or(plain);
-        taken.insert(name.clone());
-        name
-    };
-    columns.iter().map(name).collect()
+    let field = Type::primitive_type_builder(&column.name, physical).with_repetition(repetition);
+    let field =
+        if column.kind == Kind::Text { field.with_converted_type(ConvertedType::UTF8) } else { field };
+    field.build().map(Arc::new)
 }
 
 fn write_group<W: Write + Send>(
@@ -114,18 +98,5 @@ fn failed(error: ParquetError) -> io::Error {
             Err(cause) => io::Error::other(cause),
         },
         error => io::Error::other(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_whose_names_differ_only_in_signs_stay_apart() {
-        let columns = ["links.a-r.delay_s", "links.a_r.delay_s", "links.a_r.delay_s.2", "seed"];
-        let columns = columns.map(|name| Column { name: name.to_owned(), kind: Kind::Text });
-        let names = parquet_names(&columns);
-        assert_eq!(names, ["links_a_r_delay_s", "links_a_r_delay_s_3", "links_a_r_delay_s_2", "seed"]);
     }
 }

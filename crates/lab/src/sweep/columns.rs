@@ -1,11 +1,14 @@
-//! The columns of the results: the varied keys, then what a run has. A line is one flow of one run.
+//! The columns of the results: the varied keys, then what a run has. A line is a flow, a session, or a
+//! direction of a call or a video, and has the columns of that part of `lasthop run --json`.
 
-use lasthop_agent::Counter;
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
 use lasthop_scenario::Sweep;
 use lasthop_sim::counters::{FRAMES_GIVEN_UP, FRAMES_SENT};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use crate::run::{Datagrams, FlowSummary, RunSummary};
+use crate::rectangle::Line;
+use crate::run::RunSummary;
 
 /// A column of the results.
 #[derive(Clone, Debug)]
@@ -16,7 +19,8 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// What is in a column. What a flow does not have is empty in CSV, and null in other formats.
+/// What is in a column. What a line does not have is empty in CSV, and null in other formats; a text is
+/// empty everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A text.
@@ -31,52 +35,70 @@ pub enum Kind {
 
 use Kind::{Count, Number, OptionalCount, Text};
 
-/// What a column has for a flow of a run.
-type Cell = fn(&RunSummary, &FlowSummary) -> String;
-
-/// The columns behind those of what was varied. New ones come last.
-static COLUMNS: [(&str, Kind, Cell); 28] = [
-    ("scheme", Text, |run, _| run.scheme.clone()),
-    ("seed", Count, |run, _| run.seed.to_string()),
-    ("flow", Text, |_, flow| flow.name.clone()),
-    ("from", Text, |_, flow| flow.from.clone()),
-    ("to", Text, |_, flow| flow.to.clone()),
-    ("goodput_bps", Number, |_, flow| flow.goodput_bps.to_string()),
-    ("bytes", Count, |_, flow| flow.bytes.to_string()),
-    ("completion_s", Number, |_, flow| optional(flow.completion_s)),
-    ("retransmits", OptionalCount, |_, flow| optional(flow.retransmits)),
-    ("timeouts", OptionalCount, |_, flow| optional(flow.timeouts)),
-    ("fast_retransmits", OptionalCount, |_, flow| optional(flow.fast_retransmits)),
-    ("duplicate_acks", OptionalCount, |_, flow| optional(flow.duplicate_acks)),
-    ("rtt_mean_s", Number, |_, flow| optional(flow.rtt_mean_s)),
-    (FRAMES_SENT.name, Count, |run, _| count(run, &FRAMES_SENT)),
-    (FRAMES_GIVEN_UP.name, Count, |run, _| count(run, &FRAMES_GIVEN_UP)),
-    (CONTROL_MESSAGES.name, Count, |run, _| count(run, &CONTROL_MESSAGES)),
-    (LOCAL_RETRANSMITS.name, Count, |run, _| count(run, &LOCAL_RETRANSMITS)),
-    ("transport", Text, |_, flow| flow.transport.to_owned()),
-    ("datagrams_sent", OptionalCount, |_, flow| datagrams(flow, |all| Some(all.sent))),
-    ("datagrams_received", OptionalCount, |_, flow| datagrams(flow, |all| Some(all.received))),
-    ("datagrams_lost", OptionalCount, |_, flow| datagrams(flow, |all| Some(all.lost))),
-    ("datagrams_out_of_order", OptionalCount, |_, flow| datagrams(flow, |all| Some(all.out_of_order))),
-    ("delay_mean_s", Number, |_, flow| datagrams(flow, |all| all.delay_mean_s)),
-    ("delay_p95_s", Number, |_, flow| datagrams(flow, |all| all.delay_p95_s)),
-    ("jitter_s", Number, |_, flow| datagrams(flow, |all| all.jitter_s)),
-    ("jain_fairness", Number, |run, _| optional(run.aggregate.jain_fairness)),
-    ("air_time_share", Number, |run, _| optional(run.aggregate.air_time_share)),
-    ("awake_share", Number, |run, _| optional(run.awake_share())),
+/// The columns behind those of what was varied: names of lines, and the figures of flows, of sessions, of
+/// directions, and of the whole run.
+pub static COLUMNS: [(&str, Kind); 60] = [
+    ("scheme", Text),
+    ("seed", Count),
+    ("scope", Text),
+    ("flow", Text),
+    ("session", Text),
+    ("kind", Text),
+    ("transport", Text),
+    ("from", Text),
+    ("to", Text),
+    ("client", Text),
+    ("server", Text),
+    ("goodput_bps", Number),
+    ("bytes", OptionalCount),
+    ("completion_s", Number),
+    ("gave_up_s", Number),
+    ("retransmits", OptionalCount),
+    ("timeouts", OptionalCount),
+    ("fast_retransmits", OptionalCount),
+    ("duplicate_acks", OptionalCount),
+    ("rtt_mean_s", Number),
+    ("datagrams_sent", OptionalCount),
+    ("datagrams_received", OptionalCount),
+    ("datagrams_lost", OptionalCount),
+    ("datagrams_in_transit", OptionalCount),
+    ("datagrams_duplicated", OptionalCount),
+    ("datagrams_out_of_order", OptionalCount),
+    ("datagrams_delay_mean_s", Number),
+    ("datagrams_delay_p95_s", Number),
+    ("datagrams_jitter_s", Number),
+    ("transactions_completed", OptionalCount),
+    ("transactions_failed", OptionalCount),
+    ("transactions_under_way", OptionalCount),
+    ("transactions_time_mean_s", Number),
+    ("transactions_time_median_s", Number),
+    ("transactions_time_p95_s", Number),
+    ("transactions_offered_bytes", OptionalCount),
+    ("transactions_connections", OptionalCount),
+    ("transactions_retransmits", OptionalCount),
+    ("transactions_timeouts", OptionalCount),
+    ("transactions_fast_retransmits", OptionalCount),
+    ("sent", OptionalCount),
+    ("received", OptionalCount),
+    ("lost", OptionalCount),
+    ("late", OptionalCount),
+    ("lost_percent", Number),
+    ("late_percent", Number),
+    ("delay_mean_s", Number),
+    ("delay_variance_s2", Number),
+    ("delay_p95_s", Number),
+    ("jitter_s", Number),
+    ("mouth_to_ear_s", Number),
+    ("rating", Number),
+    ("mos", Number),
+    (FRAMES_SENT.name, Count),
+    (FRAMES_GIVEN_UP.name, Count),
+    (CONTROL_MESSAGES.name, Count),
+    (LOCAL_RETRANSMITS.name, Count),
+    ("jain_fairness", Number),
+    ("air_time_share", Number),
+    ("awake_share", Number),
 ];
-
-fn optional(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-fn count(run: &RunSummary, counter: &Counter) -> String {
-    run.count(counter).to_string()
-}
-
-fn datagrams<T: ToString>(flow: &FlowSummary, of: impl FnOnce(Datagrams) -> Option<T>) -> String {
-    optional(flow.datagrams.and_then(of))
-}
 
 /// The columns of a sweep's results.
 pub fn columns(sweep: &Sweep) -> Vec<Column> {
@@ -84,27 +106,141 @@ pub fn columns(sweep: &Sweep) -> Vec<Column> {
         name: column.name.clone(),
         kind: if column.is_number { Number } else { Text },
     });
-    let of_flow = COLUMNS.iter().map(|(name, kind, _)| Column { name: (*name).to_owned(), kind: *kind });
-    varied.chain(of_flow).collect()
+    let of_run = COLUMNS.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind });
+    varied.chain(of_run).collect()
 }
 
 /// The first line of CSV.
 pub fn header(columns: &[Column]) -> Vec<u8> {
-    csv([columns.iter().map(|column| column.name.clone()).collect()].into_iter())
+    csv([columns.iter().map(|column| column.name.as_str()).collect()].into_iter())
 }
 
 /// The lines of CSV of a run at the point that has these values.
 pub(super) fn lines(values: &[&str], run: &RunSummary) -> Vec<u8> {
-    csv(run.flows.iter().map(|flow| {
-        let varied = values.iter().map(|value| (*value).to_owned());
-        varied.chain(COLUMNS.iter().map(|(_, _, cell)| cell(run, flow))).collect()
+    let lines: Vec<Line> = results(run).iter().map(Line::of).collect();
+    csv(lines.iter().map(|line| {
+        let of_run = COLUMNS.iter().map(|(name, _)| line.cell(name));
+        values.iter().copied().chain(of_run).collect()
     }))
 }
 
-fn csv(records: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
+/// What tells the lines of a run apart, in their order: what a line is of, its flow, and its session.
+pub(super) type Names = [String; 3];
+
+/// The name of a flow's line.
+pub(super) fn of_flow(flow: &str) -> Names {
+    ["flow", flow, ""].map(str::to_owned)
+}
+
+/// The names of a session's line, and of those of its directions.
+pub(super) fn of_session(session: &str, directions: usize) -> Vec<Names> {
+    let scopes = std::iter::once("session").chain(std::iter::repeat_n("direction", directions));
+    scopes.map(|scope| [scope, "", session].map(str::to_owned)).collect()
+}
+
+/// The flows, sessions and directions of a run, each with what is known of the whole run.
+fn results(run: &RunSummary) -> Vec<Value> {
+    let count = |counter| run.count(counter);
+    let known = json!({
+        "scheme": run.scheme,
+        "seed": run.seed,
+        FRAMES_SENT.name: count(&FRAMES_SENT),
+        FRAMES_GIVEN_UP.name: count(&FRAMES_GIVEN_UP),
+        CONTROL_MESSAGES.name: count(&CONTROL_MESSAGES),
+        LOCAL_RETRANSMITS.name: count(&LOCAL_RETRANSMITS),
+        "jain_fairness": run.aggregate.jain_fairness,
+        "air_time_share": run.aggregate.air_time_share,
+        "awake_share": run.awake_share(),
+    });
+    let result = |scope: &str, part: Value, more: Value| {
+        let mut all = Map::new();
+        for fields in [known.clone(), part, more, json!({ "scope": scope })] {
+            all.extend(fields.as_object().cloned().unwrap_or_default());
+        }
+        Value::Object(all)
+    };
+    let mut results = Vec::new();
+    for flow in &run.flows {
+        results.push(result("flow", object(flow), Value::Null));
+    }
+    for session in &run.sessions {
+        let names = json!({ "session": session.name, "kind": session.kind });
+        let mut of_session = object(session);
+        // They have lines of their own.
+        of_session.as_object_mut().and_then(|fields| fields.remove("streams"));
+        results.push(result("session", of_session, Value::Null));
+        for stream in &session.streams {
+            results.push(result("direction", object(stream), names.clone()));
+        }
+    }
+    results
+}
+
+/// A part of a summary as JSON has it.
+fn object(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).expect("its keys are texts, and numbers that are not finite become null")
+}
+
+fn csv<'a>(records: impl Iterator<Item = Vec<&'a str>>) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for record in records {
         writer.write_record(record).expect("memory takes every record, and all have the same length");
     }
     writer.into_inner().expect("memory takes every record")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use lasthop_scenario::{Overrides, file};
+
+    use super::*;
+    use crate::run::run;
+
+    /// Each kind of line, with all that it can have.
+    const ALL_KINDS: &str = r#"
+duration = "20 s"
+schemes = ["none"]
+nodes.server.kind = "host"
+nodes.ap.kind = "router"
+nodes.phone.kind = "host"
+links.wire = { between = ["server", "ap"], rate = "10 Mbit/s", delay = "5 ms" }
+links.air = { between = ["ap", "phone"], kind = "wireless", rate = "2 Mbit/s", delay = "1 ms" }
+flows.tcp = { from = "server", to = "phone", size = "50 kB" }
+flows.udp = { transport = "udp", from = "server", to = "phone", application = { kind = "cbr", rate = "64 kbit/s", message = "160 B" } }
+sessions.call = { kind = "voice", between = ["phone", "server"] }
+sessions.pages = { kind = "web", client = "phone", server = "server", load = "50 kbit/s" }
+"#;
+
+    /// A key that is renamed in a structure, or added to it, has its column, and no column is of nothing.
+    #[test]
+    fn columns_are_the_keys_of_flows_sessions_and_directions_as_json_has_them() {
+        let scenario =
+            file::parse(ALL_KINDS, "all.toml", Path::new(""), &Overrides::default()).expect("a scenario");
+        let run = run(&scenario, &scenario.schemes[0], 1).expect("it runs");
+        let results = results(&run);
+        let lines: Vec<Line> = results.iter().map(Line::of).collect();
+        assert_eq!(lines.len(), 2 + 1 + 2 + 1);
+        let names: BTreeSet<&str> = lines.iter().flat_map(Line::names).collect();
+        // Of a flow over TCP they are null together, and so in one cell.
+        let wholes = ["datagrams", "transactions"];
+        let names: BTreeSet<&str> = names.into_iter().filter(|name| !wholes.contains(name)).collect();
+        let columns: BTreeSet<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, columns);
+        let scopes: Vec<&str> = lines.iter().map(|line| line.cell("scope")).collect();
+        assert_eq!(scopes, ["flow", "flow", "session", "direction", "direction", "session"]);
+        for (name, kind) in COLUMNS {
+            for cell in lines.iter().map(|line| line.cell(name)) {
+                let fits = match kind {
+                    Text => true,
+                    Count => cell.parse::<u64>().is_ok(),
+                    OptionalCount => cell.is_empty() || cell.parse::<u64>().is_ok(),
+                    Number => cell.is_empty() || cell.parse::<f64>().is_ok(),
+                };
+                assert!(fits, "{name}: {cell}");
+            }
+        }
+    }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lasthop_scenario::{Scenario, Sweep};
+use lasthop_scenario::{ActivityModel, Scenario, Sweep};
 use rayon::prelude::*;
 
-use super::columns::{Column, columns, lines};
+use super::columns::{Column, Names, columns, lines, of_flow, of_session};
 use crate::run::{RunError, run};
 
 /// Every run of a sweep, in the order of points, schemes, seeds. A scenario is in memory only
@@ -26,7 +26,7 @@ type Read<'a, E> = dyn Fn(usize) -> Result<Scenario, E> + Sync + 'a;
 struct Shape {
     schemes: Vec<String>,
     seeds: Vec<u64>,
-    flows: Vec<String>,
+    lines: Vec<Names>,
 }
 
 /// One run.
@@ -57,7 +57,7 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
             }
             let shape = Shape {
                 schemes: scenario.schemes.iter().map(|scheme| scheme.label.clone()).collect(),
-                flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+                lines: lines_of(&scenario),
                 seeds: scenario.seeds,
             };
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,20 @@ impl<E> Grid<'_, E> {
     pub(super) fn keys(&self, run: &Run<'_>) -> Vec<Vec<String>> {
         let mut of_run: Vec<String> = self.sweep.values(run.point).into_iter().map(str::to_owned).collect();
         of_run.extend([run.shape.schemes[run.scheme].clone(), run.seed.to_string()]);
-        let with = |flow: &String| of_run.iter().chain([flow]).cloned().collect();
-        run.shape.flows.iter().map(with).collect()
+        let with = |names: &Names| of_run.iter().chain(names).cloned().collect();
+        run.shape.lines.iter().map(with).collect()
     }
+}
+
+/// The names of the lines of a run: of its flows, and of its sessions with their directions.
+fn lines_of(scenario: &Scenario) -> Vec<Names> {
+    let flows = scenario.flows.iter().map(|flow| of_flow(&flow.name));
+    let sessions = scenario.sessions.iter().flat_map(|session| {
+        let directions = match &session.activity {
+            ActivityModel::Call(media) => media.iter().flatten().count(),
+            ActivityModel::Dialogue { .. } => 0,
+        };
+        of_session(&session.name, directions)
+    });
+    flows.chain(sessions).collect()
 }

@@ -94,14 +94,14 @@ const DETAILS: [Column; 13] = [
     ),
     Column::new(
         "airtime %",
-        |row| or_dash(row.air_time_percent.map(|share| number(share.mean, 1))),
-        |row| row.air_time_percent.is_some(),
+        |row| or_dash(row.air_time_share.map(|share| number(share.mean * 100.0, 1))),
+        |row| row.air_time_share.is_some(),
     )
     .with_legend("airtime: part of the measured time in which stations sent data frames, RTS and CTS-to-self"),
     Column::new(
         "awake %",
-        |row| or_dash(row.awake_percent.map(|share| plus_minus(&share, 2))),
-        |row| row.awake_percent.is_some(),
+        |row| or_dash(row.awake_share.map(|share| plus_minus(&scaled(share, 100.0), 2))),
+        |row| row.awake_share.is_some(),
     )
     .with_legend("awake: mean over the stations in power-save mode"),
     Column::new(
@@ -128,7 +128,7 @@ const DETAILS: [Column; 13] = [
         |row| number(row.agents.memory_octets.mean / 1e3, 1),
         |row| row.agents.memory_octets.mean > 0.0,
     )
-    .with_legend("agent buffer: peak memory of the packets that agents kept"),
+    .with_legend("agent buffer: peak memory of the agents, for packets and tables"),
 ];
 
 /// The table of a comparison, those of its flows and of its sessions, and what their columns mean. A

@@ -5,7 +5,9 @@
 /// standard output is none: a file has no width, and a table in it is in one part.
 pub fn width() -> Option<u16> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.filter(|columns| *columns > 0).or_else(|| comfy_table::Table::new().width())
+    let is_known = |columns: &u16| *columns > 0;
+    // A terminal that does not know its size says 0.
+    said.filter(is_known).or_else(|| comfy_table::Table::new().width().filter(is_known))
 }
 
 /// A text as wide as the terminal, broken between words.

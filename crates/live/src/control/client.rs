@@ -18,30 +18,30 @@ const LONGEST_VISIT: Duration = Duration::from_secs(10);
 /// Octets read from a client at a time, before the other clients are served.
 const PIECE: usize = 4096;
 
-/// A part of a response, and where the next part begins, if there is one.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+/// A part of a response, and what is known of its rest, if there is one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part<R> {
     pub(crate) octets: Vec<u8>,
-    pub(crate) next: Option<Cursor>,
+    pub(crate) rest: Option<R>,
 }
 
-/// Where a list that is sent in parts continues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cursor {
-    /// A place in what is listed.
-    pub(crate) place: usize,
-    /// Whether something was listed before.
-    pub(crate) has_begun: bool,
+impl<R> Part<R> {
+    /// A response in one part.
+    pub(crate) const fn whole(octets: Vec<u8>) -> Self {
+        Self { octets, rest: None }
+    }
 }
 
 /// Produces responses.
 pub(crate) trait Answers {
+    /// What it knows of the rest of a response in parts; `Infallible` where each is in one.
+    type Rest;
     /// Whether a question is whole, or longer than any.
     fn is_whole(&self, question: &[u8]) -> bool;
     /// The first part of the answer.
-    fn answer(&self, question: &[u8]) -> Part;
-    /// A further part.
-    fn go_on(&self, from: Cursor) -> Part;
+    fn answer(&self, question: &[u8]) -> Part<Self::Rest>;
+    /// A further part; it may be empty.
+    fn go_on(&self, rest: Self::Rest) -> Part<Self::Rest>;
 }
 
 /// A connection that does not block.
@@ -50,17 +50,17 @@ impl Stream for UnixStream {}
 impl Stream for TcpStream {}
 
 /// A client, from the first octet of its request to the last of its response.
-pub(crate) struct Client {
+pub(crate) struct Client<R> {
     stream: Box<dyn Stream>,
     question: Vec<u8>,
     /// `None` as long as the question is not whole.
-    answer: Option<Part>,
+    answer: Option<Part<R>>,
     written: usize,
     came: Instant,
     moved: Instant,
 }
 
-impl Client {
+impl<R> Client<R> {
     /// A client that has just connected, over a non-blocking connection.
     pub(crate) fn new(stream: impl Stream + 'static, now: Instant) -> Self {
         let stream = Box::new(stream);
@@ -90,11 +90,11 @@ impl Client {
 
     /// Does what can be done without blocking. `false` if it is to be disconnected: the response is
     /// complete, its time is over, or it has gone.
-    pub(crate) fn step(&mut self, now: Instant, office: &dyn Answers) -> bool {
+    pub(crate) fn step(&mut self, now: Instant, office: &impl Answers<Rest = R>) -> bool {
         now < self.deadline() && self.try_step(now, office).unwrap_or(false)
     }
 
-    fn try_step(&mut self, now: Instant, office: &dyn Answers) -> io::Result<bool> {
+    fn try_step(&mut self, now: Instant, office: &impl Answers<Rest = R>) -> io::Result<bool> {
         if self.answer.is_none() {
             let mut piece = [0; PIECE];
             let Some(len) = unless_it_waits(self.stream.read(&mut piece))? else { return Ok(true) };
@@ -116,10 +116,12 @@ impl Client {
             self.written += len;
             self.moved = now;
         }
-        let Some(next) = answer.next else { return Ok(false) };
+        let Some(rest) = answer.rest.take() else { return Ok(false) };
         // One part per step, so that other clients and signals are served in between.
-        *answer = office.go_on(next);
+        *answer = office.go_on(rest);
         self.written = 0;
+        // It has read all that there was to read.
+        self.moved = now;
         Ok(true)
     }
 }
@@ -141,21 +143,22 @@ mod tests {
     struct Echo;
 
     impl Answers for Echo {
+        type Rest = u8;
+
         fn is_whole(&self, question: &[u8]) -> bool {
             question.ends_with(b"\n") || question.len() > 100
         }
 
-        fn answer(&self, question: &[u8]) -> Part {
-            Part { octets: question.to_vec(), next: Some(Cursor { place: 1, has_begun: true }) }
+        fn answer(&self, question: &[u8]) -> Part<u8> {
+            Part { octets: question.to_vec(), rest: Some(1) }
         }
 
-        fn go_on(&self, from: Cursor) -> Part {
-            let next = Cursor { place: from.place + 1, ..from };
-            Part { octets: vec![b'0' + from.place as u8], next: (from.place < 2).then_some(next) }
+        fn go_on(&self, number: u8) -> Part<u8> {
+            Part { octets: vec![b'0' + number], rest: (number < 2).then_some(number + 1) }
         }
     }
 
-    fn pair() -> (UnixStream, Client) {
+    fn pair<R>() -> (UnixStream, Client<R>) {
         let (ours, theirs) = UnixStream::pair().expect("sockets");
         theirs.set_nonblocking(true).expect("a socket");
         (ours, Client::new(theirs, Instant::ZERO))
@@ -200,15 +203,17 @@ mod tests {
     struct Endless;
 
     impl Answers for Endless {
+        type Rest = ();
+
         fn is_whole(&self, _question: &[u8]) -> bool {
             true
         }
 
-        fn answer(&self, _question: &[u8]) -> Part {
-            Part { octets: vec![7; 1 << 20], next: Some(Cursor::default()) }
+        fn answer(&self, _question: &[u8]) -> Part<()> {
+            Part { octets: vec![7; 1 << 20], rest: Some(()) }
         }
 
-        fn go_on(&self, _from: Cursor) -> Part {
+        fn go_on(&self, (): ()) -> Part<()> {
             self.answer(&[])
         }
     }

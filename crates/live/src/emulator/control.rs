@@ -8,6 +8,7 @@ mod message;
 mod ways;
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,7 +28,7 @@ use super::directory::Directory;
 use super::running::Handle;
 use crate::answer::Answer;
 use crate::clock;
-use crate::control::client::{Answers, Client, Cursor, Part};
+use crate::control::client::{Answers, Client, Part};
 use crate::control::listener::ControlListener;
 use crate::unprivileged;
 use client::is_alive;
@@ -101,7 +102,7 @@ impl ControlSocket {
 
 /// Answers clients until `stop` is readable. No client can keep another one waiting.
 fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -> io::Result<()> {
-    let mut clients: Vec<(Client, FurtherFiles)> = Vec::new();
+    let mut clients: Vec<(Client<Infallible>, FurtherFiles)> = Vec::new();
     let mut closed_until: Option<Instant> = None;
     loop {
         // One that has not asked anything makes room for one that may.
@@ -159,16 +160,18 @@ struct Office<'s> {
 }
 
 impl Answers for Office<'_> {
+    type Rest = Infallible;
+
     fn is_whole(&self, question: &[u8]) -> bool {
         question.contains(&b'\n') || question.len() >= LONGEST_REQUEST
     }
 
-    fn answer(&self, question: &[u8]) -> Part {
-        Part { octets: self.server.borrow_mut().answer(question, self.further), next: None }
+    fn answer(&self, question: &[u8]) -> Part<Infallible> {
+        Part::whole(self.server.borrow_mut().answer(question, self.further))
     }
 
-    fn go_on(&self, _from: Cursor) -> Part {
-        Part::default()
+    fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+        match rest {}
     }
 }
 

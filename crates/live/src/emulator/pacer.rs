@@ -130,7 +130,7 @@ impl Pacer {
         if late >= STALL {
             let cut = late.saturating_sub(CATCH_UP);
             self.epoch += cut;
-            self.measured.stalls.note(late, cut);
+            self.measured.stalls.note(clock::now(), late, cut);
             now = self.now();
         }
         self.world.advance_to(now);

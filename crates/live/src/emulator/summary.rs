@@ -38,6 +38,13 @@ pub struct Summary {
     pub packets_duplicated: u64,
     /// Packets that the model's links delivered with a wrong bit.
     pub packets_corrupted: u64,
+    /// Packets that passed around a link because of its `only` and `except`.
+    pub packets_unselected: u64,
+    /// TCP connections that the model's links reset because of their `connections`.
+    pub connections_reset: u64,
+    /// First segments of TCP connections that the model's links answered with a reset because of their
+    /// `connections`.
+    pub connections_refused: u64,
     /// Packets that the model's queues marked with CE (RFC 3168); absent if no queue can mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked_ce: Option<u64>,
@@ -98,6 +105,9 @@ impl Summary {
             dropped: world.accounts().dropped.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
             packets_duplicated: world.accounts().duplicated,
             packets_corrupted: world.accounts().corrupted,
+            packets_unselected: world.accounts().unselected,
+            connections_reset: world.accounts().connections_reset,
+            connections_refused: world.accounts().connections_refused,
             marked_ce: world.packets_marked(),
             frames_not_ip: packets.not_ip,
             packets_malformed: packets.malformed,
@@ -147,10 +157,20 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dropped: u64 = self.dropped.values().sum();
         let LatenessSummary { median_us, p99_us, max_us, .. } = self.lateness;
-        let rare = [(self.packets_duplicated, "delivered twice"), (self.packets_corrupted, "corrupted")];
+        let rare = [
+            (self.packets_duplicated, "delivered twice"),
+            (self.packets_corrupted, "corrupted"),
+            (self.packets_unselected, "not selected"),
+        ];
         let rare = rare.into_iter().filter(|(count, _)| *count > 0);
         let rare = rare.chain(self.marked_ce.map(|marked| (marked, "marked")));
-        let rare: Vec<String> = rare.map(|(count, what)| format!(", {count} {what}")).collect();
+        let refused = (self.packets_refused > 0).then_some(self.packets_refused);
+        let rare = rare.chain(refused.map(|refused| (refused, "lost at a device that was down or gone")));
+        let rare = rare.map(|(count, what)| format!(", {count} {what}"));
+        let cut = [(self.connections_reset, "reset"), (self.connections_refused, "refused")];
+        let cut = cut.into_iter().filter(|(count, _)| *count > 0);
+        let cut = cut.map(|(count, what)| format!(", {} {what}", counted(count, "connection")));
+        let rare: Vec<String> = rare.chain(cut).collect();
         write!(
             f,
             "{:.1} s; {} packets in, {} out, {dropped} dropped by the model{}; late by {median_us:.0} us at the median, {p99_us:.0} us at the 99th percentile, {max_us:.0} us at most; ",
@@ -175,18 +195,26 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_a_device_refused_are_told() {
+        let told = |packets_refused| Summary { packets_refused, ..Summary::default() }.to_string();
+        assert!(told(19).contains("0 dropped by the model, 19 lost at a device that was down or gone; "));
+        assert!(!told(0).contains("device"));
+    }
+
+    #[test]
     fn a_run_is_trusted_if_it_kept_time() {
         let ran = Duration::from_secs(60);
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         assert!(reasons(&lateness(30.0, 200.0), &Stalls::default(), ran).is_empty());
         assert!(reasons(&lateness(30.0, 2000.0), &Stalls::default(), ran)[0].contains("99th"));
         assert!(reasons(&lateness(300.0, 900.0), &Stalls::default(), ran)[0].contains("median"));
         let mut stalls = Stalls::default();
-        stalls.note(Duration::from_millis(30), Duration::ZERO);
+        stalls.note(at(1), Duration::from_millis(30), Duration::ZERO);
         assert!(reasons(&lateness(30.0, 200.0), &stalls, ran).is_empty(), "one of 30 ms in a minute");
-        stalls.note(Duration::from_millis(500), Duration::from_millis(400));
+        stalls.note(at(2), Duration::from_millis(500), Duration::from_millis(400));
         assert_eq!(reasons(&lateness(30.0, 200.0), &stalls, ran).len(), 2);
         let mut long = Stalls::default();
-        long.note(Duration::from_secs(9), Duration::from_secs(9));
+        long.note(at(9), Duration::from_secs(9), Duration::from_secs(9));
         let told = reasons(&lateness(30.0, 200.0), &long, Duration::from_secs(1));
         assert!(told[0].contains("and 90.00% of the time"), "{told:?}");
     }

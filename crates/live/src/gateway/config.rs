@@ -93,6 +93,9 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(GatewayFile).to_value()
 }
 
+/// Octets that the state of a connection takes, at least, in most schemes.
+const LEAST_STATE: usize = 1024;
+
 impl Config {
     /// The configuration of an empty file, but with these rules for all traffic, no control socket
     /// and no metrics page.
@@ -106,6 +109,7 @@ impl Config {
         let plan = Plan {
             traffic,
             rules,
+            passive: file.passive,
             budget: file.bounds.budget(),
             idle: file.idle.times(),
             stepping_aside: file.stepping_aside.plan(),
@@ -132,10 +136,11 @@ impl Config {
     pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("backend", self.backend != other.backend),
+            ("passive", self.plan.passive != other.plan.passive),
             ("ports", self.core != other.core || self.radio != other.radio),
             ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection(1))),
             ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
-            ("metrics", self.metrics != other.metrics || self.plan.most_clients != other.plan.most_clients),
+            ("metrics", self.metrics != other.metrics),
             ("control", self.control != other.control),
             ("process", self.realtime != other.realtime || self.threads != other.threads),
             ("log", self.log_level != other.log_level || self.log_format != other.log_format),
@@ -147,16 +152,26 @@ impl Config {
     /// each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let Budget { octets_per_flow, octets_in_all, .. } = self.plan.share(0, self.threads).budget;
+        let Budget { flows, octets_per_flow, octets_in_all } = self.plan.share(0, self.threads).budget;
         let [per_flow, in_all] = [octets_per_flow, octets_in_all].map(|octets| format_octets(octets as u64));
         let whose = if self.threads > 1 { "a thread's share of " } else { "" };
         if octets_in_all == 0 {
             notes.push(format!(
-                "{whose}bounds.octets-in-all is 0: agents cannot keep packets and do not retransmit any"
+                "{whose}bounds.octets-in-all is 0: agents cannot keep packets or the state of connections, and all packets pass untouched"
+            ));
+        } else if octets_per_flow < LEAST_STATE {
+            notes.push(format!(
+                "bounds.octets-per-flow is {per_flow}: most schemes need more than 1 KiB for a connection's state, and without it all \
+                 packets pass untouched"
             ));
         } else if octets_per_flow > octets_in_all {
             notes.push(format!(
                 "bounds.octets-per-flow ({per_flow}) is more than {whose}bounds.octets-in-all ({in_all}), the limit for all connections together"
+            ));
+        } else if flows > octets_in_all / LEAST_STATE {
+            notes.push(format!(
+                "{whose}bounds.octets-in-all ({in_all}) is less than 1 KiB for each connection of bounds.flows; most schemes need more than \
+                 that for a connection's state, and when the memory is used up, new connections pass untouched"
             ));
         }
         let processors = thread::available_parallelism().map_or(1, NonZero::get);

@@ -6,7 +6,9 @@ use lasthop_agent::Side;
 use lasthop_packet::{Instant, Packet, Protocol, TcpFlags};
 use serde::Serialize;
 
+use super::clients::{Carried, Place};
 use super::hop_rtt::HopRtts;
+use super::hop_watch::HopWatch;
 use super::reaction::Reaction;
 use crate::frame::LinkHeader;
 use crate::io::PortId;
@@ -40,6 +42,10 @@ pub struct TrackedConnection {
     pub kept_by_agent: u32,
     /// How its sender on the core side answers to loss.
     pub reaction: Reaction,
+    /// What is measured of its hop.
+    pub hop: HopWatch,
+    /// Where it is counted for its client, if clients are counted.
+    pub client: Place,
 }
 
 /// One direction of a connection.
@@ -116,6 +122,9 @@ impl State {
 }
 
 impl Aside {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::OneWay, Self::Unresponsive, Self::NoUse, Self::Asked];
+
     /// Its name in tables and metrics.
     pub const fn name(self) -> &'static str {
         match self {
@@ -144,6 +153,8 @@ impl TrackedConnection {
             sent_by_agent: 0,
             kept_by_agent: 0,
             reaction: Reaction::default(),
+            hop: HopWatch::default(),
+            client: Place::default(),
         }
     }
 
@@ -165,6 +176,8 @@ impl TrackedConnection {
             self.rule,
             self.kept_by_agent,
             self.reaction.points(),
+            self.hop.counters().segments_up,
+            self.hop.rtt_wire(),
         ));
     }
 
@@ -173,6 +186,18 @@ impl TrackedConnection {
         match side {
             Side::Core => &self.from_core,
             Side::Radio => &self.from_radio,
+        }
+    }
+
+    /// What it carried so far.
+    pub fn carried(&self) -> Carried {
+        let Self { from_core, from_radio, .. } = self;
+        Carried {
+            packets_down: from_core.packets,
+            packets_up: from_radio.packets,
+            octets_down: from_core.octets,
+            octets_up: from_radio.octets,
+            hop: *self.hop.counters(),
         }
     }
 
@@ -214,6 +239,7 @@ impl TrackedConnection {
             direction.finished |= flags.has(TcpFlags::FIN);
             self.state = self.next_state(flags);
             self.reaction.note(packet, from, now);
+            self.hop.arrived(packet, from, now);
         }
     }
 
@@ -258,12 +284,13 @@ impl TrackedConnection {
         flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK) && self.state != State::Opening
     }
 
-    /// Starts over: another connection between the same ports. Where its packets come in is still
-    /// known.
+    /// Starts over: another connection between the same ports, of the same client. Where its packets
+    /// come in is still known.
     pub fn reopen(&mut self, rule: Option<u16>, now: Instant) {
         let mut fresh = Self::new(rule, State::Opening, now);
         fresh.from_core.arrival = self.from_core.arrival.take();
         fresh.from_radio.arrival = self.from_radio.arrival.take();
+        fresh.client = self.client;
         *self = fresh;
     }
 }

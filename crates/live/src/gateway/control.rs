@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::config::Backend;
+use super::listing::Query;
 use super::packet_loop::LoopReport;
-use crate::control::client::Cursor;
 use crate::io::Port;
 
 pub use crate::answer::Answer;
@@ -33,8 +33,12 @@ const LONGEST_QUESTION: usize = 4096;
 pub enum Command {
     /// Ports, rules, counters: a [`Status`].
     Status,
-    /// The connections: a [`FlowReport`](super::engine::FlowReport) each, in an array.
-    Flows,
+    /// The connections: a [`FlowReport`](super::engine::FlowReport) each, in an array. Those that the query
+    /// asks for, in its order if it has a limit of at most 1,000, otherwise in any.
+    Flows(Query),
+    /// The clients, in the order that the query asks for: a
+    /// [`ClientReport`](super::clients::ClientReport) each, in an array.
+    Clients(Query),
     /// Read the configuration file again: [`Reloaded`].
     Reload,
     /// Have the agents send on what they hold; then pass everything on untouched, until the next
@@ -150,22 +154,34 @@ pub fn read_question(question: &[u8]) -> Result<Command, String> {
     }
 }
 
-/// A part of an answer that lists these, from a cursor on, to the end or not.
-pub(super) fn list_part<T: Serialize>(from: Cursor, items: &[T], is_end: bool) -> Vec<u8> {
-    let mut octets = Vec::new();
-    if from == Cursor::default() {
-        octets.extend(b"{\"ok\":[");
-    }
-    for (index, item) in items.iter().enumerate() {
-        if from.has_begun || index > 0 {
-            octets.push(b',');
+/// An answer that is a list, as it is sent part by part.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    /// Whether anything was sent.
+    pub(super) has_begun: bool,
+    has_items: bool,
+}
+
+impl List {
+    /// The part of it that has these items, and the end of the list or not.
+    pub(super) fn part<T: Serialize>(&mut self, items: &[T], is_end: bool) -> Vec<u8> {
+        let mut octets = Vec::new();
+        if !self.has_begun {
+            octets.extend(b"{\"ok\":[");
+            self.has_begun = true;
         }
-        octets.extend(serde_json::to_vec(item).unwrap_or_else(|_| b"null".to_vec()));
+        for item in items {
+            if self.has_items {
+                octets.push(b',');
+            }
+            self.has_items = true;
+            octets.extend(serde_json::to_vec(item).unwrap_or_else(|_| b"null".to_vec()));
+        }
+        if is_end {
+            octets.extend(b"]}\n");
+        }
+        octets
     }
-    if is_end {
-        octets.extend(b"]}\n");
-    }
-    octets
 }
 
 /// Reads a connection: `192.0.2.1:443-10.0.0.7:50000`, or with `[2001:db8::1]:443`; `udp:` before it

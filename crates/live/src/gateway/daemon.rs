@@ -171,7 +171,7 @@ impl Gateway {
 
     /// Has it follow another plan.
     pub fn reload(&self, plan: &Plan) -> Result<(), GatewayError> {
-        self.requests.reload(plan).map_err(ended)
+        self.requests.reload(plan).map(drop).map_err(ended)
     }
 
     /// Has the agents send on what they hold, and from then on everything pass untouched.

@@ -2,6 +2,7 @@
 
 mod aside;
 mod calls;
+mod columns;
 mod obligations;
 mod passed;
 mod prefetch;
@@ -19,6 +20,7 @@ use super::clients::Clients;
 use super::connection::TrackedConnection;
 use super::counters::{Counters, RuleCounters};
 use super::hop_rtt::HopRtts;
+use super::hop_watch::HopCounters;
 use super::plan::{Plan, SteppingAside};
 use super::rule::{Rule, is_free};
 use super::selector::Selector;
@@ -26,6 +28,7 @@ use super::table::ConnectionTable;
 use crate::frame::{Frame, LinkHeader};
 use crate::io::{FIRST_USER_PORT, Port, PortId};
 
+pub use reload::Selected;
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 pub use transfer::SavedConnection;
 
@@ -50,6 +53,8 @@ pub struct Engine {
     rules: Vec<Rule>,
     /// How many of them are the plan's.
     planned: usize,
+    /// Connections are measured; there are no rules.
+    is_passive: bool,
     connections: ConnectionTable,
     /// What all agents together may take.
     budget: Budget,
@@ -58,6 +63,8 @@ pub struct Engine {
     outbox: Outbox,
     counters: Counters,
     hop_rtts: HopRtts,
+    /// Of all connections.
+    hop: HopCounters,
     /// `None` if clients are not counted.
     clients: Option<Clients>,
     /// What rules counted that are there no more.
@@ -66,6 +73,8 @@ pub struct Engine {
     is_drained: bool,
     /// Agents take on no obligation more.
     refuses_obligations: bool,
+    /// Traffic goes past: no agent would learn whether what it waits for has come.
+    is_away: bool,
 }
 
 /// What the engine wants done, in order. Owned by the caller, who empties it.
@@ -96,8 +105,9 @@ impl Engine {
         Self {
             ports: ports.to_vec(),
             traffic: plan.traffic.clone(),
-            rules: plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
-            planned: plan.rules.len(),
+            rules: plan.rules_in_force().iter().map(|rule| Rule::new(rule, plan.seed)).collect(),
+            planned: plan.rules_in_force().len(),
+            is_passive: plan.passive,
             connections: ConnectionTable::new(plan.budget.flows, plan.idle),
             budget: plan.budget,
             stepping_aside: plan.stepping_aside,
@@ -105,10 +115,12 @@ impl Engine {
             outbox: Outbox::default(),
             counters: Counters::default(),
             hop_rtts: HopRtts::default(),
-            clients: plan.most_clients.map(Clients::new),
+            hop: HopCounters::default(),
+            clients: plan.most_clients.map(Clients::of_at_most),
             retired: RuleCounters::default(),
             is_drained: false,
             refuses_obligations: false,
+            is_away: false,
         }
     }
 
@@ -156,7 +168,7 @@ impl Engine {
 
     /// When [`Engine::on_deadline`] is next due.
     pub fn deadline(&self) -> Option<Instant> {
-        let agents = self.rules.iter().filter_map(Rule::deadline);
+        let agents = self.rules.iter().filter(|_| !self.is_away).filter_map(Rule::deadline);
         agents.chain(self.connections.next_expiry()).min()
     }
 
@@ -164,7 +176,7 @@ impl Engine {
     pub fn on_deadline(&mut self, now: Instant, out: &mut Outgoing) {
         self.expire(EXPIRED_A_DEADLINE, now, out);
         for index in 0..self.rules.len() {
-            if self.rules[index].is_due(now) {
+            if !self.is_away && self.rules[index].is_due(now) {
                 let budget = self.budget_of(index);
                 self.rules[index].call_due(now, budget, &mut self.outbox);
                 self.count_broken_by_panic(index);
@@ -182,6 +194,11 @@ impl Engine {
         }
     }
 
+    /// Traffic goes past from now on, until [`Engine::on_return`]: the timers of agents rest.
+    pub const fn step_out(&mut self) {
+        self.is_away = true;
+    }
+
     /// Has agents send on what they hold, because traffic bypasses them for a while: what would let
     /// them send it later goes past them. They may be called on as before.
     pub fn send_held(&mut self, now: Instant, out: &mut Outgoing) {
@@ -194,6 +211,7 @@ impl Engine {
 
     /// Frames went past for a while, or before this engine was there: tells the agents.
     pub fn on_return(&mut self, now: Instant, out: &mut Outgoing) {
+        self.is_away = false;
         for index in 0..self.rules.len() {
             let _ = self.call(index, now, |agent, cx| agent.on_return(cx));
             self.send_outbox(None, now, out);
@@ -221,8 +239,8 @@ impl Engine {
             out.frames.push((port, in_hand.frame));
             return;
         };
-        let connection = self.connections.at_mut(slot);
-        connection.note(packet, (side, port, link), now, &mut self.hop_rtts);
+        self.count(slot, |connection, hop_rtts| connection.note(packet, (side, port, link), now, hop_rtts));
+        let connection = self.connections.at(slot);
         let rule = connection.rule;
         let is_ready = connection.is_two_way() || connection.may_be_one_way() || flags.has(TcpFlags::SYN);
         self.connections.used(slot, now);
@@ -236,6 +254,7 @@ impl Engine {
             Some(_) if !is_ready => passed.one_way += 1,
             Some(rule) => return self.ask(usize::from(rule), in_hand, slot, now, out),
         }
+        self.departs(slot, packet, side.opposite(), now);
         out.frames.push((port, in_hand.frame));
     }
 
@@ -274,19 +293,22 @@ impl Engine {
             if self.connections.at(slot).is_reopened_by(flags) {
                 // The agent that still owes something of the old one judges the SYN.
                 let is_free = self.obligation(slot).is_free();
-                self.count_client(slot);
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
                 let connection = self.connections.at_mut(slot);
                 let (kept_rule, leaving) = (connection.rule, connection.leaving);
                 connection.reopen(if is_free { rule } else { kept_rule }, now);
                 connection.leaving = leaving.filter(|_| !is_free);
+                if let Some(clients) = &mut self.clients {
+                    clients.begin_again(self.connections.at(slot).client);
+                }
                 self.counters.counts.connections += 1;
             }
             return Some(slot);
         }
         let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
+        let is_measured = self.is_passive && key.protocol == Protocol::Tcp && self.traffic.matches(key);
         // What ends a connection that we do not know begins none.
-        if rule.is_none() || flags.has(TcpFlags::RST) {
+        if (rule.is_none() && !is_measured) || flags.has(TcpFlags::RST) {
             self.counters.passed.unwanted += 1;
             return None;
         }
@@ -296,11 +318,8 @@ impl Engine {
             self.counters.counts.evicted += 1;
             self.forget(spared, now, out);
         }
-        let slot = self.connections.insert(key, TrackedConnection::new(rule, state, now), now);
-        match slot {
-            Some(_) => self.counters.counts.connections += 1,
-            None => self.counters.passed.table_full += 1,
-        }
+        let slot = self.remember(key, TrackedConnection::new(rule, state, now), now);
+        self.counters.passed.table_full += u64::from(slot.is_none());
         slot
     }
 
@@ -310,12 +329,14 @@ impl Engine {
         let verdict = self.call_about(slot, rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
         let Some(verdict) = verdict else {
             self.counters.passed.broken_agent += 1;
+            self.departs(slot, &packet, side.opposite(), now);
             out.frames.push((port, frame));
             return;
         };
         self.rules[rule].counters.count_verdict(verdict);
         self.send_outbox(Some(slot), now, out);
         if verdict == Verdict::Forward {
+            self.departs(slot, &packet, side.opposite(), now);
             // What an agent has made too large goes on as it came.
             let edited = Frame::of(&packet, &link, Some(&frame));
             self.counters.counts.too_large += u64::from(edited.is_err());
@@ -324,6 +345,11 @@ impl Engine {
             let connection = self.connections.at_mut(slot);
             connection.kept_by_agent = connection.kept_by_agent.saturating_add(1);
         }
+    }
+
+    /// A packet that came goes to this side.
+    fn departs(&mut self, slot: Slot, packet: &Packet, to: Side, now: Instant) {
+        self.count(slot, |connection, _| connection.hop.departed(packet, to, false, now));
     }
 
     /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from
@@ -352,7 +378,12 @@ impl Engine {
                 continue;
             };
             match Frame::of(&packet, &arrival.link, None) {
-                Ok(frame) => out.frames.push((arrival.port, frame)),
+                Ok(frame) => {
+                    out.frames.push((arrival.port, frame));
+                    self.count(slot, |connection, _| {
+                        connection.hop.departed(&packet, to, true, now);
+                    });
+                }
                 Err(_) => self.counters.counts.too_large += 1,
             }
         }
@@ -376,16 +407,57 @@ impl Engine {
         self.count_broken(slot);
         self.take_back(slot, out);
         self.release(slot, now, out);
-        self.count_client(slot);
+        if let Some(clients) = &mut self.clients {
+            clients.end(self.connections.at(slot).client);
+        }
         self.connections.forget(slot);
     }
 
-    /// Counts a connection that ends for its client.
-    fn count_client(&mut self, slot: Slot) {
+    /// Puts a connection into the table, and counts it; `None` if there is no room.
+    fn remember(&mut self, key: FlowKey, connection: TrackedConnection, now: Instant) -> Option<Slot> {
+        let slot = self.connections.insert(key, connection, now)?;
+        self.counters.counts.connections += 1;
+        self.begin_at_client(slot);
+        Some(slot)
+    }
+
+    /// Counts a connection for its client from now on, if clients are counted.
+    fn begin_at_client(&mut self, slot: Slot) {
         if let Some(clients) = &mut self.clients {
             // Keys are from the core side to the radio side.
             let (client, _) = self.connections.key(slot).destination;
-            clients.ended(client, self.connections.at(slot));
+            self.connections.at_mut(slot).client = clients.begin(client);
+        }
+    }
+
+    /// Counts for this many clients from now on; `None` for none. Connections stay with the counters
+    /// that they have.
+    fn set_most_clients(&mut self, most: Option<usize>) {
+        let Some(most) = most else {
+            self.clients = None;
+            return;
+        };
+        if let Some(clients) = &mut self.clients {
+            clients.set_most(most);
+            return;
+        }
+        self.clients = Some(Clients::of_at_most(most));
+        for slot in self.connections.slots() {
+            self.begin_at_client(slot);
+        }
+    }
+
+    /// Changes what is counted of a connection, and adds the difference to the totals and to its client.
+    fn count(&mut self, slot: Slot, change: impl FnOnce(&mut TrackedConnection, &mut HopRtts)) {
+        let connection = self.connections.at_mut(slot);
+        let (carried, rtt) = (connection.carried(), connection.hop.rtt_hop());
+        change(connection, &mut self.hop_rtts);
+        let more = connection.carried().since(carried);
+        self.hop = self.hop.plus(more.hop);
+        let Some(clients) = &mut self.clients else { return };
+        clients.carry(connection.client, more);
+        if let Some(now) = connection.hop.rtt_hop().filter(|now| Some(*now) != rtt) {
+            clients.measure(connection.client, now, connection.hop.rtt_min_hop().unwrap_or(now));
         }
     }
 

@@ -2,6 +2,7 @@
 //! the packet loops by message, and never touches a packet. It never blocks on a client, so that a
 //! signal is obeyed at once.
 
+use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -15,14 +16,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use tracing::{error, info, warn};
 
+use super::clients::ClientReport;
 use super::config::{self, Backend, Config};
-use super::control::{self, Answer, Command, Drained, Reloaded, SetAside, Status, parse_flow};
-use super::engine::EngineReport;
+use super::control::{self, Answer, Command, Drained, List, Reloaded, SetAside, Status, parse_flow};
+use super::engine::{EngineReport, FlowReport};
 use super::listeners::{Listeners, empty};
+use super::listing::{Query, Selection};
 use super::requests::{Requests, StopAtEnd};
 use super::{http, metrics, ports};
 use crate::clock;
-use crate::control::client::{Answers, Client, Cursor, Part};
+use crate::control::client::{Answers, Client, Part};
 use crate::io::Port;
 
 /// Clients of the control socket, and of the metrics listener, at a time. A further one takes the place
@@ -49,8 +52,8 @@ const LOOK: Duration = Duration::from_secs(5);
 /// The connected clients.
 #[derive(Default)]
 struct Visitors {
-    control: Vec<Client>,
-    metrics: Vec<Client>,
+    control: Vec<Client<FlowsAnswer>>,
+    metrics: Vec<Client<Infallible>>,
     /// Nobody is let in before this.
     closed_until: Option<Instant>,
 }
@@ -149,16 +152,16 @@ impl Housekeeping {
             Some(listener) => PollFd::from_borrowed_fd(listener, PollFlags::IN),
             None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
         });
-        let clients = || visitors.control.iter().chain(&visitors.metrics);
-        let mut watched: Vec<PollFd<'_>> = watched
-            .into_iter()
-            .chain(clients().map(|client| PollFd::from_borrowed_fd(client.fd(), client.waits_for())))
-            .collect();
+        let clients = || visitors.control.iter().map(watch_of).chain(visitors.metrics.iter().map(watch_of));
+        let of_clients = clients().map(|(fd, waits_for, _)| PollFd::from_borrowed_fd(fd, waits_for));
+        let mut watched: Vec<PollFd<'_>> = watched.into_iter().chain(of_clients).collect();
         let timeout =
-            clients().map(Client::deadline).chain(at).chain(visitors.closed_until).min().map(|deadline| {
-                let left = deadline.since(clock::now());
-                Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
-            });
+            clients().map(|(_, _, deadline)| deadline).chain(at).chain(visitors.closed_until).min().map(
+                |deadline| {
+                    let left = deadline.since(clock::now());
+                    Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
+                },
+            );
         loop {
             match poll(&mut watched, timeout.as_ref()) {
                 Ok(_) => break,
@@ -173,6 +176,27 @@ impl Housekeeping {
     fn status(&self) -> Result<Status, String> {
         let report = self.requests.report().map_err(|why| why.to_string())?;
         Ok(Status::new(self.file.as_deref(), self.backend, &self.ports, report))
+    }
+
+    fn metrics_page(&self) -> Option<String> {
+        let report = self.requests.report().ok()?;
+        Some(metrics::page(self.backend, self.in_force.backend, &report))
+    }
+
+    fn flows(&self, query: &Query) -> Result<FlowsAnswer, String> {
+        let selection = Selection::of(query)?;
+        let report = self.requests.report().map_err(|why| why.to_string())?;
+        selection.check_words(report.engine.rules.iter().map(|rule| &*rule.name))?;
+        Ok(FlowsAnswer::of(selection))
+    }
+
+    fn clients(&self, query: &Query) -> Result<Vec<ClientReport>, String> {
+        let selection = Selection::of(query)?;
+        let report = self.requests.report().map_err(|why| why.to_string())?;
+        let clients = report.engine.clients.ok_or_else(|| {
+            "clients are not counted: set `clients` in [metrics] of the gateway's file to their number, then run `lasthop gateway reload`".to_owned()
+        })?;
+        Ok(selection.pick(clients.rows(), |client| client))
     }
 
     fn drain(&self) -> Result<Drained, String> {
@@ -200,17 +224,26 @@ impl Housekeeping {
             warn!(%error, "the new configuration was rejected; the old one stays in force");
             format!("{error}; the old configuration stays in force")
         })?;
-        let notes: Vec<String> = config
+        let mut notes: Vec<String> = config
             .takes_restart(&self.in_force)
             .into_iter()
             .map(|key| match key {
                 "traffic" | "rule" => {
                     format!("[{key}] is in force; traffic that it newly selects reaches the gateway after a restart")
                 }
+                "passive" if self.in_force.plan.passive => {
+                    "the gateway is passive until it is restarted without --passive and passive = true".to_owned()
+                }
                 _ => format!("[{key}] has changed; the change takes effect after a restart"),
             })
             .collect();
-        self.requests.reload(&config.plan).map_err(|why| why.to_string())?;
+        let selected = self.requests.reload(&config.plan).map_err(|why| why.to_string())?;
+        // A passive gateway has no rules.
+        let note = if self.in_force.plan.passive { None } else { selected.note() };
+        if let Some(note) = note {
+            warn!(file = %file.display(), "{note}");
+            notes.push(note);
+        }
         info!(file = %file.display(), ?notes, "reloaded");
         Ok(Reloaded { notes })
     }
@@ -218,11 +251,11 @@ impl Housekeeping {
 
 impl Visitors {
     /// Takes in a client, if it is still there and may come in.
-    fn welcome(
+    fn welcome<R>(
         &mut self,
-        let_in: io::Result<Option<Client>>,
+        let_in: io::Result<Option<Client<R>>>,
         now: Instant,
-        room: impl FnOnce(&mut Self) -> &mut Vec<Client>,
+        room: impl FnOnce(&mut Self) -> &mut Vec<Client<R>>,
     ) {
         match let_in {
             Ok(client) => {
@@ -246,11 +279,16 @@ impl Visitors {
 }
 
 /// Whether a further client can be let in.
-fn has_room(clients: &[Client]) -> bool {
+fn has_room<R>(clients: &[Client<R>]) -> bool {
     clients.len() < MOST_CLIENTS || clients.iter().any(Client::is_silent)
 }
 
-fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client>> {
+/// What is waited for of a client, and until when.
+fn watch_of<R>(client: &Client<R>) -> (BorrowedFd<'_>, PollFlags, Instant) {
+    (client.fd(), client.waits_for(), client.deadline())
+}
+
+fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client<Infallible>>> {
     let (stream, _) = listener.accept()?;
     stream.set_nonblocking(true)?;
     Ok(Some(Client::new(stream, now)))
@@ -260,14 +298,20 @@ fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Cli
 struct ControlOffice<'a>(&'a Housekeeping);
 
 impl Answers for ControlOffice<'_> {
+    type Rest = FlowsAnswer;
+
     fn is_whole(&self, question: &[u8]) -> bool {
         control::is_whole(question)
     }
 
-    fn answer(&self, question: &[u8]) -> Part {
+    fn answer(&self, question: &[u8]) -> Part<FlowsAnswer> {
         match control::read_question(question) {
             Ok(Command::Status) => said(self.0.status()),
-            Ok(Command::Flows) => self.go_on(Cursor::default()),
+            Ok(Command::Flows(query)) => match self.0.flows(&query) {
+                Ok(answer) => self.go_on(answer),
+                Err(why) => said::<()>(Err(why)),
+            },
+            Ok(Command::Clients(query)) => said(self.0.clients(&query)),
             Ok(Command::Reload) => said(self.0.reload()),
             Ok(Command::Drain) => said(self.0.drain()),
             Ok(Command::Aside { flow }) => said(self.0.set_aside(&flow)),
@@ -275,18 +319,46 @@ impl Answers for ControlOffice<'_> {
         }
     }
 
-    /// Connections, in the order of the table: the one answer that is too long for one piece.
-    fn go_on(&self, from: Cursor) -> Part {
-        match self.0.requests.flows(from.place) {
+    fn go_on(&self, mut rest: FlowsAnswer) -> Part<FlowsAnswer> {
+        match self.0.requests.flows(rest.place) {
             Ok(page) => {
-                let has_begun = from.has_begun || !page.flows.is_empty();
-                let octets = control::list_part(from, &page.flows, page.next.is_none());
-                Part { octets, next: page.next.map(|place| Cursor { place, has_begun }) }
+                let octets = rest.take(page.flows, page.next.is_none());
+                Part { octets, rest: page.next.map(|place| FlowsAnswer { place, ..rest }) }
             }
-            Err(why) if from == Cursor::default() => said::<()>(Err(why.to_string())),
+            Err(why) if !rest.list.has_begun => said::<()>(Err(why.to_string())),
             // The loop has ended in the midst of the list. It stays short, and no JSON.
-            Err(_) => Part::default(),
+            Err(_) => Part::whole(Vec::new()),
         }
+    }
+}
+
+/// A list of connections, which are asked for a page at a time: the one answer that is too long for one
+/// piece.
+struct FlowsAnswer {
+    selection: Selection<FlowReport>,
+    /// Where the next page begins.
+    place: usize,
+    list: List,
+    /// The first so far in the order of the selection, and some more, where we pick them.
+    first: Vec<FlowReport>,
+}
+
+impl FlowsAnswer {
+    fn of(selection: Selection<FlowReport>) -> Self {
+        Self { selection, place: 0, list: List::default(), first: Vec::new() }
+    }
+
+    /// Takes a page, the last one or not. What is to be sent now.
+    fn take(&mut self, mut page: Vec<FlowReport>, is_last: bool) -> Vec<u8> {
+        let Some(picked) = self.selection.picked() else {
+            page.retain(|flow| self.selection.keeps(flow));
+            return self.list.part(&page, is_last);
+        };
+        self.first.extend(page.into_iter().filter(|flow| self.selection.keeps(flow)));
+        if is_last || self.first.len() > 2 * picked {
+            self.first = self.selection.pick(std::mem::take(&mut self.first), |flow| flow);
+        }
+        if is_last { self.list.part(&self.first, true) } else { Vec::new() }
     }
 }
 
@@ -294,34 +366,32 @@ impl Answers for ControlOffice<'_> {
 struct MetricsOffice<'a>(&'a Housekeeping);
 
 impl Answers for MetricsOffice<'_> {
+    type Rest = Infallible;
+
     fn is_whole(&self, question: &[u8]) -> bool {
         http::is_whole(question)
     }
 
-    fn answer(&self, question: &[u8]) -> Part {
+    fn answer(&self, question: &[u8]) -> Part<Infallible> {
         let address = self.0.listeners.metrics.as_ref().and_then(|listener| listener.local_addr().ok());
         let host = match address {
             Some(address) if !address.ip().is_loopback() => http::Host::Any,
             _ => http::Host::Local,
         };
-        whole(http::answer(question, host, |path| match path {
-            "/metrics" => self.0.requests.report().ok().map(|report| metrics::page(self.0.backend, &report)),
+        Part::whole(http::answer(question, host, |path| match path {
+            "/metrics" => self.0.metrics_page(),
             "/healthz" => self.0.requests.report().ok().map(|_| "ok\n".to_owned()),
             _ => None,
         }))
     }
 
-    fn go_on(&self, _from: Cursor) -> Part {
-        Part::default()
+    fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+        match rest {}
     }
 }
 
-fn said<T: Serialize>(outcome: Result<T, String>) -> Part {
-    whole(Answer::from(outcome).line())
-}
-
-fn whole(octets: Vec<u8>) -> Part {
-    Part { octets, next: None }
+fn said<T: Serialize>(outcome: Result<T, String>) -> Part<FlowsAnswer> {
+    Part::whole(Answer::from(outcome).line())
 }
 
 #[cfg(test)]
@@ -333,16 +403,19 @@ mod tests {
     struct Echo;
 
     impl Answers for Echo {
+        type Rest = Infallible;
+
         fn is_whole(&self, _question: &[u8]) -> bool {
             true
         }
 
-        fn answer(&self, question: &[u8]) -> Part {
-            Part { octets: question.to_vec(), next: Some(Cursor::default()) }
+        fn answer(&self, _question: &[u8]) -> Part<Infallible> {
+            // More than the kernel has room for.
+            Part::whole(vec![7; 1 << 24])
         }
 
-        fn go_on(&self, _from: Cursor) -> Part {
-            self.answer(&[])
+        fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+            match rest {}
         }
     }
 

@@ -3,6 +3,8 @@
 //! each packet pay for what is read every few seconds.
 
 #[cfg(test)]
+mod monitoring;
+#[cfg(test)]
 pub(super) mod tests;
 
 use std::fmt::{self, Write as _};
@@ -14,19 +16,25 @@ use super::config::Backend;
 use super::counters::{PacketCounters, RuleCounters};
 use super::engine::{EngineReport, RuleReport};
 use super::hop_rtt::HopRtts;
+use super::hop_watch::HopCounters;
 use super::packet_loop::LoopReport;
 use super::punctuality::PunctualityReport;
 
-/// The page for these figures of a gateway with this backend. A table of `docs/src/gateway.md`
-/// documents each.
-pub fn page(backend: Backend, report: &LoopReport) -> String {
+/// The page for these figures of a gateway with this backend, whose file asks for another. A table of
+/// `docs/src/gateway.md` documents each.
+pub fn page(backend: Backend, asked_for: Backend, report: &LoopReport) -> String {
     let mut page = Page(String::new());
     // Writing into a string cannot fail.
-    let _ = write_build(&mut page, backend).and_then(|()| write_page(&mut page, report));
+    let _ = write_build(&mut page, backend, asked_for).and_then(|()| write_page(&mut page, report));
     page.0
 }
 
-fn write_build(page: &mut Page, backend: Backend) -> fmt::Result {
+fn write_build(page: &mut Page, backend: Backend, asked_for: Backend) -> fmt::Result {
+    page.gauge(
+        "backend_fallback",
+        "1 if auto chose tun, because tc-bpf cannot run here.",
+        u8::from(asked_for == Backend::Auto && backend == Backend::Tun),
+    )?;
     page.family("build_info", "gauge", "Always 1; the labels say which version runs with which backend.")?;
     let labels = [("version", env!("CARGO_PKG_VERSION")), ("backend", backend.name())];
     page.sample("build_info", &labels, 1)
@@ -95,6 +103,9 @@ fn write_page(page: &mut Page, report: &LoopReport) -> fmt::Result {
         }
     }
     write_hop_rtts(page, &engine.hop_rtts)?;
+    for (counter, count) in engine.hop.iter() {
+        page.counter(&format!("{}_total", counter.name), counter.about, count)?;
+    }
     if let Some(clients) = &engine.clients {
         write_clients(page, clients)?;
     }
@@ -141,37 +152,74 @@ fn write_hop_rtts(page: &mut Page, rtts: &HopRtts) -> fmt::Result {
     page.sample("hop_rtt_seconds_count", &[], connections)
 }
 
-/// What the clients' ended connections carried; the clients without counters of their own are
-/// `other`.
+/// What the clients' connections carried; the clients without counters of their own are `other`.
 fn write_clients(page: &mut Page, clients: &ClientsReport) -> fmt::Result {
     type Count = fn(&ClientCounters) -> u64;
-    type Family<'a> = (&'a str, &'a str, &'a [(&'a str, Count)]);
-    let families: [Family<'_>; 3] = [
+    type Time = fn(&ClientCounters) -> Option<f64>;
+    type Family<'a> = (&'a str, &'a str, &'a str, &'a [(&'a str, Count)]);
+    let families: [Family<'_>; 4] = [
         (
             "client_connections_total",
-            "Connections of a client that ended.",
+            "counter",
+            "Connections of a client, those that ended included.",
             &[("", |client| client.connections)],
         ),
         (
+            "client_connections",
+            "gauge",
+            "Connections of a client that are in the table.",
+            &[("", |client| client.connections_now)],
+        ),
+        (
             "client_packets_total",
-            "Packets of those connections, to the client (down) and from it (up).",
-            &[("down", |client| client.packets_down), ("up", |client| client.packets_up)],
+            "counter",
+            "Packets of its connections, to the client (down) and from it (up).",
+            &[("down", |client| client.carried.packets_down), ("up", |client| client.carried.packets_up)],
         ),
         (
             "client_octets_total",
-            "Octets of IP packets of those connections.",
-            &[("down", |client| client.octets_down), ("up", |client| client.octets_up)],
+            "counter",
+            "Octets of IP packets of its connections.",
+            &[("down", |client| client.carried.octets_down), ("up", |client| client.carried.octets_up)],
         ),
     ];
     let named = clients.by_address.iter().map(|(address, counters)| (address.to_string(), counters));
     let all: Vec<(String, &ClientCounters)> = named.chain([("other".to_owned(), &clients.other)]).collect();
-    for (name, help, counts) in families {
-        page.family(name, "counter", help)?;
+    for (name, kind, help, counts) in families {
+        page.family(name, kind, help)?;
         for (client, counters) in &all {
             for (direction, count) in counts {
                 let labels = [("client", client.as_str()), ("direction", *direction)];
                 let labels = if direction.is_empty() { &labels[..1] } else { &labels[..] };
                 page.sample(name, labels, count(counters))?;
+            }
+        }
+    }
+    for counter in HopCounters::COUNTERS {
+        let name = format!("client_{}_total", counter.name);
+        page.family(&name, "counter", counter.about)?;
+        for (client, counters) in &all {
+            let count = counters.carried.hop.iter().find(|(known, _)| known.name == counter.name);
+            page.sample(&name, &[("client", client)], count.map_or(0, |(_, count)| count))?;
+        }
+    }
+    let times: [(&str, &str, Time); 2] = [
+        (
+            "client_hop_rtt_seconds",
+            "Round-trip time over the hop, smoothed over a client's connections.",
+            |client| client.rtt_hop_s,
+        ),
+        (
+            "client_hop_rtt_least_seconds",
+            "Least round-trip time over the hop of a client's connections.",
+            |client| client.rtt_min_hop_s,
+        ),
+    ];
+    for (name, help, time) in times {
+        page.family(name, "gauge", help)?;
+        for (client, counters) in &all {
+            if let Some(seconds) = time(counters) {
+                page.sample(name, &[("client", client)], seconds)?;
             }
         }
     }

@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info, warn};
 
-use super::engine::{Engine, EngineReport, FlowPage, Outgoing, SavedConnection};
+use super::engine::{Engine, EngineReport, FlowPage, Outgoing, SavedConnection, Selected};
 use super::link::{LinkInbox, LinkReport};
 use super::notify::Notifier;
 use super::plan::Plan;
@@ -36,7 +36,7 @@ pub(super) enum Request {
     /// Do you answer? Asked before a change of all loops.
     Ready(Sender<()>),
     /// Follow another plan.
-    Reload(Box<Plan>, Sender<()>),
+    Reload(Box<Plan>, Sender<Selected>),
     /// Have the agents send on what they hold; then pass everything on untouched, until the next
     /// reload.
     Drain(Sender<EngineReport>),
@@ -115,6 +115,8 @@ pub(super) struct PacketLoop<'a> {
     latest: Instant,
     /// Until when frames come here even without another heartbeat.
     is_in_until: Instant,
+    /// When the loop last said that it is alive; where it is out, when its last turn began.
+    heard: Instant,
     report: LoopReport,
 }
 
@@ -130,6 +132,7 @@ impl<'a> PacketLoop<'a> {
     ) -> Self {
         let engine = Engine::new(io.ports(), plan);
         let now = clock::now();
+        let punctuality = Punctuality::new(now, io.can_step_out());
         Self {
             io,
             engine,
@@ -140,11 +143,12 @@ impl<'a> PacketLoop<'a> {
             out: Outgoing::default(),
             started: now,
             longest_turn: Duration::ZERO,
-            punctuality: Punctuality::new(now),
+            punctuality,
             outs: Trouble::default(),
             faults: Trouble::default(),
             latest: now,
             is_in_until: now + MISSED,
+            heard: now,
             report: known,
         }
     }
@@ -218,7 +222,9 @@ impl<'a> PacketLoop<'a> {
         } else {
             self.is_in_until = now;
             self.io.step_out();
+            self.engine.step_out();
         }
+        self.heard = now;
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
@@ -235,7 +241,8 @@ impl<'a> PacketLoop<'a> {
         for (at, (port, frame)) in self.frames.drain(..).enumerate() {
             self.engine.on_frame(port, frame, now, &mut self.out);
             if is_in && at % BEAT_AFTER == BEAT_AFTER - 1 {
-                self.io.heartbeat(clock::now());
+                self.heard = clock::now();
+                self.io.heartbeat(self.heard);
             }
         }
         if self.engine.deadline().is_some_and(|deadline| deadline <= now) {
@@ -249,7 +256,7 @@ impl<'a> PacketLoop<'a> {
         self.flush()?;
         let ended = clock::now();
         self.longest_turn = self.longest_turn.max(ended.since(began));
-        self.punctuality.turn(began, ended);
+        self.punctuality.turn(began, self.heard, ended);
         if goes_on && was_idle {
             let until = self.engine.deadline();
             self.punctuality.wait(until);
@@ -358,7 +365,8 @@ impl<'a> PacketLoop<'a> {
                 Sent::Lost => self.report.lost += 1,
             }
             if self.is_in_until > self.latest && at % BEAT_AFTER == BEAT_AFTER - 1 {
-                self.io.heartbeat(clock::now());
+                self.heard = clock::now();
+                self.io.heartbeat(self.heard);
             }
         }
         Ok(())
@@ -378,9 +386,9 @@ impl<'a> PacketLoop<'a> {
                 Ok(Request::Ready(to)) => drop(to.send(())),
                 Ok(Request::Reload(plan, to)) => {
                     self.notifier.reloading(now);
-                    self.engine.reload(&plan, now, &mut self.out);
+                    let selected = self.engine.reload(&plan, now, &mut self.out);
                     self.notifier.ready("running with the new configuration");
-                    let _ = to.send(());
+                    let _ = to.send(selected);
                 }
                 Ok(Request::Drain(to)) => {
                     self.engine.drain(now, &mut self.out);

@@ -20,15 +20,16 @@ pub struct Plan {
     pub traffic: Selector,
     /// The rules; the first that matches counts.
     pub rules: Vec<RulePlan>,
+    /// Connections are measured, and no rule applies: nothing is changed. A reload does not change it.
+    pub passive: bool,
     /// How many connections may be remembered, and how much memory all agents together may take.
     pub budget: Budget,
     /// How long connections may be idle.
     pub idle: IdleTimes,
     /// When connections are set aside.
     pub stepping_aside: SteppingAside,
-    /// How many clients have counters of their own, the first ones one of whose connections ends;
-    /// `None` if clients are not counted. Each of several workers has an equal share of these places. A
-    /// reload does not change it.
+    /// How many clients have counters of their own, the first ones that have a connection; `None` if
+    /// clients are not counted. Each of several workers has an equal share of these places.
     pub most_clients: Option<usize>,
     /// The seed of the agents' randomness.
     pub seed: u64,
@@ -88,19 +89,28 @@ impl Plan {
         let connections = self.budget.flows.min(MOST_IN_KERNEL).div_ceil(workers) as u32;
         Selection {
             datagrams: self.takes_datagrams(),
+            passive: self.passive,
             connections: Some(connections),
             ..self.traffic.selection()
         }
     }
 
+    /// The rules that apply: none if it is passive.
+    pub fn rules_in_force(&self) -> &[RulePlan] {
+        if self.passive { &[] } else { &self.rules }
+    }
+
     /// Whether one of its agents has a use for datagrams.
     pub fn takes_datagrams(&self) -> bool {
-        self.rules.iter().filter_map(|rule| rule.agent.as_ref()).any(|make| make().takes_datagrams())
+        self.rules_in_force()
+            .iter()
+            .filter_map(|rule| rule.agent.as_ref())
+            .any(|make| make().takes_datagrams())
     }
 
     /// What its agents need to see of the link layer.
     pub fn needs(&self) -> LinkSenses {
-        let agents = self.rules.iter().filter_map(|rule| rule.agent.as_ref());
+        let agents = self.rules_in_force().iter().filter_map(|rule| rule.agent.as_ref());
         agents.map(|make| make().needs()).collect()
     }
 }

@@ -79,6 +79,13 @@ pub(super) fn choice(
     tried: impl FnOnce() -> Result<(), DivertError>,
 ) -> Result<Choice, String> {
     let mut choice = choose(config.backend, tried, || translation::look(kernel().proc))?;
+    if config.plan.passive && choice.backend == Backend::Tun {
+        let why = choice.notes.first().filter(|_| config.backend == Backend::Auto);
+        let why = why.map(|note| format!(": {note}")).unwrap_or_default();
+        return Err(format!(
+            "a passive gateway needs the backend tc-bpf; with tun, all packets go through the gateway{why}"
+        ));
+    }
     let bridges = radio.iter().filter(|name| kernel().is_bridge(name));
     choice.notes.extend(bridges.map(|name| {
         format!("{name} is a bridge: traffic between its members does not cross it; name the members that are radios")

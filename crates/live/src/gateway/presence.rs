@@ -29,6 +29,8 @@ const FORGIVEN_AFTER: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Presence {
     is_out: bool,
+    /// Whether frames can bypass the loop. If not, they wait for it, however late it is.
+    can_step_out: bool,
     /// When it stepped in; while it is out, since when nothing has been wrong.
     since: Instant,
     stay: Duration,
@@ -57,9 +59,10 @@ pub(super) enum Why {
 impl Presence {
     /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel
     /// counts it.
-    pub(super) fn new(now: Instant, time: Option<ProcessorTime>) -> Self {
+    pub(super) fn new(now: Instant, time: Option<ProcessorTime>, can_step_out: bool) -> Self {
         Self {
             is_out: false,
+            can_step_out,
             since: now,
             stay: SHORTEST_STAY,
             window: (now, time),
@@ -71,7 +74,8 @@ impl Presence {
         }
     }
 
-    /// Called when a turn begins, `late` after it was due; `ports_work` says that ports lose no frames;
+    /// Called when a turn begins, `late` after it was due, to which the end of the last turn counts for
+    /// which the loop gave no sign of life; `ports_work` says that ports lose no frames;
     /// `time` is only called at the end of a window. Returns whether the loop is in.
     pub(super) fn is_in(
         &mut self,
@@ -80,7 +84,7 @@ impl Presence {
         ports_work: bool,
         time: impl FnOnce() -> Option<ProcessorTime>,
     ) -> bool {
-        let mut why = match (ports_work, late >= MISSED) {
+        let mut why = match (ports_work, late >= MISSED && self.can_step_out) {
             (false, _) => Some(Why::Ports),
             (true, true) => Some(Why::Late(late)),
             (true, false) => None,
@@ -91,7 +95,7 @@ impl Presence {
             let time = time();
             let is_starved =
                 time.zip(before).is_some_and(|(time, before)| is_starved(time.since(before), lasted));
-            why = why.or(is_starved.then_some(Why::Starved));
+            why = why.or((is_starved && self.can_step_out).then_some(Why::Starved));
             self.window = (now, time);
         }
         self.why = why.or(self.why);
@@ -164,7 +168,7 @@ mod tests {
 
     impl Loop {
         fn new() -> Self {
-            let presence = Presence::new(Instant::ZERO, Some(ProcessorTime::default()));
+            let presence = Presence::new(Instant::ZERO, Some(ProcessorTime::default()), true);
             Self { presence, now: Instant::ZERO, time: ProcessorTime::default() }
         }
 
@@ -239,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_loop_whose_ports_lose_frames_is_out_until_a_while_after_they_work() {
-        let mut presence = Presence::new(Instant::ZERO, None);
+        let mut presence = Presence::new(Instant::ZERO, None, true);
         let at = Instant::from_millis;
         assert!(!presence.is_in(at(10), Duration::ZERO, false, || None));
         assert_eq!(presence.why(), Some(Why::Ports));
@@ -252,8 +256,18 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_for_which_frames_wait_is_out_only_while_its_ports_lose_them() {
+        let mut one = Loop::new();
+        one.presence.can_step_out = false;
+        assert!(one.turn(10 * MISSED));
+        assert!((0..1000).all(|_| one.share(0.7, 0.25)));
+        assert_eq!(one.presence.report(), (false, 0));
+        assert!(!one.presence.is_in(one.now, Duration::ZERO, false, || None));
+    }
+
+    #[test]
     fn where_the_kernel_does_not_tell_heartbeats_alone_count() {
-        let mut presence = Presence::new(Instant::ZERO, None);
+        let mut presence = Presence::new(Instant::ZERO, None, true);
         let mut now = Instant::ZERO;
         for _ in 0..1000 {
             now += TURN;

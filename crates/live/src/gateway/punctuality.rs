@@ -23,6 +23,8 @@ const STALL: Duration = Duration::from_millis(10);
 pub(super) struct Punctuality {
     /// When the loop is to come round again at the latest.
     due: Instant,
+    /// From the last heartbeat of the last turn to the end of that turn.
+    silent: Duration,
     stalls: u64,
     stalled: Duration,
     longest: Duration,
@@ -93,11 +95,19 @@ impl KeptWaiting {
 }
 
 impl Punctuality {
-    /// Of a loop on this thread that begins now.
-    pub(super) fn new(now: Instant) -> Self {
+    /// Of a loop on this thread that begins now; `can_step_out` says that frames can go past it.
+    pub(super) fn new(now: Instant, can_step_out: bool) -> Self {
         let before = ProcessorTime::of_this_thread();
-        let presence = Presence::new(now, before);
-        Self { due: now, stalls: 0, stalled: Duration::ZERO, longest: Duration::ZERO, before, presence }
+        let presence = Presence::new(now, before, can_step_out);
+        Self {
+            due: now,
+            silent: Duration::ZERO,
+            stalls: 0,
+            stalled: Duration::ZERO,
+            longest: Duration::ZERO,
+            before,
+            presence,
+        }
     }
 
     /// A turn begins. Whether the loop is to take traffic; `ports_work` says that ports lose no frames.
@@ -105,11 +115,12 @@ impl Punctuality {
         let late = now.since(self.due);
         // Also for who asks in this turn.
         self.longest = self.longest.max(late);
-        self.presence.is_in(now, late, ports_work, ProcessorTime::of_this_thread)
+        self.presence.is_in(now, self.silent + late, ports_work, ProcessorTime::of_this_thread)
     }
 
-    /// A turn is over; the next one is to follow at once.
-    pub(super) fn turn(&mut self, began: Instant, ended: Instant) {
+    /// A turn is over, in which the loop last said at `heard` that it is alive; the next one is to
+    /// follow at once.
+    pub(super) fn turn(&mut self, began: Instant, heard: Instant, ended: Instant) {
         let absence = began.since(self.due) + ended.since(began);
         self.longest = self.longest.max(absence);
         if absence >= STALL {
@@ -117,6 +128,7 @@ impl Punctuality {
             self.stalled += absence;
         }
         self.due = ended;
+        self.silent = ended.since(heard);
     }
 
     /// The next turn is to follow when `until` comes, or something to do.

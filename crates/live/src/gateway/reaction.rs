@@ -39,8 +39,8 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
 /// What is known of how the sender on the core side answers to loss.
 #[derive(Debug, Default)]
 pub struct Reaction {
-    /// When the SYN of the radio side came, until something from the core side follows.
-    syn: Option<Instant>,
+    /// The number of the radio side's latest SYN, and when it came, until the core side acknowledges it.
+    syn: Option<(Seq, Instant)>,
     /// The round-trip time from here to the core side's end, from the handshake. A connection whose
     /// handshake was not seen is never judged.
     core_rtt: Option<Nanos>,
@@ -84,13 +84,16 @@ impl Reaction {
     pub fn note(&mut self, packet: &Packet, from: Side, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         if from == Side::Radio && tcp.flags.has(TcpFlags::SYN) {
-            *self = Self { syn: Some(now), ..Self::default() };
+            // A SYN that is not answered may be forged: it begins no connection.
+            self.syn = Some((tcp.seq, now));
             return;
         }
         match from {
             Side::Core => {
-                if let Some(syn) = self.syn.take() {
-                    self.core_rtt = Some(nanos(now.since(syn)));
+                let is_answer =
+                    |(seq, _): &mut (Seq, Instant)| tcp.flags.has(TcpFlags::ACK) && tcp.ack == *seq + 1;
+                if let Some((_, at)) = self.syn.take_if(is_answer) {
+                    *self = Self { core_rtt: Some(nanos(now.since(at))), ..Self::default() };
                 }
                 if !packet.payload().is_empty() && self.core_rtt.is_some() {
                     self.on_data(tcp.seq, tcp.seq + packet.segment_len(), now);
@@ -164,5 +167,34 @@ impl Reaction {
         } else {
             self.points.saturating_sub(2)
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use lasthop_packet::{Ip, Payload, Tcp};
+
+    use super::*;
+
+    fn note(reaction: &mut Reaction, from: Side, (seq, ack, flags): (u32, u32, TcpFlags), millis: u64) {
+        let host: IpAddr = Ipv4Addr::LOCALHOST.into();
+        let tcp = Tcp { seq: Seq(seq), ack: Seq(ack), flags, ..Tcp::default() };
+        let packet = Packet::tcp_segment(Ip::new(host, host), tcp, Payload::EMPTY);
+        reaction.note(&packet, from, Instant::from_millis(millis));
+    }
+
+    #[test]
+    fn only_a_syn_that_is_answered_begins_a_connection() {
+        let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
+        let mut reaction = Reaction { points: 3, ..Reaction::default() };
+        note(&mut reaction, Side::Radio, (100, 0, syn), 10);
+        note(&mut reaction, Side::Core, (500, 101, syn.with(ack)), 35);
+        assert_eq!((reaction.core_rtt, reaction.points), (Some(25_000_000), 0));
+        reaction.points = 2;
+        note(&mut reaction, Side::Radio, (70_000, 0, syn), 1000);
+        note(&mut reaction, Side::Core, (501, 101, ack), 1500);
+        assert_eq!((reaction.core_rtt, reaction.points), (Some(25_000_000), 2), "it was forged");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lasthop_packet::FlowKey;
 
-use super::engine::{EngineReport, FlowPage};
+use super::engine::{EngineReport, FlowPage, Selected};
 use super::link::{self, LinkTeller};
 use super::packet_loop::{LoopReport, Request};
 use super::plan::Plan;
@@ -75,10 +75,11 @@ impl Requests {
         Ok(FlowPage { next: page.next.map(|slot| slot * loops + worker).or(next_loop), ..page })
     }
 
-    /// Has each follow its share of another plan: all or none.
-    pub(super) fn reload(&self, plan: &Plan) -> Result<(), Unanswered> {
+    /// Has each follow its share of another plan: all or none. Returns what of the connections its rules
+    /// select.
+    pub(super) fn reload(&self, plan: &Plan) -> Result<Selected, Unanswered> {
         let share = |worker| Box::new(plan.share(worker, self.loops.len()));
-        self.change_all(|worker, to| Request::Reload(share(worker), to)).map(drop)
+        self.change_all(|worker, to| Request::Reload(share(worker), to)).map(Selected::of_all)
     }
 
     /// Has all drain, or none.

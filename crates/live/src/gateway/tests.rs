@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -12,9 +12,11 @@ use lasthop_agent::{Fate, LinkEvent, LinkSenses, Side};
 use lasthop_packet::{FlowKey, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use serde::de::DeserializeOwned;
 
+use super::clients::ClientReport;
 use super::config::{self, Backend};
 use super::control::{AskError, Command, Drained, Reloaded, SetAside, Status, ask, parse_flow};
 use super::engine::{FlowReport, SavedConnection};
+use super::listing::Query;
 use super::ports::OpenPorts;
 use super::{Gateway, GatewayError, Start, handover, metrics};
 use crate::clock;
@@ -122,7 +124,7 @@ fn frames_go_round_and_questions_are_answered() {
     assert_eq!((status.ports[1].name.as_str(), status.ports[1].side.as_str()), ("wlan0", "radio"));
     assert_eq!(status.report.engine.counters.counts.received, 1);
     assert_eq!(status.report.engine.rules[0].name, "snoop");
-    assert_eq!(running.ask::<Vec<FlowReport>>(&Command::Flows).expect("it runs"), []);
+    assert_eq!(running.ask::<Vec<FlowReport>>(&Command::Flows(Query::default())).expect("it runs"), []);
     let aside = |flow: &str| running.ask::<SetAside>(&Command::Aside { flow: flow.into() });
     let refused = aside("1.2.3.4:5-6.7.8.9:10").expect_err("there is none").to_string();
     assert!(refused.contains("unknown connection"), "{refused}");
@@ -177,7 +179,7 @@ fn the_metrics_are_prometheus_text() {
 }
 
 #[test]
-fn the_hop_is_measured_once_per_connection_and_a_client_counts_when_its_connection_ends() {
+fn the_hop_is_measured_once_per_connection_and_a_client_counts_while_its_connections_live() {
     let running = Running::start();
     let reset = segment(client(7), SERVER, TcpFlags::RST, (1, 0), 0);
     let frames = handshake(7).into_iter().chain([(PortId(1), reset), (PortId(1), syn_of(7))]);
@@ -188,10 +190,16 @@ fn the_hop_is_measured_once_per_connection_and_a_client_counts_when_its_connecti
     }
     let engine = running.gateway.report().expect("it runs").engine;
     assert_eq!(engine.hop_rtts.counts.iter().sum::<u64>(), 1);
-    // The second connection between the same ports has ended the first.
+    // The second connection has taken the place of the first, between the same ports.
     let clients = engine.clients.expect("the file asks for them");
     let counters = clients.by_address[&client(7)];
-    assert_eq!((counters.connections, counters.packets_down, counters.packets_up), (1, 2, 3));
+    assert_eq!((counters.connections, counters.connections_now), (2, 1));
+    assert_eq!((counters.carried.packets_down, counters.carried.packets_up), (2, 4));
+    let rows: Vec<ClientReport> = running.ask(&Command::Clients(Query::default())).expect("they are counted");
+    assert_eq!(rows, clients.rows());
+    let unknown = Query { sort: Some("mood".to_owned()), ..Query::default() };
+    let error = running.ask::<Vec<ClientReport>>(&Command::Clients(unknown)).expect_err("no column");
+    assert!(error.to_string().contains("unknown column \"mood\""), "{error}");
     assert_eq!(clients.other.connections, 0);
 }
 
@@ -343,7 +351,7 @@ fn workers_have_each_their_clients_and_what_is_asked_is_asked_of_all() {
     assert_eq!((report.sent, report.engine.most_connections, report.engine.rules.len()), (600, 900, 1));
     assert!(running.workers.iter().all(|worker| worker.last_heartbeat().is_some()));
 
-    let flows: Vec<FlowReport> = running.ask(&Command::Flows).expect("it runs");
+    let flows: Vec<FlowReport> = running.ask(&Command::Flows(Query::default())).expect("it runs");
     let clients: BTreeSet<IpAddr> = flows.iter().map(|flow| flow.radio.ip()).collect();
     assert_eq!((flows.len(), clients.len()), (600, 600));
     for number in 0..6 {
@@ -356,6 +364,10 @@ fn workers_have_each_their_clients_and_what_is_asked_is_asked_of_all() {
     let Reloaded { notes } = running.ask(&Command::Reload).expect("the file is as it was");
     assert_eq!(notes, Vec::<String>::new());
     assert!(!running.gateway.report().expect("it runs").engine.drained);
+    let text = fs::read_to_string(running.file()).expect("it is there");
+    fs::write(running.file(), format!("{text}ports = [1]\n")).expect("a file");
+    let Reloaded { notes } = running.ask(&Command::Reload).expect("the file is right");
+    assert_eq!(notes, ["no rule selects any of the 600 connections that the gateway tracks"]);
     assert_eq!(running.gateway.stop().expect("it ends well").threads.len(), 3);
 }
 
@@ -416,10 +428,23 @@ fn a_list_of_many_connections_is_whole() {
     }
     running
         .wait_for(|running| running.gateway.report().is_ok_and(|report| report.engine.connections == 3000));
-    let flows: Vec<FlowReport> = running.ask(&Command::Flows).expect("it runs");
+    let flows: Vec<FlowReport> = running.ask(&Command::Flows(Query::default())).expect("it runs");
     let clients = flows.iter().map(|flow| flow.radio);
     assert_eq!(clients.collect::<BTreeSet<_>>().len(), 3000);
     assert_eq!(running.gateway.flows(7).expect("it runs").len(), 7);
+    let few = |query: Query| -> Vec<SocketAddr> {
+        let flows: Vec<FlowReport> = running.ask(&Command::Flows(query)).expect("it runs");
+        flows.into_iter().map(|flow| flow.radio).collect()
+    };
+    let filter = vec![format!("{}/32", client(17)), "80".to_owned(), "opening".to_owned()];
+    assert_eq!(few(Query { filter, ..Query::default() }), [(client(17), 5000).into()]);
+    let mut last: Vec<SocketAddr> = (0..3000).map(|number| (client(number), 5000).into()).collect();
+    last.sort_unstable_by(|one, other| other.cmp(one));
+    let sort = Some("radio".to_owned());
+    let three = Query { sort: sort.clone(), reverse: true, limit: Some(3), ..Query::default() };
+    assert_eq!(few(three), last[..3], "the gateway picks them of all pages");
+    let filter = vec!["idle_s<0".to_owned()];
+    assert_eq!(few(Query { filter, sort, limit: Some(3), ..Query::default() }), []);
 }
 
 #[test]

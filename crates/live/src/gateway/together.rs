@@ -96,6 +96,7 @@ impl EngineReport {
             agent_octets: self.agent_octets + other.agent_octets,
             most_agent_octets: self.most_agent_octets + other.most_agent_octets,
             hop_rtts: self.hop_rtts.and(other.hop_rtts),
+            hop: self.hop.plus(other.hop),
             clients: either(self.clients, other.clients, ClientsReport::and),
             rules: rules_of_both(self.rules, other.rules),
             ..self

@@ -83,14 +83,16 @@ impl Devices {
         &self.taps[port].device
     }
 
-    /// Sends a proof by each device, if it is time. Whether it was.
-    pub(super) fn try_all(&mut self, now: Instant) -> bool {
-        let is_time = self.tried.is_none_or(|tried| now.since(tried) >= LONGEST_WAIT);
-        if is_time {
+    /// Has a proof sent by each device, if it is time, as soon as the device has been read until it was
+    /// empty.
+    pub(super) fn try_all(&mut self, now: Instant) {
+        if self.tried.is_none_or(|tried| now.since(tried) >= LONGEST_WAIT) {
             self.tried = Some(now);
-            self.taps.iter_mut().for_each(|tap| tap.proof.ask(&tap.device));
+            for tap in self.taps.iter_mut().filter(|tap| tap.is_there) {
+                tap.proof.fall_due();
+                tap.readable = true;
+            }
         }
-        is_time
     }
 
     /// The ports whose devices are broken, as far as proofs tell.
@@ -111,7 +113,8 @@ impl Devices {
     }
 
     pub(super) fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
-        if !self.is_any_readable() {
+        // Also where one has more than we read at a time: the others would wait as long as it has.
+        if self.taps.iter().any(|tap| tap.is_there && !tap.readable) {
             self.look(Duration::ZERO, None)?;
         }
         // A copy is there before what it is a copy of goes on. So it is there when the
@@ -152,8 +155,14 @@ impl Devices {
                     octets += frame.octets.len();
                     frames.push((PortId(index as u16), frame));
                 }
-                Ok(None) => tap.readable = false,
-                Err(error) if is_removal(&error) => (tap.readable, tap.is_there) = (false, false),
+                Ok(None) => {
+                    tap.readable = false;
+                    tap.proof.on_empty(&tap.device);
+                }
+                Err(error) if is_removal(&error) => {
+                    (tap.readable, tap.is_there) = (false, false);
+                    tap.proof.on_removal();
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -53,6 +53,7 @@ use lasthop_packet::{FlowKey, Instant};
 use super::claim::Claims;
 use super::devices::Devices;
 use super::health::Health;
+use super::poller::Poller;
 use super::steering::MOST_WORKERS;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::clock;
@@ -66,6 +67,9 @@ use ring::Ring;
 pub use attach::Attachment;
 pub use error::{DivertError, ProgramError};
 pub use maps::Counters;
+
+/// Ports of each radio interface: two that frames are taken at, and one for copies.
+const PORTS: usize = 3;
 
 /// The tc backend. It belongs to the network namespace of the thread that opened it, and is to be
 /// dropped in it.
@@ -82,8 +86,11 @@ pub struct Divert {
     health: Health,
     /// What is wrong with radio interfaces, as of the last round.
     radio_faults: Vec<String>,
-    /// Whether our programs take frames at the radio interfaces, also for other workers.
-    diverts: bool,
+    /// Asks the kernel from which radio interfaces our programs were removed. The first worker has it, for
+    /// all of them.
+    poller: Option<Poller<Vec<(usize, Side)>>>,
+    /// The place of each of these interfaces, with the side from which no frames are taken there.
+    detached: Vec<(usize, Side)>,
     how: Attachment,
     /// The radio interfaces; free again behind all the rest.
     claims: Claims,
@@ -175,7 +182,8 @@ impl Divert {
             is_in: false,
             health,
             radio_faults: Vec::new(),
-            diverts: false,
+            poller: None,
+            detached: Vec::new(),
             how,
             claims,
         })
@@ -190,7 +198,9 @@ impl Divert {
         for port in self.devices.ports().iter().filter(|port| port.copies_of.is_none()) {
             self.programs.divert(port.side, &port.name, how)?;
         }
-        self.diverts = true;
+        let radios = self.devices.ports().iter().step_by(PORTS).map(|port| port.name.clone());
+        let question = self.programs.detached(radios.collect());
+        self.poller = Some(Poller::start(question).map_err(DivertError::Thread)?);
         Ok(())
     }
 
@@ -274,6 +284,10 @@ impl PacketIo for Divert {
     fn faults(&mut self, now: Instant) -> &[Fault] {
         self.look_after(now);
         &self.health.faults
+    }
+
+    fn can_step_out(&self) -> bool {
+        true
     }
 
     fn step_out(&mut self) {

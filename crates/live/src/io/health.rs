@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 use super::Fault;
 
 /// How often it is looked whether the ports are as they were, and tried to mend what is not.
-const ROUND: Duration = Duration::from_secs(1);
+pub(super) const ROUND: Duration = Duration::from_secs(1);
 
 /// What is known of a backend's ports.
 #[derive(Debug)]

@@ -132,6 +132,10 @@ impl PacketIo for Memory {
         &self.faults
     }
 
+    fn can_step_out(&self) -> bool {
+        true
+    }
+
     fn heartbeat(&mut self, now: Instant) {
         self.lock().last_heartbeat = Some(now);
     }

@@ -27,6 +27,7 @@ use rustix::fs::Access;
 use super::claim::{self, Claims};
 use super::devices::Devices;
 use super::health::Health;
+use super::poller::Poller;
 use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
 use crate::clock;
 use crate::device::{Device, Interface, Kind};
@@ -55,6 +56,9 @@ pub struct Policy {
     /// The number of each port's interface, and of its device.
     numbers: Vec<Numbers>,
     health: Health,
+    /// Whether all rules and routes of ours are there, as far as is known.
+    are_rules_whole: bool,
+    poller: Poller<io::Result<bool>>,
     /// The ports' interfaces; free again behind all the rest.
     claims: Claims,
 }
@@ -110,7 +114,9 @@ impl Policy {
         }
         let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
         let devices = Devices::new(ports, devices).map_err(PolicyError::Wait)?;
-        let mut policy = Self { rules, devices, numbers, health: Health::new(clock::now()), claims };
+        let poller = Poller::start(rules.are_whole()).map_err(PolicyError::Thread)?;
+        let health = Health::new(clock::now());
+        let mut policy = Self { rules, devices, numbers, health, are_rules_whole: true, poller, claims };
         policy.rules.clear_away(|port| claim::holder(port).is_none())?;
         policy.lead()?;
         Ok(policy)

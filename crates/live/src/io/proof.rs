@@ -10,7 +10,7 @@ use std::io;
 use bytes::Bytes;
 use rustix::io::Errno;
 
-use crate::device::Device;
+use crate::device::{Device, QUEUE_LENGTH};
 use crate::frame::Frame;
 
 /// The `EtherType` of a proof: the first of those for local experiments (IEEE 802).
@@ -29,14 +29,18 @@ static PROOF: [u8; 60] = {
     frame
 };
 
-/// So many in a row may be missing. One may be late, or be lost where there is no room for a moment.
+/// So many in a row may be missing.
 const MISSING: u32 = 3;
 
 /// What is known of a device.
 #[derive(Debug, Default)]
 pub(super) struct Proof {
-    /// How many were sent since the last one came back.
-    unanswered: u32,
+    /// It is time to find out whether the last one came back, and to send another.
+    is_due: bool,
+    /// Since one was sent that has not come back: how many frames came instead.
+    came_since: Option<u32>,
+    /// How many are missing since the last one came back.
+    missing: u32,
     /// Why the last one could not even be sent.
     refused: Option<Errno>,
 }
@@ -53,20 +57,43 @@ pub(super) enum Broken {
 }
 
 impl Proof {
-    /// Sends one.
-    pub(super) fn ask(&mut self, device: &Device) {
-        self.unanswered = self.unanswered.saturating_add(1);
-        let sent = device.try_write(&Frame::plain(Bytes::from_static(&PROOF)));
-        self.refused = sent.err();
+    /// It is time for another one, once the device is found empty.
+    pub(super) fn fall_due(&mut self) {
+        self.is_due = true;
+    }
+
+    /// The device is empty. Judges the last proof and sends another one, if it is time.
+    pub(super) fn on_empty(&mut self, device: &Device) {
+        if std::mem::take(&mut self.is_due) {
+            self.judge();
+            self.refused = device.try_write(&Frame::plain(Bytes::from_static(&PROOF))).err();
+            self.came_since = self.refused.is_none().then_some(0);
+        }
+    }
+
+    /// All that was in the device has come. A proof that found no room in its queue is not missing:
+    /// then as many frames came as the queue holds, and the device is busy, not broken.
+    fn judge(&mut self) {
+        if self.came_since.take().is_some_and(|frames| frames < QUEUE_LENGTH) {
+            self.missing = self.missing.saturating_add(1);
+        }
     }
 
     /// Whether a frame from the device is a proof: then it is taken.
     pub(super) fn is_answer(&mut self, octets: &[u8]) -> bool {
         let is_answer = octets == PROOF;
         if is_answer {
-            self.unanswered = 0;
+            (self.missing, self.came_since) = (0, None);
+        }
+        if let Some(frames) = &mut self.came_since {
+            *frames = frames.saturating_add(1);
         }
         is_answer
+    }
+
+    /// The device has been removed.
+    pub(super) fn on_removal(&mut self) {
+        self.refused = Some(Errno::BADFD);
     }
 
     /// What is known to be the matter.
@@ -74,7 +101,7 @@ impl Proof {
         match self.refused {
             Some(Errno::IO) => Some(Broken::Down),
             Some(Errno::BADFD) => Some(Broken::Removed),
-            _ => (self.unanswered > MISSING).then_some(Broken::Deaf),
+            _ => (self.missing > MISSING).then_some(Broken::Deaf),
         }
     }
 }
@@ -99,19 +126,40 @@ pub(super) fn is_removal(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
+    /// A proof is sent and does not come back, but this many frames do, before the device has been read empty.
+    fn miss(proof: &mut Proof, frames: u32) {
+        proof.came_since = Some(0);
+        for _ in 0..frames {
+            assert!(!proof.is_answer(b"a frame"));
+        }
+        proof.judge();
+    }
+
     #[test]
     fn a_device_is_broken_once_several_proofs_are_missing_until_one_comes() {
-        let mut proof = Proof { unanswered: MISSING, refused: None };
-        assert_eq!(proof.broken(), None);
-        proof.unanswered += 1;
+        let mut proof = Proof::default();
+        for frames in [0, 1, QUEUE_LENGTH - 1] {
+            miss(&mut proof, frames);
+            assert_eq!(proof.broken(), None);
+        }
+        miss(&mut proof, 0);
         assert_eq!(proof.broken(), Some(Broken::Deaf));
         assert!(!proof.is_answer(&PROOF[..59]) && proof.is_answer(&PROOF));
         assert_eq!(proof.broken(), None);
     }
 
     #[test]
+    fn a_device_whose_queue_was_full_is_not_broken() {
+        let mut proof = Proof::default();
+        for _ in 0..10 {
+            miss(&mut proof, QUEUE_LENGTH);
+        }
+        assert_eq!(proof.broken(), None);
+    }
+
+    #[test]
     fn one_that_is_refused_says_at_once_what_is_the_matter() {
-        let refused = |errno| Proof { unanswered: 1, refused: Some(errno) }.broken();
+        let refused = |errno| Proof { refused: Some(errno), ..Proof::default() }.broken();
         assert_eq!(refused(Errno::IO), Some(Broken::Down));
         assert_eq!(refused(Errno::BADFD), Some(Broken::Removed));
         assert_eq!(refused(Errno::AGAIN), None, "no room for a moment");

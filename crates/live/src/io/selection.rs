@@ -1,7 +1,7 @@
 //! What is taken out of the kernel's path.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -24,6 +24,8 @@ pub struct Selection {
     pub excluded_prefixes: Vec<Prefix>,
     /// UDP that may be RTP, too.
     pub datagrams: bool,
+    /// All of it passes at once, and only the headers of TCP are seen.
+    pub passive: bool,
     /// Of how many connections the kernel's side remembers what may pass; `None` for the usual number.
     pub connections: Option<u32>,
 }
@@ -44,14 +46,45 @@ pub struct Prefix {
 
 /// Why a text is no prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32, found {0:?}")]
-pub struct PrefixError(String);
+pub enum PrefixError {
+    /// It is something else.
+    #[error("expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32, found {0:?}")]
+    Unreadable(String),
+    /// Bits of the address are set behind the prefix, more often than not by a slip of the pen; `ip route`
+    /// refuses them, too.
+    #[error(
+        "{address}/{len} has bits behind the prefix; expected {network} for the network, or {address} for this address alone"
+    )]
+    HostBits {
+        /// The address as it was written.
+        address: IpAddr,
+        /// The length as it was written.
+        len: u8,
+        /// The prefix of this length with the address in it.
+        network: Prefix,
+    },
+}
 
 impl Prefix {
     /// The prefix of the first `len` bits of an address; `None` if the address has fewer.
     pub const fn new(address: IpAddr, len: u8) -> Option<Self> {
         let longest = if address.is_ipv4() { 32 } else { 128 };
         if len <= longest { Some(Self { address, len }) } else { None }
+    }
+
+    /// The same prefix without bits behind it.
+    fn network(self) -> Self {
+        let network = |bits: u128, width: u32| {
+            let behind = width - u32::from(self.len);
+            bits.checked_shr(behind).and_then(|kept| kept.checked_shl(behind)).unwrap_or(0)
+        };
+        let address = match self.address {
+            IpAddr::V4(address) => {
+                IpAddr::V4(Ipv4Addr::from_bits(network(address.to_bits().into(), 32) as u32))
+            }
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(network(address.to_bits(), 128))),
+        };
+        Self { address, ..self }
     }
 
     /// Whether it is of IPv4.
@@ -96,18 +129,16 @@ impl FromStr for Prefix {
     type Err = PrefixError;
 
     fn from_str(text: &str) -> Result<Self, PrefixError> {
-        let wrong = || PrefixError(text.chars().take(60).collect());
+        let wrong = || PrefixError::Unreadable(text.chars().take(60).collect());
         let (address, len) = text.split_once('/').map_or((text, None), |(address, len)| (address, Some(len)));
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
         let longest = if address.is_ipv4() { 32 } else { 128 };
         let len = len.map_or(Ok(longest), str::parse).map_err(|_| wrong())?;
-        let bits = u128::from_be_bytes(Ipv6Addr::from(mapped(address)).octets());
         let prefix = Self::new(address, len).ok_or_else(wrong)?;
-        // Bits behind the prefix are a slip of the pen more often than not; `ip route` refuses them
-        // too.
-        let behind = u32::from(longest - len);
-        let is_clean = behind == 128 || bits & ((1 << behind) - 1) == 0;
-        if len == 0 && address.is_unspecified() || is_clean { Ok(prefix) } else { Err(wrong()) }
+        match prefix.network() {
+            network if network == prefix => Ok(prefix),
+            network => Err(PrefixError::HostBits { address, len, network }),
+        }
     }
 }
 
@@ -147,8 +178,27 @@ mod tests {
             assert_eq!(text.parse::<Prefix>().expect(text).to_string(), text);
         }
         assert_eq!("192.0.2.7".parse::<Prefix>().expect("an address").to_string(), "192.0.2.7/32");
-        for text in ["", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::1/32", "::/129", "ten/8", "1.2.3.4/"] {
-            assert!(text.parse::<Prefix>().is_err(), "{text}");
+        for text in ["", "192.0.2.0/33", "::/129", "ten/8", "1.2.3.4/"] {
+            assert!(matches!(text.parse::<Prefix>(), Err(PrefixError::Unreadable(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_with_bits_behind_it_is_refused_and_its_network_is_named() {
+        for (text, network, alone) in [
+            ("10.0.0.5/24", "10.0.0.0/24", "10.0.0.5"),
+            ("10.0.0.5/31", "10.0.0.4/31", "10.0.0.5"),
+            ("128.0.0.1/1", "128.0.0.0/1", "128.0.0.1"),
+            ("0.0.0.1/0", "0.0.0.0/0", "0.0.0.1"),
+            ("2001:db8::1/32", "2001:db8::/32", "2001:db8::1"),
+            ("2001:db8::1/64", "2001:db8::/64", "2001:db8::1"),
+            ("::1/0", "::/0", "::1"),
+        ] {
+            let problem = text.parse::<Prefix>().expect_err(text).to_string();
+            assert!(
+                problem.contains(&format!("expected {network} for the network, or {alone} for")),
+                "{problem}"
+            );
         }
     }
 }

@@ -86,10 +86,7 @@ fn refusal(error: &RuleError) -> String {
 
 /// What the edge's link layers have to offer: what all of its wireless ones have, and can be told.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
-    let offered = |end: End| {
-        let link = &scenario.links[end.link].link;
-        link.is_wireless().then(|| link.senses())
-    };
+    let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
     let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
     offered.fold(LinkTeller::SENSES, LinkSenses::intersection)
 }

@@ -47,8 +47,10 @@ pub struct Outcome {
     /// control that the simulator does not have.
     pub predicted_goodput_bps: Option<f64>,
     /// Share of the goodput of all flows in the run.
+    #[serde(rename = "goodput_share")]
     pub share: f64,
-    /// `share` in the simulator.
+    /// `goodput_share` in the simulator.
+    #[serde(rename = "predicted_goodput_share")]
     pub predicted_share: Option<f64>,
     /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
     /// mode.

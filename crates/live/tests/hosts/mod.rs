@@ -195,6 +195,15 @@ impl Hosts {
         self.send_behind(&[tags, &[8, 0]].concat());
     }
 
+    /// What sends a TCP segment of no connection to the gateway by the radio interface, each time.
+    pub fn segments_up(&self) -> impl Fn() + use<> {
+        let (client, frame) = (raw_socket(&self.client), frame_with_a_segment(&[8, 0]));
+        move || {
+            // One for which there is no room is lost.
+            let _ = rustix::io::write(&client, &frame);
+        }
+    }
+
     /// A TCP segment in a session of `PPPoE` (RFC 2516) goes the same way.
     pub fn send_in_pppoe(&self) {
         // Type and version, code, session, length, and the protocol of PPP: IPv4.
@@ -204,12 +213,7 @@ impl Hosts {
 
     /// A TCP segment behind an Ethernet header that goes on with this after the addresses.
     fn send_behind(&self, between: &[u8]) {
-        let address = |octets: [u8; 4]| IpAddr::from(octets);
-        let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
-        let ip = Ip::new(address([10, 99, 0, 1]), address([10, 99, 0, 2]));
-        let segment = emit(&Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 1, offset: 0, len: 50 }));
-        assert_eq!(segment.len(), SEGMENT_LEN);
-        let frame = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], between, &segment].concat();
+        let frame = frame_with_a_segment(between);
         let (from, to) = (raw_socket(&self.server), raw_socket(&self.client));
         rustix::io::write(&from, &frame).expect("it is sent");
         // The socket strips the outer tag, which the kernel keeps beside the frame.
@@ -297,6 +301,16 @@ pub fn be_child(io: &mut dyn PacketIo) -> ! {
         seen.run(io, None);
     });
     unreachable!("nobody ends it but by killing it");
+}
+
+/// A TCP segment behind an Ethernet header that goes on with this after the addresses.
+fn frame_with_a_segment(between: &[u8]) -> Vec<u8> {
+    let address = |octets: [u8; 4]| IpAddr::from(octets);
+    let tcp = Tcp { source_port: 1, destination_port: 2, ..Tcp::default() };
+    let ip = Ip::new(address([10, 99, 0, 1]), address([10, 99, 0, 2]));
+    let segment = emit(&Packet::tcp_segment(ip, tcp, Payload::Stream { stream: 1, offset: 0, len: 50 }));
+    assert_eq!(segment.len(), SEGMENT_LEN);
+    [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], between, &segment].concat()
 }
 
 /// A socket for whole frames of the host's one interface.
@@ -431,7 +445,7 @@ impl Flow {
         let sender = thread::spawn(move || {
             let block = [7; 16_384];
             while matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty)) {
-                server.write_all(&block).expect("somebody reads");
+                server.write_all(&block).expect("the other end reads");
                 // Not more than the path has: what is lost is to be lost for another reason.
                 thread::sleep(Duration::from_micros(200));
             }

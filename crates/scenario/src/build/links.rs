@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::Bitrate;
 use lasthop_schemes::Seat;
-use lasthop_sim::{
-    Capacity, Delay, Direction, Faults, LinkId, Loss, NodeConfig, NodeId, NodeKind, QueueLimit, WiredConfig,
-    World,
-};
+use lasthop_sim::{Direction, LinkId, NodeConfig, NodeId, NodeKind, WiredConfig, World};
 
 use super::{BuildError, BuiltWlan, Seats, of_stations};
 use crate::model::{Link, LinkModel, Scenario, SchemeChoice};
@@ -162,13 +158,7 @@ impl Site<'_> {
     /// An external node behind a station.
     fn behind(&mut self, link: &LinkModel, node: usize, station: NodeId) -> NodeId {
         let external = self.external(link, node);
-        let direction = Direction {
-            capacity: Capacity::Fixed(Bitrate::mbps(1_000_000)),
-            queue: QueueLimit::Unlimited.into(),
-            loss: Loss::NONE,
-            delay: Delay::ZERO,
-            faults: Faults::NONE,
-        };
+        let direction = Direction::unimpaired();
         let wire = WiredConfig {
             name: format!("{} at {}", link.name(), self.scenario.nodes[node].name),
             forward: direction.clone(),

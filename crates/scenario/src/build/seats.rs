@@ -88,9 +88,13 @@ impl<N: Copy + Ord> Seats<N> {
         for Vacancy { index, node, seat, watched } in &self.vacancies {
             let Some(agent) = placement.agent(*seat) else { continue };
             let needs = agent.needs();
-            for link in watched.iter().map(|link| &scenario.links[*link]) {
-                let offered = link.link.senses();
-                if let Some(problem) = needs.missing_from(offered) {
+            for watched in watched {
+                let (link, offered) = (&scenario.links[*watched], scenario.senses(*watched));
+                if let Some(mut problem) = needs.missing_from(offered) {
+                    if needs.missing_from(link.link.senses()).is_none() {
+                        problem = "the link impairs a part of the traffic (only, except): other packets are in no frame, \
+                                   and have no fate";
+                    }
                     let settings = scheme.stack().map(|stack| stack.settings_beyond(*seat, offered));
                     return Err(BuildError::Agent {
                         scheme: scheme.label.clone(),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use lasthop_packet::Bitrate;
+
 use super::block::Located;
 use super::error::Problem;
 use super::nodes::Sort;
@@ -21,6 +23,10 @@ pub(super) struct Draft {
     pub(super) read_from_trace: Located<u64>,
     /// Where `mean_exp_distrib_bad_state` of each wireless link stands, by the link's index.
     pub(super) bad_means: BTreeMap<usize, Located<f64>>,
+    /// The bandwidth of each wireless link, by the link's index.
+    pub(super) bandwidths: BTreeMap<usize, Bitrate>,
+    /// The line of the cell that a link is in, by the link's index.
+    pub(super) cells: BTreeMap<usize, usize>,
     pub(super) sorts: Vec<Sort>,
     /// Nodes and links by id: index and line.
     nodes: BTreeMap<u64, Located<usize>>,
@@ -66,6 +72,8 @@ impl Draft {
             print_interval,
             read_from_trace,
             bad_means: BTreeMap::new(),
+            bandwidths: BTreeMap::new(),
+            cells: BTreeMap::new(),
             sorts: Vec::new(),
             nodes: BTreeMap::new(),
             links: BTreeMap::new(),

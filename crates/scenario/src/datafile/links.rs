@@ -1,4 +1,4 @@
-//! Blocks to links, and cells of links.
+//! Blocks to links.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use lasthop_sim::{
 use super::block::Located;
 use super::clock::CLOCK;
 use super::draft::Draft;
-use super::error::{Problem, quoted};
+use super::error::Problem;
 use super::syntax::Block;
 use crate::model::{Link, LinkModel};
 
@@ -72,6 +72,7 @@ impl Draft {
             return Err(block.problem_at(block.line, "node_id1", problem));
         }
         self.bad_means.insert(self.scenario.links.len(), bad);
+        self.bandwidths.insert(self.scenario.links.len(), common.rate);
         let direction = direction(&common);
         let config = WirelessConfig {
             name: common.id.value.to_string(),
@@ -136,47 +137,6 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes links share a medium; `Some` if they would have to share it in a way that is not there
-    /// yet.
-    pub(super) fn share_links(&mut self, block: &Block<'_>) -> Result<Option<Problem>, Problem> {
-        let (ids, others): (Vec<_>, Vec<_>) =
-            block.attributes.iter().partition(|attribute| attribute.key == "link_id");
-        let rest = Block { attributes: others, ..*block };
-        rest.has_only(&["link_id", "mac"])?;
-        if ids.is_empty() {
-            return Err(block.problem_at(
-                block.line,
-                "link_id",
-                "missing; expected the id of a wireless link, one attribute per link",
-            ));
-        }
-        let name = format!("cell in line {}", block.line);
-        for attribute in &ids {
-            let id = block.id_of(attribute)?;
-            let link = self.links.get(&id.value).map(|link| &mut self.scenario.links[link.value].link);
-            let Some(Link::Wireless { cell, .. }) = link else {
-                let problem = format!(
-                    "unknown wireless_link {}; expected the id of a wireless_link defined above",
-                    id.value
-                );
-                return Err(block.problem(attribute, problem));
-            };
-            if let Some(cell) = cell {
-                return Err(block.problem(attribute, format!("link {} is already in the {cell}", id.value)));
-            }
-            *cell = Some(name.clone());
-        }
-        match rest.get("mac") {
-            Some(mac) if mac.value == "ideal" => Ok(None),
-            Some(mac) => Err(block.problem(mac, format!("{}: expected ideal", quoted(mac.value)))),
-            None => Ok(Some(Problem::new(
-                block.line,
-                block.component,
-                "shared links have the 802.11 MAC (thesis, section 4.2), which is not modeled yet; with `mac = ideal` (an extension by lasthop) in this block they take turns without collisions or overhead",
-            ))),
-        }
-    }
-
     /// Which part of the network each node is in: there is a way between two nodes of one part and
     /// between no others.
     pub(super) fn parts(&self) -> Vec<usize> {
@@ -209,7 +169,10 @@ struct CommonAttributes {
 /// Octets of an acknowledgment frame of the link layer: an 802.11 ACK has 14.
 const ACK_OCTETS: u32 = 14;
 
-/// Stop-and-wait, with eight attempts after the first. The sender waits one tick longer than an
+/// Attempts at a frame after the first (appendix B.4 shows them). Section 4.2 gives the number no value.
+pub(super) const ATTEMPTS_MORE: u32 = 8;
+
+/// Stop-and-wait, with [`ATTEMPTS_MORE`] attempts after the first. The sender waits one tick longer than an
 /// acknowledgment takes: at 1 Mbit/s and 1 ms an attempt that fails takes 11 ms and one that
 /// succeeds 10 ms, as in appendix B.4.
 fn link_layer(link: &CommonAttributes) -> LinkLayer {
@@ -217,7 +180,7 @@ fn link_layer(link: &CommonAttributes) -> LinkLayer {
     let timeout = link.latency * 2 + ack_time + CLOCK;
     LinkLayer {
         feedback: Feedback::Acknowledged { timeout, ack_octets: ACK_OCTETS, arq: Arq::StopAndWait },
-        retransmission_attempts: 8,
+        retransmission_attempts: ATTEMPTS_MORE,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Blocks to a scenario: the network, and what its nodes send.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lasthop_sim::{Application, Opening};
@@ -10,7 +11,14 @@ use super::draft::Draft;
 use super::error::Problem;
 use super::nodes::Sort;
 use super::syntax::Block;
-use crate::model::{FlowModel, TcpModel, TransportModel};
+use crate::build::Network;
+use crate::model::{FlowModel, MTU, TcpModel, TransportModel};
+
+/// Octets of data in a packet.
+const PACKET_SIZES: RangeInclusive<u64> = 1..=65_495;
+
+/// Octets of the headers of IP and TCP.
+const HEADERS: u32 = 40;
 
 /// The network that these blocks make.
 pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Problem> {
@@ -27,12 +35,11 @@ pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Pro
     for block in blocks {
         draft.add_node(block)?;
     }
-    let mut refused = None;
     for block in blocks {
         match block.component {
             "wired_link" => draft.add_wired_link(block)?,
             "wireless_link" => draft.add_wireless_link(block)?,
-            "shared_links" => refused = draft.share_links(block)?.or(refused),
+            "shared_links" => draft.share_links(block)?,
             _ => {}
         }
     }
@@ -44,7 +51,8 @@ pub(super) fn draft(blocks: &[Block<'_>], last_line: usize) -> Result<Draft, Pro
         let expected = "no node sends anything; expected a wired_source_node or a wireless_source_node";
         return Err(Problem::new(last_line, "", expected));
     }
-    refused.map_or(Ok(draft), Err)
+    draft.refuse_large_packets(blocks)?;
+    Ok(draft)
 }
 
 impl Draft {
@@ -55,7 +63,7 @@ impl Draft {
         let from = self.end(block, "node_id")?;
         let to = self.destination(block, from, parts)?;
         let packets = block.whole("num_of_pkts_to_send", 1..=1_000_000_000_000, "")?.value;
-        let size = block.whole("pkt_size", 1..=65_495, " octets")?.value;
+        let size = block.whole("pkt_size", PACKET_SIZES, " octets")?.value;
         let window = block.whole("recv_wnd_size", 1..=1 << 20, " KB")?.value;
         let start =
             if block.get("start_time").is_some() { block.millis("start_time", 0)? } else { Duration::ZERO };
@@ -79,6 +87,31 @@ impl Draft {
                 receiver: tcp,
             }),
         });
+        Ok(())
+    }
+
+    /// Nothing fragments: what crosses an 802.11 cell fits into its frames.
+    fn refuse_large_packets(&self, blocks: &[Block<'_>]) -> Result<(), Problem> {
+        let Self { scenario, .. } = self;
+        if scenario.wlans.is_empty() {
+            return Ok(());
+        }
+        let sources = blocks.iter().filter(|block| Sort::of(block.component).is_some_and(Sort::is_source));
+        let network = Network::of(scenario);
+        for (flow, block) in scenario.flows.iter().zip(sources) {
+            let size = block.whole("pkt_size", PACKET_SIZES, " octets")?;
+            let most = u64::from(MTU - HEADERS);
+            let network = network.as_ref();
+            let network =
+                network.map_err(|error| Problem::new(block.line, block.component, error.to_string()))?;
+            if size.value > most && network.crosses_a_wlan(flow.from, flow.to) {
+                let problem = format!(
+                    "{}: expected at most {most} octets: the connection crosses an 802.11 cell, whose frames carry {MTU} octets with the headers of IP and TCP",
+                    size.value
+                );
+                return Err(block.problem_at(size.line, "pkt_size", problem));
+            }
+        }
         Ok(())
     }
 

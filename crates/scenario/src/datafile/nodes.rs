@@ -44,6 +44,11 @@ impl Sort {
         matches!(self, Self::WirelessSource | Self::BaseStation | Self::WirelessSink)
     }
 
+    /// Whether it has a queue for each host at the other end of its wireless links.
+    pub(super) const fn has_queues_of_hosts(self) -> bool {
+        matches!(self, Self::WirelessSource | Self::BaseStation)
+    }
+
     pub(super) const fn kind(self) -> NodeKind {
         if self.is_router() { NodeKind::Router } else { NodeKind::Host }
     }

@@ -8,7 +8,7 @@ use lasthop_sim::Observer;
 use super::states::STATES;
 use super::{DataFile, EventKinds, EventTrace, ParameterTraces, StateRecorder};
 use crate::build::Built;
-use crate::results::make_directory;
+use crate::results::{Earlier, make_directory};
 
 impl DataFile {
     /// The observers of a run of this file's scenario, just built: add them with
@@ -20,23 +20,30 @@ impl DataFile {
     ///   it is not there. Without it there are no traces of parameters, and `trace.dat` goes where
     ///   the data file is.
     /// - `events`: which events go to `sink`; none for no event trace.
+    /// - `earlier`: whether files of an earlier run stay, which is then an error.
     pub fn observers(
         &self,
         built: &Built,
         out: Option<&Path>,
         events: EventKinds,
         sink: Box<dyn Write + Send>,
+        earlier: Earlier,
     ) -> io::Result<Vec<Box<dyn Observer>>> {
         let mut observers: Vec<Box<dyn Observer>> = Vec::new();
         if let Some(directory) = out {
             let named =
                 |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
             make_directory(directory).map_err(named)?;
-            observers.push(Box::new(ParameterTraces::new(&self.scenario, built, directory)?));
+            observers.push(Box::new(ParameterTraces::new(&self.scenario, built, directory, earlier)?));
         }
         if let Some(link) = self.recorded_link {
             let path = out.unwrap_or(&self.directory).join(STATES);
-            observers.push(Box::new(StateRecorder::new(built.links[link], &path, &self.scenario.files)?));
+            observers.push(Box::new(StateRecorder::new(
+                built.links[link],
+                &path,
+                &self.scenario.files,
+                earlier,
+            )?));
         }
         if !events.is_empty() {
             observers.push(Box::new(EventTrace::new(built, events, self.print_interval, sink)));

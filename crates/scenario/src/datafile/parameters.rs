@@ -11,7 +11,8 @@ use lasthop_sim::{Interest, LinkId, NodeKind, Observer, TraceEvent};
 use super::naming::{Millis, Names};
 use super::trace_file::TraceFile;
 use crate::build::Built;
-use crate::model::{Link, Scenario};
+use crate::model::Scenario;
+use crate::results::Earlier;
 
 /// Writes, for a node or a link that has such events:
 ///
@@ -63,9 +64,9 @@ struct StateFile {
 
 impl ParameterTraces {
     /// Traces of a scenario that was just built, into files in `directory`, which exists.
-    pub fn new(scenario: &Scenario, built: &Built, directory: &Path) -> io::Result<Self> {
+    pub fn new(scenario: &Scenario, built: &Built, directory: &Path, earlier: Earlier) -> io::Result<Self> {
         let names = Names::of(built);
-        let file = |name: String| TraceFile::new(&directory.join(name), &scenario.files);
+        let file = |name: String| TraceFile::new(&directory.join(name), &scenario.files, earlier);
         let source = |id: &str| {
             let series = |name: &str| -> io::Result<Series> {
                 Ok(Series { file: file(format!("{id}-{name}"))?, last: None })
@@ -87,8 +88,7 @@ impl ParameterTraces {
         let states = scenario.links.iter().zip(&built.links).map(|(model, id)| {
             let ends = [model.ends.0, model.ends.1].map(|end| names.nodes()[end].as_str()).join("-");
             let state = |file| StateFile { link: *id, file, has_begun: false };
-            let is_wireless = matches!(model.link, Link::Wireless { .. });
-            is_wireless.then(|| file(format!("wless_state-{ends}")).map(state)).transpose()
+            model.link.is_wireless().then(|| file(format!("wless_state-{ends}")).map(state)).transpose()
         });
         let arrivals = arrivals.collect::<io::Result<_>>()?;
         let states = states.collect::<io::Result<_>>()?;

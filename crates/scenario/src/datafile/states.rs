@@ -12,6 +12,7 @@ use super::error::{DataFileError, Problem, quoted};
 use super::text::{octets_of, text_of};
 use super::trace_file::TraceFile;
 use crate::model::Link;
+use crate::results::Earlier;
 
 /// The file of link states, and the file of packets to lose.
 pub(super) const STATES: &str = "trace.dat";
@@ -73,8 +74,13 @@ pub(super) fn read(draft: &mut Draft, name: &str, directory: &Path) -> Result<Li
 }
 
 fn set_source(link: &mut Link, source: StateSource) {
-    if let Link::Wireless { config, .. } = link {
-        config.channel.source = source;
+    let channel = match link {
+        Link::Wireless { config, .. } => Some(&mut config.channel),
+        Link::Radio { config, .. } => config.channel.as_mut(),
+        Link::Wired(_) => None,
+    };
+    if let Some(channel) = channel {
+        channel.source = source;
     }
 }
 
@@ -138,8 +144,8 @@ pub struct StateRecorder {
 impl StateRecorder {
     /// A recorder of this link's states, into a file of this path; `inputs` are files that it must
     /// not be.
-    pub fn new(link: LinkId, path: &Path, inputs: &[PathBuf]) -> std::io::Result<Self> {
-        let mut file = TraceFile::new(path, inputs)?;
+    pub fn new(link: LinkId, path: &Path, inputs: &[PathBuf], earlier: Earlier) -> std::io::Result<Self> {
+        let mut file = TraceFile::new(path, inputs, earlier)?;
         file.line(format_args!("{BEGIN}"));
         Ok(Self { link, file })
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::results::ResultPath;
+use crate::results::{Earlier, ResultPath};
 
 /// What is held back before it is written.
 const BUFFER: usize = 16 * 1024;
@@ -20,8 +20,8 @@ pub(super) struct TraceFile {
 
 impl TraceFile {
     /// Lines for a file of this name; `inputs` are files that it must not be.
-    pub(super) fn new(path: &Path, inputs: &[PathBuf]) -> io::Result<Self> {
-        Ok(Self { place: ResultPath::new(path, inputs)?, buffer: Vec::new(), error: None })
+    pub(super) fn new(path: &Path, inputs: &[PathBuf], earlier: Earlier) -> io::Result<Self> {
+        Ok(Self { place: ResultPath::new(path, inputs, earlier)?, buffer: Vec::new(), error: None })
     }
 
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {

@@ -21,19 +21,23 @@ const MOST_CHANGES: usize = 10_000;
 const MOST_INTERVALS: usize = 100;
 
 /// The properties of a link that can change while packets are on it, of both directions or of one.
-pub(super) const OF_A_LINK: [&str; 12] = [
+pub(super) const OF_A_LINK: [&str; 16] = [
     "rate",
     "delay",
     "jitter",
     "jitter-distribution",
     "delay-correlation",
     "order",
+    "reorder",
     "loss",
     "duplicate",
     "corrupt",
     "queue",
     "channel",
     "trace",
+    "only",
+    "except",
+    "connections",
 ];
 
 /// Whether the key of a link, without the link's name, is of a property that can change.
@@ -63,8 +67,8 @@ pub(super) struct ChangeTable {
     /// holds again.
     at: Text<When>,
     /// Keys of links, such as "links.air.delay", with their values from then on. These can change:
-    /// rate, trace, delay, jitter, jitter-distribution, delay-correlation, order, loss, duplicate, corrupt, queue
-    /// (except its discipline) and channel, of both directions or of one.
+    /// rate, trace, delay, jitter, jitter-distribution, delay-correlation, order, reorder, loss, duplicate, corrupt, queue
+    /// (except its discipline), of both directions or of one; channel, only, except and connections, of a link.
     // Read from the document, each with its place.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     set: BTreeMap<String, toml::Value>,
@@ -194,6 +198,8 @@ fn property(key: &str) -> Option<Property> {
         "duplicate" | "corrupt" => Property::Faults,
         "queue" => Property::Queue,
         "channel" => Property::Channel,
+        "only" | "except" => Property::Selection,
+        "connections" => Property::Cut,
         _ => Property::Delay,
     })
 }

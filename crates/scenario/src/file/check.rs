@@ -2,9 +2,8 @@
 
 use super::error::ScenarioError;
 use super::reader::{Key, Reader};
-use super::wlan::MTU;
 use crate::build::{BuildError, Network, of_stations};
-use crate::model::{ActivityModel, Scenario, TransportModel};
+use crate::model::{ActivityModel, MTU, Scenario, TransportModel};
 
 /// Octets of the headers of IPv4 and TCP; options are taken from the segment.
 const HEADERS: u32 = 40;

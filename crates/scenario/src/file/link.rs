@@ -10,7 +10,8 @@ mod table;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_sim::{ChannelConfig, Direction, LinkLayer, WiredConfig, WirelessConfig};
+use lasthop_sim::selection::Traffic;
+use lasthop_sim::{ChannelConfig, Cut, Direction, LinkLayer, Selection, WiredConfig, WirelessConfig};
 
 use super::channel;
 use super::error::ScenarioError;
@@ -33,6 +34,10 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
     let backward = direction::read(reader, name, &table, "backward", &table.backward)?;
     let clock = clock(reader, name, &table, [&forward, &backward])?;
     let name_of_link = name.to_owned();
+    let selection = Selection {
+        only: table.only.as_ref().map_or_else(Traffic::all, |Text(only)| only.clone()),
+        except: table.except.as_ref().map_or_else(Traffic::none, |Text(except)| except.clone()),
+    };
     let link = match table.kind {
         Medium::Wired => {
             Link::Wired(WiredConfig { name: name_of_link, forward, backward, clock, seed: None })
@@ -70,7 +75,8 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
         Some(_) => reader.document.display(&["links", name, side, "queue"]),
         None => reader.document.display(&["links", name, "queue"]),
     });
-    Ok(LinkModel { ends, link, queue_keys: Some(queue_keys) })
+    let cut = table.connections.map_or(Cut::None, |Text(cut)| cut);
+    Ok(LinkModel { ends, link, selection, cut, queue_keys: Some(queue_keys) })
 }
 
 fn ends(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(usize, usize), ScenarioError> {

@@ -1,11 +1,14 @@
 //! Values that are written as text.
 
+mod cut;
 mod loss;
 mod radio;
+mod traffic;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lasthop_packet::units::{
@@ -64,8 +67,8 @@ pub(super) trait Written: Sized {
     const EXPECTED: &'static str;
     /// Its forms, as regular expressions for editors; reading decides.
     const FORMS: &'static [&'static str];
-    /// Whether the number 0 may stand for `"0"`: a command line has no quotes.
-    const TAKES_ZERO: bool = false;
+    /// Numbers that may stand for their texts, such as 0 for `"0"`: a command line has no quotes.
+    const NUMBERS: Option<RangeInclusive<i64>> = None;
 
     /// Reads it; the error is a sentence.
     fn read(text: &str) -> Result<Self, String>;
@@ -87,8 +90,8 @@ impl<'de, T: Written> Deserialize<'de> for Text<T> {
                 T::read(text).map(Text).map_err(E::custom)
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-                match number {
-                    0 if T::TAKES_ZERO => self.visit_str("0"),
+                match T::NUMBERS {
+                    Some(numbers) if numbers.contains(&number) => self.visit_str(&number.to_string()),
                     _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
                 }
             }
@@ -202,7 +205,7 @@ impl Written for LinkRate {
     const NAME: &'static str = "LinkRate";
     const EXPECTED: &'static str = "a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\", \"0\" (a stalled link), or \"trace\"";
     const FORMS: &'static [&'static str] = &[RATE, "0", "trace"];
-    const TAKES_ZERO: bool = true;
+    const NUMBERS: Option<RangeInclusive<i64>> = Some(0..=0);
 
     fn read(text: &str) -> Result<Self, String> {
         match text.trim() {

@@ -11,6 +11,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::named_files::{FurtherFiles, NamedFiles};
 use super::overrides::{self, Overrides, Since};
+use crate::change::is_of_connections;
 use crate::model::{LinkChange, Scenario};
 
 /// A scenario file with what was set since. The file itself is read once, and so are the files that
@@ -111,6 +112,11 @@ impl Settings {
         for LinkChange { link, model, .. } in before.changes.drain(..std::mem::take(&mut self.made)) {
             before.links[link] = model;
         }
+        let set = assignments.iter().filter(|(key, _)| is_of_connections(key));
+        for name in set.filter_map(|(key, _)| key.rsplit('.').nth(1)) {
+            let of_name = before.links.iter_mut().filter(|link| link.name() == name);
+            of_name.for_each(|link| *link = link.before_reset());
+        }
         Ok(before)
     }
 
@@ -141,7 +147,9 @@ impl Settings {
             && !can_change(rest)
             && !OF_A_LINK.contains(direction)
         {
-            let problem = format!("unknown direction {direction:?}; expected forward or backward");
+            let problem = format!(
+                "unknown direction {direction:?}; expected forward or backward; `emulate set` also takes down and up"
+            );
             return Err(fail(problem));
         }
         if !can_change(rest) {

@@ -4,9 +4,12 @@ mod axis;
 mod column;
 mod inputs;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use super::document::Document;
@@ -51,21 +54,47 @@ pub struct Sweep {
     axes: Vec<Axis>,
 }
 
-#[derive(Deserialize)]
+/// A lasthop sweep: a scenario over a grid of values.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct SweepFile {
+pub(super) struct SweepFile {
+    /// The scenario, with a path relative to the sweep.
     scenario: String,
     // Read for their types; their values are put into the scenario as they stand.
+    /// The seeds in place of the scenario's.
     #[serde(rename = "seeds")]
     _seeds: Option<Seeds>,
+    /// The schemes in place of the scenario's.
     #[serde(rename = "schemes")]
     _schemes: Option<Vec<SchemeEntry>>,
+    /// The label of the baseline in place of the scenario's.
     #[serde(rename = "baseline")]
     _baseline: Option<String>,
+    /// The longest duration of a run in place of the scenario's.
     #[serde(rename = "duration")]
     _duration: Option<Text<Duration>>,
+    /// Keys of the scenario, such as "links.air.loss", each with the list of its values. Each
+    /// combination of values is a point; the last key changes fastest. At most 100,000 points.
     #[serde(rename = "vary")]
+    #[schemars(with = "BTreeMap<String, Varied>")]
     _vary: toml::Table,
+}
+
+/// In a schema: the values of a key, or a table of further keys.
+struct Varied;
+
+impl JsonSchema for Varied {
+    fn schema_name() -> Cow<'static, str> {
+        "Varied".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let further = generator.subschema_for::<BTreeMap<String, Self>>();
+        json_schema!({ "oneOf": [
+            { "type": "array", "minItems": 1, "description": "The values to try, each once." },
+            further,
+        ] })
+    }
 }
 
 impl Sweep {

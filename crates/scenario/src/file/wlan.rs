@@ -19,10 +19,6 @@ use crate::model::{LinkModel, NodeModel, WlanModel};
 
 pub(super) use table::WlanTable;
 
-/// The largest datagram that a station takes, in octets. IEEE 802.11-2012, 8.2.3, has 2,304 octets
-/// for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as long.
-pub(super) const MTU: u32 = 2_304;
-
 /// A cell, and the links between its stations.
 pub(super) fn read(
     reader: &Reader<'_>,

@@ -50,4 +50,8 @@ pub enum Property {
     Delay,
     /// The error process.
     Channel,
+    /// Which packets it impairs.
+    Selection,
+    /// Which TCP connections it resets or refuses.
+    Cut,
 }

@@ -2,7 +2,7 @@
 
 use lasthop_agent::LinkSenses;
 use lasthop_sim::wifi::WlanConfig;
-use lasthop_sim::{WiredConfig, WirelessConfig};
+use lasthop_sim::{Cut, RadioLinkConfig, Selection, WiredConfig, WirelessConfig};
 
 /// A link between two nodes.
 #[derive(Clone, Debug)]
@@ -11,15 +11,19 @@ pub struct LinkModel {
     pub ends: (usize, usize),
     /// What kind of link.
     pub link: Link,
+    /// The packets that it impairs; all of them in an 802.11 cell.
+    pub selection: Selection,
+    /// The TCP connections that it resets or refuses; none in an 802.11 cell.
+    pub cut: Cut,
     /// The keys of the file that limit its queues, forward and backward; `None` for a link that is not
     /// from a scenario file.
     pub queue_keys: Option<[String; 2]>,
 }
 
 impl LinkModel {
-    /// A link that is not from a scenario file.
-    pub const fn new(ends: (usize, usize), link: Link) -> Self {
-        Self { ends, link, queue_keys: None }
+    /// A link that is not from a scenario file, and impairs all packets.
+    pub fn new(ends: (usize, usize), link: Link) -> Self {
+        Self { ends, link, selection: Selection::everything(), cut: Cut::None, queue_keys: None }
     }
 
     /// The link's name.
@@ -27,7 +31,7 @@ impl LinkModel {
         match &self.link {
             Link::Wired(config) => &config.name,
             Link::Wireless { config, .. } => &config.name,
-            Link::Radio { name, .. } => name,
+            Link::Radio { config, .. } => &config.name,
         }
     }
 }
@@ -47,8 +51,9 @@ pub enum Link {
     },
     /// A link between two stations of an IEEE 802.11 cell.
     Radio {
-        /// Its name: the cell's and the stations', with dots between them.
-        name: String,
+        /// Its parameters. Its name in a scenario file: the cell's and the stations', with dots between
+        /// them.
+        config: RadioLinkConfig,
         /// Index of its cell in [`Scenario::wlans`](crate::Scenario::wlans).
         wlan: usize,
     },

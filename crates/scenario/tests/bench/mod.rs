@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use lasthop_packet::Instant;
 use lasthop_scenario::datafile::{self, EventKinds};
+use lasthop_scenario::results::Earlier;
 use lasthop_scenario::{DataFile, SchemeChoice};
 use lasthop_sim::FlowOutcome;
 use lasthop_tcp::Stats;
@@ -33,6 +34,8 @@ pub struct Run {
     /// Where the traces are.
     pub out: TempDir,
     pub outcome: FlowOutcome,
+    /// Octets that each flow has delivered.
+    pub delivered: Vec<u64>,
 }
 
 impl Run {
@@ -46,7 +49,7 @@ impl Run {
         let mut built = file.scenario.build(&scheme, 1).expect("what was read can be built");
         let (out, sink) = (TempDir::new(), Shared::default());
         let observers = file
-            .observers(&built, Some(out.path()), EventKinds::all(), Box::new(sink.clone()))
+            .observers(&built, Some(out.path()), EventKinds::all(), Box::new(sink.clone()), Earlier::Goes)
             .expect("a writable directory");
         for observer in observers {
             built.world.observe(observer);
@@ -61,7 +64,8 @@ impl Run {
         assert!(outcome.intact);
         let octets = sink.0.lock().expect("no panic while it was locked");
         let events = str::from_utf8(&octets).expect("text").lines().map(str::to_owned).collect();
-        Self { events, out, outcome }
+        let delivered = built.flows.iter().map(|flow| built.world.outcome(*flow).octets).collect();
+        Self { events, out, outcome, delivered }
     }
 
     /// What the sending endpoint did.

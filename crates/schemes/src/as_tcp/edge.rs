@@ -121,10 +121,10 @@ impl AsTcpEdge {
         self.ask_acks(cx, |acks, cx| acks.on_packet(packet, from, cx))
     }
 
-    /// Forgets of a connection that is not split what the other layer has, unless that owes something.
+    /// Has the other layer leave a connection that is not split, unless something is owed there.
     fn leave_alone(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         if !self.split.attends_to(connection) && self.acks.obligation(connection).is_free() {
-            self.ask_acks(cx, |acks, cx| acks.release(connection, cx));
+            self.ask_acks(cx, |acks, cx| acks.leave(connection, cx));
         }
     }
 }

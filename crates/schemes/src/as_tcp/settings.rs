@@ -91,6 +91,7 @@ impl Settings {
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
             notifies: false,
+            routes_duplicates: false,
         }
     }
 

@@ -40,13 +40,13 @@ impl C3tcp {
     /// Takes the state of a connection, in place of what is known of an earlier one. Whether there
     /// was room.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
+        let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
         let has_room = self.flows.insert(key, flow, most, cx.now()).is_ok();
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         has_room
     }
@@ -184,6 +184,10 @@ impl Agent for C3tcp {
 
     fn needs(&self) -> LinkSenses {
         LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS
+    }
+
+    fn octets(&self) -> usize {
+        self.flows.octets()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {

@@ -23,11 +23,11 @@ pub(super) struct Flow {
 
 impl Flow {
     pub(super) fn note_syn_from_core(&mut self, syn: &Packet) {
-        self.core_scale = Scale::of(syn);
+        self.core_scale.note(syn, self.radio_scale, self.opening);
     }
 
     pub(super) fn note_syn_from_radio(&mut self, syn: &Packet) {
-        self.radio_scale = Scale::of(syn);
+        self.radio_scale.note(syn, self.core_scale, self.opening);
     }
 
     /// How the windows of the host on the radio side are scaled, once both SYNs were seen.

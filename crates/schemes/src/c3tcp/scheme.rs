@@ -4,7 +4,8 @@ use lasthop_agent::Agent;
 
 use super::options::MALFORMED_OPTIONS;
 use super::{C3tcp, Settings};
-use crate::scheme::{Placement, Scheme, Seat, read, schema};
+use crate::scheme::{Placement, Scheme, Seat, schema};
+use crate::settings::Presets as _;
 
 /// An agent at every station.
 pub static SCHEME: Scheme = Scheme {
@@ -15,7 +16,7 @@ pub static SCHEME: Scheme = Scheme {
              stations' queues short. Connections that continue over a wire run plain TCP. Needs \
              options in MAC frames, which have no encoding on a real wire.",
     counters: &[&MALFORMED_OPTIONS],
-    read: |settings| read(settings, |settings: Settings| settings),
+    read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };
 

@@ -12,6 +12,7 @@ mod transfer;
 use super::options::{Backward, Carried, Forward, Malformed, after_hop};
 use super::*;
 use crate::edits::But as _;
+use crate::settings::Presets as _;
 
 const N1: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const N2: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
@@ -79,6 +80,7 @@ fn syn([from, to]: [IpAddr; 2], flags: TcpFlags, scale: Option<u8>) -> Packet {
     let mut packet = segment([from, to], 0, 0, 0);
     let tcp = packet.tcp_mut().expect("a segment");
     tcp.flags = flags;
+    tcp.ack = Seq(u32::from(flags.has(TcpFlags::ACK)));
     tcp.options.window_scale = scale;
     packet
 }
@@ -124,7 +126,29 @@ fn with(packet: Packet, options: Option<LinkOptions>) -> Packet {
 }
 
 fn unsmoothed() -> Settings {
-    Settings { smoothing: 1, ..Settings::default() }
+    Settings::published()
+}
+
+#[test]
+fn as_published_the_window_is_that_of_the_last_measurement() {
+    for (text, expected) in [
+        ("preset = 'published'", [10_000, 20_000]),
+        // An eighth of what is new, of bandwidth and of delay.
+        ("", [10_000, 11_250]),
+        ("preset = 'published'\nsmoothing = 2", [10_000, 15_000]),
+    ] {
+        let settings = Settings::read(toml::from_str(text).expect("well formed")).expect("it reads");
+        let [mut n1, _] = ends(&settings, [None; 2]);
+        n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
+        let windows = [100_000, 200_000].map(|bandwidth| {
+            let echo = Forward { bandwidth, delay: 60_000 };
+            let told = Backward { echo, delay: 40_000 }.add_to(LinkOptions::NONE);
+            let mut ack = with(segment([N4, N1], 1, 0, 1 + MSS), told);
+            n1.see(&mut ack, Side::Radio);
+            window(&ack)
+        });
+        assert_eq!(windows, expected, "{text}");
+    }
 }
 
 #[test]
@@ -336,6 +360,27 @@ fn a_late_copy_of_the_syn_changes_nothing() {
         here.see(&mut after, Side::Radio);
         assert!(window(&before) < 60_000);
         assert_eq!(window(&after), window(&before), "at {host}");
+    }
+}
+
+#[test]
+fn a_syn_ack_that_answers_another_syn_or_comes_late_changes_nothing() {
+    let told = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    for is_right in [false, true] {
+        let [mut here, _] = ends(&unsmoothed(), [Some(2), Some(1)]);
+        here.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
+        let ack = || with(segment([N4, N1], 1, 0, 1001), told().add_to(LinkOptions::NONE));
+        let mut before = ack();
+        here.see(&mut before, Side::Radio);
+        let mut forged = syn([N4, N1], TcpFlags::SYN.with(TcpFlags::ACK), Some(9));
+        if let Some(tcp) = forged.tcp_mut().filter(|_| !is_right) {
+            tcp.ack = Seq(tcp.ack.0.wrapping_sub(300));
+        }
+        here.see(&mut forged, Side::Radio);
+        let mut after = ack();
+        here.see(&mut after, Side::Radio);
+        assert!(window(&before) < 60_000);
+        assert_eq!(window(&after), window(&before));
     }
 }
 

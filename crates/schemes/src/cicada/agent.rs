@@ -43,9 +43,11 @@ impl Agent for Cicada {
                 // A mobile host's own queue lies behind it.
                 Side::Radio => Duration::ZERO,
             };
-            return self.streams.on_datagram(key, packet, from, queue, cx);
+            let others = self.connections.octets();
+            return self.streams.on_datagram(key, packet, from, queue, others, cx);
         }
         let aims = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
+        self.connections.leave_room(self.streams.octets());
         self.connections.splits.hold_back(aims, cx);
         self.connections.on_packet(packet, from, cx)
     }
@@ -65,7 +67,7 @@ impl Agent for Cicada {
     }
 
     fn octets(&self) -> usize {
-        self.connections.octets()
+        self.connections.octets() + self.streams.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
@@ -77,6 +79,7 @@ impl Agent for Cicada {
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.streams.leave(whose);
         self.connections.export(whose, cx)
     }
 

@@ -5,7 +5,8 @@ use lasthop_agent::Agent;
 use super::agent::Cicada;
 use super::settings::{NAME, Settings};
 use super::streams::{LATE, MISSED, SAMPLES};
-use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
+use crate::scheme::{Placement, Role, Scheme, Seat, schema};
+use crate::settings::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
@@ -16,7 +17,7 @@ pub static SCHEME: Scheme = Scheme {
              control of the senders. It acknowledges data before delivery: the data at risk is \
              bounded and counted, and is lost if the access point fails.",
     counters: &[&LATE, &SAMPLES, &MISSED],
-    read: |settings| read(settings, |settings: Settings| settings),
+    read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };
 

@@ -37,7 +37,7 @@ mod transit;
 
 use std::time::Duration;
 
-use lasthop_agent::{Budget, Context, Counter, FlowTable, Report, Side, Verdict};
+use lasthop_agent::{Budget, Context, Counter, FlowTable, Report, Side, Verdict, Whose};
 use lasthop_packet::rtp::{Compound, RtpPacket};
 use lasthop_packet::{FlowKey, Instant, Packet, Payload};
 
@@ -73,6 +73,8 @@ pub struct Streams {
     interval: Duration,
     /// When the last packet of a call came.
     last_call: Option<Instant>,
+    /// Octets of memory for sources.
+    of_sources: usize,
 }
 
 /// The datagrams between two ports.
@@ -88,12 +90,17 @@ struct Entry {
 impl Streams {
     /// Nothing is known. Streams are sampled once an `interval`, and calls are to have this quality.
     pub fn new(quality: Quality, interval: Duration) -> Self {
-        Self { entries: FlowTable::new(Duration::ZERO), quality, interval, last_call: None }
+        Self { entries: FlowTable::new(Duration::ZERO), quality, interval, last_call: None, of_sources: 0 }
     }
 
     /// How often streams are sampled, and for how long what is known of the hop counts.
     pub const fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// Octets of memory that it has taken.
+    pub fn octets(&self) -> usize {
+        self.entries.octets() + self.of_sources
     }
 
     /// Whether there is a call.
@@ -102,13 +109,14 @@ impl Streams {
     }
 
     /// Decides the fate of a datagram. `key` is its direction from the core side to the radio side; `queue` is
-    /// how long a packet waits on the hop ahead.
+    /// how long a packet waits on the hop ahead, and something else has taken `others` octets of the memory.
     pub fn on_datagram(
         &mut self,
         key: FlowKey,
         packet: &Packet,
         from: Side,
         queue: Duration,
+        others: usize,
         cx: &mut Context<'_>,
     ) -> Verdict {
         // A payload that a simulation does not write out is none that says anything.
@@ -120,25 +128,28 @@ impl Streams {
         if self.entries.peek(key).is_some_and(|entry| entry.others == ENOUGH) {
             return Verdict::Forward;
         }
-        if self.entries.touch(key, cx.now()).is_none() && !self.begin(key, cx) {
+        if self.entries.touch(key, cx.now()).is_none() && !self.begin(key, others, cx) {
             return Verdict::Forward;
         }
+        let room = cx.budget().room(0, others + self.octets()).in_all;
         let Some(entry) = self.entries.peek_mut(key) else { return Verdict::Forward };
+        let before = entry.octets();
         let (path, ahead) = (entry.legs.one_way(), entry.legs.longer_to(from.opposite(), cx.now()));
         let terms = Terms { quality: self.quality, interval: self.interval, path, ahead, queue };
         let (direction, back) = match from {
             Side::Core => (&mut entry.from_core, &entry.from_radio),
             Side::Radio => (&mut entry.from_radio, &entry.from_core),
         };
-        let heard =
-            RtpPacket::parse(octets).and_then(|packet| direction.on_packet(&packet.header, &terms, cx.now()));
+        let heard = RtpPacket::parse(octets)
+            .and_then(|packet| direction.on_packet(&packet.header, &terms, room, cx.now()));
+        let is_call = back.has_source(cx.now(), SILENCE)
+            && [&*direction, back].iter().any(|of| of.is_talking(cx.now(), SILENCE));
+        self.of_sources = self.of_sources - before + entry.octets();
         let Some(heard) = heard else {
             entry.count_other(key, cx);
             return Verdict::Forward;
         };
         entry.others = 0;
-        let is_call = back.has_source(cx.now(), SILENCE)
-            && [direction, back].iter().any(|of| of.is_talking(cx.now(), SILENCE));
         if !is_call {
             return Verdict::Forward;
         }
@@ -165,17 +176,26 @@ impl Streams {
     }
 
     /// The first datagram between two ports; `false` if there is no room.
-    fn begin(&mut self, key: FlowKey, cx: &Context<'_>) -> bool {
-        let most = Budget::of_datagrams(cx.budget().flows);
+    fn begin(&mut self, key: FlowKey, others: usize, cx: &Context<'_>) -> bool {
+        let budget = Budget { flows: Budget::of_datagrams(cx.budget().flows), ..cx.budget() };
+        let most = self.entries.most(budget, others + self.octets(), 0);
         if let Some(idlest) = self.entries.next_to_go(most, cx.now(), |_| true) {
-            self.entries.remove(idlest);
+            self.forget(idlest);
         }
         self.entries.insert(key, Entry::default(), most, cx.now()).is_ok()
     }
 
+    /// Forgets the streams of those that another agent serves: it learns of them anew.
+    pub fn leave(&mut self, whose: Whose) {
+        for key in whose.of(&self.entries) {
+            self.forget(key);
+        }
+    }
+
     /// Forgets the datagrams between two ports.
     pub fn forget(&mut self, key: FlowKey) {
-        self.entries.remove(key);
+        let entry = self.entries.remove(key);
+        self.of_sources -= entry.as_ref().map_or(0, Entry::octets);
     }
 
     /// When something is next to be forgotten.
@@ -188,12 +208,17 @@ impl Streams {
         while let Some((last_used, key)) = self.entries.idlest()
             && last_used + IDLE <= now
         {
-            self.entries.remove(key);
+            self.forget(key);
         }
     }
 }
 
 impl Entry {
+    /// Octets of memory that its sources take.
+    fn octets(&self) -> usize {
+        self.from_core.octets() + self.from_radio.octets()
+    }
+
     /// One more that is of no stream. The world need not show more of them after some.
     fn count_other(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.others += 1;

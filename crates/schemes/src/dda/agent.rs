@@ -68,7 +68,7 @@ impl Dda {
 
     /// Makes a flow; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
+        let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
@@ -77,7 +77,7 @@ impl Dda {
             self.flows.set_timer(key, cx.now() + self.settings.delay);
         }
         if !is_admitted {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         is_admitted
     }
@@ -173,6 +173,10 @@ impl Agent for Dda {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
             self.tell(key, cx);
         }
+    }
+
+    fn octets(&self) -> usize {
+        self.flows.octets()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {

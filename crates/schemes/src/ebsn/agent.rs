@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent, Context, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict};
+use lasthop_agent::{
+    Agent, Context, FlowState, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict, Whose,
+};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Settings;
@@ -38,14 +40,14 @@ impl BadStateNotifier {
             }
             return is_due;
         }
-        let most = cx.budget().flows;
+        let most = self.told.most(cx.budget(), self.told.octets(), 0);
         // What was told longer ago than the interval says nothing more.
         if let Some(idlest) = self.told.next_to_go(most, now, |told| now >= *told + interval) {
             self.told.remove(idlest);
         }
         let has_room = self.told.insert(connection, now, most, now).is_ok();
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         has_room
     }
@@ -67,6 +69,18 @@ impl Agent for BadStateNotifier {
 
     fn needs(&self) -> LinkSenses {
         LinkSenses::ATTEMPTS
+    }
+
+    /// Another agent tells the senders anew.
+    fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
+        for key in whose.of(&self.told) {
+            self.told.remove(key);
+        }
+        Vec::new()
+    }
+
+    fn octets(&self) -> usize {
+        self.told.octets()
     }
 
     fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {

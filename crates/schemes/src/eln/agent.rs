@@ -38,12 +38,19 @@ pub struct Eln {
     pub(super) settings: Settings,
     /// By the direction from the core to the radio side.
     pub(super) flows: FlowTable<ElnFlow>,
+    /// Octets that something else has taken of the same memory.
+    others: usize,
 }
 
 impl Eln {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, flows: FlowTable::new(GRACE) }
+        Self { settings, flows: FlowTable::new(GRACE), others: 0 }
+    }
+
+    /// Leaves room for octets that something else has taken of the same memory.
+    pub const fn leave_room(&mut self, octets: usize) {
+        self.others = octets;
     }
 
     fn on_data(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
@@ -64,13 +71,13 @@ impl Eln {
 
     /// Makes a flow; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: ElnFlow, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
+        let most = self.flows.most(cx.budget(), self.others + self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
         let admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();
         if !admitted {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         admitted
     }
@@ -176,6 +183,10 @@ impl Agent for Eln {
         while let Some((_, key)) = self.flows.idlest().filter(|(at, _)| *at + IDLE <= cx.now()) {
             self.flows.remove(key);
         }
+    }
+
+    fn octets(&self) -> usize {
+        self.flows.octets()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {

@@ -2,16 +2,17 @@
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side, Verdict,
-    Whose,
+    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side,
+    Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Packet, Seq};
 use lasthop_tcp::State;
 
 use super::opening::{Opening, Outcome};
 use super::settings::{OpenedBy, Settings};
 use crate::split::carried;
 use crate::split::table::Splits;
+use crate::syn::opening as opens;
 
 /// The I-TCP agent, for an access point. It needs nothing of the link layer.
 pub struct Itcp {
@@ -19,13 +20,16 @@ pub struct Itcp {
     /// SYNs that are not answered yet.
     pub(super) openings: FlowTable<Box<Opening>>,
     pub(super) splits: Splits,
+    /// Octets of memory that one that is being opened takes, beside its place in the table.
+    of_opening: usize,
 }
 
 impl Itcp {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
         let splits = Splits::new(settings.splits());
-        Self { openings: FlowTable::new(settings.eviction_grace), splits, settings }
+        let of_opening = Opening::memory(&settings.leg());
+        Self { openings: FlowTable::new(settings.eviction_grace), splits, settings, of_opening }
     }
 
     /// An end wants a connection.
@@ -33,7 +37,6 @@ impl Itcp {
         let iss = initial_number(cx);
         let opening = Opening::new(key, syn.clone(), from, &self.settings.leg(), iss);
         if !self.admit(key, opening, cx) {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
             return Verdict::Forward;
         }
         self.follow(key, cx);
@@ -42,11 +45,30 @@ impl Itcp {
 
     pub(super) fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
         // One that opens becomes a pair, and finds room.
-        let most = cx.budget().flows.saturating_sub(self.splits.count());
-        if let Some(idlest) = self.openings.next_to_go(most, cx.now(), |_| true) {
+        let flows = cx.budget().flows.saturating_sub(self.splits.count());
+        let budget = Budget { flows, ..cx.budget() };
+        if let Some(idlest) = self.openings.next_to_go(self.most(budget), cx.now(), |_| true) {
             self.openings.remove(idlest);
         }
-        self.openings.insert(key, Box::new(opening), most, cx.now()).is_ok()
+        let most = self.most(budget);
+        let is_there = self.openings.insert(key, Box::new(opening), most, cx.now()).is_ok();
+        if !is_there {
+            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(most)));
+        }
+        is_there
+    }
+
+    /// How many may be opened at a time.
+    fn most(&self, budget: Budget) -> usize {
+        let taken = self.octets();
+        let has_memory = budget.room(0, taken).in_all >= self.of_opening;
+        let of_memory = if has_memory { usize::MAX } else { self.openings.len() };
+        self.openings.most(budget, taken, self.of_opening).min(of_memory)
+    }
+
+    /// Has the pairs take no more memory than is left.
+    fn leave_room(&mut self) {
+        self.splits.leave_room(self.openings.octets() + self.openings.len() * self.of_opening);
     }
 
     /// A packet of a connection that is being opened.
@@ -57,8 +79,10 @@ impl Itcp {
             return Verdict::Forward;
         }
         if from != opening.opener {
-            opening.onward.on_segment(packet, cx.now());
-        } else if !opening.is_repeated_by(packet) {
+            opening.hear(packet, cx.now());
+        } else if opening.is_repeated_by(packet) {
+            opening.onward.stand_for(packet.ip());
+        } else {
             // The end has given up, or opens another.
             opening.onward.abort();
             self.follow(key, cx);
@@ -83,9 +107,12 @@ impl Itcp {
                 Some(due) => self.openings.set_timer(key, due.at),
                 None => self.openings.clear_timer(key),
             },
-            Outcome::Opened(pair) => {
+            Outcome::Opened(mut pair) => {
                 self.openings.remove(key);
-                if self.splits.begin(key, *pair, cx) {
+                self.leave_room();
+                if !self.splits.has_room(cx) {
+                    pair.reset_both(cx);
+                } else if self.splits.begin(key, *pair, cx) {
                     self.splits.go_on(key, None, cx);
                 }
             }
@@ -106,16 +133,16 @@ fn initial_number(cx: &mut Context<'_>) -> Seq {
 
 impl Agent for Itcp {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
+        let Some(key) = packet.flow_key().filter(|_| packet.tcp().is_some()) else {
             return self.splits.on_error(packet, from, cx);
         };
         let key = from.connection(key);
+        self.leave_room();
         if self.splits.has(key) {
             return self.splits.on_packet(key, packet, from, cx);
         }
-        let opens = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK);
         let may_open = from == Side::Radio || self.settings.opened_by == OpenedBy::Either;
-        let begins = opens && may_open && carried::can_be_answered(packet);
+        let begins = opens(packet).is_some() && may_open && carried::can_be_answered(packet);
         if self.openings.peek(key).is_none() && begins && cx.may_owe() {
             return self.begin(key, packet, from, cx);
         }
@@ -138,11 +165,12 @@ impl Agent for Itcp {
                 self.follow(key, cx);
             }
         }
+        self.leave_room();
         self.splits.on_deadline(cx);
     }
 
     fn octets(&self) -> usize {
-        self.splits.octets()
+        self.splits.octets() + self.openings.octets() + self.openings.len() * self.of_opening
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {

@@ -1,8 +1,10 @@
 //! A connection that one end asks for: the leg onward to the other end opens first, and its fate is
 //! the answer.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Instant, Packet, Payload, Seq, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{Config, Connection, State};
 
@@ -14,6 +16,8 @@ pub(super) struct Opening {
     pub(super) opener: Side,
     pub(super) onward: Connection,
     pub(super) syn: Packet,
+    /// The header of the latest packet of the end that is asked.
+    pub(super) answer: Option<Ip>,
 }
 
 /// What has become of the leg onward.
@@ -46,7 +50,23 @@ impl Opening {
         let offered = syn.tcp().and_then(|tcp| tcp.options.maximum_segment_size).map_or(536, u32::from);
         let config = fitting(config, local);
         let config = Config { mss: config.mss.min(offered), ..config };
-        Self { opener, onward: Connection::connect(config, local, remote, iss), syn }
+        let mut onward = Connection::connect(config, local, remote, iss);
+        onward.stand_for(syn.ip());
+        Self { opener, onward, syn, answer: None }
+    }
+
+    /// Takes in a packet of the end that is asked.
+    pub(super) fn hear(&mut self, packet: &Packet, now: Instant) {
+        self.answer = Some(*packet.ip());
+        self.onward.on_segment(packet, now);
+    }
+
+    /// Octets of memory that one takes: its leg has a SYN to send.
+    pub(super) fn memory(config: &Config) -> usize {
+        let nobody = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let mut onward = Connection::connect(config.clone(), nobody, nobody, Seq(0));
+        let _ = onward.poll_transmit(Instant::ZERO);
+        size_of::<Self>() + onward.memory() + onward.overhead()
     }
 
     /// Whether a packet is the SYN once more.
@@ -56,7 +76,9 @@ impl Opening {
     }
 
     /// Whether a packet shows that the ends know each other by their own numbers: the SYN had come to
-    /// the other end before it came here, and passed.
+    /// the other end before it came here, and passed; or it is forged, and they have had a connection all
+    /// along. Only the end in whose name the SYN was knows which, and answers with a reset what it does
+    /// not know (RFC 9293, section 3.5.1).
     pub(super) fn is_of_the_ends(&self, packet: &Packet, from: Side) -> bool {
         let (Some(tcp), Some(syn)) = (packet.tcp(), self.syn.tcp()) else { return false };
         if !tcp.flags.has(TcpFlags::ACK) || tcp.flags.has(TcpFlags::RST) {
@@ -66,7 +88,8 @@ impl Opening {
             // Nothing has answered it from here.
             !tcp.flags.has(TcpFlags::SYN)
         } else {
-            tcp.ack == syn.seq + 1 && tcp.ack != self.onward.iss() + 1
+            let answers_a_syn = tcp.flags.has(TcpFlags::SYN);
+            tcp.ack != self.onward.iss() + 1 && (!answers_a_syn || tcp.ack == syn.seq + 1)
         }
     }
 
@@ -74,15 +97,21 @@ impl Opening {
     /// be asked again once it has an outcome.
     pub(super) fn outcome(&mut self, config: Config, iss: Seq, now: Instant) -> Outcome {
         let (local, remote) = (self.onward.remote(), self.onward.local());
+        let stands = |mut back: Connection| {
+            if let Some(ip) = &self.answer {
+                back.stand_for(ip);
+            }
+            back
+        };
         match self.onward.state() {
             State::SynSent | State::SynReceived => Outcome::Waits,
             State::Closed => {
-                let mut back = Connection::closed(config, local, remote);
+                let mut back = stands(Connection::closed(config, local, remote));
                 back.on_segment(&self.syn, now);
                 Outcome::Refused(Box::new(back))
             }
             _ => {
-                let mut back = Connection::listen(fitting(&config, local), local, iss);
+                let mut back = stands(Connection::listen(fitting(&config, local), local, iss));
                 back.on_segment(&self.syn, now);
                 let onward = std::mem::replace(&mut self.onward, Connection::closed(config, remote, local));
                 let (core, radio) = match self.opener {

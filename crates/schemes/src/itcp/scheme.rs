@@ -4,7 +4,8 @@ use lasthop_agent::Agent;
 
 use super::agent::Itcp;
 use super::settings::Settings;
-use crate::scheme::{Placement, Role, Scheme, Seat, read, schema};
+use crate::scheme::{Placement, Role, Scheme, Seat, schema};
+use crate::settings::Presets as _;
 use crate::split::inquiry::ENDS_GONE;
 
 /// An agent at the edge.
@@ -16,7 +17,7 @@ pub static SCHEME: Scheme = Scheme {
              uploads less. If the access point fails, every connection breaks, and data that it has \
              acknowledged and not delivered is lost. It cannot be removed from the path of a connection.",
     counters: &[&ENDS_GONE],
-    read: |settings| read(settings, |settings: Settings| settings),
+    read: |settings| Ok(Box::new(Settings::read(settings)?)),
     schema: schema::<Settings>,
 };
 

@@ -2,21 +2,26 @@
 
 use std::time::Duration;
 
-use lasthop_tcp::{Config, Congestion};
+use lasthop_tcp::{AckPolicy, Config, Congestion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::last_hop::Aims;
-use crate::settings::{GIB, Octets, SECOND, Time, WEEK};
+use crate::settings::{GIB, Octets, Preset, Presets, SECOND, Time, WEEK};
 use crate::split::legs;
 use crate::split::settings::SplitSettings;
 
-/// The settings of [`Itcp`](super::Itcp).
+/// The settings of [`Itcp`](super::Itcp). The defaults are for current TCP. `preset = "published"` has
+/// the TCP of the paper's time. Keys that are given with it override these defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
+    /// Where the other settings take their defaults from; default "today". "published" sets
+    /// buffer = "64 KiB", opened-by = "mobile-host", congestion = "4.3bsd", acks = "delayed".
+    pub preset: Preset,
     /// Buffer at the access point for one direction of a connection, in octets, and the largest
-    /// window that it offers; default 256 KiB. The text of the paper was not available.
+    /// window that it offers; default 256 KiB. The text of the paper was not available; published
+    /// "64 KiB", which is as much as a window without scaling tells.
     #[serde(with = "Octets::<65_536, GIB>")]
     pub buffer: usize,
     /// Which end may open a connection that is split; default "either". In the paper it is
@@ -25,8 +30,11 @@ pub struct Settings {
     /// Whether both legs use selective acknowledgments (RFC 2018); default false, as CICADA's paper
     /// describes I-TCP.
     pub sack: bool,
-    /// Congestion control of both legs; default "cubic".
+    /// TCP of both legs as senders; default "cubic"; published "4.3bsd".
     pub congestion: LegCongestion,
+    /// When both legs acknowledge what they receive; default "linux"; published "delayed". The
+    /// simulations of AS-TCP's paper probably have "every-segment", the default of ns-2.
+    pub acks: LegAcks,
     /// How long the end of a leg that closed first stays in TIME-WAIT; resolution 1 s, default
     /// 10 s.
     #[serde(with = "Time::<SECOND, WEEK>")]
@@ -51,7 +59,7 @@ pub enum OpenedBy {
     Either,
 }
 
-/// The congestion control of a leg.
+/// The TCP of a leg as a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LegCongestion {
@@ -59,23 +67,56 @@ pub enum LegCongestion {
     Reno,
     /// CUBIC as in Linux.
     Cubic,
+    /// Reno as in 4.3BSD: an initial window of one segment, windows of at most 64 KiB, a
+    /// retransmission time-out of at least 1 s. With `sack`, losses are recovered by selective
+    /// acknowledgments.
+    #[serde(rename = "4.3bsd")]
+    Bsd,
+}
+
+/// When a leg acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LegAcks {
+    /// As Linux: each of the first segments, then every second one, or after 40 to 200 ms.
+    Linux,
+    /// Each segment.
+    EverySegment,
+    /// Every second segment, or after 200 ms, as in 4.3BSD.
+    Delayed,
+}
+
+impl LegAcks {
+    const fn policy(self) -> AckPolicy {
+        match self {
+            Self::Linux => AckPolicy::Linux,
+            Self::EverySegment => AckPolicy::EverySegment,
+            Self::Delayed => AckPolicy::Delayed(legs::BSD_ACK_DELAY),
+        }
+    }
 }
 
 impl Settings {
     /// The endpoint of either leg: an ordinary one.
     pub(super) fn leg(&self) -> Config {
-        let congestion = match self.congestion {
-            LegCongestion::Reno => Congestion::Reno.as_in_linux(),
-            LegCongestion::Cubic => Congestion::Cubic.as_in_linux(),
-        };
-        Config {
+        let buffer = self.buffer as u32;
+        let of_linux = |congestion: Congestion| Config {
             congestion,
             slow_start: congestion.slow_start_in_linux(),
+            // Linux sets none. Without SACK an ACK after a time-out covers much that had arrived before: by all
+            // of that, the window would fit what is sent again needlessly, and then a burst for which the queue
+            // has no room.
+            slow_start_limit: None,
             sack: self.sack,
             dsack: self.sack,
-            time_wait: self.time_wait,
-            ..legs::core(self.buffer as u32)
-        }
+            ..legs::core(buffer)
+        };
+        let sender = match self.congestion {
+            LegCongestion::Reno => of_linux(Congestion::Reno.as_in_linux()),
+            LegCongestion::Cubic => of_linux(Congestion::Cubic.as_in_linux()),
+            LegCongestion::Bsd => legs::bsd(buffer, self.sack),
+        };
+        Config { ack_policy: self.acks.policy(), time_wait: self.time_wait, ..sender }
     }
 
     /// The settings of the pairs that follow from these.
@@ -87,17 +128,37 @@ impl Settings {
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
             notifies: false,
+            routes_duplicates: false,
         }
+    }
+}
+
+impl Presets for Settings {
+    fn published() -> Self {
+        Self {
+            preset: Preset::Published,
+            buffer: 64 << 10,
+            opened_by: OpenedBy::MobileHost,
+            congestion: LegCongestion::Bsd,
+            acks: LegAcks::Delayed,
+            ..Self::default()
+        }
+    }
+
+    fn preset(&self) -> Preset {
+        self.preset
     }
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            preset: Preset::Today,
             buffer: 256 << 10,
             opened_by: OpenedBy::Either,
             sack: false,
             congestion: LegCongestion::Cubic,
+            acks: LegAcks::Linux,
             time_wait: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(124 * 60),
             eviction_grace: Duration::from_secs(10),

@@ -6,7 +6,9 @@ use std::time::Duration;
 use lasthop_agent::{Agent, Budget, Context, Outbox, Owed, Side, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
+use super::settings::{LegAcks, LegCongestion};
 use super::{Itcp, Settings};
+use crate::settings::Presets as _;
 
 const SERVER: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80);
 const PHONE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 5000);
@@ -32,8 +34,12 @@ struct Bench {
 impl Bench {
     /// An agent that has seen nothing.
     fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
         Self {
-            agent: Itcp::new(Settings::default()),
+            agent: Itcp::new(settings),
             onward: 0,
             back: 0,
             may_owe: true,
@@ -45,7 +51,11 @@ impl Bench {
 
     /// An agent to which a phone's SYN has come.
     fn asked() -> Self {
-        let mut bench = Self::new();
+        Self::new().ask()
+    }
+
+    fn ask(self) -> Self {
+        let mut bench = self;
         let (verdict, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
         assert_eq!(verdict, Verdict::Absorb);
         let [(Side::Core, onward)] = &sent[..] else { panic!("{sent:?}") };
@@ -56,7 +66,11 @@ impl Bench {
 
     /// One with a connection that both ends have established.
     fn opened() -> Self {
-        let mut bench = Self::asked();
+        Self::asked().open()
+    }
+
+    fn open(self) -> Self {
+        let mut bench = self;
         let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
         let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
         bench.back = answer.expect("the phone is answered").seq.0;
@@ -115,6 +129,36 @@ fn phone(flags: TcpFlags, seq: u32, ack: u32) -> Packet {
     segment(PHONE, SERVER, flags, seq, ack)
 }
 
+/// No host opens a connection for them, so nobody else may do so in their name.
+#[test]
+fn what_opens_and_ends_at_once_is_left_alone() {
+    for flag in [TcpFlags::RST, TcpFlags::FIN] {
+        Bench::new().assert_it_passes(&phone(SYN.with(flag), PHONE_ISS, 0), Side::Radio);
+    }
+}
+
+/// RFC 5082: an end may refuse what has come over more hops than the other one is away.
+#[test]
+fn both_handshakes_have_the_marks_of_the_end_in_whose_name_they_are() {
+    let marked = |packet: Packet, hop_limit: u8, dscp: u8| {
+        let ip = Ip { hop_limit, traffic_class: dscp << 2, ..*packet.ip() };
+        Packet::new(ip, packet.transport().clone(), packet.payload().clone())
+    };
+    let marks = |sent: &[(Side, Packet)], side: Side| -> Vec<(u8, u8)> {
+        let sent = sent.iter().filter(|(to, _)| *to == side);
+        sent.map(|(_, packet)| (packet.ip().hop_limit, packet.ip().dscp())).collect()
+    };
+    for (flags, answers) in [(SYN.with(ACK), 1), (TcpFlags::RST.with(ACK), 1)] {
+        let mut bench = Bench::new();
+        let (_, sent) = bench.pass(&marked(phone(SYN, PHONE_ISS, 0), 255, 46), Side::Radio);
+        assert_eq!(marks(&sent, Side::Core), [(255, 46)]);
+        let onward = sent[0].1.tcp().expect("a SYN").seq.0;
+        let answer = marked(server(flags, SERVER_ISS, onward + 1), 250, 34);
+        let (_, sent) = bench.pass(&answer, Side::Core);
+        assert_eq!(marks(&sent, Side::Radio), vec![(250, 34); answers]);
+    }
+}
+
 /// What bounds the segments of one end may lie on our way to it, too.
 #[test]
 fn no_larger_segments_are_asked_for_than_the_end_that_opens_takes_or_ipv6_carries() {
@@ -161,6 +205,24 @@ fn a_server_that_knows_the_phones_own_number_is_left_to_it() {
         bench.assert_it_passes(&server(flags, SERVER_ISS, PHONE_ISS + 1), Side::Core);
         bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
     }
+}
+
+/// RFC 5961, section 4.2: a server answers a SYN within a connection with an ACK. A reset at the number of
+/// that ACK would end a connection of which nothing but the ports was known.
+#[test]
+fn a_forged_syn_ends_no_connection_that_passes() {
+    let mut bench = Bench::asked();
+    bench.assert_it_passes(&server(ACK, SERVER_ISS + 7777, PHONE_ISS + 123_456), Side::Core);
+    bench.assert_it_passes(&phone(ACK, PHONE_ISS + 123_456, SERVER_ISS + 7777), Side::Radio);
+}
+
+#[test]
+fn a_phone_that_has_forgotten_a_connection_resets_it_itself_and_opens_the_next() {
+    let mut bench = Bench::asked();
+    bench.assert_it_passes(&server(ACK, SERVER_ISS + 7777, PHONE_ISS + 123_456), Side::Core);
+    bench.assert_it_passes(&phone(TcpFlags::RST, PHONE_ISS + 123_456, 0), Side::Radio);
+    let (verdict, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
+    assert_eq!((verdict, sent.len()), (Verdict::Absorb, 1));
 }
 
 #[test]
@@ -411,4 +473,68 @@ fn a_keepalive_to_a_host_that_is_gone_is_not_answered() {
         let (_, sent) = bench.pass(&ask, Side::Radio);
         assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
     }
+}
+
+/// A segment of the server's, 536 octets long.
+fn data(bench: &Bench, n: u32) -> Packet {
+    let mut data = server(ACK, SERVER_ISS + 1 + n * 536, bench.onward + 1);
+    data.set_payload(Payload::Stream { stream: 2, offset: u64::from(n * 536), len: 536 });
+    data
+}
+
+/// How many packets of these went to a side.
+fn number(sent: &[(Side, Packet)], side: Side) -> usize {
+    sent.iter().filter(|(to, _)| *to == side).count()
+}
+
+#[test]
+fn a_leg_acknowledges_as_it_is_set() {
+    for (acks, expected) in
+        [(LegAcks::EverySegment, [1, 1, 1]), (LegAcks::Delayed, [0, 1, 0]), (LegAcks::Linux, [1, 1, 1])]
+    {
+        let mut bench = Bench::with(Settings { acks, ..Settings::default() }).ask().open();
+        let sent = [0, 1, 2].map(|n| bench.pass(&data(&bench, n), Side::Core).1);
+        assert_eq!(sent.map(|sent| number(&sent, Side::Core)), expected, "{acks:?}");
+    }
+    // What has waited alone has its ACK in the end.
+    let settings = Settings { acks: LegAcks::Delayed, ..Settings::default() };
+    let mut bench = Bench::with(settings).ask().open();
+    let _ = bench.pass(&data(&bench, 0), Side::Core);
+    let later = bench.now + Duration::from_millis(200);
+    assert_eq!(number(&bench.wait_until(later), Side::Core), 1);
+}
+
+#[test]
+fn as_published_the_legs_are_of_4_3bsd() {
+    let mut bench = Bench::with(Settings::published()).ask().open();
+    let over_hop: usize =
+        (0..10).map(|n| number(&bench.pass(&data(&bench, n), Side::Core).1, Side::Radio)).sum();
+    assert_eq!(over_hop, 1, "an initial window of one segment");
+    let acknowledged = phone(ACK, PHONE_ISS + 1, bench.back + 1 + 536);
+    assert_eq!(number(&bench.pass(&acknowledged, Side::Radio).1, Side::Radio), 2);
+    let mut bench = Bench::opened();
+    let over_hop: usize =
+        (0..10).map(|n| number(&bench.pass(&data(&bench, n), Side::Core).1, Side::Radio)).sum();
+    assert_eq!(over_hop, 10, "today");
+}
+
+#[test]
+fn as_published_a_syn_has_no_option_but_the_segment_size_and_only_a_phone_opens() {
+    let mut bench = Bench::with(Settings::published());
+    let (_, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
+    let tcp = sent[0].1.tcp().expect("a SYN");
+    let options = &tcp.options;
+    assert_eq!((options.window_scale, options.timestamps, options.sack_permitted), (None, None, false));
+    assert_eq!(tcp.window, 65_535);
+    let mut bench = Bench::with(Settings::published());
+    bench.assert_it_passes(&server(SYN, SERVER_ISS, 0), Side::Core);
+}
+
+#[test]
+fn the_preset_sets_what_the_schema_says_and_given_keys_override_it() {
+    let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed")).expect("it reads");
+    assert_eq!(read("preset = 'published'"), Settings::published());
+    let every = Settings { acks: LegAcks::EverySegment, ..Settings::published() };
+    assert_eq!(read("preset = 'published'\nacks = 'every-segment'"), every);
+    assert_eq!(read("congestion = '4.3bsd'").congestion, LegCongestion::Bsd);
 }

@@ -12,7 +12,7 @@ use crate::split::transfer::check;
 use crate::transfer::{export, import, segment};
 
 /// The version of [`SavedOpening`], which also tells it from a pair.
-const VERSION: u8 = 103;
+const VERSION: u8 = 105;
 
 /// What is exported of a connection that is being opened.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,5 +73,5 @@ fn restore(state: &FlowState, config: Config, cx: &Context<'_>) -> Result<Openin
     check(&saved.onward, 0, cx)?;
     let onward = Connection::restore(config, saved.onward, cx.now())
         .map_err(|_| ImportError::Malformed("no connection can be in this state"))?;
-    Ok(Opening { opener, onward, syn })
+    Ok(Opening { opener, onward, syn, answer: None })
 }

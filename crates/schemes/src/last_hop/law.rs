@@ -36,6 +36,14 @@ impl Law {
         }
     }
 
+    /// Octets of memory that it has taken.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Self::Own(_) => 0,
+            Self::Shared(window) => window.memory(),
+        }
+    }
+
     /// Whether all hosts share it.
     pub(super) const fn is_shared(&self) -> bool {
         matches!(self, Self::Shared(_))

@@ -48,7 +48,7 @@ mod tests {
     fn losing_one_in(segments: u64, times: u64) -> Losses {
         let mut losses = Losses::default();
         for _ in 0..times {
-            let progress = Progress { delivered: (segments - 1) * 1000, lost: 1000, sent: None };
+            let progress = Progress { delivered: (segments - 1) * 1000, lost: 1000, ..Progress::default() };
             losses.on_progress(&progress, SEGMENT);
         }
         losses
@@ -76,7 +76,7 @@ mod tests {
     fn what_was_lost_long_ago_is_forgotten() {
         let mut losses = losing_one_in(10, 400);
         for _ in 0..100 {
-            losses.on_progress(&Progress { delivered: 1_000_000, lost: 0, sent: None }, SEGMENT);
+            losses.on_progress(&Progress { delivered: 1_000_000, ..Progress::default() }, SEGMENT);
         }
         assert!(!losses.leave_twice(1.0, SEGMENT), "too few to tell");
     }

@@ -1,5 +1,7 @@
 //! What an acknowledgment from the mobile host showed of the hop.
 
+use std::time::Duration;
+
 use lasthop_packet::Instant;
 
 /// What an acknowledgment showed.
@@ -11,4 +13,6 @@ pub struct Progress {
     pub lost: u64,
     /// When the latest of them left, of those that left once: it measures the round-trip time.
     pub sent: Option<Instant>,
+    /// How much longer than the least it took on the way back, where that is known.
+    pub late: Duration,
 }

@@ -67,6 +67,11 @@ impl SharedWindow {
         self.floor = floor;
     }
 
+    /// Octets of memory that it has taken.
+    pub(super) fn memory(&self) -> usize {
+        self.round_trips.octets()
+    }
+
     /// The least round-trip time of a host lately.
     pub(super) fn least_of(&self, host: IpAddr) -> Option<Duration> {
         self.round_trips.get(&host)?.least()

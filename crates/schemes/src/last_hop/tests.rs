@@ -351,3 +351,27 @@ fn a_shared_window_finds_a_long_hops_rate_soon() {
         assert!(share > 0.8, "{rate}, {}: {share}", delay(0));
     }
 }
+
+#[test]
+fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
+    let (aims, host, segment) = (Aims::default(), IpAddr::from([10, 0, 0, 1]), u64::from(SEGMENT));
+    let mut hop = LastHop::new(Instant::ZERO);
+    let estimate = HopEstimate { window: 8 * segment, segment: SEGMENT, rate: 2_500_000 };
+    hop.go_on_from(estimate, Instant::ZERO);
+    hop.note_segment(SEGMENT, &aims);
+    hop.in_flight = 1000 * segment;
+    let mut number = 0;
+    let mut room_after_ack = |late: u64, lost: u64| {
+        number += 1;
+        // Each round trip takes 2 s.
+        let (sent, now) = (at(100_000 * number), at(100_000 * number + 2 * SECOND));
+        let late = Duration::from_millis(late);
+        hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &aims);
+        hop.room_to_pass(&Trust::default())
+    };
+    assert_eq!([0, 100, 900].map(|late| room_after_ack(late, 0)), [0; 3]);
+    assert!(room_after_ack(1900, 0) > 1_000_000);
+    assert_eq!(room_after_ack(100, 0), 0);
+    assert!(room_after_ack(1900, 0) > 1_000_000);
+    assert_eq!(room_after_ack(1900, segment), 0, "what the hop loses is repaired, and late ACKs delay that");
+}

@@ -43,7 +43,7 @@ impl Trust {
     }
 
     /// Takes note of a loss.
-    pub(super) fn on_loss(&mut self) {
+    fn on_loss(&mut self) {
         self.has_lost = true;
         if self.is_earned() {
             self.needed = (2 * self.needed).min(LONGEST_RUN);

@@ -33,7 +33,7 @@ pub struct Lle {
     pub(super) flows: FlowTable<LleFlow>,
     /// Where ACKs are kept back: which neighbours have an agent.
     neighbours: Neighbours,
-    /// Octets of memory that all flows take.
+    /// Octets of memory that all flows take beside their table.
     octets: usize,
     /// Octets of all flows that the link layer has, and the number of those flows.
     queued: u64,
@@ -96,10 +96,15 @@ impl Lle {
     fn note_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
         let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
         if has_agent {
-            self.neighbours.hear(neighbour, cx.now());
+            self.neighbours.hear(neighbour, cx.budget().room(0, self.octets()).in_all, cx.now());
         } else {
             self.neighbours.forget(neighbour);
         }
+    }
+
+    /// Forgets which neighbours have an agent: the one that goes on here hears of it again.
+    pub(super) fn forget_neighbours(&mut self) {
+        self.neighbours = Neighbours::new(self.settings.registration);
     }
 
     /// Whether the neighbour of this call had an agent not long ago.
@@ -114,11 +119,12 @@ impl Lle {
         budget: Budget,
         f: impl FnOnce(&mut LleFlow, &Settings, Shares) -> R,
     ) -> Option<R> {
+        let in_all = self.octets();
         let slot = self.flows.find(key)?;
         let flow = self.flows.get_mut(slot)?;
         let before = Account::of(flow);
         let shares = Shares {
-            room: budget.room(before.octets, self.octets),
+            room: budget.room(before.octets, in_all),
             free: (self.settings.queue as u64).saturating_sub(self.queued),
             queueing: self.queueing,
         };
@@ -218,7 +224,11 @@ impl Agent for Lle {
         while self.idle_deadline().is_some_and(|at| at <= cx.now())
             && let Some((_, key)) = self.flows.idlest()
         {
-            self.abandon(key, cx);
+            if self.flows.peek(key).is_some_and(LleFlow::awaits_proof) {
+                self.flows.touch(key, cx.now());
+            } else {
+                self.abandon(key, cx);
+            }
         }
     }
 
@@ -231,7 +241,7 @@ impl Agent for Lle {
     }
 
     fn octets(&self) -> usize {
-        self.octets
+        self.octets + self.flows.octets() + self.neighbours.octets()
     }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {

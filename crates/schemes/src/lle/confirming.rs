@@ -9,6 +9,7 @@ use lasthop_agent::{Report, Room, SegmentCache};
 use lasthop_packet::{Instant, Packet, SackBlocks, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
+use super::delaying::Delaying;
 use super::mark::Mark;
 use super::ranges::Ranges;
 use super::receiver::Receiver;
@@ -36,6 +37,8 @@ pub(super) struct Confirming {
     echo: Option<u32>,
     /// Octets of the largest segment.
     pub(super) segment: u32,
+    /// What was delivered in order, and has no ACK yet.
+    delaying: Delaying,
     /// When the link layer filled a hole last: complaints of it may still be under way.
     filled_at: Option<Instant>,
     /// Duplicate ACKs in a row.
@@ -90,6 +93,7 @@ impl Confirming {
             kept: SegmentCache::new(usize::MAX),
             echo: None,
             segment: 0,
+            delaying: Delaying::NONE,
             filled_at: None,
             duplicates: 0,
             advanced_at: Instant::ZERO,
@@ -172,7 +176,7 @@ impl Confirming {
     }
 
     /// The link layer delivered a segment that was promised: what that says to the sender.
-    pub(super) fn on_delivered(&mut self, packet: &Packet, now: Instant) -> News {
+    pub(super) fn on_delivered(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> News {
         let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return News::None };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         if !end.after(told.confirmed) || end.after(told.sent) {
@@ -184,7 +188,8 @@ impl Confirming {
             return if is_hole { News::BeyondHole(range) } else { News::None };
         }
         told.confirmed = self.above.absorb(end);
-        if told.confirmed != end || self.asked_for.is_some() {
+        let fills_hole = told.confirmed != end || self.asked_for.is_some();
+        if fills_hole {
             self.filled_at = Some(now);
         }
         //= RFC 7323, section 4.3: what the segment carried that moved the left edge is echoed.
@@ -192,7 +197,13 @@ impl Confirming {
         if self.asked_for.is_some_and(|hole| told.confirmed.after(hole)) {
             self.asked_for = None;
         }
-        if told.confirmed.after(told.acknowledged) { News::InOrder } else { News::None }
+        if !told.confirmed.after(told.acknowledged) {
+            return News::None;
+        }
+        //= RFC 5681, section 4.2: what fills a gap is acknowledged at once.
+        let opens_or_closes = tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::FIN);
+        let is_complete = self.delaying.on_delivered(packet.segments(), settings.ack_policy(), now);
+        if is_complete || fills_hole || opens_or_closes { News::InOrder } else { News::None }
     }
 
     /// What was delivered beyond a hole, for an ACK; where `latest` came last.
@@ -241,8 +252,30 @@ impl Confirming {
             self.silent_since = now;
         }
         told.acknowledged = told.acknowledged.later(told.confirmed);
+        self.delaying.on_acknowledged();
         self.said = Some(told.acknowledged);
         Some((told.acknowledged, self.echo))
+    }
+
+    /// Octets of memory that it has taken beside itself.
+    pub(super) fn allocated(&self) -> usize {
+        self.kept.allocated() + self.delaying.allocated()
+    }
+
+    /// Whether the link layer has delivered more than the sender has an ACK of.
+    pub(super) fn lags(&self) -> bool {
+        self.told.is_some_and(|told| told.confirmed.after(told.acknowledged))
+    }
+
+    /// When that has its ACK at the latest.
+    pub(super) fn ack_due(&self) -> Option<Instant> {
+        self.delaying.due()
+    }
+
+    /// That time has come. Whether there is more to acknowledge.
+    pub(super) fn stop_delaying(&mut self) -> bool {
+        self.delaying.on_acknowledged();
+        self.lags()
     }
 
     /// The window in an ACK in the receiver's name, in octets. `free` is the connection's share of

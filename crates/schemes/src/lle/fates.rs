@@ -24,19 +24,15 @@ impl Lle {
             if let Some(control) = &mut flow.control {
                 return control.on_delivered(packet);
             }
-            if !is_promised {
+            if !is_promised || flow.is_left {
                 return None;
             }
-            let latest = match flow.confirming.on_delivered(packet, now) {
+            let latest = match flow.confirming.on_delivered(packet, settings, now) {
                 News::InOrder => None,
                 News::BeyondHole(latest) if flow.is_selective(settings) => Some(latest),
                 News::None | News::BeyondHole(_) => return None,
             };
-            let ack = acknowledgment(flow, key, (settings, shares), latest, now)?;
-            if let Some(tcp) = ack.tcp() {
-                cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
-            }
-            cx.send(Side::Core, ack);
+            acknowledge(acknowledgment(flow, key, (settings, shares), latest, now)?, cx);
             None
         });
         if let Some(local) = for_local.flatten() {
@@ -55,22 +51,23 @@ impl Lle {
         let now = cx.now();
         self.on_fate(packet, key);
         let done = self.with(key, cx.budget(), |flow, settings, shares| {
-            if !is_promised || !settings.loss_questions || flow.control.is_some() {
+            if !is_promised || flow.is_left || !settings.loss_questions || flow.control.is_some() {
                 return None;
             }
             match flow.confirming.on_given_up(packet, now) {
                 Loss::Ignored => None,
                 Loss::Repaired(copy) => Some(Err(copy)),
-                Loss::Asked => Some(Ok(acknowledgment(flow, key, (settings, shares), None, now)?)),
+                Loss::Asked => {
+                    // One that says something new is no duplicate.
+                    let number = DUPLICATES + u32::from(flow.confirming.lags());
+                    Some(Ok((number, acknowledgment(flow, key, (settings, shares), None, now)?)))
+                }
             }
         });
         match done.flatten() {
-            Some(Ok(ack)) => {
-                for _ in 0..DUPLICATES {
-                    if let Some(tcp) = ack.tcp() {
-                        cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
-                    }
-                    cx.send(Side::Core, ack.clone());
+            Some(Ok((number, ack))) => {
+                for _ in 0..number {
+                    acknowledge(ack.clone(), cx);
                 }
             }
             Some(Err(copy)) => self.send_again(key, *copy, Cause::Timer, cx),
@@ -83,10 +80,16 @@ impl Lle {
         let now = cx.now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let mut lost = None;
-        let sent = self.with(key, cx.budget(), |flow, settings, _| {
+        let sent = self.with(key, cx.budget(), |flow, settings, shares| {
             let mut sent = [const { None }; 3];
             if is_due(flow.receiving.deadline()) {
                 sent[0] = flow.receiving.take_owed(flow.core_shift().unwrap_or(0));
+            }
+            if is_due(flow.confirming.ack_due())
+                && flow.confirming.stop_delaying()
+                && let Some(ack) = acknowledgment(flow, key, (settings, shares), None, now)
+            {
+                acknowledge(ack, cx);
             }
             if is_due(flow.confirming.deadline(settings)) {
                 sent[1] = flow.confirming.repair(settings, now);
@@ -111,4 +114,12 @@ impl Lle {
             cx.report(loss(lost));
         }
     }
+}
+
+/// Sends an ACK in the receiver's name.
+fn acknowledge(ack: Packet, cx: &mut Context<'_>) {
+    if let Some(tcp) = ack.tcp() {
+        cx.report(Report::of(&ACKS_GENERATED).at(tcp.ack));
+    }
+    cx.send(Side::Core, ack);
 }

@@ -8,7 +8,7 @@ use super::control::Control;
 use super::receiver::Receiver;
 use super::receiving::Receiving;
 use super::settings::Settings;
-use crate::syn::{opening, permits_sack};
+use crate::syn::{answers, is_syn_ack, opening, permits_sack};
 
 pub(super) use crate::window_scale::Scale;
 
@@ -22,6 +22,8 @@ pub(super) struct LleFlow {
     pub(super) radio_scale: Scale,
     /// The ends on the core side and on the radio side permit SACK blocks.
     pub(super) permit_sack: [bool; 2],
+    /// Its data goes further than the hop, and it is only heard: see `Lle::leave`.
+    pub(super) is_left: bool,
     /// The agent behind the hop keeps ACKs back for which it has a promise.
     pub(super) has_peer: bool,
     /// The latest TSval that went to the radio side.
@@ -45,6 +47,7 @@ impl LleFlow {
             core_scale: Scale::Unknown,
             radio_scale: Scale::Unknown,
             permit_sack: [false; 2],
+            is_left: false,
             has_peer: false,
             latest_value: None,
             latest_ack: None,
@@ -66,14 +69,20 @@ impl LleFlow {
         self.opening.is_some() && opening(packet) == self.opening && self.core_shift().is_some()
     }
 
-    pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
-        self.core_scale = Scale::of(syn);
-        self.permit_sack[Side::Core as usize] = permits_sack(syn);
+    /// Whether a segment is a SYN-ACK of another handshake than this connection's.
+    pub(super) fn is_stray(&self, packet: &Packet) -> bool {
+        is_syn_ack(packet) && !answers(packet, self.opening)
     }
 
-    pub(super) fn on_syn_from_radio(&mut self, syn: &Packet) {
-        self.radio_scale = Scale::of(syn);
-        self.permit_sack[Side::Radio as usize] = permits_sack(syn);
+    /// Takes in what an end's SYN offers, if it is of the handshake.
+    pub(super) fn on_syn(&mut self, syn: &Packet, from: Side) {
+        let (scale, other) = match from {
+            Side::Core => (&mut self.core_scale, self.radio_scale),
+            Side::Radio => (&mut self.radio_scale, self.core_scale),
+        };
+        if scale.note(syn, other, self.opening) {
+            self.permit_sack[from as usize] = permits_sack(syn);
+        }
     }
 
     /// Whether ACKs that are made say what was delivered beyond a hole.
@@ -121,13 +130,14 @@ impl LleFlow {
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Instant> {
         let earliest = |a: Option<Instant>, b: Option<Instant>| a.into_iter().chain(b).min();
         let control = self.control.as_ref().and_then(|control| control.deadline());
-        earliest(earliest(self.receiving.deadline(), self.confirming.deadline(settings)), control)
+        let ack = earliest(self.receiving.deadline(), self.confirming.ack_due());
+        earliest(earliest(ack, self.confirming.deadline(settings)), control)
     }
 
     /// Octets of memory that it takes, beside its fixed state and the one ACK that it may owe.
     pub(super) fn allocated(&self) -> usize {
-        let control = self.control.as_ref().map_or(0, |control| control.allocated());
-        self.confirming.kept.allocated() + control
+        let control = self.control.as_deref().map_or(0, |control| size_of_val(control) + control.allocated());
+        self.confirming.allocated() + control
     }
 
     /// What is owed: what a sender takes for arrived on our word alone, as long as it is kept here.
@@ -138,6 +148,13 @@ impl LleFlow {
             octets if keeps && octets > 0 => Obligation::Owes(octets),
             _ => Obligation::Free,
         }
+    }
+
+    /// Whether octets were acknowledged of which nothing is kept, and which the receiver has not
+    /// acknowledged itself: only if the connection is known when it complains is a loss counted, however
+    /// late that is.
+    pub(super) fn awaits_proof(&self) -> bool {
+        self.unproven() > 0 && self.obligation().is_free()
     }
 
     /// What would be lost with it: where that begins, and how many octets.

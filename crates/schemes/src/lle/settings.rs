@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_tcp::AckPolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,14 @@ pub struct Settings {
     /// up, reports it and acknowledges no more; default 10.
     #[serde(with = "Count::<0, 1_000>")]
     pub repairs: u32,
+    /// Which deliveries are acknowledged on the receiver's behalf; default "every-segment". The other
+    /// values follow a receiver that acknowledges fewer segments. Does not apply to LLE-TCP_CC
+    /// (`sender-buffer`).
+    pub acks: DeliveryAcks,
+    /// How long such an ACK may wait with acks = "delayed" or "dyndelack"; default 100 ms, as for the
+    /// receivers of ns-2.
+    #[serde(with = "Time::<MS, { 10 * SECOND }>")]
+    pub ack_delay: Duration,
     /// Whether a segment that the link layer gave up is requested from its sender by three
     /// duplicate ACKs (section 3.2.3), or sent once more by the agent if no other segment follows;
     /// default true. With false the sender's retransmission timer repairs the loss.
@@ -86,6 +95,31 @@ pub struct Settings {
     pub eviction_grace: Duration,
 }
 
+/// Which deliveries are acknowledged on the receiver's behalf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeliveryAcks {
+    /// Each segment, at once.
+    EverySegment,
+    /// Every second segment, or after `ack-delay`.
+    Delayed,
+    /// Each segment at first, up to four segments from the ninth segment on, or after `ack-delay`
+    /// (Altman and Jimenez 2003).
+    #[serde(rename = "dyndelack")]
+    DynDelAck,
+}
+
+impl Settings {
+    /// When deliveries are acknowledged.
+    pub(super) const fn ack_policy(&self) -> AckPolicy {
+        match self.acks {
+            DeliveryAcks::EverySegment => AckPolicy::EverySegment,
+            DeliveryAcks::Delayed => AckPolicy::Delayed(self.ack_delay),
+            DeliveryAcks::DynDelAck => AckPolicy::DynDelAck(self.ack_delay),
+        }
+    }
+}
+
 /// How to treat an ACK in a data segment that acknowledges no more than was acknowledged already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -125,6 +159,8 @@ impl Default for Settings {
             evidence_interval: Duration::from_millis(100),
             evidence_timeout: Duration::from_millis(400),
             repairs: 10,
+            acks: DeliveryAcks::EverySegment,
+            ack_delay: Duration::from_millis(100),
             loss_questions: true,
             selective_acks: false,
             hole_acks: true,

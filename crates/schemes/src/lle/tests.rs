@@ -3,6 +3,7 @@
 
 mod acknowledging;
 mod control;
+mod delaying;
 mod keeping;
 mod losses;
 mod registering;

@@ -17,7 +17,7 @@ use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 5;
+const VERSION: u8 = 7;
 
 /// What is exported of a flow.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,6 +26,7 @@ struct SavedFlow {
     core_scale: Scale,
     radio_scale: Scale,
     permit_sack: [bool; 2],
+    is_left: bool,
     has_peer: bool,
     latest_value: Option<u32>,
     latest_ack: Option<(Seq, u16)>,
@@ -37,7 +38,11 @@ struct SavedFlow {
 
 impl Lle {
     pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        whose.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect()
+        let states = whose.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect();
+        if whose == Whose::All {
+            self.forget_neighbours();
+        }
+        states
     }
 
     fn export_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
@@ -47,6 +52,7 @@ impl Lle {
             core_scale: flow.core_scale,
             radio_scale: flow.radio_scale,
             permit_sack: flow.permit_sack,
+            is_left: flow.is_left,
             has_peer: flow.has_peer,
             latest_value: flow.latest_value,
             latest_ack: flow.latest_ack,
@@ -66,7 +72,7 @@ impl Lle {
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);
         }
-        let Room { of_flow, in_all, .. } = cx.budget().room(0, self.octets());
+        let Room { of_flow, in_all, .. } = cx.budget().room(0, self.octets() + self.flows.cost_of_one());
         let mut restoring = Restoring::new(key, of_flow.min(in_all), cx);
         let flow = saved.restore(&mut restoring, self.settings.sender_buffer, cx)?;
         // What was promised must be kept, and repaired, here as well. What a host's own TCP was
@@ -102,6 +108,7 @@ impl SavedFlow {
             core_scale: self.core_scale.bounded(),
             radio_scale: self.radio_scale.bounded(),
             permit_sack: self.permit_sack,
+            is_left: self.is_left,
             has_peer: self.has_peer,
             latest_value: self.latest_value,
             latest_ack: self.latest_ack,

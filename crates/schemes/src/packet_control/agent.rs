@@ -122,13 +122,13 @@ impl PacketControl {
 
     /// Makes a flow; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
+        let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
         let is_admitted = self.flows.insert(key, flow, most, cx.now()).is_ok();
         if !is_admitted {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         is_admitted
     }
@@ -220,6 +220,10 @@ impl Agent for PacketControl {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
             self.tell(key, SackBlocks::NONE, cx);
         }
+    }
+
+    fn octets(&self) -> usize {
+        self.flows.octets()
     }
 
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {

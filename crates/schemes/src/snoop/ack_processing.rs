@@ -1,7 +1,7 @@
 //! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be
 //! repaired, and with what.
 
-use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
+use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::flow::{Receiver, SnoopFlow};
 use super::scoreboard::Range;
@@ -78,21 +78,28 @@ impl SnoopFlow {
             let above = believed[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
             self.hole_end = above.reduce(Seq::earlier);
         }
+        if let Some(own) = tcp.options.timestamps {
+            let round_trip = progress.sent.map(|sent| now.since(sent));
+            progress.late = self.way_back.lateness(Seq(own.value), round_trip, now);
+        }
         if advanced {
             self.last_ack = Some(ack);
             self.cache.forget_acknowledged(ack);
         }
         // What is acknowledged sooner than a round trip after the timer's copy was there before it,
         // and the copy will be reported.
-        let is_answer =
-            self.expiries > 0 && progress.delivered > 0 && now.since(self.timing_since) >= least / 8 * 7;
+        let is_of_original = self.expiries > 0 && is_of_before(tcp, self.copied);
+        let is_answer = self.expiries > 0
+            && !is_of_original
+            && progress.delivered > 0
+            && now.since(self.timing_since) >= least / 8 * 7;
         if probe_came_twice || is_answer {
             self.rtt.judge_copy(probe_came_twice);
         }
         if let Some(sent) = progress.sent {
             self.rtt.measure(now.since(sent), settings.timer);
         }
-        let was_silent = self.expiries >= SILENCE;
+        let was_silent = self.expiries >= SILENCE && !is_of_original;
         if advanced || progress.delivered > 0 {
             self.receiver = Receiver::Answers;
         }
@@ -107,7 +114,18 @@ impl SnoopFlow {
             let hints = Hints { advanced, duplicate, was_silent };
             self.infer_from_duplicates(ack, hints, now);
         }
+        progress.lost += self.silently_lost(tcp, ack);
         AckSummary { progress, advanced, duplicate, understood }
+    }
+
+    /// Octets that only the sender could repair, as this ACK shows: neither the original nor a copy of ours
+    /// arrived before the sender sent them again.
+    fn silently_lost(&mut self, tcp: &Tcp, ack: Seq) -> u64 {
+        let Some(overdue) = self.overdue.take_if(|overdue| overdue.seq.before(ack)) else { return 0 };
+        if is_of_before(tcp, overdue.tsval) {
+            return 0;
+        }
+        self.board.as_ref().map_or(0, |board| board.segment().into())
     }
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and
@@ -180,6 +198,9 @@ impl SnoopFlow {
     /// What the timer sends: the first segment that the receiver misses, and the last, whose SACK
     /// tells of all between.
     pub fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
+        if self.expiries == 0 {
+            self.copied = self.highest_tsval.filter(|_| self.monotone_timestamps);
+        }
         self.expiries = self.expiries.saturating_add(1);
         self.timing_since = now;
         self.rtt.back_off();
@@ -223,4 +244,11 @@ impl SnoopFlow {
         self.stamp(&mut copy);
         Some(copy)
     }
+}
+
+/// Whether an ACK is for what left before a retransmission with this TSval: it echoes an older one (RFC 3522,
+/// section 3.2). It was late, and nothing was lost.
+fn is_of_before(tcp: &Tcp, again: Option<Seq>) -> bool {
+    let echo = tcp.options.timestamps.map(|timestamps| Seq(timestamps.echo_reply));
+    echo.zip(again).is_some_and(|(echo, again)| echo.before(again))
 }

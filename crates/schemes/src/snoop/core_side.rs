@@ -54,15 +54,12 @@ impl Snoop {
     pub(super) fn on_leaving(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_to_sender) else { return };
-        let room = flow.charge(&mut self.octets, cx.budget());
+        let room = flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         let was_in_flight = flow.in_flight();
         let effect = flow.on_data(packet, &self.settings, room, now);
-        flow.charge(&mut self.octets, cx.budget());
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
             hop.in_flight = hop.in_flight - was_in_flight + flow.in_flight();
-            if effect.is_overdue {
-                hop.on_silent_loss(&mut self.trust);
-            }
         }
         if let Some(bound) = effect.at_bound {
             cx.report(Report::of(&AT_BOUND).which(bound));

@@ -3,7 +3,7 @@
 use lasthop_agent::Room;
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::flow::{Notes, SnoopFlow};
+use super::flow::{Notes, Overdue, SnoopFlow};
 use super::scoreboard::{Departure, Scoreboard};
 use super::segmentation::is_repairable;
 use super::settings::Settings;
@@ -15,8 +15,6 @@ pub struct DataEffect {
     pub restart_timer: bool,
     /// The bound that kept the packet out of the cache.
     pub at_bound: Option<&'static str>,
-    /// The sender sent again what the receiver had not acknowledged in time.
-    pub is_overdue: bool,
 }
 
 impl SnoopFlow {
@@ -43,7 +41,11 @@ impl SnoopFlow {
         let is_overdue = self.expiries > 0;
         let is_known = late && self.mark_retransmitted_by_sender(seq, end, now);
         if is_known {
-            return DataEffect { restart_timer: true, at_bound: None, is_overdue };
+            if is_overdue {
+                let tsval = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
+                self.overdue.get_or_insert(Overdue { seq, tsval });
+            }
+            return DataEffect { restart_timer: true, at_bound: None };
         }
         if !is_repairable(tcp) {
             return DataEffect::default();

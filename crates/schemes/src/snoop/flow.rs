@@ -13,6 +13,7 @@ use super::rtt::HopRtt;
 use super::scoreboard::Scoreboard;
 use super::segmentation::{cut, stamp};
 use super::settings::{LossDetection, Settings};
+use crate::last_hop::{Pace, WayBack};
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
@@ -43,6 +44,10 @@ pub struct SnoopFlow {
     pub(super) held: PacketQueue,
     /// The hop that it goes over, where it has a local window.
     pub(super) hop: Option<Slot>,
+    /// How much of it arrives in a round trip over the hop.
+    pub(super) pace: Pace,
+    /// How late ACKs come.
+    pub(super) way_back: WayBack,
     /// Octets of memory that the agent's account has for this flow.
     pub(super) charged: usize,
     /// Octets of memory that it might take more, when that was last counted.
@@ -55,8 +60,13 @@ pub struct SnoopFlow {
     pub(super) timing_since: Instant,
     /// How often the timer expired since the last progress.
     pub(super) expiries: u32,
+    /// The TSval of the first copy that the timer has sent since the last ACK; `None` where copies have that
+    /// of the original.
+    pub(super) copied: Option<Seq>,
     /// Whether the receiver answers.
     pub(super) receiver: Receiver,
+    /// What the sender sent again first since the receiver fell silent.
+    pub(super) overdue: Option<Overdue>,
     /// Whether it is in the line of those that wait for room.
     pub(super) is_in_line: bool,
     /// What may pass without asking, as last said.
@@ -64,7 +74,7 @@ pub struct SnoopFlow {
     /// The latest TSval that the receiver may have taken over.
     pub(super) highest_tsval: Option<Seq>,
     /// Whether copies carry it.
-    monotone_timestamps: bool,
+    pub(super) monotone_timestamps: bool,
     /// The path to the sender.
     pub(super) beyond: PathBeyond,
     /// Its sender does as well without us: all of it passes untouched.
@@ -74,7 +84,7 @@ pub struct SnoopFlow {
 /// Whether a receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// It does, or nobody knows yet.
+    /// It does, or that is not known yet.
     Answers,
     /// The local timer has expired since it last acknowledged something.
     Silent {
@@ -83,6 +93,14 @@ pub enum Receiver {
     },
     /// It did so as often as retransmissions are allowed: nothing waits for it any more.
     GivenUp,
+}
+
+/// A segment that the sender sent again while its ACK was overdue.
+#[derive(Clone, Copy, Debug)]
+pub struct Overdue {
+    pub(super) seq: Seq,
+    /// The TSval that it had then.
+    pub(super) tsval: Option<Seq>,
 }
 
 /// What is noted on a cached packet.
@@ -105,8 +123,15 @@ pub struct Signal {
     pub(super) seq: Seq,
     /// When it was dropped.
     pub(super) at: Instant,
-    /// When the sender sent it again: it had slowed down by then.
-    pub(super) answered: Option<Instant>,
+    /// Octets that waited then.
+    pub(super) waiting: usize,
+    /// Less has waited since the sender answered.
+    pub(super) is_heeded: bool,
+    /// How many signals in a row before this one were not heeded.
+    pub(super) unheeded: u32,
+    /// When the sender sent it again, and the number behind all that it had sent before: it slows down from
+    /// there on.
+    pub(super) answered: Option<(Instant, Seq)>,
 }
 
 impl SnoopFlow {
@@ -129,13 +154,17 @@ impl SnoopFlow {
             },
             held: PacketQueue::new(),
             hop: None,
+            pace: Pace::default(),
+            way_back: WayBack::default(),
             charged: 0,
             spare: 0,
             arrived: seq,
             signal: None,
             timing_since: Instant::ZERO,
             expiries: 0,
+            copied: None,
             receiver: Receiver::Answers,
+            overdue: None,
             is_in_line: false,
             limits: None,
             highest_tsval: None,
@@ -147,7 +176,9 @@ impl SnoopFlow {
 
     /// Forgets what it has of the data, as if the connection came here only now.
     pub(super) fn begin_anew(&mut self, settings: &Settings) {
-        let Self { last_ack, window, fin, rtt, highest_tsval, hop, charged, limits, beyond, .. } = *self;
+        let Self {
+            last_ack, window, fin, rtt, highest_tsval, hop, way_back, charged, limits, beyond, ..
+        } = *self;
         let has_blocks = self.board.as_ref().is_some_and(|board| board.sack_seen);
         *self = Self {
             last_ack,
@@ -155,6 +186,7 @@ impl SnoopFlow {
             fin,
             rtt,
             hop,
+            way_back,
             charged,
             limits,
             highest_tsval,
@@ -163,6 +195,16 @@ impl SnoopFlow {
         };
         if let Some(board) = &mut self.board {
             board.sack_seen = has_blocks;
+        }
+    }
+
+    /// Nothing that has left measures a round-trip time.
+    pub(super) fn doubt_times(&mut self) {
+        for cached in self.cache.iter_mut() {
+            cached.notes.ambiguous = true;
+        }
+        if let Some(board) = &mut self.board {
+            board.doubt_times();
         }
     }
 

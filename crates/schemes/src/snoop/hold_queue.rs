@@ -5,6 +5,10 @@
 //! its round trip is no longer than that, and CUBIC, which takes off 30%, where it is twice as
 //! long. The delay also has to bridge the time for which a repair keeps ACKs back: at 5% loss both
 //! ways and a round trip of 54 ms, 60 ms did not always suffice.
+//!
+//! A drop that is to slow a sender down costs ACKs: until the segment comes again, the receiver acknowledges
+//! each one, and where the way back is narrow those ACKs set the pace. So there is one drop a window at most,
+//! and ever fewer where the sender does not slow down for them, such as BBR.
 
 use std::time::Duration;
 
@@ -21,6 +25,9 @@ use crate::last_hop::{LastHop, Trust};
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
 /// of its window. A second signal before that would halve it again.
 const AFTER_ANSWER: Duration = Duration::from_millis(100);
+
+/// After so many signals in a row that a sender has not heeded, the pause does not become longer.
+const MOST_UNHEEDED: u32 = 8;
 
 /// A signal without an answer for so long is repeated.
 const WITHOUT_ANSWER: Duration = Duration::from_secs(1);
@@ -58,7 +65,7 @@ impl Snoop {
             && !tcp.seq.after(signal.seq)
             && end.after(signal.seq)
         {
-            signal.answered.get_or_insert(cx.now());
+            signal.answered.get_or_insert((cx.now(), flow.arrived));
         }
         if !is_repairable(tcp) {
             // What waits is stamped when it leaves, and this may not be. It passes, behind what waits.
@@ -66,9 +73,11 @@ impl Snoop {
             self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         }
-        if overtakes
-            || (flow.held.is_empty() && (is_late || u64::from(octets) <= hop.room_if_watched(&self.trust)))
-        {
+        let may_go = || {
+            u64::from(octets) <= hop.room_to_pass(&self.trust)
+                && (hop.turns.is_empty() || u64::from(octets) <= flow.pace.allowance(flow.in_flight(), hop))
+        };
+        if overtakes || (flow.held.is_empty() && (is_late || may_go())) {
             self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         }
@@ -86,7 +95,7 @@ impl Snoop {
             *packet = front;
             sizes = packet.sizes();
         }
-        let memory = cx.budget().room(flow.charged, self.octets);
+        let memory = cx.budget().room(flow.charged, self.octets + self.beside);
         if let Some(bound) = memory.lacks(flow.held.cost_of(sizes)) {
             // It passes, behind what waits.
             cx.report(Report::of(&AT_BOUND).which(bound));
@@ -99,8 +108,12 @@ impl Snoop {
         }
         flow.held.push_back(packet.take(), sizes);
         self.held += 1;
-        let is_signal_due = flow.held.octets() > patience && flow.signal.is_none_or(|last| last.is_over(now));
-        flow.charge(&mut self.octets, cx.budget());
+        if let Some(signal) = &mut flow.signal {
+            // Every sender that slows down takes three tenths off its window.
+            signal.is_heeded |= signal.answered.is_some() && flow.held.octets() < signal.waiting / 4 * 3;
+        }
+        let is_signal_due = flow.held.octets() > patience && flow.may_signal(now);
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         // Usually only packets of this connection wait, and there is still no room for the first of them.
         let waits = flow.held.len() > 1 && hop.turns.len() == 1 && flow.portion(hop, &self.trust).is_none();
         self.follow_line(slot);
@@ -123,7 +136,15 @@ impl Snoop {
         let Some(seq) = first.tcp().map(|tcp| tcp.seq).filter(|seq| !seq.before(flow.highest)) else {
             return;
         };
-        flow.signal = Some(Signal { seq, at: cx.now(), answered: None });
+        let before = flow.signal.filter(|before| !before.is_heeded);
+        flow.signal = Some(Signal {
+            seq,
+            at: cx.now(),
+            waiting: flow.held.octets(),
+            unheeded: before.map_or(0, |before| (before.unheeded + 1).min(MOST_UNHEEDED)),
+            answered: None,
+            is_heeded: false,
+        });
         let segment = first.segment_payload();
         let mut dropped = flow.held.cut_front(|first| take_front(first, segment)).flatten();
         if dropped.is_none() {
@@ -137,6 +158,13 @@ impl Snoop {
 
     /// Sends what waits for a hop, connection by connection, as long as there is room.
     pub(super) fn send_held(&mut self, hop: Option<Slot>, cx: &mut Context<'_>) {
+        self.send_waiting(hop, cx);
+        self.charge_hop(hop);
+    }
+
+    fn send_waiting(&mut self, hop: Option<Slot>, cx: &mut Context<'_>) {
+        // In a row, because they have their share already.
+        let mut passed_on = 0;
         loop {
             let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) else { return };
             let Some(key) = hop.turns.next() else { return };
@@ -148,6 +176,15 @@ impl Snoop {
                 hop.turns.take_next();
                 continue;
             };
+            if hop.turns.len() > 1 && flow.pace.allowance(flow.in_flight(), hop) == 0 {
+                passed_on += 1;
+                if passed_on >= hop.turns.len() {
+                    return;
+                }
+                hop.turns.pass_on();
+                continue;
+            }
+            passed_on = 0;
             let Some(Portion { octets, is_whole }) = flow.portion(hop, &self.trust) else { return };
             let cut = |next: &mut Packet| take_front(next, octets);
             let mut packet = if !is_whole && let Some(front) = flow.held.cut_front(cut).flatten() {
@@ -192,6 +229,7 @@ impl Snoop {
             (true, false) => hop.turns.leave(key),
             _ => {}
         }
+        hop.charge(&mut self.beside);
     }
 
     /// Ends the wait for a receiver that does not answer any more. What waits is dropped: by now the
@@ -224,17 +262,18 @@ impl SnoopFlow {
     fn portion(&self, hop: &LastHop, trust: &Trust) -> Option<Portion> {
         let next = self.held.front()?;
         let all = next.payload().len() as u32;
-        let octets = hop.portion(all, next.segment_payload(), hop.room_if_watched(trust))?;
+        let octets = hop.portion(all, next.segment_payload(), hop.room_to_pass(trust))?;
         Some(Portion { octets, is_whole: octets >= all })
     }
-}
 
-impl Signal {
-    /// Whether the sender has had the time to slow down.
-    fn is_over(&self, now: Instant) -> bool {
-        now >= match self.answered {
-            Some(answered) => answered + answered.since(self.at).max(AFTER_ANSWER),
-            None => self.at + WITHOUT_ANSWER,
-        }
+    /// Whether the sender has had the time to slow down after the last signal. It takes what it sent before
+    /// its answer for one window, and slows down once for all losses of it (RFC 6582, section 3.2).
+    fn may_signal(&self, now: Instant) -> bool {
+        let Some(last) = self.signal else { return true };
+        let Some((answered, recover)) = last.answered else { return now >= last.at + WITHOUT_ANSWER };
+        let is_of_next_window =
+            self.held.front().and_then(Packet::tcp).is_some_and(|tcp| !tcp.seq.before(recover));
+        let pause = answered.since(last.at).max(AFTER_ANSWER);
+        is_of_next_window && now >= answered + pause.saturating_mul(1 << last.unheeded)
     }
 }

@@ -3,42 +3,60 @@
 use std::net::IpAddr;
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Bypass, Context, Report, Slot};
+use lasthop_agent::{Bypass, Context, MEMORY_IN_ALL, Report, Slot};
 use lasthop_packet::{FlowKey, Instant, Seq};
 
 use super::Snoop;
 use super::flow::{Receiver, SnoopFlow};
 use super::uplink::Uplink;
-use crate::last_hop::LastHop;
+use crate::last_hop::{Hops, LastHop};
 
 impl Snoop {
     /// Makes a flow; `None` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> Option<Slot> {
-        let most = cx.budget().flows;
+        let budget = cx.budget();
+        let most = self.flows.most(budget, self.octets + self.beside, 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
         if self.flows.insert(key, SnoopFlow::new(&self.settings, seq), most, cx.now()).is_err() {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(budget.bound_at(most)));
+            return None;
+        }
+        self.charge_tables();
+        let hop = self.settings.local_window.then(|| self.hop_to(key.destination.0, cx));
+        if hop == Some(None) {
+            self.flows.remove(key);
+            self.charge_tables();
+            cx.report(Report::of(&AT_BOUND).which(MEMORY_IN_ALL));
             return None;
         }
         let slot = self.flows.find(key)?;
-        if self.settings.local_window {
-            let at = self.hop_to(key.destination.0, most, cx.now());
-            if let Some((flow, hop)) = self.flows.get_mut(slot).zip(self.hops.get_mut(at)) {
-                flow.hop = Some(at);
-                hop.flows += 1;
-            }
+        if let Some((at, flow)) = hop.flatten().zip(self.flows.get_mut(slot))
+            && let Some(hop) = self.hops.get_mut(at)
+        {
+            flow.hop = Some(at);
+            hop.flows += 1;
         }
         Some(slot)
     }
 
-    /// The hop to a mobile host, made if it is not there; there are no more than `most`.
-    fn hop_to(&mut self, host: IpAddr, most: usize, now: Instant) -> Slot {
-        self.hops.find(host).unwrap_or_else(|| {
-            self.hops.make_room(most);
-            self.hops.insert(host, LastHop::new(now), (), now)
-        })
+    /// The hop to a mobile host, made if it is not there; `None` where there is no room for it.
+    fn hop_to(&mut self, host: IpAddr, cx: &Context<'_>) -> Option<Slot> {
+        if let Some(known) = self.hops.find(host) {
+            return Some(known);
+        }
+        let room = cx.budget().room(0, self.octets + self.beside).in_all;
+        let room = room.checked_sub(LastHop::least_memory())?;
+        let most = self.hops.most_within(Hops::MOST, room);
+        if self.hops.len() >= most {
+            return None;
+        }
+        self.hops.make_room(most);
+        let at = self.hops.insert(host, LastHop::new(cx.now()), (), cx.now());
+        self.charge_tables();
+        self.charge_hop(Some(at));
+        Some(at)
     }
 
     /// Forgets a flow and its cache; what it holds is sent, unless the receiver is silent.
@@ -52,12 +70,15 @@ impl Snoop {
         }
         let Some(flow) = self.flows.remove(key) else { return };
         self.octets -= flow.charged;
+        self.charge_tables();
         let Some((at, hop)) = flow.hop.and_then(|at| Some((at, self.hops.get_mut(at)?))) else { return };
         hop.in_flight -= flow.in_flight();
         hop.flows -= 1;
         if hop.flows == 0 {
+            self.beside -= hop.charged();
             self.hops.remove(at);
             self.hops.release_memory();
+            self.charge_tables();
         }
         self.send_held(Some(at), cx);
     }

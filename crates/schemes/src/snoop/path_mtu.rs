@@ -30,7 +30,7 @@ impl Snoop {
         }
         flow.begin_anew(&self.settings);
         let hop = flow.hop;
-        flow.charge(&mut self.octets, cx.budget());
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         self.flows.clear_timer_at(slot);
         self.send_held(hop, cx);
     }

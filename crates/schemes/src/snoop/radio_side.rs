@@ -18,14 +18,14 @@ impl Snoop {
         let Some(flow) = self.flows.touch_at(slot, now).filter(|flow| !flow.is_left_to_sender) else {
             return Verdict::Forward;
         };
-        flow.charge(&mut self.octets, cx.budget());
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         let (before, was_in_flight) = (flow.octets(), flow.in_flight());
         let (verdict, progress) = if flow.board.is_some() {
             Self::on_radio_by_sack(&self.settings, flow, packet, cx)
         } else {
             let effect = flow.on_ack(packet, &self.settings, now);
             let delivered = (before - flow.octets()) as u64;
-            let progress = Progress { delivered, lost: 0, sent: flow.take_sample() };
+            let progress = Progress { delivered, sent: flow.take_sample(), ..Progress::default() };
             return self.on_radio_by_duplicates(packet, slot, effect, (was_in_flight, progress), cx);
         };
         self.settle(slot, was_in_flight, progress, cx);
@@ -113,12 +113,13 @@ impl Snoop {
     /// What follows from an ACK: accounts, the timer, and packets that there is room for now.
     fn settle(&mut self, slot: Slot, was_in_flight: u64, progress: Progress, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        flow.charge(&mut self.octets, cx.budget());
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         let (in_flight, is_finished, has_board) =
             (flow.in_flight(), flow.is_finished(), flow.board.is_some());
         let hop = flow.hop;
         if let Some((host, hop)) = hop.and_then(|at| self.hops.key(at).zip(self.hops.get_mut(at))) {
             hop.in_flight = hop.in_flight - was_in_flight + in_flight;
+            flow.pace.on_progress(&progress, hop, cx.now());
             hop.on_progress(progress, host, cx.now(), &self.aims);
             self.trust.on_progress(&progress, hop.segment());
         }

@@ -131,9 +131,14 @@ impl Scoreboard {
     }
 
     /// Octets of memory that the account takes beside itself: its log counts as what it may grow to
-    /// with these ranges, so that only ranges make it cost more.
+    /// with these ranges, and copies count with the first, so that only ranges make it cost more.
     pub fn allocated(&self) -> usize {
-        cost_of(self.ranges.capacity()).max(self.ranges.allocated() + self.log.allocated())
+        let copies = if self.has_memory() { Copies::MEMORY } else { 0 };
+        copies + cost_of(self.ranges.capacity()).max(self.ranges.allocated() + self.log.allocated())
+    }
+
+    fn has_memory(&self) -> bool {
+        self.ranges.capacity() > 0 || self.copies.has_memory()
     }
 
     /// Octets of memory that it takes more, at most, once there is one range more.
@@ -145,7 +150,8 @@ impl Scoreboard {
     /// What the next growth costs.
     pub fn cost_of_growth(&self) -> usize {
         let capacity = self.ranges.capacity();
-        cost_of((2 * capacity).max(4)) - cost_of(capacity)
+        let copies = if self.has_memory() { 0 } else { Copies::MEMORY };
+        copies + cost_of((2 * capacity).max(4)) - cost_of(capacity)
     }
 
     /// How many ranges there may be without taking more memory.

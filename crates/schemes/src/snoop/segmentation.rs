@@ -2,9 +2,9 @@
 
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 
-/// Whether a copy may be sent, or the segment itself held and stamped. Not with urgent data, whose pointer is relative to the segment, nor
-/// with options that are not understood: a signature or a mapping in them would not fit a copy that
-/// is cut or stamped anew.
+/// Whether a copy of a segment may be sent, or the segment itself held and stamped. Not with urgent data,
+/// whose pointer is relative to the segment, nor with unknown options: a signature or a mapping in them
+/// would be wrong in a copy that is shorter or has another timestamp.
 pub const fn is_repairable(tcp: &Tcp) -> bool {
     !tcp.flags.has(TcpFlags::URG) && tcp.options.unknown.is_none()
 }

@@ -25,7 +25,7 @@ impl Snoop {
         let SnoopFlow { charged, limits, hop, .. } = *flow;
         *flow = SnoopFlow::new(&self.settings, flow.highest);
         (flow.is_left_to_sender, flow.charged, flow.limits, flow.hop) = (true, charged, limits, hop);
-        flow.charge(&mut self.octets, cx.budget());
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         self.flows.clear_timer_at(slot);
         cx.leave_alone(key);
     }

@@ -13,7 +13,7 @@ impl Snoop {
     pub(super) fn on_timer(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        flow.charge(&mut self.octets, cx.budget());
+        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         let hop = flow.hop;
         if flow.board.is_none() {
             let has_given_up = !self.repair(slot, Cause::Timer, cx);
@@ -48,8 +48,8 @@ impl Snoop {
         }
     }
 
-    /// The receiver of a flow is silent: nobody knows whether what it does not acknowledge is still on
-    /// the hop, so that this holds no room of others any more.
+    /// The receiver of a flow is silent. Whether the octets that it does not acknowledge are still on the hop
+    /// is unknown: they take no room of other flows any more.
     fn on_silence(&mut self, slot: Slot, has_given_up: bool, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         let before = flow.in_flight();
@@ -77,6 +77,17 @@ impl Snoop {
         self.count_in_flight(slot, was_in_flight, in_flight);
         self.send_held(hop, cx);
         self.follow_timer(slot);
+    }
+
+    /// Packets have bypassed the agent, perhaps with the ACKs that flows wait for. Their timers start anew, and
+    /// no packet that left before measures a round-trip time.
+    pub(super) fn resume_timers(&mut self, now: Instant) {
+        let slots: Vec<Slot> = self.flows.slots().collect();
+        for slot in slots {
+            let Some(flow) = self.flows.get_mut(slot) else { continue };
+            flow.doubt_times();
+            self.restart_timer(slot, now);
+        }
     }
 
     /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.

@@ -47,6 +47,8 @@ const SOONEST_AGAIN: Duration = Duration::from_millis(10);
 pub(super) struct Uplink {
     flows: FlowTable<Upload>,
     reordering: u32,
+    /// Octets that something else has taken of the same memory.
+    others: usize,
 }
 
 /// One connection's upload. Constant state.
@@ -64,7 +66,18 @@ struct Upload {
 
 impl Uplink {
     pub(super) fn new(settings: &Settings) -> Self {
-        Self { flows: FlowTable::new(settings.eviction_grace), reordering: settings.reordering }
+        let flows = FlowTable::new(settings.eviction_grace);
+        Self { flows, reordering: settings.reordering, others: 0 }
+    }
+
+    /// Octets of memory that it has taken.
+    pub(super) fn octets(&self) -> usize {
+        self.flows.octets()
+    }
+
+    /// Leaves room for octets that something else has taken of the same memory.
+    pub(super) const fn leave_room(&mut self, octets: usize) {
+        self.others = octets;
     }
 
     pub(super) fn forget(&mut self, key: FlowKey) {
@@ -113,7 +126,7 @@ impl Uplink {
     }
 
     fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
+        let most = self.flows.most(cx.budget(), self.others + self.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }
@@ -126,7 +139,7 @@ impl Uplink {
         };
         let admitted = self.flows.insert(key, upload, most, cx.now()).is_ok();
         if !admitted {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         admitted
     }

@@ -9,7 +9,9 @@ impl Snoop {
     /// Takes note of a packet of either direction, for what the mobile host sends.
     pub(super) fn note_upload(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         if let Some(uplink) = &mut self.uplink {
+            uplink.leave_room(self.octets + self.beside - uplink.octets());
             uplink.on_packet(packet, key, from, cx);
+            self.charge_tables();
         }
     }
 
@@ -17,6 +19,7 @@ impl Snoop {
     pub(super) fn forget_upload(&mut self, key: FlowKey) {
         if let Some(uplink) = &mut self.uplink {
             uplink.forget(key);
+            self.charge_tables();
         }
     }
 }

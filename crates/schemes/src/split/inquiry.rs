@@ -43,7 +43,7 @@ impl Pair {
                 cx.send(side, question);
             }
         }
-        // A leg that has ended is not asked, and where something is outstanding its timer asks.
+        // A leg that has ended is not asked.
         let is_open = self.inquiry.unanswered != [0; 2];
         self.inquiry.due = is_open.then(|| now + ASKED_EVERY);
     }
@@ -53,5 +53,15 @@ impl Pair {
         self.core.abort();
         self.radio.abort();
         self.inquiry = Inquiry::default();
+    }
+
+    /// The same, and sends the resets.
+    pub fn reset_both(&mut self, cx: &mut Context<'_>) {
+        self.abort();
+        for side in [Side::Core, Side::Radio] {
+            if let Some(reset) = self.leg_mut(side).poll_transmit(cx.now()) {
+                cx.send(side, reset);
+            }
+        }
     }
 }

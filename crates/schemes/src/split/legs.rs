@@ -27,6 +27,28 @@ pub fn core(buffer: u32) -> Config {
     }
 }
 
+/// The longest time for which 4.3BSD delays an ACK.
+pub const BSD_ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// A leg as an endpoint of 4.3BSD-Reno, with a buffer of `buffer` octets: Reno's congestion control from one
+/// segment on, windows that are not scaled, an ACK for every second segment. With `sack` losses are
+/// recovered by selective acknowledgments (RFC 6675), else by fast recovery. The retransmission timer is
+/// that of RFC 6298: at least 1 s.
+pub fn bsd(buffer: u32, sack: bool) -> Config {
+    Config {
+        window: buffer.min(65_535),
+        sack,
+        congestion: Congestion::Reno,
+        recovery: if sack { Recovery::Sack } else { Recovery::Reno },
+        initial_window: 1,
+        initial_ssthresh: 65_535,
+        ack_policy: AckPolicy::Delayed(BSD_ACK_DELAY),
+        // 4.3BSD lets routers fragment its packets; those of an end that does not are sent here.
+        mtu_probing: true,
+        ..Config::default()
+    }
+}
+
 /// The leg over the hop. Losses there are not congestion, and the queue is the local window's
 /// business ([`crate::last_hop`]): the congestion window is set from outside. After a loss
 /// each segment is acknowledged at once for a while, so that the mobile host's sender loses no time; and

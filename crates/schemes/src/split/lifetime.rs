@@ -1,10 +1,12 @@
 //! What time does to pairs: their timers, sleep and waking, and the end of those that are idle.
 
-use lasthop_agent::{Context, FlowTable, Obligation, Slot};
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{Context, FlowTable, Obligation, Report, Slot};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
+use super::windows::Windows;
 use crate::last_hop::LastHop;
 
 impl Splits {
@@ -16,6 +18,7 @@ impl Splits {
 
     /// Does what is due.
     pub fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        self.leave_room_to_notifier();
         while let Some(key) = self.pairs.pop_timer(cx.now()) {
             self.on_timer(key, cx);
         }
@@ -59,15 +62,19 @@ impl Splits {
         let hop = self.windows.of(key).map(LastHop::estimate);
         let Some(entry) = self.pairs.peek_mut(key) else { return };
         let Some(pair) = entry.awake_mut() else { return };
-        let saved = Entry::Asleep(Box::new(SavedPair::of(pair, hop, cx.now())));
-        let mut awake = std::mem::replace(entry, saved);
+        let saved = SavedPair::of(pair, hop, cx.now());
+        self.octets += saved.footprint();
+        let mut awake = std::mem::replace(entry, Entry::Asleep(Box::new(saved)));
         self.leave(key, &mut awake, cx);
         self.owed.change(Obligation::Free, self.obligation(key));
     }
 
-    /// The end of that.
+    /// The end of that, if there is memory for it.
     pub(super) fn wake(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        if !matches!(self.pairs.peek(key), Some(Entry::Asleep(_))) {
+        let Some(Entry::Asleep(saved)) = self.pairs.peek(key) else { return };
+        let octets = self.least_pair + Windows::octets_of_one();
+        if let Some(bound) = cx.budget().room(0, self.taken() - saved.footprint()).lacks_in_all(octets) {
+            cx.report(Report::of(&AT_BOUND).which(bound));
             return;
         }
         let Some(saved) = self.save(key, cx) else { return };

@@ -1,4 +1,4 @@
-//! What a pair knows of whether its ends are there. `inquiry` and `presence` have the rules.
+//! When a pair heard from its ends, and asked them. `inquiry` and `presence` have the rules.
 
 use lasthop_agent::Side;
 use lasthop_packet::Instant;

@@ -3,11 +3,12 @@
 //! Until then every packet passes: a SYN that is refused, or never answered, is the ends' business.
 
 use lasthop_agent::Side;
-use lasthop_packet::{FlowKey, Instant, Packet, Seq, Tcp, TcpFlags};
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{Config, Connection, Handshake};
 
 use super::carried;
 use super::pair::Pair;
+use crate::syn::{is_syn, opening};
 
 /// A segment with a number further behind the handshake is another connection's, or forged.
 const FURTHEST: u32 = 1 << 20;
@@ -28,8 +29,8 @@ pub struct Opening {
 struct Seen {
     /// Without options that are not known here: all of it is of one size.
     tcp: Tcp,
-    /// Its code point.
-    dscp: u8,
+    /// The header before it.
+    ip: Ip,
     /// When it came first.
     at: Instant,
     /// It came more than once: what answers it times nothing.
@@ -56,7 +57,7 @@ impl Seen {
         known.options.unknown = None;
         Self {
             tcp: known,
-            dscp: packet.ip().dscp(),
+            ip: *packet.ip(),
             at: now,
             is_repeated: false,
             has_data: carried::has_data(packet),
@@ -83,8 +84,8 @@ impl Seen {
 impl Opening {
     /// A SYN came; `None` if the packet is none that opens a connection.
     pub fn begin(packet: &Packet, from: Side, now: Instant) -> Option<Self> {
-        let tcp = packet.tcp().filter(|tcp| is_syn(tcp) && !tcp.flags.has(TcpFlags::ACK))?;
-        if !carried::is_between_hosts(packet) {
+        let tcp = packet.tcp()?;
+        if opening(packet).is_none() || !carried::is_between_hosts(packet) {
             return None;
         }
         Some(Self { opener: from, syn: Seen::new(packet, tcp, now), answer: None, is_refused: false })
@@ -177,13 +178,9 @@ impl Opening {
             };
             let handshake = Handshake { ours: &ours.tcp, sent: ours.timed(), peers: &peers.tcp };
             let mut leg = Connection::adopt(config, local, remote, handshake, answer.at).ok()?;
-            leg.set_dscp(ours.dscp);
+            leg.stand_for(&ours.ip);
             Some(leg)
         };
         Some(Pair::in_the_ends_numbers(leg(Side::Core, core)?, leg(Side::Radio, radio)?))
     }
-}
-
-const fn is_syn(tcp: &Tcp) -> bool {
-    tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST) && !tcp.flags.has(TcpFlags::FIN)
 }

@@ -13,8 +13,8 @@ use super::opening::Opening;
 /// (`tcp_syn_retries`). Twice that: what answers the last SYN, or repeats it, still finds it here.
 pub(super) const FORGOTTEN_AFTER: Duration = Duration::from_secs(128);
 
-/// Octets of memory that one takes.
-pub(super) const OCTETS: usize = size_of::<Opening>();
+/// Octets of memory that one takes beside its place in the table.
+const OCTETS: usize = size_of::<Opening>();
 
 /// Handshakes under way. A flood of SYNs makes room by the oldest at once, as a handshake that is
 /// answered is short, and leaves three quarters of the memory to connections.
@@ -30,7 +30,7 @@ impl Openings {
 
     /// Octets of memory that they have taken.
     pub(super) fn octets(&self) -> usize {
-        self.table.len() * OCTETS
+        self.table.octets() + self.table.len() * OCTETS
     }
 
     pub(super) fn peek(&self, key: FlowKey) -> Option<&Opening> {
@@ -46,8 +46,8 @@ impl Openings {
         self.table.touch(key, now).map(Box::as_mut)
     }
 
-    /// Adds one, where the budget has room when connections have taken `taken` octets of it; the
-    /// oldest goes if need be. The bound where there is none.
+    /// Adds one, where the budget has room when all else has taken `taken` octets of it; the oldest goes if
+    /// need be. The bound where there is none.
     pub(super) fn insert(
         &mut self,
         key: FlowKey,
@@ -56,14 +56,21 @@ impl Openings {
         taken: usize,
         now: Instant,
     ) -> Result<(), &'static str> {
-        let of_memory = budget.octets_in_all.saturating_sub(taken).min(budget.octets_in_all / 4) / OCTETS;
-        let most = budget.flows.min(of_memory);
-        // More than one where the memory has become less.
-        while let Some(oldest) = self.table.next_to_go(most, now, |_| true) {
+        let octets_in_all = budget.octets_in_all.saturating_sub(taken).min(budget.octets_in_all / 4);
+        let budget = Budget { octets_in_all, ..budget };
+        // Where the memory has become less.
+        while self.octets() > octets_in_all
+            && let Some((_, oldest)) = self.table.idlest()
+        {
             self.table.remove(oldest);
         }
-        let bound = if of_memory < budget.flows { "memory in all" } else { "connections" };
-        self.table.insert(key, Box::new(opening), most, now).map_err(|_| bound)
+        let room = octets_in_all.saturating_sub(self.octets());
+        let most = self.table.most(budget, self.octets(), OCTETS).min(self.table.len() + room / OCTETS);
+        if let Some(oldest) = self.table.next_to_go(most, now, |_| true) {
+            self.table.remove(oldest);
+        }
+        let inserted = self.table.insert(key, Box::new(opening), most, now);
+        inserted.map_err(|_| budget.bound_at(most))
     }
 
     pub(super) fn remove(&mut self, key: FlowKey) -> Option<Box<Opening>> {

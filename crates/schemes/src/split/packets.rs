@@ -19,8 +19,17 @@ impl Splits {
         cx: &mut Context<'_>,
     ) -> Verdict {
         self.wake(key, cx);
+        let taken = self.taken();
+        self.leave_room_to_notifier();
         let Some(slot) = self.pairs.find(key) else { return Verdict::Forward };
-        let Some(Entry::Awake(pair)) = self.pairs.touch_at(slot, cx.now()) else { return Verdict::Forward };
+        let Some(Entry::Awake(pair)) = self.pairs.touch_at(slot, cx.now()) else {
+            // There is no memory to wake it. Where the ends cannot do without it they send this again.
+            if !self.obligation(key).is_free() {
+                return Verdict::Drop(&FULL);
+            }
+            self.forget(key, cx);
+            return Verdict::Forward;
+        };
         pair.compare(packet, from, cx.now());
         if pair.is_passed_by() {
             return self.overhear(key, packet, from, cx);
@@ -41,7 +50,8 @@ impl Splits {
             return Verdict::Forward;
         }
         let lacks = |pair: &Pair| {
-            cx.budget().room(pair.octets(), self.octets + self.others).lacks(packet.payload().len())
+            let in_all = taken - pair.charged + pair.footprint();
+            cx.budget().room(pair.octets(), in_all).lacks(packet.payload().len())
         };
         if lacks(pair).is_some() {
             // What fills a gap is worth more than what lies behind it, which was never acknowledged.
@@ -57,12 +67,16 @@ impl Splits {
             self.work_at(slot, cx);
             return Verdict::Drop(&FULL);
         }
+        let may_be_routed = self.settings.routes_duplicates && pair.is_bare_duplicate(packet, from);
+        let window = pair.leg(from).flight().peer_window;
         pair.on_segment(packet, from, cx.now());
+        // One whose window the leg takes is no duplicate, but news to this leg alone (RFC 5681, section 2).
+        let is_routed = may_be_routed && pair.leg(from).flight().peer_window == window;
         if from == Side::Radio {
             pass(self.notifier.as_mut(), packet, from, cx);
         }
         self.work_at(slot, cx);
-        Verdict::Absorb
+        if is_routed { Verdict::Forward } else { Verdict::Absorb }
     }
 
     /// Takes in an ICMP error message from a side, about what a leg has sent there. It goes on to the end in

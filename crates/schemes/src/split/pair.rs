@@ -22,7 +22,7 @@ pub struct Pair {
     pub(super) share: Option<Share>,
     /// Octets at risk, as they were told last.
     pub(super) owed: Obligation,
-    /// Octets of memory, as they were counted last.
+    /// Octets of memory in all, as they were counted last.
     pub(super) charged: usize,
     /// Octets off the hop that wait to be sent on, as they were counted last.
     pub(super) backlog: u64,
@@ -101,7 +101,7 @@ impl Pair {
         self.hear(from, now);
         packet.fit_buffer();
         // Each leg stands for the other one's peer, and marks what it sends as that does.
-        self.leg_mut(from.opposite()).set_dscp(packet.ip().dscp());
+        self.leg_mut(from.opposite()).stand_for(packet.ip());
         self.leg_mut(from).on_segment(packet, now);
         self.tell_timestamps();
     }
@@ -203,6 +203,11 @@ impl Pair {
     /// Octets of memory that the legs have taken for what they hold.
     pub(super) fn octets(&self) -> usize {
         self.core.memory() + self.radio.memory()
+    }
+
+    /// Octets of memory that it takes in all.
+    pub(super) fn footprint(&self) -> usize {
+        size_of::<Self>() + self.octets() + self.core.overhead() + self.radio.overhead()
     }
 
     /// Octets that have come off the hop and wait to be sent on.

@@ -1,4 +1,4 @@
-//! What is said in the name of an end, and what not, when that end may be gone.
+//! Acknowledgments and answers in the name of an end that may be gone.
 //!
 //! A leg acknowledges what an end sends before the other end has it. Said in the name of a host that
 //! is gone, that would hide it: the sender's user time-out (RFC 9293, section 3.8.3) and its keepalives
@@ -18,9 +18,9 @@ use lasthop_tcp::State;
 
 use super::pair::Pair;
 
-/// An end that was heard from within this time, and a round trip of at most as much, is there. Nobody
-/// takes silence of a second for a loss (RFC 6298, section 2.4), and outages of a hop that end sooner
-/// are none of a sender's business.
+/// An end that was heard from within this time, and a round trip of at most as much, is there. No sender
+/// takes silence of less than a second for a loss (RFC 6298, section 2.4), so it need not hear of outages
+/// of a hop that end sooner.
 const RECENT: Duration = Duration::from_secs(1);
 /// An end is asked no more often.
 const ASKED_EVERY: Duration = Duration::from_secs(1);

@@ -18,7 +18,7 @@ impl Splits {
 
     /// The same for the pair that is there.
     pub(super) fn work_at(&mut self, slot: Slot, cx: &mut Context<'_>) {
-        let aims = self.aims;
+        let (aims, taken) = (self.aims, self.taken());
         let Some(key) = self.pairs.key(slot) else { return };
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
@@ -26,7 +26,7 @@ impl Splits {
         let (mut demand, mut from_hop) = (u64::MAX, u64::MAX);
         let is_held_back = self.windows.all_share();
         if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
-            let progress = share.settle(&pair.radio, hop);
+            let progress = share.settle(&pair.radio, hop, now);
             if progress.delivered + progress.lost > 0 {
                 hop.on_progress(progress, key.destination.0, now, &aims);
             }
@@ -49,8 +49,7 @@ impl Splits {
             return;
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
-        let memory =
-            cx.budget().room(pair.octets(), self.others + self.octets - pair.charged + pair.octets());
+        let memory = cx.budget().room(pair.octets(), taken - pair.charged + pair.footprint());
         let bounds = Bounds {
             octets,
             towards_hop: octets.min(demand),
@@ -77,7 +76,7 @@ impl Splits {
     /// Brings the accounts up to date, and forgets what is over.
     fn settle(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
-        let octets = pair.octets();
+        let octets = pair.footprint();
         self.octets = self.octets - pair.charged + octets;
         pair.charged = octets;
         let backlog = pair.waiting_for_wire();

@@ -1,8 +1,12 @@
 //! What one connection has of the window over the hop that it shares with others.
 
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
 use lasthop_tcp::{Connection, State};
 
-use crate::last_hop::{LastHop, Progress};
+use super::late_acks::LateAcks;
+use crate::last_hop::{LastHop, Pace, Progress};
 
 /// What was counted of a leg over the hop so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,23 +14,36 @@ pub(super) struct Share {
     in_network: u64,
     delivered: u64,
     lost: u64,
+    pace: Pace,
+    late_acks: LateAcks,
     /// It waits for its turn to send more.
     pub(super) is_waiting: bool,
 }
 
 impl Share {
+    /// How much more may go over the hop beside others.
+    pub(super) fn allowance(&self, hop: &LastHop) -> u64 {
+        self.pace.allowance(self.in_network, hop)
+    }
+
     /// Brings the hop's account up to date with what a leg has there now. Returns what has got
     /// through and got lost since the last call.
-    pub(super) fn settle(&mut self, leg: &Connection, hop: &mut LastHop) -> Progress {
+    pub(super) fn settle(&mut self, leg: &Connection, hop: &mut LastHop, now: Instant) -> Progress {
         self.count(leg, hop);
         let queue = leg.queue();
         let (delivered, lost) = (queue.delivered(), queue.lost_in_all());
-        let progress = Progress {
+        let has_come = delivered > self.delivered;
+        let mut progress = Progress {
             delivered: delivered - self.delivered,
             lost: lost - self.lost,
-            sent: queue.delivery().last_sent.filter(|_| delivered > self.delivered),
+            sent: queue.delivery().last_sent.filter(|_| has_come),
+            late: Duration::ZERO,
         };
-        *self = Self { delivered, lost, ..*self };
+        if let Some(timestamp) = leg.peer_timestamp().filter(|_| has_come) {
+            progress.late = self.late_acks.on_ack(Seq(timestamp), &progress, leg.flight().mss, now);
+        }
+        self.pace.on_progress(&progress, hop, now);
+        (self.delivered, self.lost) = (delivered, lost);
         progress
     }
 

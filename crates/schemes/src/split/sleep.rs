@@ -66,6 +66,12 @@ impl Entry {
 }
 
 impl SavedPair {
+    /// Octets of memory that it takes in all.
+    pub(super) fn footprint(&self) -> usize {
+        let held: usize = [&self.core, &self.radio].into_iter().flatten().map(Snapshot::memory).sum();
+        size_of::<Self>() + held
+    }
+
     /// A pair as a value.
     pub(super) fn of(pair: &mut Pair, hop: Option<HopEstimate>, now: Instant) -> Self {
         pair.empty_closed_leg();

@@ -1,11 +1,12 @@
 //! All pairs of an agent, and what they have taken, and owe, together.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
-use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
+use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Whose};
 use lasthop_packet::{FlowKey, Instant};
-use lasthop_tcp::Config;
+use lasthop_tcp::{Config, Connection};
 
 use super::liveness::Presence;
 use super::pair::Pair;
@@ -24,8 +25,10 @@ pub struct Splits {
     pub(super) aims: Aims,
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Eln>,
-    /// Octets of memory that they have taken for what they hold.
+    /// Octets of memory that the pairs have taken, beside their places in the table.
     pub(super) octets: usize,
+    /// Octets of memory that a pair takes that holds nothing.
+    pub(super) least_pair: usize,
     /// Octets that something else has taken of the same memory.
     pub(super) others: usize,
     /// Octets that have come off the hop and wait to be sent on.
@@ -41,6 +44,7 @@ impl Splits {
             windows: Windows::default(),
             notifier: settings.notifies.then(|| Eln::new(eln::Settings::default())),
             aims: settings.aims,
+            least_pair: least_pair(&settings.legs),
             settings,
             octets: 0,
             others: 0,
@@ -59,17 +63,19 @@ impl Splits {
             return;
         }
         let mut windows = Windows::new(aims.is_some());
+        let room = cx.budget().room(0, self.taken()).in_all;
         let keys: Vec<FlowKey> = self.pairs.keys().collect();
         for key in &keys {
             let Some(pair) = self.pairs.peek_mut(*key).and_then(Entry::awake_mut) else { continue };
             let Some(share) = &mut pair.share else { continue };
             // The old windows go as a whole.
             share.forget();
-            let Some(hop) = windows.join(*key, cx.now()) else { continue };
+            let Some(hop) = windows.join(*key, room, cx.now()) else { continue };
             share.count(&pair.radio, hop);
             if share.is_waiting {
                 hop.turns.wait(*key);
             }
+            windows.charge(windows.sharers(*key));
         }
         self.windows = windows;
         for key in keys {
@@ -104,9 +110,15 @@ impl Splits {
         self.pairs.len()
     }
 
-    /// Octets of memory that the pairs have taken for what they hold.
-    pub const fn octets(&self) -> usize {
-        self.octets
+    /// Octets of memory that all of it has taken.
+    pub fn octets(&self) -> usize {
+        let notifier = self.notifier.as_ref().map_or(0, Eln::octets);
+        self.octets + self.pairs.octets() + self.windows.octets() + notifier
+    }
+
+    /// The same, with what something else has taken of the same memory.
+    pub(super) fn taken(&self) -> usize {
+        self.octets() + self.others
     }
 
     /// Leaves room for octets that something else has taken of the same memory.
@@ -142,25 +154,53 @@ impl Splits {
 
     /// Adds a pair; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, pair: Pair, cx: &mut Context<'_>) -> bool {
-        let most = cx.budget().flows;
-        let may_go = |entry: &Entry| entry.obligation().is_free();
-        if let Some(idlest) = self.pairs.next_to_go(most, cx.now(), may_go) {
-            self.forget(idlest, cx);
-        }
+        let most = self.make_room(pair.footprint(), cx);
         let is_there = self.insert(key, pair, most, cx);
         if !is_there {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         is_there
     }
 
-    pub(super) fn insert(&mut self, key: FlowKey, pair: Pair, most: usize, cx: &Context<'_>) -> bool {
+    /// Whether there is room for a pair that holds nothing, once one that may go has gone.
+    pub fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
+        let most = self.make_room(self.least_pair, cx);
+        let has_room = self.pairs.len() < most;
+        if !has_room {
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+        }
+        has_room
+    }
+
+    /// Forgets the idlest that may go, if there is no room for one that takes so many octets. How many
+    /// there may be then.
+    fn make_room(&mut self, octets: usize, cx: &mut Context<'_>) -> usize {
+        let may_go = |entry: &Entry| entry.obligation().is_free();
+        if let Some(idlest) = self.pairs.next_to_go(self.most(octets, cx), cx.now(), may_go) {
+            self.forget(idlest, cx);
+        }
+        self.most(octets, cx)
+    }
+
+    /// How many pairs there may be, if the next one takes so many octets.
+    fn most(&self, octets: usize, cx: &Context<'_>) -> usize {
+        let (taken, octets) = (self.taken(), octets + Windows::octets_of_one());
+        let has_memory = cx.budget().room(0, taken).in_all >= octets;
+        let of_memory = if has_memory { usize::MAX } else { self.pairs.len() };
+        self.pairs.most(cx.budget(), taken, octets).min(of_memory)
+    }
+
+    pub(super) fn insert(&mut self, key: FlowKey, mut pair: Pair, most: usize, cx: &Context<'_>) -> bool {
         let is_shared = pair.share.is_some();
+        pair.charged = pair.footprint();
+        let octets = pair.charged;
         if self.pairs.insert(key, Entry::Awake(Box::new(pair)), most, cx.now()).is_err() {
             return false;
         }
+        self.octets += octets;
         if is_shared {
-            self.windows.join(key, cx.now());
+            let room = cx.budget().room(0, self.taken()).in_all;
+            self.windows.join(key, room, cx.now());
         }
         true
     }
@@ -191,13 +231,7 @@ impl Splits {
         if !self.obligation(key).is_free() {
             self.wake(key, cx);
             if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
-                pair.abort();
-                for side in [Side::Core, Side::Radio] {
-                    let reset = pair.leg_mut(side).poll_transmit(cx.now());
-                    if let Some(reset) = reset {
-                        cx.send(side, reset);
-                    }
-                }
+                pair.reset_both(cx);
             }
         }
         self.forget(key, cx);
@@ -234,10 +268,23 @@ impl Splits {
             notifier.release(key, cx);
         }
         self.owed.change(entry.obligation(), Obligation::Free);
-        let Entry::Awake(pair) = entry else { return };
+        let pair = match entry {
+            Entry::Awake(pair) => pair,
+            Entry::Asleep(saved) => {
+                self.octets -= saved.footprint();
+                return;
+            }
+        };
         self.octets -= pair.charged;
         self.backlog -= pair.backlog;
         self.windows.leave(key, pair);
         self.serve(self.windows.sharers(key), cx);
     }
+}
+
+/// Octets of memory that a pair takes that holds nothing.
+fn least_pair((core, radio): &(Config, Config)) -> usize {
+    let nobody = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    let overhead = |config: &Config| Connection::closed(config.clone(), nobody, nobody).overhead();
+    size_of::<Pair>() + overhead(core) + overhead(radio)
 }

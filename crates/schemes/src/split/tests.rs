@@ -12,6 +12,7 @@
 //! | `scripts`, `bench` | rules, one by one |
 //! | `urgent` | marks in the stream |
 //! | `presence` | hosts that are gone |
+//! | `published` | the windows and duplicate ACKs of the paper |
 //! | `changed` | states whose octets were changed on the way |
 //! | `memory`, `flood` | what an agent takes, whatever comes |
 //!
@@ -31,6 +32,7 @@ mod forgeries;
 mod memory;
 mod passed_by;
 mod presence;
+mod published;
 mod ranges;
 mod real_cost;
 mod scripts;

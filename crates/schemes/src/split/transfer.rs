@@ -9,7 +9,7 @@ use crate::transfer::{SIMULATED, export, import};
 
 /// The version of [`SavedPair`]. A change of its fields, their order or their meaning takes
 /// another.
-const VERSION: u8 = 5;
+const VERSION: u8 = 7;
 
 /// Whether a leg may go on from this: its memory, beside what the connection has taken, is in the
 /// budget, and its octets are some host's. It is asked before anything is allocated.

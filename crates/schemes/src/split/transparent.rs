@@ -23,12 +23,19 @@ pub struct Transparent {
     /// The pairs.
     pub splits: Splits,
     policy: Policy,
+    /// Octets that something else has taken of the same memory.
+    others: usize,
 }
 
 impl Transparent {
     /// No connections yet.
     pub fn new(scheme: &'static str, settings: SplitSettings, policy: Policy) -> Self {
-        Self { scheme, openings: Openings::new(), splits: Splits::new(settings), policy }
+        Self { scheme, openings: Openings::new(), splits: Splits::new(settings), policy, others: 0 }
+    }
+
+    /// Leaves room for octets that something else has taken of the same memory.
+    pub const fn leave_room(&mut self, octets: usize) {
+        self.others = octets;
     }
 
     /// Whether a connection is split, or may be once its handshake is complete.
@@ -86,7 +93,7 @@ impl Transparent {
             self.openings.remove(key.reversed());
             return;
         }
-        let taken = self.splits.octets();
+        let taken = self.splits.octets() + self.others;
         if let Err(bound) = self.openings.insert(key, opening, cx.budget(), taken, cx.now()) {
             cx.report(Report::of(&AT_BOUND).which(bound));
         }
@@ -111,7 +118,7 @@ impl Agent for Transparent {
         let Some(key) = key.filter(|key| key.protocol == Protocol::Tcp) else {
             return self.splits.on_error(packet, from, cx);
         };
-        self.splits.leave_room(self.openings.octets());
+        self.splits.leave_room(self.openings.octets() + self.others);
         if !self.splits.has(key) {
             return self.on_opening(key, packet, from, cx);
         }
@@ -129,7 +136,7 @@ impl Agent for Transparent {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         self.openings.on_deadline(cx.now());
-        self.splits.leave_room(self.openings.octets());
+        self.splits.leave_room(self.openings.octets() + self.others);
         self.splits.on_deadline(cx);
     }
 

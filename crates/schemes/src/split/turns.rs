@@ -35,13 +35,21 @@ impl Splits {
             (true, false) => hop.turns.leave(key),
             _ => {}
         }
-        if !hop.turns.is_empty() {
-            self.serve(self.windows.sharers(key), cx);
+        let others_wait = !hop.turns.is_empty();
+        let sharers = self.windows.sharers(key);
+        self.windows.charge(sharers);
+        if others_wait {
+            self.serve(sharers, cx);
         }
     }
 
     /// Has the connections that share a window send, in turn, as long as there is room.
     pub(super) fn serve(&mut self, sharers: Sharers, cx: &mut Context<'_>) {
+        self.serve_waiting(sharers, cx);
+        self.windows.charge(sharers);
+    }
+
+    fn serve_waiting(&mut self, sharers: Sharers, cx: &mut Context<'_>) {
         let aims = self.aims;
         let Some(hop) = self.windows.shared_by(sharers) else { return };
         for _ in 0..hop.turns.len() {
@@ -52,7 +60,9 @@ impl Splits {
             let Some(slot) = self.pairs.find(key) else { continue };
             let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { continue };
             pair.speak_for_who_is_there(cx.now());
-            let octets = hop.turn();
+            let Some(share) = pair.share else { continue };
+            let is_alone = hop.turns.is_empty();
+            let octets = if is_alone { u64::MAX } else { hop.turn().min(share.allowance(hop)) };
             if pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx) {
                 hop.turns.wait(key);
             }

@@ -28,12 +28,31 @@ pub(super) struct Windows {
     /// The one that was last asked for, because it mostly is the next one, too.
     asked: Option<Slot>,
     all_share: bool,
+    /// Octets of memory that the windows take beside their places in the table.
+    memory: usize,
 }
 
 impl Windows {
     /// None yet. There will be one for each host, or one for all of them.
     pub(super) fn new(all_share: bool) -> Self {
-        Self { hops: Slab::new(), asked: None, all_share }
+        Self { hops: Slab::new(), asked: None, all_share, memory: 0 }
+    }
+
+    /// Octets of memory that they have taken.
+    pub(super) const fn octets(&self) -> usize {
+        self.hops.octets() + self.memory
+    }
+
+    /// Octets of memory that one more takes.
+    pub(super) fn octets_of_one() -> usize {
+        Slab::<LastHop, (), 1, Sharers>::octets_per_entry() + LastHop::least_memory()
+    }
+
+    /// Brings the account of memory up to date with what waits for a window.
+    pub(super) fn charge(&mut self, sharers: Sharers) {
+        if let Some(hop) = self.find(sharers).and_then(|slot| self.hops.get_mut(slot)) {
+            hop.charge(&mut self.memory);
+        }
     }
 
     /// Whether all connections share one.
@@ -67,14 +86,18 @@ impl Windows {
         self.asked.filter(|slot| self.hops.has(*slot, sharers)).or_else(|| self.hops.find(sharers))
     }
 
-    /// One more connection has a share.
-    pub(super) fn join(&mut self, connection: FlowKey, now: Instant) -> Option<&mut LastHop> {
+    /// One more connection has a share. A table that has to grow for it takes no more than `room` octets of
+    /// memory, beside those of one more window.
+    pub(super) fn join(&mut self, connection: FlowKey, room: usize, now: Instant) -> Option<&mut LastHop> {
         let sharers = self.sharers(connection);
         let slot = self.find(sharers).unwrap_or_else(|| {
-            let hop = match sharers {
+            let mut hop = match sharers {
                 Sharers::Host(_) => LastHop::new(now),
                 Sharers::All => LastHop::shared(now),
             };
+            hop.charge(&mut self.memory);
+            let most = self.hops.most_within(usize::MAX, room.saturating_sub(hop.charged()));
+            self.hops.make_room(most.max(self.hops.len() + 1));
             self.hops.insert(sharers, hop, (), now)
         });
         let hop = self.hops.get_mut(slot)?;
@@ -90,9 +113,11 @@ impl Windows {
         share.leave(hop);
         if share.is_waiting {
             hop.turns.leave(connection);
+            hop.charge(&mut self.memory);
         }
         hop.flows -= 1;
         if hop.flows == 0 {
+            self.memory -= hop.charged();
             self.hops.remove(slot);
             self.hops.release_memory();
         }
@@ -111,7 +136,7 @@ mod tests {
             let mut windows = Windows::new(all_share);
             let connections = [connection(1, 1), connection(1, 2), connection(2, 1)];
             for connection in connections {
-                windows.join(connection, Instant::ZERO);
+                windows.join(connection, 0, Instant::ZERO);
             }
             let flows = connections.map(|connection| windows.of(connection).expect("it has joined").flows);
             assert_eq!(flows, expected);

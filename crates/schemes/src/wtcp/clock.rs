@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-/// Ticks a second of the clocks in use: RFC 7323, section 5.4, has 1 ms to 1 s, Linux 1 ms (1 us as
-/// `tcp_usec_ts`), Windows 10 or 1 ms, the BSDs 1, 10 or 500 ms.
-const RATES: [u64; 6] = [1, 2, 10, 100, 1_000, 1_000_000];
+use crate::timestamps::RATES;
 
 /// A clock is known once it was seen for this time, and for [`LEAST_TICKS`].
 const LEAST_SPAN: Duration = Duration::from_secs(1);

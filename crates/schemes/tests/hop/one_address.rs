@@ -92,3 +92,14 @@ fn a_device_that_loses_much_takes_no_more_than_its_share() {
         download.check_within(share.mul_f64(1.3) + Duration::from_millis(500), Trouble::Loses(percent), 1);
     }
 }
+
+#[test]
+fn a_device_behind_a_slow_link_of_its_own_keeps_none_from_its_data() {
+    // 0.2 to 4 Mbit/s, the queue before that link in milliseconds, and how many devices are behind one.
+    for (rate, wait, count) in [(25_000, 1_000, 1), (125_000, 100, 1), (125_000, 1_000, 3), (500_000, 100, 3)]
+    {
+        let slow = Trouble::Slow(rate, Duration::from_millis(wait));
+        Download { opens: 100, octets: 5_000_000 }.check(slow, count);
+        Download { opens: 3_000, octets: 10_000_000 }.check(slow, count);
+    }
+}

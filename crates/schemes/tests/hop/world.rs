@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_agent::{Agent, Context, Outbox, Side, Verdict};
 use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
 use lasthop_schemes::{Role, Scheme, Seat};
-use lasthop_tcp::{Config, Connection};
+use lasthop_tcp::{Config, Congestion, Connection};
 
 const fn address(network: u8, host: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(network, 0, 0, host))
@@ -43,6 +43,8 @@ pub enum Trouble {
     ReadsNothing(u64),
     /// So much of what is sent to it gets lost, in percent.
     Loses(u32),
+    /// It is behind a link of its own with so many octets a second, before which so much may wait.
+    Slow(u64, Duration),
 }
 
 /// A device, and the connection over which it downloads.
@@ -54,6 +56,8 @@ pub struct Device {
     received: u64,
     wanted: u64,
     finished: Option<Instant>,
+    /// Between the router and the device, if that takes time.
+    own_link: Option<Channel>,
 }
 
 /// A link with a queue.
@@ -107,7 +111,22 @@ impl Device {
             received: 0,
             wanted,
             finished: None,
+            own_link: match trouble {
+                Trouble::Slow(rate, longest_wait) => {
+                    Some(Channel { longest_wait, ..Channel::new(rate, Duration::ZERO) })
+                }
+                _ => None,
+            },
         }
+    }
+
+    /// Has the server control congestion in this way, and the device have these settings.
+    pub fn with(mut self, congestion: Congestion, receiver: Config) -> Self {
+        let (server, client) = (self.server.local(), self.client.local());
+        self.server = Connection::listen(Config { congestion, ..Config::linux() }, server, Seq(7));
+        self.server.write_stream(0, 0, self.wanted);
+        self.client = Connection::connect(receiver, client, server, Seq(9));
+        self
     }
 
     fn is_gone(&self, now: Instant) -> bool {
@@ -182,7 +201,10 @@ impl World {
         let is_lost = !packet.payload().is_empty()
             && self.rng.happens(Probability::new(loses + self.loss).expect("percent"));
         if !device.is_gone(now) && !is_lost && (!self.is_signed || is_signed(packet)) {
-            device.client.on_segment(packet, now);
+            match &mut device.own_link {
+                Some(link) => link.push(packet.clone(), now),
+                None => device.client.on_segment(packet, now),
+            }
         }
     }
 
@@ -198,6 +220,9 @@ impl World {
             self.translate(&packet);
         }
         for device in self.devices.iter_mut().filter(|device| device.opens <= now) {
+            while let Some(packet) = device.own_link.as_mut().and_then(|link| link.pop(now)) {
+                device.client.on_segment(&packet, now);
+            }
             let (is_gone, reads) = (device.is_gone(now), device.reads(now));
             while reads && let Some(payload) = device.client.read() {
                 device.received += payload.len() as u64;
@@ -235,18 +260,19 @@ impl World {
             let opens = (device.opens > self.now).then_some(device.opens);
             let ends =
                 (device.opens <= self.now).then(|| [deadline(&device.server), deadline(&device.client)]);
-            ends.into_iter().flatten().flatten().chain(opens).min()
+            let link = device.own_link.as_ref().and_then(Channel::next);
+            ends.into_iter().flatten().flatten().chain(opens).chain(link).min()
         };
         let channels = self.channels.iter().filter_map(Channel::next);
         let agent = self.agent.as_ref().and_then(|agent| agent.deadline()).map(|due| due.at);
         self.devices.iter().filter_map(of_device).chain(channels).chain(agent).min()
     }
 
-    /// Has so many octets a second go over the hop from the devices, with a queue of a second, and nothing
-    /// get lost on it.
-    pub fn with_way_back(mut self, rate: u64) -> Self {
-        self.channels[1] = Channel { longest_wait: Duration::from_secs(1), ..Channel::new(rate, HOP_DELAY) };
-        self.loss = 0.0;
+    /// Has so many octets a second go over the hop from the devices, with a queue of this length, and so
+    /// much of the data get lost on it.
+    pub fn with_way_back(mut self, rate: u64, longest_wait: Duration, loss: f64) -> Self {
+        self.channels[1] = Channel { longest_wait, ..Channel::new(rate, HOP_DELAY) };
+        self.loss = loss;
         self
     }
 
@@ -254,6 +280,11 @@ impl World {
     /// RFC 5925. The devices upload, too.
     pub fn signed(mut self) -> Self {
         self.is_signed = true;
+        self.uploading()
+    }
+
+    /// Has the devices upload as well, all the time.
+    pub fn uploading(mut self) -> Self {
         for device in &mut self.devices {
             device.client.write_stream(9, 0, 1 << 40);
         }

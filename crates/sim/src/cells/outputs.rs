@@ -12,9 +12,11 @@ use crate::accounts::DropCause;
 use crate::id::{StationId, WlanId};
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
+use crate::schedule::Event;
 use crate::technology::{Addressee, At, FrameFate, Output};
 use crate::transit::Transit;
 use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
+use crate::wireless::Flip;
 
 impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
@@ -70,7 +72,11 @@ impl Cells {
     fn pass_on_other(&mut self, id: WlanId, output: WlanOutput, transit: &mut Transit) -> Option<Output> {
         match output {
             WlanOutput::Delivered { at, from, frame } => self.deliver(id, (from, at), frame, transit),
-            WlanOutput::Departs { from } => self.depart_next(id, from),
+            WlanOutput::Departs { from } => self.depart_next(id, from, transit),
+            WlanOutput::ChannelState { between, at, good } => {
+                self.tell_channel(id, between, Flip { at, good }, transit);
+                None
+            }
             WlanOutput::TooOld { from, frame } => {
                 let at = self.port_of(id, from, frame)?.at;
                 Some(Output::TooOld { at, key: ParcelKey(frame.key), cause: DropCause::PowerSave })
@@ -90,18 +96,18 @@ impl Cells {
             }
             WlanOutput::Fate { from, frame, fate, arrived, transmissions, queueing, access, air_time } => {
                 let sent = SentFrame { from, frame, fate, transmissions };
-                let radio = &mut self.all[id.index()].stations[from.index()];
+                let hand = self.all[id.index()].stations[from.index()].hand_mut(frame.to);
                 if arrived {
-                    radio.has_arrived();
+                    hand.has_arrived();
                 }
                 match fate {
                     Fate::FirstTransmissionFailed => {}
                     Fate::GivenUp => self.rest = Some((Rest::GivenUp, sent)),
                     Fate::Delivered => {
-                        if radio.arrival == Arrival::Moved {
+                        if hand.arrival == Arrival::Moved {
                             // What most frames come to, on a way of its own.
                             self.end(id, sent, transit);
-                            return self.depart_next(id, from);
+                            return self.depart_next(id, from, transit);
                         }
                         self.rest = Some((Rest::Ended, sent));
                     }
@@ -120,9 +126,10 @@ impl Cells {
         let (next, output) = match rest {
             Rest::GivenUp => (Some(Rest::Ended), self.give_up(id, sent, transit)),
             Rest::Ended => (Some(Rest::Next), self.end(id, sent, transit)),
-            Rest::Next => {
-                ((sent.fate == Fate::GivenUp).then_some(Rest::Broken), self.depart_next(id, sent.from))
-            }
+            Rest::Next => (
+                (sent.fate == Fate::GivenUp).then_some(Rest::Broken),
+                self.depart_next(id, sent.from, transit),
+            ),
             Rest::Broken => {
                 let port = self.port_of(id, sent.from, sent.frame);
                 (None, port.map(|port| Output::LinkBroken { at: port.at }))
@@ -145,17 +152,23 @@ impl Cells {
         if frame.to == Receiver::Broadcast {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
         }
-        let Port { link, at: receiver, is_watched: is_understood, .. } = *back?;
+        let Port { link, at: receiver, is_watched: is_understood, delay, .. } = *back?;
         if self.all[id.index()].wlan.tells_fates {
             let is_wanted = self.port(id, from, at)?.is_watched || transit.wants(OF_FATES);
             let sender = &mut self.all[id.index()].stations[from.index()];
-            sender.arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+            sender.hand_mut(frame.to).arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
             if is_wanted && let Some(copy) = transit.parcels.copy(key) {
                 key = copy;
             }
         }
         if !is_understood && self.all[id.index()].wlan.tells_transmissions() {
             transit.parcels[key].edit(|packet| packet.set_link_options(None));
+        }
+        if !delay.is_zero() {
+            let back = self.all[id.index()].stations[at.index()].port(from)?;
+            self.delayed.push(back, key);
+            transit.schedule.push(transit.now + delay, Event::RadioArrival(back));
+            return None;
         }
         Some(Output::Arrived { at: receiver, link, key })
     }
@@ -164,7 +177,7 @@ impl Cells {
     /// has no confirmation.
     fn told(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<(At, ParcelKey)> {
         let port = self.port_of(id, from, frame)?;
-        let is_here = self.all[id.index()].stations[from.index()].arrival != Arrival::Moved;
+        let is_here = self.all[id.index()].stations[from.index()].hand(frame.to).arrival != Arrival::Moved;
         is_here.then_some((port.at, ParcelKey(frame.key)))
     }
 
@@ -179,7 +192,7 @@ impl Cells {
     ) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let (node, to) = (port.at.0, self.node(id, port.to));
-        let (link, number) = (port.link, self.all[id.index()].stations[from.index()].number);
+        let (link, number) = (port.link, self.all[id.index()].stations[from.index()].hand(frame.to).number);
         if let Some((_, key)) = self.told(id, from, frame) {
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::Frame {
                 link,
@@ -200,27 +213,28 @@ impl Cells {
         let SentFrame { from, frame, transmissions, .. } = sent;
         let port = self.port_of(id, from, frame)?;
         let (node, to) = (port.at.0, self.node(id, port.to));
-        let radio = &self.all[id.index()].stations[from.index()];
+        let hand = self.all[id.index()].stations[from.index()].hand(frame.to);
         if let Some((_, key)) = self.told(id, from, frame) {
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::FrameGivenUp {
                 link: port.link,
                 from: node,
                 to,
-                number: radio.number,
+                number: hand.number,
                 transmissions,
                 packet,
             });
         }
-        let key = (radio.arrival == Arrival::NotYet).then_some(ParcelKey(frame.key));
+        let key = (hand.arrival == Arrival::NotYet).then_some(ParcelKey(frame.key));
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
     fn end(&mut self, id: WlanId, sent: SentFrame, transit: &mut Transit) -> Option<Output> {
         let SentFrame { from, frame, .. } = sent;
         let link = self.port_of(id, from, frame).map(|port| port.link);
+        self.packet_ends(id, from, frame, transit);
         let radio = &mut self.all[id.index()].stations[from.index()];
         let key = ParcelKey(frame.key);
-        match radio.is_through_with(key) {
+        match radio.hand_mut(frame.to).is_through_with(key) {
             Arrival::Moved => {}
             Arrival::Copied => transit.parcels.remove(key),
             Arrival::NotYet if frame.to == Receiver::Broadcast => {
@@ -237,19 +251,22 @@ impl Cells {
     /// The next frame leaves the queue, unless it did on its arrival there: a packet that an agent
     /// sent on hearing of the last one's fate.
     #[inline]
-    fn depart_next(&mut self, id: WlanId, from: StationId) -> Option<Output> {
+    fn depart_next(&mut self, id: WlanId, from: StationId, transit: &mut Transit) -> Option<Output> {
         let Self { all, ports, .. } = self;
         let cell = &mut all[id.index()];
         let (frame, radio) = (cell.wlan.head(from)?, &mut cell.stations[from.index()]);
         let key = ParcelKey(frame.key);
-        if radio.departed == Some(key) {
+        let hand = radio.hand_mut(frame.to);
+        if hand.departed == Some(key) {
             return None;
         }
-        radio.departed = Some(key);
+        hand.departed = Some(key);
         let (port, to) = match frame.to {
             Receiver::Station(to) => (radio.port(to)?, Addressee::Peer),
             Receiver::Broadcast => (radio.first_port?, Addressee::Everyone),
         };
-        Some(Output::Departs { at: ports[port.index()].at, to, key, time: Duration::ZERO })
+        let at = ports[port.index()].at;
+        self.packet_begins(id, from, frame, transit);
+        Some(Output::Departs { at, to, key, time: Duration::ZERO })
     }
 }

@@ -4,14 +4,23 @@ use std::time::Duration;
 
 use crate::id::{NodeId, PortId, StationId};
 use crate::parcel::ParcelKey;
-use crate::wifi::Used;
+use crate::wifi::{Receiver, Used};
 
 pub(super) struct Radio {
     pub(super) node: NodeId,
     /// The port towards each other station, if there is a link.
     ports: Vec<Option<PortId>>,
     pub(super) first_port: Option<PortId>,
-    /// The number of the frame at the head of its queue.
+    hand: Hand,
+    /// Where receivers take turns, each has a hand of its own; by station.
+    hands: Option<Vec<Hand>>,
+}
+
+/// What is known of the frame in the hands of a station's MAC. Where receivers take turns, there may be
+/// one for each: frames that were transmitted and not acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hand {
+    /// The number of the frame.
     pub(super) number: u32,
     pub(super) arrival: Arrival,
     /// The frame that went from the queue to the MAC last, as far as the world knows: while fates
@@ -58,9 +67,10 @@ impl RadioUse {
     }
 }
 
-/// What has become of the packet at the head of a station's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What has become of the packet in a hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Arrival {
+    #[default]
     NotYet,
     /// It has gone on.
     Moved,
@@ -69,14 +79,13 @@ pub(super) enum Arrival {
 }
 
 impl Radio {
-    pub(super) fn new(node: NodeId) -> Self {
+    pub(super) fn new(node: NodeId, has_turns: bool) -> Self {
         Self {
             node,
             ports: Vec::new(),
             first_port: None,
-            number: 0,
-            arrival: Arrival::NotYet,
-            departed: None,
+            hand: Hand::default(),
+            hands: has_turns.then(Vec::new),
         }
     }
 
@@ -86,29 +95,58 @@ impl Radio {
             self.ports.resize(to.index() + 1, None);
         }
         self.ports[to.index()] = Some(port);
+        if let Some(hands) = &mut self.hands {
+            hands.resize(self.ports.len(), Hand::default());
+        }
+    }
+
+    /// The hand for a receiver.
+    #[inline]
+    pub(super) fn hand(&self, to: Receiver) -> &Hand {
+        match (&self.hands, to) {
+            (None, _) | (Some(_), Receiver::Broadcast) => &self.hand,
+            (Some(hands), Receiver::Station(to)) => hands.get(to.index()).unwrap_or(&self.hand),
+        }
+    }
+
+    /// As [`Self::hand`].
+    #[inline]
+    pub(super) fn hand_mut(&mut self, to: Receiver) -> &mut Hand {
+        match (&mut self.hands, to) {
+            (None, _) | (Some(_), Receiver::Broadcast) => &mut self.hand,
+            (Some(hands), Receiver::Station(to)) => hands.get_mut(to.index()).unwrap_or(&mut self.hand),
+        }
+    }
+
+    /// The hand of a station whose receivers do not take turns.
+    pub(super) fn only_hand(&mut self) -> &mut Hand {
+        &mut self.hand
+    }
+
+    /// How many packets of its hands are among the parcels twice.
+    pub(super) fn copies(&self) -> usize {
+        let others = self.hands.iter().flatten();
+        others.chain([&self.hand]).filter(|hand| hand.arrival == Arrival::Copied).count()
     }
 
     pub(super) fn port(&self, to: StationId) -> Option<PortId> {
         self.ports.get(to.index()).copied().flatten()
     }
+}
 
-    /// The frame at the head of its queue has arrived, whether or not that was noted.
+impl Hand {
+    /// Its frame has arrived, whether or not that was noted.
     pub(super) fn has_arrived(&mut self) {
         if self.arrival == Arrival::NotYet {
             self.arrival = Arrival::Moved;
         }
     }
 
-    /// The frame at the head of its queue is done with. Returns what has become of its packet.
+    /// Its frame is done with. Returns what has become of its packet.
     #[inline]
     pub(super) fn is_through_with(&mut self, key: ParcelKey) -> Arrival {
         self.number = self.number.wrapping_add(1);
         self.departed = self.departed.filter(|departed| *departed != key);
         std::mem::replace(&mut self.arrival, Arrival::NotYet)
-    }
-
-    /// Whether the packet at the head of its queue is among the parcels twice.
-    pub(super) fn has_copy(&self) -> bool {
-        self.arrival == Arrival::Copied
     }
 }

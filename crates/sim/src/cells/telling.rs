@@ -23,10 +23,12 @@ impl Cell {
         self.wlan.tell_fates(true);
         for (index, radio) in self.stations.iter_mut().enumerate() {
             let station = StationId::of(index);
-            radio.number = self.wlan.used(station).frames as u32;
-            radio.departed = self.wlan.head(station).map(|head| ParcelKey(head.key));
+            // Where receivers take turns fates have been told from the start.
+            let hand = radio.only_hand();
+            hand.number = self.wlan.used(station).frames as u32;
+            hand.departed = self.wlan.head(station).map(|head| ParcelKey(head.key));
             if self.wlan.head_has_arrived(station) {
-                radio.has_arrived();
+                hand.has_arrived();
             }
         }
     }

@@ -71,6 +71,14 @@ impl Delays {
         }
     }
 
+    /// The last packet that has drawn its delay leaves at `end` after all. The process goes on from there: it
+    /// stands still while the link does.
+    pub(crate) fn set_last(&mut self, end: Instant) {
+        if let Some(Memory::Wandering(wandering)) = &mut self.memory {
+            wandering.at = end;
+        }
+    }
+
     #[cold]
     fn after_previous(&mut self, correlation: f64) -> u64 {
         let new = self.rng.normal();
@@ -118,7 +126,10 @@ impl Wandering {
     }
 
     fn advance(&mut self, now: Instant, crossing: Duration, rng: &mut Rng) {
-        // A link that was changed may send sooner than it was going to.
+        // While a link is stalled, the time at which a packet leaves is unknown.
+        if now == Instant::MAX {
+            return;
+        }
         let elapsed = now.as_nanos().saturating_sub(self.at.as_nanos());
         let mut left = elapsed as f64 / crossing.as_nanos().max(1) as f64;
         if left > FORGOTTEN {

@@ -1,15 +1,17 @@
 //! Frames that arrive alone and are lost all the same.
 //!
 //! A frame's fate is drawn for its addressee only: bystanders hear its Duration field in any case.
-//! Each link and direction has a stream of randomness and a state of its own.
+//! Each link and direction has a stream of randomness and a state of its own. Besides, both directions
+//! of a link may share a channel (`Errors::set_channel`).
 
 use std::collections::BTreeMap;
 
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::StationId;
+use super::output::Output;
 use super::phy::Rate;
-use crate::wireless::{Channel, ChannelConfig};
+use crate::wireless::{Channel, ChannelConfig, Flip};
 
 /// An error process of one direction of a link; its parts are independent of each other.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +51,12 @@ pub(crate) struct Errors {
     default: ErrorConfig,
     configured: BTreeMap<(StationId, StationId), ErrorConfig>,
     links: BTreeMap<(StationId, StationId), Link>,
+    /// Channels of links, by their stations, the lower first.
+    channels: BTreeMap<(StationId, StationId), Channel>,
+    /// By sender and receiver, the packet that the link's channel is to lose.
+    chosen: BTreeMap<(StationId, StationId), u32>,
+    /// Changes of channels' states that are still to be told.
+    changes: Vec<Output>,
     /// Nobody loses anything.
     is_none: bool,
 }
@@ -65,13 +73,68 @@ struct Link {
 impl Errors {
     pub(crate) fn new(seed: u64, default: ErrorConfig) -> Self {
         let is_none = default.is_none();
-        Self { seed, default, configured: BTreeMap::new(), links: BTreeMap::new(), is_none }
+        Self {
+            seed,
+            default,
+            configured: BTreeMap::new(),
+            links: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+            changes: Vec::new(),
+            is_none,
+        }
     }
 
     pub(crate) fn configure(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
         self.is_none &= config.is_none();
         self.links.remove(&(from, to));
         self.configured.insert((from, to), config);
+    }
+
+    /// Gives a link a channel that all frames between its two stations meet, in either direction, and
+    /// control frames, too.
+    pub(crate) fn set_channel(&mut self, between: (StationId, StationId), channel: Channel) {
+        self.is_none = false;
+        self.channels.insert(ordered(between), channel);
+    }
+
+    /// The channel of a link.
+    pub(crate) fn channel_mut(&mut self, between: (StationId, StationId)) -> Option<&mut Channel> {
+        self.channels.get_mut(&ordered(between))
+    }
+
+    /// The packet of this key is to be lost on its way from one station to another.
+    pub(crate) fn lose(&mut self, link: (StationId, StationId), key: u32) {
+        self.chosen.insert(link, key);
+    }
+
+    /// A packet's transmission begins: if it is to be lost, its link's channel turns bad.
+    pub(crate) fn begins(&mut self, link: (StationId, StationId), key: u32, now: Instant) {
+        if self.chosen.get(&link) != Some(&key) {
+            return;
+        }
+        self.chosen.remove(&link);
+        let between = ordered(link);
+        if let Some(flip) = self.channels.get_mut(&between).and_then(|it| it.force(link.0.index(), now)) {
+            self.changes.push(change(between, flip));
+        }
+    }
+
+    /// Whether a link has one.
+    pub(crate) fn has_channels(&self) -> bool {
+        !self.channels.is_empty()
+    }
+
+    /// Brings the channels of links up to `now`.
+    pub(crate) fn catch_up(&mut self, now: Instant) {
+        for (between, channel) in &mut self.channels {
+            channel.advance(now, |flip| self.changes.push(change(*between, flip)));
+        }
+    }
+
+    /// Changes of the states of links' channels; each is told once.
+    pub(crate) fn changes(&mut self) -> impl Iterator<Item = Output> {
+        self.changes.drain(..)
     }
 
     /// Whether nobody can lose anything.
@@ -89,7 +152,19 @@ impl Errors {
         (rate, octets): (Rate, u32),
         (start, end): (Instant, Instant),
     ) -> bool {
-        !self.is_none && self.draw((from, to), is_control, (rate, octets), (start, end))
+        if self.is_none {
+            return false;
+        }
+        let is_lost = self.draw((from, to), is_control, (rate, octets), (start, end));
+        self.channel_loses((from, to), (start, end)) | is_lost
+    }
+
+    /// Whether a frame meets the bad state of its link's channel.
+    fn channel_loses(&mut self, link: (StationId, StationId), (start, end): (Instant, Instant)) -> bool {
+        let between = ordered(link);
+        let Some(channel) = self.channels.get_mut(&between) else { return false };
+        channel.advance(start, |flip| self.changes.push(change(between, flip)));
+        channel.loses(end)
     }
 
     fn draw(
@@ -125,6 +200,14 @@ impl Errors {
         }
         lost
     }
+}
+
+fn ordered((one, other): (StationId, StationId)) -> (StationId, StationId) {
+    (one.min(other), one.max(other))
+}
+
+fn change(between: (StationId, StationId), Flip { at, good }: Flip) -> Output {
+    Output::ChannelState { between, at, good }
 }
 
 /// The probability that one of a frame's bits is wrong.

@@ -49,7 +49,13 @@ impl Wlan {
             }
         };
         let link = (StationId(from), StationId(to));
+        if kind == Kind::Data
+            && let Some(packet) = self.stations[initiator as usize].packet()
+        {
+            self.errors.begins(link, packet.key, start);
+        }
         let lost = self.errors.loses(link, is_control, (rate, octets), (start, end));
+        self.outputs.extend(self.errors.changes());
         self.counters.errors += u64::from(lost);
         lost
     }
@@ -125,7 +131,7 @@ impl Wlan {
 
     /// The exchange failed.
     pub(crate) fn fail(&mut self, index: u32, now: Instant, failure: Failure) {
-        let limits = (self.mac.short_retry_limit, self.mac.long_retry_limit);
+        let long_limit = self.mac.long_retry_limit;
         let station = &mut self.stations[index as usize];
         station.attempts.to_be_lost = None;
         let is_packet = station.own.is_none();
@@ -137,7 +143,7 @@ impl Wlan {
         // The data frame was out, or only its RTS.
         let was_long = station.attempts.data_sent
             && matches!(station.plan, Some(plan) if matches!(plan.guard, Guard::RtsCts { .. }));
-        let after = station.failed(was_long, limits, (self.phy.cw_min, self.phy.cw_max));
+        let after = station.failed(was_long, long_limit, (self.phy.cw_min, self.phy.cw_max));
         match after {
             AfterFailure::Retry => {
                 if self.tells_attempts {
@@ -147,6 +153,9 @@ impl Wlan {
                     self.tell_fate(index, Fate::FirstTransmissionFailed);
                 }
                 self.note_options_failed(index, now, data_sent);
+                if self.stations[index as usize].receivers.is_some() {
+                    self.yield_turn(index, now);
+                }
                 self.take_next_own(index, now);
             }
             AfterFailure::GiveUp => {
@@ -196,6 +205,14 @@ impl Wlan {
     fn take_next_own(&mut self, index: u32, now: Instant) {
         if self.stations[index as usize].next_own.is_some() {
             self.stations[index as usize].take_next_own(now);
+        }
+    }
+
+    /// A transmission failed, and its station's receivers take turns.
+    #[cold]
+    fn yield_turn(&mut self, index: u32, now: Instant) {
+        if self.stations[index as usize].yield_turn(now) {
+            self.outputs.push(Output::Departs { from: StationId(index) });
         }
     }
 

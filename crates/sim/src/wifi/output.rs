@@ -18,10 +18,20 @@ pub enum Output {
         /// The frame. A broadcast arrives at several stations.
         frame: MacFrame,
     },
-    /// A frame that waited for its receiver to wake is at the head of a queue that was empty.
+    /// A frame is in the hands of the MAC of which nothing else tells so: one that waited for its
+    /// receiver to wake, or one whose turn came when another one's transmission had failed.
     Departs {
-        /// The access point.
+        /// The station.
         from: StationId,
+    },
+    /// The channel of a link has changed its state.
+    ChannelState {
+        /// The stations that the link joins.
+        between: (StationId, StationId),
+        /// When; up to the length of an exchange before or after now.
+        at: Instant,
+        /// Whether it is in the good state.
+        good: bool,
     },
     /// A frame has waited for its receiver to wake for too long, and is dropped.
     TooOld {

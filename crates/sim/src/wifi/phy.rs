@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use lasthop_packet::Bitrate;
+
 use super::frame;
 use crate::capacity::nanos;
 
@@ -110,6 +112,10 @@ pub struct PhyConfig {
     pub preamble: Preamble,
     /// The rate of data frames of stations that name none; the highest by default.
     pub rate: Rate,
+    /// The rate at which the bits of all frames go, whatever their rates are called: for a channel
+    /// whose bandwidth is none of the standard's rates. Of a DSSS or CCK frame the preamble and the
+    /// PLCP header stay at 1 Mbit/s. `None`, the default, for the standard's.
+    pub bandwidth: Option<Bitrate>,
     /// `BSSBasicRateSet`: rates of control responses and broadcasts (9.7). Default: 1 and 2 Mbit/s;
     /// for a 6, 12 and 24; for g all of these.
     pub basic_rates: Vec<Rate>,
@@ -158,6 +164,7 @@ impl PhyConfig {
             standard,
             preamble: Preamble::Long,
             rate,
+            bandwidth: None,
             basic_rates,
             slot,
             carrier_sense_delay: None,
@@ -215,15 +222,18 @@ impl PhyConfig {
 
     pub(crate) fn air_nanos(&self, rate: Rate, octets: u32) -> u64 {
         let bits = u64::from(octets) * 8;
+        let bps = self.bandwidth.map_or(rate.kbps() * 1000, Bitrate::as_bps);
         if rate.is_ofdm() {
-            let symbols = (16 + bits + 6).div_ceil(rate.kbps() * 4 / 1000);
-            return 20_000 + symbols * 4_000 + nanos(self.signal_extension);
+            // A symbol has the bits of 4 us.
+            let symbols = ((16 + bits + 6) * 250_000).div_ceil(bps);
+            let preamble = 20_000 + nanos(self.signal_extension);
+            return symbols.saturating_mul(4_000).saturating_add(preamble);
         }
         let plcp = match self.preamble {
             Preamble::Short if rate != Rate::Dsss1 => 96_000,
             _ => 192_000,
         };
-        plcp + (bits * 1000).div_ceil(rate.kbps()) * 1000
+        (bits * 1_000_000).div_ceil(bps).saturating_mul(1000).saturating_add(plcp)
     }
 
     /// The rate of the ACK or CTS that answers a frame: the highest basic rate of the same family

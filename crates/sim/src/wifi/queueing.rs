@@ -11,7 +11,13 @@ impl Wlan {
     /// A packet for a station to send. `false`: its queue is full.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
-        self.put(now, station, frame, |station| station.push(frame, now))
+        self.put(now, station, frame, |station| {
+            if station.receivers.is_some() {
+                station.push_in_round(frame, now)
+            } else {
+                station.push(frame, now)
+            }
+        })
     }
 
     /// As [`Self::enqueue`], for a packet of the flow with this number where flows take turns.

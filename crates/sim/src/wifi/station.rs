@@ -11,6 +11,7 @@ use super::knowledge::Knowledge;
 use super::phy::Rate as DataRate;
 use super::plan::Plan;
 use super::propagation::Position;
+use super::round::Round;
 use super::used::Used;
 use crate::queue::{FairQueue, Length, QueueLimit};
 
@@ -27,6 +28,8 @@ pub struct StationConfig {
     pub queue: QueueLimit,
     /// Which frame of its queue is next.
     pub scheduler: Scheduler,
+    /// Its `dot11ShortRetryLimit`, which is above zero; the cell's if `None`.
+    pub short_retry_limit: Option<u32>,
     /// Whether it knows options in frames without an agent that does; default false.
     pub knows_options: bool,
 }
@@ -38,6 +41,7 @@ impl Default for StationConfig {
             rate: None,
             queue: QueueLimit::Packets(50),
             scheduler: Scheduler::Fifo,
+            short_retry_limit: None,
             knows_options: false,
         }
     }
@@ -52,6 +56,11 @@ pub enum Scheduler {
     /// The flows take turns, octet for octet; where there is no room, the flow with most octets loses
     /// its last frame.
     PerFlow,
+    /// Each receiver has a queue, and they are served round robin: a turn is one transmission. A
+    /// frame that was not acknowledged waits for its next turn, with the attempts that it has left
+    /// (S. Goel, thesis of 1997, section 4.2, item 8, and `no_of_attempts` of section 4.3.1, item 5).
+    /// What finds no room is dropped.
+    PerReceiver,
 }
 
 /// Where a station's back-off stands.
@@ -114,6 +123,14 @@ pub(crate) struct Attempts {
     pub(crate) to_be_lost: Option<Kind>,
 }
 
+/// A frame that was transmitted, not acknowledged, and put aside for other receivers.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) queued: Queued,
+    pub(crate) attempts: Attempts,
+    pub(crate) sequence: u16,
+}
+
 #[derive(Debug)]
 pub(crate) struct Station {
     /// The number of its sense domain. Stations that come to hear the same stay apart if they have
@@ -126,6 +143,10 @@ pub(crate) struct Station {
     pub(crate) queued_octets: u64,
     /// Frames that wait behind those, where flows take turns.
     pub(crate) flows: Option<Box<FairQueue<Queued>>>,
+    /// Frames that wait behind those, where receivers take turns.
+    pub(crate) receivers: Option<Box<Round<Queued, Begun>>>,
+    /// Its `dot11ShortRetryLimit`.
+    pub(crate) short_retry_limit: u32,
     /// Whether there is a frame, in the queue or of its own.
     pub(crate) has_frame: bool,
     /// Frames behind the head that went before others (`own_frames`).
@@ -170,7 +191,13 @@ pub(crate) enum AfterFailure {
 }
 
 impl Station {
-    pub(crate) fn new(config: &StationConfig, domain: u32, rate: DataRate, cw_min: u32, rng: Rng) -> Self {
+    pub(crate) fn new(
+        config: &StationConfig,
+        domain: u32,
+        rate: DataRate,
+        (cw_min, short_retry_limit): (u32, u32),
+        rng: Rng,
+    ) -> Self {
         Self {
             domain,
             position: config.position,
@@ -179,6 +206,8 @@ impl Station {
             queue: VecDeque::new(),
             queued_octets: 0,
             flows: (config.scheduler == Scheduler::PerFlow).then(Box::default),
+            receivers: (config.scheduler == Scheduler::PerReceiver).then(Box::default),
+            short_retry_limit: config.short_retry_limit.unwrap_or(short_retry_limit),
             has_frame: false,
             ahead: 0,
             own: None,
@@ -219,9 +248,10 @@ impl Station {
     pub(crate) fn failed(
         &mut self,
         was_long: bool,
-        (short_limit, long_limit): (u32, u32),
+        long_limit: u32,
         (cw_min, cw_max): (u32, u32),
     ) -> AfterFailure {
+        let short_limit = self.short_retry_limit;
         let count = if was_long { &mut self.attempts.long } else { &mut self.attempts.short };
         *count += 1;
         if self.attempts.short >= short_limit || self.attempts.long >= long_limit {

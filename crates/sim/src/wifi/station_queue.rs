@@ -46,7 +46,8 @@ impl Station {
     pub(crate) fn waiting(&self) -> (usize, u64) {
         let (packets, octets) = self.behind_head();
         let in_turn = self.flows.as_ref().map_or((0, 0), |flows| flows.size());
-        (packets + in_turn.0, octets + in_turn.1)
+        let in_round = self.receivers.as_ref().map_or((0, 0), |round| round.size());
+        (packets + in_turn.0 + in_round.0, octets + in_turn.1 + in_round.1)
     }
 
     /// Of these, those in the queue: the frame at its head is in the hands of the MAC.
@@ -68,6 +69,9 @@ impl Station {
         if let Some(flows) = &mut self.flows {
             gone.extend(flows.withdraw(is_gone));
         }
+        if let Some(round) = &mut self.receivers {
+            gone.extend(round.withdraw(Receiver::Station(to)));
+        }
         gone.into_iter().map(|queued| queued.frame).collect()
     }
 
@@ -84,6 +88,9 @@ impl Station {
             self.has_frame = !self.queue.is_empty();
             self.attempts = Attempts { head: now, ..Attempts::default() };
             self.sequence = (self.sequence + 1) & 0x0fff;
+            if self.receivers.is_some() {
+                self.next_in_round(now);
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Flows that take turns at a station: behind the frame in the hands of the MAC, and behind those
-//! that went before others already (`own_frames`).
+//! Flows that take turns at a station, or receivers: behind the frame in the hands of the MAC, and
+//! behind those that went before others already (`own_frames`).
 
 use lasthop_packet::Instant;
 
 use super::frame::MacFrame;
-use super::station::{Queued, Station};
+use super::round::Turn;
+use super::station::{Attempts, Begun, Queued, Station};
 use crate::queue::FairQueue;
 
 impl Station {
@@ -47,5 +48,71 @@ impl Station {
             self.queued_octets += u64::from(next.frame.octets);
             self.queue.push_back(next);
         }
+    }
+}
+
+impl Station {
+    /// Puts a frame among those for its receiver, if there is room.
+    #[cold]
+    pub(crate) fn push_in_round(&mut self, frame: MacFrame, now: Instant) -> bool {
+        let waiting = self.waiting();
+        let is_free = self.queue.is_empty();
+        if !is_free && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
+            return false;
+        }
+        if let Some(round) = &mut self.receivers {
+            round.push(frame.to, Queued { frame, arrived: now });
+        }
+        if is_free {
+            self.take_from_round(now);
+        }
+        true
+    }
+
+    /// The frame whose turn it is comes to the head of the queue.
+    fn take_from_round(&mut self, now: Instant) {
+        let Some(round) = &mut self.receivers else { return };
+        let next = match round.take() {
+            None => return,
+            Some(Turn::Again(begun)) => begun,
+            Some(Turn::First(queued)) => {
+                let attempts = Attempts { head: now, ..Attempts::default() };
+                Begun { queued, attempts, sequence: round.new_sequence() }
+            }
+        };
+        self.queued_octets += u64::from(next.queued.frame.octets);
+        self.queue.push_back(next.queued);
+        self.has_frame = true;
+        self.sequence = next.sequence;
+        *(if self.own.is_some() { &mut self.set_aside } else { &mut self.attempts }) = next.attempts;
+    }
+
+    /// The frame in its hands is done with, and gone from the queue.
+    #[cold]
+    pub(crate) fn next_in_round(&mut self, now: Instant) {
+        let Some(round) = &mut self.receivers else { return };
+        round.done();
+        // For a frame that goes before the round, now or later.
+        self.sequence = round.new_sequence();
+        if self.queue.is_empty() {
+            self.take_from_round(now);
+        }
+    }
+
+    /// The transmission of the packet in its hands has failed, and that of another receiver has its
+    /// turn. Whether there is one.
+    pub(crate) fn yield_turn(&mut self, now: Instant) -> bool {
+        let Self { own: None, queue, receivers: Some(round), attempts, sequence, queued_octets, .. } = self
+        else {
+            return false;
+        };
+        if queue.len() != 1 || !round.has_another() {
+            return false;
+        }
+        let Some(queued) = queue.pop_front() else { return false };
+        *queued_octets -= u64::from(queued.frame.octets);
+        round.put_back(Begun { queued, attempts: *attempts, sequence: *sequence });
+        self.take_from_round(now);
+        true
     }
 }

@@ -17,6 +17,7 @@ use super::times::Times;
 use super::used::Used;
 use crate::capacity::nanos;
 use crate::id::StationId;
+use crate::wireless::Channel;
 
 /// Stations on one channel. See [`crate::wifi`].
 #[derive(Debug)]
@@ -111,7 +112,8 @@ impl Wlan {
         let rate = config.rate.unwrap_or(self.phy.rate);
         // Powers differ from place to place: with capture each station hears for itself.
         let domain = if self.capture.is_some() { id.0 } else { 0 };
-        self.stations.push(Station::new(config, domain, rate, self.phy.cw_min, rng));
+        let limits = (self.phy.cw_min, self.mac.short_retry_limit);
+        self.stations.push(Station::new(config, domain, rate, limits, rng));
         id
     }
 
@@ -134,6 +136,34 @@ impl Wlan {
     /// Gives one direction of a link an error process of its own, from its next frame on.
     pub fn set_errors(&mut self, from: StationId, to: StationId, config: ErrorConfig) {
         self.errors.configure(from, to, config);
+    }
+
+    /// Gives a link a channel that all frames between its two stations meet, in either direction and
+    /// of any kind, besides the errors of its directions.
+    pub(crate) fn set_channel(&mut self, between: (StationId, StationId), channel: Channel) {
+        self.errors.set_channel(between, channel);
+    }
+
+    /// The channel of a link.
+    pub(crate) fn channel_mut(&mut self, between: (StationId, StationId)) -> Option<&mut Channel> {
+        self.errors.channel_mut(between)
+    }
+
+    /// The packet of this key is to be lost on its way from one station to another, whose link has a
+    /// channel.
+    pub(crate) fn lose(&mut self, link: (StationId, StationId), key: u32) {
+        self.errors.lose(link, key);
+    }
+
+    /// Whether a link has one.
+    pub(crate) fn has_channels(&self) -> bool {
+        self.errors.has_channels()
+    }
+
+    /// Brings the channels of all links up to `now`. Returns their changes.
+    pub(crate) fn catch_up(&mut self, now: Instant) -> impl Iterator<Item = Output> {
+        self.errors.catch_up(now);
+        self.errors.changes()
     }
 
     /// Whether a station neither takes nor acknowledges data frames for it from now on. An exchange

@@ -51,11 +51,11 @@ impl Technology for WiredLinks {
     fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
         let len = transit.parcels[key].len();
         match self.pipes[port].push(key, len, transit.now) {
-            Entry::Arrives(None) => Admission::Queued,
-            Entry::Arrives(Some(arrival)) => {
+            Entry::Arrives(Some(arrival)) if arrival < Instant::MAX => {
                 transit.schedule.push(arrival, Event::PipeArrival(PipeId::of(port)));
                 Admission::Queued
             }
+            Entry::Arrives(_) => Admission::Queued,
             Entry::Full => Admission::Dropped(DropCause::QueueFull),
             Entry::Lost => Admission::Dropped(DropCause::WiredLoss),
         }
@@ -87,7 +87,7 @@ impl Technology for WiredLinks {
             Change::Delay(delay) => pipe.set_delay(delay, now),
             Change::Loss(loss) => pipe.set_loss(loss),
             Change::Queue(config) => pipe.set_limit(config.limit),
-            Change::Faults(_) | Change::Channel(_) => {}
+            Change::Faults(_) | Change::Channel(_) | Change::Selection(_) | Change::Cut(_) => {}
         }
         // The event that was scheduled finds nothing to do unless it comes at the right time.
         if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {

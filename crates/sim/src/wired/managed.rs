@@ -148,6 +148,7 @@ impl ManagedPipe {
         self.rest = rest.filter(|_| self.pace.is_stalled());
         let Some(rest) = rest else { return };
         self.free_at = self.pace.finish_rest(now, len as usize, rest);
+        self.delays.set_last(self.free_at);
         if let Some(packet) = self.in_flight.remove(|packet| packet.key == key) {
             self.send(packet, delay);
         }
@@ -160,7 +161,7 @@ impl ManagedPipe {
             Change::Delay(delay) => self.delays.set(delay),
             Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),
-            Change::Faults(_) | Change::Channel(_) => {}
+            Change::Faults(_) | Change::Channel(_) | Change::Selection(_) | Change::Cut(_) => {}
         }
     }
 }

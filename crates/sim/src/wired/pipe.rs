@@ -33,7 +33,7 @@ pub(crate) struct Pipe {
     free_at: Instant,
     /// The packet whose transmission started last.
     sending: Waiting,
-    /// The delay that it has drawn, while there is no `always`.
+    /// Its delay, while there is no `always`.
     sending_delay: u64,
     /// What is left of its transmission, while that is stalled.
     rest: Option<Rest>,
@@ -61,7 +61,8 @@ const LOST: ParcelKey = ParcelKey(u32::MAX);
 /// What becomes of a packet that is put into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// It arrives; if it is the first to do so, at this time an event is due.
+    /// It arrives; if it is the first to do so, at this time, which is [`Instant::MAX`] while the
+    /// transmitter is stalled.
     Arrives(Option<Instant>),
     /// The queue is full.
     Full,
@@ -149,8 +150,7 @@ impl Pipe {
             return Entry::Lost;
         }
         let arrival = self.free_at.after_nanos(delay);
-        let is_first = self.in_flight.append(arrival, key);
-        Entry::Arrives((is_first && arrival < Instant::MAX).then_some(arrival))
+        Entry::Arrives(self.in_flight.append(arrival, key).then_some(arrival))
     }
 
     /// A packet whose delay varies leaves at `free_at`. What is lost propagates nowhere, and draws
@@ -167,8 +167,7 @@ impl Pipe {
             return Entry::Lost;
         }
         let arrival = self.delays.in_order(self.free_at.after_nanos(delay), self.in_flight.last());
-        let is_first = self.in_flight.push(arrival, key);
-        Entry::Arrives((is_first && arrival < Instant::MAX).then_some(arrival))
+        Entry::Arrives(self.in_flight.push(arrival, key).then_some(arrival))
     }
 
     /// When the first packet arrives; none that is stalled does.
@@ -209,7 +208,9 @@ impl Pipe {
     /// What starts its transmission from now on has this delay.
     pub(crate) fn set_delay(&mut self, delay: &Delay, now: Instant) {
         self.delays.set(delay);
-        self.always = None;
+        if let Some(before) = self.always.take() {
+            self.sending_delay = before;
+        }
         self.forget_started(now);
         self.drawn.clear();
         self.repeat_queueing(self.end_of_sending(), None);
@@ -252,6 +253,9 @@ impl Pipe {
                 let arrival = self.delays.in_order(start.after_nanos(delay), self.in_flight.last());
                 self.in_flight.push(arrival, waiting.key);
             }
+        }
+        if sending.is_some() || !self.waiting.is_empty() {
+            self.delays.set_last(start);
         }
         self.free_at = start;
     }

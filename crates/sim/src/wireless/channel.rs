@@ -7,8 +7,6 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
 use thiserror::Error;
 
-use crate::id::HopId;
-
 /// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sojourn {
@@ -151,8 +149,8 @@ pub(crate) struct Channel {
     position: usize,
     /// How often each packet to lose has passed.
     passings: Vec<u32>,
-    /// The transmitter of the packet for whose sake it is bad.
-    forced_by: Option<HopId>,
+    /// The transmitter of the packet for whose sake it is bad, by a number of its own.
+    forced_by: Option<usize>,
     sojourns: Rng,
     losses: Rng,
 }
@@ -222,39 +220,33 @@ impl Channel {
         self.losses.happens(loss)
     }
 
-    /// A packet's first transmission begins: if it is one to lose, the channel turns bad.
-    /// `first_octet` is the sequence number at which its flow's data begins.
-    pub(crate) fn packet_begins(
-        &mut self,
-        packet: &Packet,
-        first_octet: Seq,
-        by: HopId,
-        now: Instant,
-    ) -> Option<Flip> {
-        let StateSource::Forced(losses) = &self.config.source else { return None };
-        if packet.payload().is_empty() {
-            return None;
-        }
-        let seq = packet.tcp()?.seq - first_octet;
+    /// Whether a packet that passes now is one to lose. `first_octet` is the sequence number at which its
+    /// flow's data begins.
+    pub(crate) fn is_to_lose(&mut self, packet: &Packet, first_octet: Seq) -> bool {
+        let StateSource::Forced(losses) = &self.config.source else { return false };
+        let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else { return false };
+        let seq = tcp.seq - first_octet;
+        let mut is_to_lose = false;
         for (loss, passed) in losses.iter().zip(&mut self.passings) {
             if loss.seq != seq {
                 continue;
             }
             *passed += 1;
-            if *passed == loss.passing {
-                self.forced_by.get_or_insert(by);
-            }
+            is_to_lose |= *passed == loss.passing;
         }
-        if self.forced_by.is_some() && self.good {
-            self.good = false;
-            return Some(Flip { at: now, good: false });
-        }
-        None
+        is_to_lose
+    }
+
+    /// The first transmission of a packet to lose begins: the channel turns bad. `by` is the number of the
+    /// transmitter, which another one of the same channel does not have.
+    pub(crate) fn force(&mut self, by: usize, now: Instant) -> Option<Flip> {
+        self.forced_by.get_or_insert(by);
+        std::mem::take(&mut self.good).then_some(Flip { at: now, good: false })
     }
 
     /// A packet is through, delivered or given up: a channel that was bad for its sake is good
     /// again.
-    pub(crate) fn packet_ends(&mut self, by: HopId, now: Instant) -> Option<Flip> {
+    pub(crate) fn packet_ends(&mut self, by: usize, now: Instant) -> Option<Flip> {
         if self.forced_by != Some(by) {
             return None;
         }

@@ -1,9 +1,6 @@
 //! The channels of all wireless links, each brought up to date when it is looked at.
 
-use std::collections::BTreeMap;
-
-use lasthop_packet::{Instant, Seq};
-use lasthop_tcp::connection::Endpoint;
+use lasthop_packet::Instant;
 
 use super::channel::{Channel, ChannelConfig, Flip};
 use crate::id::{HopId, LinkId};
@@ -14,9 +11,6 @@ use crate::transit::Transit;
 #[derive(Default)]
 pub(super) struct Channels {
     all: Vec<ChannelOfLink>,
-    /// Where the data of TCP's streams begins, by sender and receiver: losses of chosen packets
-    /// count from there.
-    first_octets: BTreeMap<(Endpoint, Endpoint), Seq>,
 }
 
 struct ChannelOfLink {
@@ -29,10 +23,6 @@ impl Channels {
     pub(super) fn add(&mut self, link: LinkId, channel: Channel) -> usize {
         self.all.push(ChannelOfLink { link, channel });
         self.all.len() - 1
-    }
-
-    pub(super) fn note_stream(&mut self, from: Endpoint, to: Endpoint, first_octet: Seq) {
-        self.first_octets.insert((from, to), first_octet);
     }
 
     /// Whether a transmission from now to `end` is lost.
@@ -49,17 +39,16 @@ impl Channels {
         }
         self.catch_up(channel, transit);
         let packet = transit.parcels[key].packet();
-        let Some(tcp) = packet.tcp() else { return };
-        let (from, to) =
-            ((packet.ip().source, tcp.source_port), (packet.ip().destination, tcp.destination_port));
-        let Some(first) = self.first_octets.get(&(from, to)) else { return };
-        let flip = self.all[channel].channel.packet_begins(packet, *first, by, transit.now);
+        let Some(first) = transit.streams.first_octet(packet) else { return };
+        let channel_of_link = &mut self.all[channel].channel;
+        let is_to_lose = channel_of_link.is_to_lose(packet, first);
+        let flip = is_to_lose.then(|| channel_of_link.force(by.index(), transit.now)).flatten();
         self.tell(channel, flip, transit);
     }
 
     /// A parcel is through, delivered or given up.
     pub(super) fn packet_ends(&mut self, channel: usize, by: HopId, transit: &mut Transit) {
-        let flip = self.all[channel].channel.packet_ends(by, transit.now);
+        let flip = self.all[channel].channel.packet_ends(by.index(), transit.now);
         self.tell(channel, flip, transit);
     }
 

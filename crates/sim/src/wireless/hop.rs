@@ -222,7 +222,7 @@ impl Hop {
             Change::Delay(delay) => self.delays.set(delay),
             Change::Loss(loss) => self.losses.set(loss),
             Change::Queue(config) => self.queue.set(config),
-            Change::Faults(_) | Change::Channel(_) => {}
+            Change::Faults(_) | Change::Channel(_) | Change::Selection(_) | Change::Cut(_) => {}
         }
         // A sender that waits for acknowledgments knows its link: it goes on waiting as much longer
         // than one takes as before.

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_packet::{Instant, Seq};
-use lasthop_tcp::connection::Endpoint;
+use lasthop_packet::Instant;
 
 use super::channel::Channel;
 use super::channels::Channels;
@@ -41,11 +40,6 @@ impl WirelessLinks {
     /// Adds a link's channel; its number is for [`Hop::new`].
     pub(crate) fn add_channel(&mut self, link: LinkId, channel: Channel) -> usize {
         self.channels.add(link, channel)
-    }
-
-    /// The data of a TCP stream begins with this sequence number.
-    pub(crate) fn note_stream(&mut self, from: Endpoint, to: Endpoint, first_octet: Seq) {
-        self.channels.note_stream(from, to, first_octet);
     }
 
     pub(crate) fn add_hop(&mut self, hop: Hop) -> HopId {

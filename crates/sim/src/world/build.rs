@@ -10,12 +10,14 @@ use thiserror::Error;
 use super::intervals::Intervals;
 use super::{AtNode, World};
 use crate::config::NodeConfig;
+use crate::cut_links::CutLinks;
 use crate::faulty_links::FaultyLinks;
 use crate::hosts::Hosts;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::links::Links;
 use crate::network::Network;
 use crate::seats::Seats;
+use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
 use crate::transit::Transit;
 use crate::warm_up::WarmUp;
@@ -60,6 +62,8 @@ impl World {
             network: Network::default(),
             links: Links::default(),
             faults: FaultyLinks::default(),
+            selective: SelectiveLinks::default(),
+            cuts: CutLinks::default(),
             hosts: Hosts::default(),
             sessions: Sessions::default(),
             seats: Seats::default(),

@@ -4,13 +4,13 @@ use lasthop_packet::{Instant, Rng};
 
 use super::World;
 use crate::cells::RadioUse;
-use crate::config::{Direction, WiredConfig, WirelessConfig};
+use crate::config::{Direction, RadioLinkConfig, WiredConfig, WirelessConfig};
 use crate::id::{LinkId, MediumId, NodeId, StationId, WlanId};
 use crate::queue::Managed;
 use crate::technology::{At, Egress};
 use crate::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, Wlan, WlanConfig};
 use crate::wired::{ManagedPipe, Pipe};
-use crate::wireless::{Channel, Hop};
+use crate::wireless::{Channel, ChannelConfig, Hop};
 
 impl World {
     /// Joins two nodes by a wired link.
@@ -49,9 +49,7 @@ impl World {
     pub fn add_wireless_link(&mut self, first: NodeId, second: NodeId, config: &WirelessConfig) -> LinkId {
         let link = self.network.add_link(&config.name, (first, second), config.senses());
         let [first, second] = self.network.next_interfaces([first, second]);
-        let sojourns = self.link_stream(config.seed, &format!("link {} stays", config.name));
-        let losses = self.link_stream(config.seed, &format!("link {} losses", config.name));
-        let channel = Channel::new(config.channel.clone(), Instant::ZERO, sojourns, losses);
+        let channel = self.channel(&config.channel, config.seed, &config.name);
         let channel = self.links.wireless.add_channel(link, channel);
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
@@ -110,14 +108,37 @@ impl World {
         first: StationId,
         second: StationId,
     ) -> LinkId {
+        self.add_radio_link_with(&RadioLinkConfig::new(name), wlan, first, second)
+    }
+
+    /// As [`Self::add_radio_link`], for a link with properties of its own.
+    pub fn add_radio_link_with(
+        &mut self,
+        config: &RadioLinkConfig,
+        wlan: WlanId,
+        first: StationId,
+        second: StationId,
+    ) -> LinkId {
+        let RadioLinkConfig { name, channel, delay, seed } = config;
         let ends = (self.links.cells.node(wlan, first), self.links.cells.node(wlan, second));
         let link = self.network.add_link(name, ends, WlanConfig::SENSES);
         let interfaces = self.network.next_interfaces([ends.0, ends.1]);
         for ((node, interface), stations) in interfaces.into_iter().zip([(first, second), (second, first)]) {
-            let port = self.links.cells.add_port(link, wlan, stations, interface);
+            let port = self.links.cells.add_port((link, *delay), wlan, stations, interface);
             self.network.add_interface(node, link, Egress::Radio(port));
         }
+        if let Some(channel) = channel {
+            let channel = self.channel(channel, *seed, name);
+            self.links.cells.set_channel(wlan, (first, second), channel);
+        }
         link
+    }
+
+    /// The channel of a link of this name.
+    fn channel(&self, config: &ChannelConfig, seed: Option<u64>, link: &str) -> Channel {
+        let sojourns = self.link_stream(seed, &format!("link {link} stays"));
+        let losses = self.link_stream(seed, &format!("link {link} losses"));
+        Channel::new(config.clone(), Instant::ZERO, sojourns, losses)
     }
 
     /// Gives one direction of a link in a cell an error process of its own.

@@ -1,12 +1,10 @@
 //! Connections of sessions at work: segments in and out, deadlines, ends.
 
-use lasthop_packet::Seq;
-use lasthop_tcp::{Config, Connection};
-
 use super::World;
 use crate::channels::{ChannelKey, Taken};
 use crate::id::{AgentId, ChannelEndId, NodeId};
 use crate::parcel::ParcelKey;
+use crate::resets;
 use crate::schedule::Event;
 use crate::session::dialogue::Happening;
 use crate::session::script::Party;
@@ -40,13 +38,8 @@ impl World {
     /// that is gone is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
     pub(super) fn refuse(&mut self, node: NodeId, parcel: ParcelKey) {
         let packet = self.transit.parcels[parcel].packet();
-        let local = packet.tcp().map(|tcp| (packet.ip().destination, tcp.destination_port));
-        let reset = local.filter(|_| self.sessions.channels.were_any()).and_then(|local| {
-            let mut gone = Connection::listen(Config::default(), local, Seq(0));
-            gone.close();
-            gone.on_segment(packet, self.transit.now);
-            gone.poll_transmit(self.transit.now)
-        });
+        let were_any = self.sessions.channels.were_any();
+        let reset = were_any.then(|| resets::in_answer_to(packet, self.transit.now)).flatten();
         self.drop_unclaimed(node, parcel);
         if let Some(reset) = reset.map(|reset| self.transit.parcels.insert(reset))
             && self.originate(node, reset)

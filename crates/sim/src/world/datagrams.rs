@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Udp};
+use lasthop_packet::{Instant, Packet, Udp};
 
 use super::World;
 use crate::id::{AgentId, FlowId, NodeId, PipeId};
+use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
@@ -27,7 +28,7 @@ impl World {
         let gone = datagrams.gone();
         let packet = datagrams.send(now);
         let len = packet.len();
-        let first_pipe = if saturates { self.first_pipe(from, to) } else { None };
+        let first_pipe = if saturates { self.first_pipe(from, to, Some(&packet)) } else { None };
         let free_at = first_pipe.map(|pipe| self.links.wired.pipe(pipe).free_at());
 
         let key = self.transit.parcels.insert(packet);
@@ -66,8 +67,9 @@ impl World {
     /// A link has another rate: sources that saturate it go on.
     pub(super) fn resume_sources(&mut self) {
         for (id, from, to) in std::mem::take(&mut self.stalled_sources) {
-            let moves_at =
-                self.first_pipe(from, to).map(|pipe| self.links.wired.pipe(pipe).moves_at(self.transit.now));
+            let moves_at = self
+                .first_pipe(from, to, None)
+                .map(|pipe| self.links.wired.pipe(pipe).moves_at(self.transit.now));
             match moves_at {
                 Some(Instant::MAX) => self.stalled_sources.push((id, from, to)),
                 moves_at => {
@@ -79,11 +81,16 @@ impl World {
     }
 
     /// The first link of the way from one node to another, if it is a wired one with a plain
-    /// queue, which tells beforehand when a packet leaves it.
-    fn first_pipe(&mut self, from: NodeId, to: NodeId) -> Option<PipeId> {
-        let interface = self.network.interface_towards(from, to)?;
-        let Egress::Pipe(pipe) = self.network.interface((from, interface)).egress else { return None };
-        Some(pipe)
+    /// queue, which tells beforehand when a packet leaves it; or the way around it, for a packet that
+    /// the link does not impair.
+    fn first_pipe(&mut self, from: NodeId, to: NodeId, packet: Option<&Packet>) -> Option<PipeId> {
+        let at = (from, self.network.interface_towards(from, to)?);
+        let Interface { link, egress: Egress::Pipe(pipe), .. } = *self.network.interface(at) else {
+            return None;
+        };
+        let packet = packet.filter(|_| self.selective.are_any);
+        let around = packet.and_then(|packet| self.selective.way_around(at, link, packet));
+        Some(around.unwrap_or(pipe))
     }
 
     /// A datagram has reached the host that it is for.

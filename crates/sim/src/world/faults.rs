@@ -13,7 +13,10 @@ impl World {
     /// Applies the faults of the link by which a parcel arrives here. Returns the second copy, if
     /// there is one.
     #[cold]
-    pub(super) fn meet_faults(&mut self, at: At, key: ParcelKey) -> Option<ParcelKey> {
+    pub(super) fn meet_faults(&mut self, at: At, link: LinkId, key: ParcelKey) -> Option<ParcelKey> {
+        if !self.was_impaired(link, key) {
+            return None;
+        }
         let Drawn { first, second } = self.faults.draw(at);
         let copy = second.and_then(|second| self.duplicate(key, second));
         self.apply(first, key);
@@ -22,6 +25,9 @@ impl World {
 
     #[cold]
     pub(super) fn come_in_again(&mut self, at: At, link: LinkId, copy: ParcelKey) {
+        if self.cuts.are_any {
+            self.note_arrival(link, copy);
+        }
         self.come_in(at, link, copy);
     }
 

@@ -82,7 +82,7 @@ impl World {
         };
         let sender = sender.with_sender_extension(sender_extension);
         let receiver = receiver.with_receiver_extension(receiver_extension);
-        self.links.wireless.note_stream(local, remote, iss + 1);
+        self.transit.streams.add(local, remote, iss + 1);
         let sender = self.hosts.add_connection(from, id, sender, true, (local, remote));
         self.hosts.add_connection(to, id, receiver, false, (remote, local));
         Transfer { sender, opening, written: 0, received: 0, expected: size }

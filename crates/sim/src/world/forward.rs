@@ -97,9 +97,14 @@ impl World {
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: ParcelKey) {
-        let node = self.network.node(at.0);
-        let Interface { link, egress, .. } = node.interfaces[at.1];
-        if let Some(buffer) = node.buffer
+        let Interface { link, egress, .. } = *self.network.interface(at);
+        if self.selective.are_any && self.pass_around(at, link, key) {
+            return;
+        }
+        if self.cuts.are_any && self.enters_in_vain(at, link, key) {
+            return;
+        }
+        if let Some(buffer) = self.network.node(at.0).buffer
             && self.lacks_room(at, key, buffer)
         {
             self.drop_on_link((at.0, Some(link)), key, DropCause::QueueFull);
@@ -181,7 +186,13 @@ impl World {
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn arrive(&mut self, at: At, link: LinkId, key: ParcelKey) {
-        let second = if self.faults.are_any { self.meet_faults(at, key) } else { None };
+        if self.cuts.are_any && self.arrives_in_vain(at, link, key) {
+            return;
+        }
+        let second = if self.faults.are_any { self.meet_faults(at, link, key) } else { None };
+        if self.cuts.are_any {
+            self.note_arrival(link, key);
+        }
         self.come_in(at, link, key);
         if let Some(second) = second {
             self.come_in_again(at, link, second);

@@ -5,6 +5,7 @@ use std::mem::discriminant;
 use lasthop_packet::Instant;
 
 use crate::change::{Change, PlannedInterval, Way};
+use crate::cut::Cut;
 use crate::id::LinkId;
 
 /// All changes that end again, and what the links are like without them. It takes as much memory as
@@ -68,7 +69,8 @@ impl Intervals {
                 (other, its) == (link, way) && discriminant(known) == discriminant(change)
             };
             if !outside.iter().any(is_it) {
-                outside.push((*link, *way, change.clone()));
+                let change = if change.is_momentary() { Change::Cut(Cut::None) } else { change.clone() };
+                outside.push((*link, *way, change));
             }
         }
         let list = planned.into_iter().map(|planned| Interval::at(planned, now)).collect();
@@ -83,6 +85,9 @@ impl Intervals {
     /// A property of a direction is changed. Whether that is to be made now; else it is when no
     /// interval holds any more.
     pub(super) fn lets_through(&mut self, link: LinkId, way: Way, change: &Change) -> bool {
+        if change.is_momentary() {
+            return true;
+        }
         let known = self.outside.iter_mut().find(|(other, its, known)| {
             (*other, *its) == (link, way) && discriminant(known) == discriminant(change)
         });

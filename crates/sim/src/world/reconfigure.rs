@@ -3,6 +3,7 @@
 use super::World;
 use crate::change::{Change, ChangeError, Way};
 use crate::id::LinkId;
+use crate::selection::Selection;
 use crate::technology::At;
 
 impl World {
@@ -19,6 +20,17 @@ impl World {
 
     /// Changes one direction, whatever interval it is in.
     pub(super) fn make_change(&mut self, link: LinkId, way: Way, change: &Change) {
+        match change {
+            Change::Selection(selection) => {
+                self.select(link, selection);
+                return;
+            }
+            Change::Cut(cut) => {
+                self.set_cut(link, *cut);
+                return;
+            }
+            _ => {}
+        }
         for [from, to] in self.changed(link, way, change) {
             if let Change::Faults(faults) = change {
                 self.faults.set(to, *faults);
@@ -35,37 +47,51 @@ impl World {
     /// Whether a link can be changed so. No other change makes this one impossible: several of
     /// which each is possible can all be made.
     pub fn can_reconfigure_link(&self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
-        for [from, _] in self.changed(link, way, change) {
+        for [from, to] in self.changed(link, way, change) {
             let (links, port) = self.links.of(self.network.interface(from).egress);
             links.can_change(port, change)?;
+            if matches!(change, Change::Selection(_))
+                && [from, to].into_iter().any(|at| self.is_shown_fates(at))
+            {
+                return Err(ChangeError::Fates);
+            }
         }
         Ok(())
+    }
+
+    /// Whether the agent that watches an interface requires the fates of frames.
+    fn is_shown_fates(&self, at: At) -> bool {
+        let agent = self.network.interface(at).agent;
+        agent.is_some_and(|agent| self.seats.agents[agent.index()].needs.intersects(Selection::HIDES))
     }
 
     /// The directions that are to be told of a change: each with the interface that its packets
     /// leave by, and the one that they arrive at.
     fn changed(&self, link: LinkId, way: Way, change: &Change) -> impl Iterator<Item = [At; 2]> + use<> {
-        let (first, second) = self.link_ends(link);
-        let [first, second] =
-            [first, second].map(|node| Some((node, self.network.interface_to(node, link)?)));
-        let ends = first.zip(second);
-        let forward = ends.map(|(first, second)| [first, second]);
-        let backward = ends.map(|(first, second)| [second, first]);
+        let [forward, backward] = self.directions(link);
         let directions = match way {
-            // Both directions have one channel.
-            _ if matches!(change, Change::Channel(_)) => [forward, None],
+            _ if change.is_of_both() => [forward, None],
             Way::Forward => [forward, None],
             Way::Backward => [None, backward],
             Way::Both => [forward, backward],
         };
         directions.into_iter().flatten()
     }
+
+    /// The directions of a link: the interface that packets leave by, and the one that they arrive at.
+    pub(super) fn directions(&self, link: LinkId) -> [Option<[At; 2]>; 2] {
+        let (first, second) = self.link_ends(link);
+        let [first, second] =
+            [first, second].map(|node| Some((node, self.network.interface_to(node, link)?)));
+        let ends = first.zip(second);
+        [ends.map(|(first, second)| [first, second]), ends.map(|(first, second)| [second, first])]
+    }
 }
 
-/// The directions of a change, one by one. Both directions have one channel, which is told once.
+/// The directions of a change, one by one. What both have in common is told once.
 fn ways(way: Way, change: &Change) -> impl Iterator<Item = Way> + use<> {
     let ways = match way {
-        _ if matches!(change, Change::Channel(_)) => [Some(Way::Forward), None],
+        _ if change.is_of_both() => [Some(Way::Forward), None],
         Way::Both => [Some(Way::Forward), Some(Way::Backward)],
         one => [Some(one), None],
     };

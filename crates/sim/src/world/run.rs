@@ -74,11 +74,11 @@ impl World {
     }
 
     /// As [`Self::inject`], for a packet that goes to `destination` whatever address it carries, by
-    /// the shortest way: real hosts' addresses are not the model's. While there are agents, the
-    /// world remembers which end an address is behind: what an agent sends carries such addresses,
+    /// the shortest way: real hosts' addresses are not the model's. While there are agents, or links whose
+    /// connections are followed, the world remembers which end an address is behind: what an agent sends carries such addresses,
     /// too. Where packets to it have passed the agent, what it sends goes where they went.
     pub fn inject_to(&mut self, node: NodeId, destination: NodeId, packet: Packet) {
-        if !self.seats.agents.is_empty() {
+        if !self.seats.agents.is_empty() || self.cuts.are_any {
             self.network.learn_address(node, packet.ip().source);
         }
         let key = self.transit.parcels.insert(packet);
@@ -100,11 +100,12 @@ impl World {
             Event::FrameArrival(_) | Event::ExchangeOver(_) | Event::TransmissionKnown(_) => {
                 self.on_wireless_event(event);
             }
-            Event::Radio(_) => self.on_cell_event(event),
+            Event::Radio(_) | Event::RadioArrival(_) => self.on_cell_event(event),
             Event::ConnectionDeadline(connection) => self.on_connection_deadline(connection),
             Event::AgentDeadline(agent) => self.on_agent_deadline(agent),
             Event::Routing(node) => self.on_routing(node),
             Event::Movement(cell) => self.on_movement(cell),
+            Event::ConnectionsDue(link) => self.on_connections_due(link),
             Event::PlannedChange => self.on_planned_change(),
             Event::FlowStart(flow) => self.on_flow_start(flow),
             Event::FlowWrite(flow) => self.on_flow_write(flow),

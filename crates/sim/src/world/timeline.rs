@@ -4,7 +4,8 @@ use std::mem::discriminant;
 
 use super::World;
 use super::intervals::Intervals;
-use crate::change::{ChangeError, PlannedChange, PlannedInterval};
+use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval};
+use crate::id::LinkId;
 use crate::schedule::Event;
 
 impl World {
@@ -14,6 +15,9 @@ impl World {
     pub fn plan_changes(&mut self, changes: Vec<PlannedChange>) -> Result<(), ChangeError> {
         for PlannedChange { link, way, change, .. } in &changes {
             self.can_reconfigure_link(*link, *way, change)?;
+        }
+        for PlannedChange { link, change, .. } in &changes {
+            self.follow_for(*link, change);
         }
         self.planned.extend(changes);
         self.planned.make_contiguous().sort_by_key(|planned| planned.at);
@@ -27,6 +31,9 @@ impl World {
         for PlannedInterval { link, way, within, outside, .. } in &intervals {
             self.can_reconfigure_link(*link, *way, within)?;
             self.can_reconfigure_link(*link, *way, outside)?;
+        }
+        for PlannedInterval { link, within, .. } in &intervals {
+            self.follow_for(*link, within);
         }
         let before = std::mem::replace(&mut self.intervals, Intervals::new(intervals, self.transit.now));
         let (held, hold) = (before.all(), self.intervals.all());
@@ -76,6 +83,13 @@ impl World {
             self.make_change(link, way, &change);
         }
         self.await_planned_change();
+    }
+
+    /// Connections that are to be reset must be known by then.
+    fn follow_for(&mut self, link: LinkId, change: &Change) {
+        if matches!(change, Change::Cut(_)) {
+            self.follow_connections(link);
+        }
     }
 
     fn await_planned_change(&mut self) {

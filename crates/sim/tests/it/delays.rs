@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Rng};
-use lasthop_sim::delay::{Band, Bands};
+use lasthop_packet::{Bitrate, Instant, Rng};
+use lasthop_sim::delay::{Band, Bands, Correlation};
 use lasthop_sim::world::{Change, ChangeError, PlannedChange, Way};
 use lasthop_sim::{
-    Delay, Direction, Discipline, Distribution, Feedback, LinkId, LinkLayer, NodeId, NodeKind, Order,
-    QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
+    Capacity, Delay, Direction, Discipline, Distribution, Feedback, LinkId, LinkLayer, NodeId, NodeKind,
+    Order, QueueConfig, QueueLimit, WiredConfig, WirelessConfig, World,
 };
 
 use crate::radio::STOP_AND_WAIT;
@@ -262,6 +262,48 @@ fn a_change_of_the_rate_leaves_each_packet_that_waits_the_delay_that_it_has_draw
     }
 }
 
+/// In the dip, what is in transmission or waits is to leave in hours, or never.
+#[test]
+fn a_delay_goes_on_varying_after_a_dip_of_the_rate() {
+    const GAP: u64 = 10;
+    let wandering = Delay {
+        correlation: Correlation::Time(Duration::from_millis(100)),
+        ..between(70, 130, Order::Overtake)
+    };
+    for kind in KINDS {
+        for dip in [Capacity::Stalled, Capacity::Fixed(Bitrate::from_bps(1).expect("above zero"))] {
+            // The transmission of a frame goes on at its own pace.
+            if !matches!(kind, Kind::Wired | Kind::Managed) && dip != Capacity::Stalled {
+                continue;
+            }
+            let (mut world, [from, to], link) = pair(kind, wandering.clone(), Delay::ZERO, 5);
+            for sent in 0..400 {
+                world.advance_to(ms(GAP * u64::from(sent)));
+                let change = match sent {
+                    100 => Some(dip.clone()),
+                    102 => Some(direction(8000).capacity),
+                    _ => None,
+                };
+                if let Some(capacity) = change {
+                    let change = Change::Capacity(capacity);
+                    world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+                }
+                world.inject(from, packet(&world, from, to, sent));
+            }
+            world.advance_to(ms(100_000));
+            let arrived = arrivals(&mut world, to);
+            assert_eq!(arrived.len(), 400, "{kind:?} {dip:?}");
+            // The process stands still while the link does.
+            assert!(dip != Capacity::Stalled || is_sorted(&arrived), "{kind:?}");
+            let later = arrived.iter().filter(|(_, number)| *number >= 200);
+            let delays = later.map(|(at, number)| at / 1_000_000 - GAP * u64::from(*number));
+            let (least, most) =
+                delays.fold((u64::MAX, 0), |(least, most), delay| (least.min(delay), most.max(delay)));
+            assert!(least < 80 && most > 120, "{kind:?} {dip:?}: {least} to {most}");
+        }
+    }
+}
+
 #[test]
 fn what_is_lost_draws_no_delay_and_holds_up_nothing_whatever_the_queue() {
     for order in [Order::Kept, Order::Overtake] {
@@ -362,27 +404,44 @@ fn a_change_that_cannot_be_made_is_refused_when_it_is_planned() {
     assert_eq!(world.next_event_at(), None, "nothing has been planned");
 }
 
-/// Whatever the delays, the orders and the changes: without loss each packet arrives once.
+/// Whatever the delays, the orders and the changes: without loss each packet arrives once, and no sooner than
+/// the least delay allows.
 #[test]
 fn every_packet_arrives_once_whatever_is_changed() {
     for shape in 0..400 {
         let mut rng = Rng::named(shape, "changes");
         let kind = KINDS[rng.below(4) as usize];
-        let mut delay = || {
-            let (min, more) = (rng.below(50), rng.below(400));
+        let mut least = u64::MAX;
+        let mut delay = |rng: &mut Rng| {
+            let (min, more) = (20 + rng.below(30), rng.below(400));
             let order = [Order::Kept, Order::Overtake][rng.below(2) as usize];
-            if rng.below(3) == 0 { always(min, order) } else { between(min, min + more, order) }
+            let correlation = match rng.below(2) {
+                0 => Correlation::None,
+                _ => Correlation::Time(Duration::from_millis(1 + rng.below(1000))),
+            };
+            least = least.min(min);
+            if rng.below(3) == 0 {
+                always(min, order)
+            } else {
+                Delay { correlation, ..between(min, min + more, order) }
+            }
         };
-        let (mut world, [from, to], link) = pair(kind, delay(), delay(), shape);
-        let changes: Vec<PlannedChange> = (0..12)
-            .map(|index| {
-                let change = match index % 3 {
-                    0 => Change::Capacity(direction(500 + index * 3_000).capacity),
-                    _ => Change::Delay(delay()),
-                };
-                PlannedChange { at: ms(index * 40), link, way: Way::Both, change }
-            })
-            .collect();
+        let (forward, backward) = (delay(&mut rng), delay(&mut rng));
+        let (mut world, [from, to], link) = pair(kind, forward, backward, shape);
+        let mut times: Vec<u64> = (0..16).map(|_| rng.below(700)).collect();
+        times.sort_unstable();
+        let mut changes: Vec<PlannedChange> = Vec::new();
+        for at in times {
+            let change = match rng.below(5) {
+                0 => Change::Capacity(Capacity::Stalled),
+                1 => Change::Capacity(direction(1 + rng.below(100)).capacity),
+                2 => Change::Capacity(direction(500 + rng.below(30_000)).capacity),
+                _ => Change::Delay(delay(&mut rng)),
+            };
+            changes.push(PlannedChange { at: ms(at), link, way: Way::Both, change });
+        }
+        let change = Change::Capacity(direction(8_000).capacity);
+        changes.push(PlannedChange { at: ms(700), link, way: Way::Both, change });
         world.plan_changes(changes).expect("they can");
         for number in 0..300 {
             world.advance_to(ms(u64::from(number) * 2));
@@ -390,11 +449,15 @@ fn every_packet_arrives_once_whatever_is_changed() {
             world.inject(to, packet(&world, to, from, number));
             assert!(world.accounts().balance());
         }
+        // A frame at 1 kbit/s takes 8 s.
         world.advance_to(ms(100_000));
         for end in [from, to] {
-            let mut arrived = arrived(&mut world, end);
-            arrived.sort_unstable();
-            assert_eq!(arrived, (0..300).collect::<Vec<_>>(), "shape {shape}, {kind:?}");
+            let mut arrived = arrivals(&mut world, end);
+            arrived.sort_unstable_by_key(|(_, number)| *number);
+            let numbers: Vec<u32> = arrived.iter().map(|(_, number)| *number).collect();
+            assert_eq!(numbers, (0..300).collect::<Vec<_>>(), "shape {shape}, {kind:?}");
+            let took = arrived.iter().map(|(at, number)| at - u64::from(*number) * 2_000_000);
+            assert!(took.min() >= Some(least * 1_000_000), "shape {shape}, {kind:?}: sooner than {least} ms");
         }
         assert_eq!(world.accounts().in_transit, 0);
     }

@@ -92,6 +92,20 @@ fn a_new_rate_is_for_what_waits_and_on_a_wire_for_the_rest_of_a_packet() {
     }
 }
 
+/// Half of the packet has been transmitted, and the rest takes 5 ms.
+#[test]
+fn a_packet_in_transmission_keeps_its_delay_whatever_is_changed() {
+    for managed in [false, true] {
+        let (mut world, [from, to], link) = if managed { managed_pair(TEN) } else { pair(None, TEN) };
+        world.inject(from, packet(&world, from, to, 0));
+        world.advance_to(Instant::from_nanos(500_000));
+        for change in [Change::Delay(Duration::from_millis(20).into()), rate(800)] {
+            world.reconfigure_link(link, Way::Forward, &change).expect("it can");
+        }
+        assert_eq!(arrivals(&mut world, to), [15], "{managed}");
+    }
+}
+
 #[test]
 fn a_dip_ends_when_it_is_over() {
     for managed in [false, true] {

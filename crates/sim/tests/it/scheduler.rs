@@ -1,9 +1,12 @@
 //! Flows that take turns at a station of a cell.
 
-use lasthop_sim::wifi::{Position, Scheduler, Standard, StationConfig, WlanConfig};
+use std::time::Duration;
+
+use lasthop_packet::Probability;
+use lasthop_sim::wifi::{ErrorConfig, Position, Scheduler, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{NodeId, NodeKind, QueueLimit, World};
 
-use crate::support::{ms, node, number, sized_packet};
+use crate::support::{ms, node, number, percent, sized_packet};
 
 /// A station that sends to two others.
 struct Relay {
@@ -14,6 +17,11 @@ struct Relay {
 
 impl Relay {
     fn new(scheduler: Scheduler, queue: QueueLimit) -> Self {
+        Self::with(scheduler, queue, Probability::ZERO)
+    }
+
+    /// Frames to `b` are lost at this rate.
+    fn with(scheduler: Scheduler, queue: QueueLimit, loss: Probability) -> Self {
         let mut world = World::new(5);
         let wlan = world.add_wlan("cell", WlanConfig::new(Standard::HrDsss));
         let nodes = ["from", "b", "c"].map(|name| node(&mut world, name, NodeKind::External));
@@ -22,6 +30,7 @@ impl Relay {
         let [from, b, c] = nodes.map(|node| world.add_station(wlan, node, &config));
         world.add_radio_link("to b", wlan, from, b);
         world.add_radio_link("to c", wlan, from, c);
+        world.set_radio_errors(wlan, from, b, ErrorConfig::packets(loss, false));
         Self { world, from: nodes[0], to: [nodes[1], nodes[2]] }
     }
 
@@ -84,11 +93,42 @@ fn flows_take_turns_and_each_stays_in_order() {
         (Scheduler::Fifo, [1, 2, 3, 4, 5, 11, 12]),
         // The first is in the hands of the MAC when the others come.
         (Scheduler::PerFlow, [1, 2, 11, 3, 12, 4, 5]),
+        // And then its receiver's next turn comes last.
+        (Scheduler::PerReceiver, [1, 11, 2, 12, 3, 4, 5]),
     ] {
         let mut relay = Relay::new(scheduler, QueueLimit::Packets(50));
         relay.put(&packets);
         assert_eq!(relay.order(), expected, "{scheduler:?}");
     }
+}
+
+#[test]
+fn a_turn_of_a_receiver_is_one_transmission() {
+    // Nothing gets to `b`: each of its seven transmissions, and no more than one, is between two frames for `c`.
+    let mut relay = Relay::with(Scheduler::PerReceiver, QueueLimit::Packets(50), percent(100.0));
+    relay.put(&[(B, 1, 1000), (B, 2, 1000)]);
+    relay.put(&(11..=30).map(|number| (C, number, 1000)).collect::<Vec<_>>());
+    relay.world.advance_to(ms(200));
+    let arrived: Vec<_> = relay.world.collect(relay.to[C]);
+    assert_eq!(
+        arrived.iter().map(|(_, packet)| number(packet)).collect::<Vec<_>>(),
+        (11..=30).collect::<Vec<_>>()
+    );
+    let counters = relay.world.counters();
+    assert_eq!((counters.frames_given_up, counters.frames_sent), (2, 20 + 2 * 7));
+    let gaps = arrived.windows(2).map(|pair| pair[1].0.since(pair[0].0));
+    // A frame takes 0.95 ms, its ACK 0.25 ms.
+    let (first, rest): (Vec<_>, Vec<_>) = gaps.enumerate().partition(|(index, _)| *index < 13);
+    assert!(first.iter().all(|(_, gap)| *gap > Duration::from_millis(2)), "{first:?}");
+    assert!(rest.iter().all(|(_, gap)| *gap < Duration::from_micros(2_300)), "{rest:?}");
+    assert!(relay.world.accounts().balance());
+}
+
+#[test]
+fn where_receivers_take_turns_a_frame_that_finds_no_room_is_dropped() {
+    let mut relay = Relay::new(Scheduler::PerReceiver, QueueLimit::Packets(3));
+    relay.put(&[(B, 1, 1000), (B, 2, 1000), (B, 3, 1000), (B, 4, 1000), (C, 11, 1000)]);
+    assert_eq!(relay.order(), [1, 2, 3, 4]);
 }
 
 #[test]

@@ -10,6 +10,11 @@ use crate::flight::Flight;
 /// A congestion control (RFC 5681's terms). It acts on [`Flight::cwnd`] and [`Flight::ssthresh`];
 /// what is lost is the business of [`crate::LossRecovery`].
 pub trait CongestionControl: Send {
+    /// Octets of memory that it has allocated beside itself.
+    fn memory(&self) -> usize {
+        0
+    }
+
     /// Whether the connection is to measure single segments for it: an exact round-trip time with
     /// each ACK, and the rate of delivery. A [`PathModel`] always needs them.
     fn goes_by_segments(&self) -> bool {

@@ -6,7 +6,8 @@
 //!   the RFC has one whole segment above the window at which the last loss was.
 //! - Before the first loss the window grows by a twentieth a round trip at least.
 //! - The curve is calculated anew every 32nd of a second at most while the window stays the same.
-//! - A time-out forgets everything.
+//! - A time-out forgets everything. In the slow start after it the window opens by all that an ACK
+//!   covers, if [`slow_start_limit`](crate::Config::slow_start_limit) does not forbid it.
 
 use std::time::Duration;
 
@@ -30,6 +31,11 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// CUBIC in whole segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CubicLinux {
+    /// Segments by which an ACK opens the window in the slow start after a time-out, where it is not the
+    /// one of RFC 3465.
+    slow_start_limit: Option<u32>,
+    /// cwnd has not reached ssthresh since the last time-out.
+    is_after_timeout: bool,
     /// The plateau: the window of the last loss (`last_max_cwnd`); 0 if there was none.
     last_max: u32,
     /// The least round-trip time.
@@ -86,6 +92,17 @@ impl Epoch {
 }
 
 impl CubicLinux {
+    /// With this limit after a time-out, or the RFC's.
+    pub fn new(slow_start_limit: Option<u32>) -> Self {
+        Self { slow_start_limit, ..Self::default() }
+    }
+
+    //= RFC 3465, section 2.3: L is one segment in the slow start after a time-out, where an ACK may cover much that had left
+    //= the network long before.
+    fn limit(&self) -> u32 {
+        if self.is_after_timeout { self.slow_start_limit.unwrap_or(1) } else { u32::MAX }
+    }
+
     /// In congestion avoidance. Returns by how many segments the window grows.
     fn avoid_congestion(&mut self, acked: u32, cwnd: u32, now: Instant) -> u32 {
         self.update(acked, cwnd, now);
@@ -152,8 +169,11 @@ impl CongestionControl for CubicLinux {
         let mut acked = ack.acked.div_ceil(flight.mss);
         let mut cwnd = flight.cwnd / flight.mss;
         if flight.cwnd < flight.ssthresh {
+            acked = acked.min(self.limit());
             let step = acked.min((flight.ssthresh / flight.mss).saturating_sub(cwnd).max(1));
             (cwnd, acked) = (cwnd + step, acked - step);
+        } else {
+            self.is_after_timeout = false;
         }
         if acked > 0 {
             cwnd += self.avoid_congestion(acked, cwnd, ack.now);
@@ -177,7 +197,8 @@ impl CongestionControl for CubicLinux {
     fn on_timeout(&mut self, flight: &mut Flight) {
         flight.ssthresh = self.reduce(flight);
         flight.cwnd = flight.mss;
-        *self = Self { last_sent: self.last_sent, ..Self::default() };
+        *self =
+            Self { last_sent: self.last_sent, is_after_timeout: true, ..Self::new(self.slow_start_limit) };
     }
 }
 

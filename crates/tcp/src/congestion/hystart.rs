@@ -107,6 +107,10 @@ fn longest_aggregate(ack: &AckSample, flight: &Flight) -> Duration {
 }
 
 impl CongestionControl for Hystart {
+    fn memory(&self) -> usize {
+        size_of_val(&*self.control) + self.control.memory()
+    }
+
     /// A round-trip time is needed with each ACK.
     fn goes_by_segments(&self) -> bool {
         true

@@ -121,6 +121,10 @@ impl HystartPlusPlus {
 }
 
 impl CongestionControl for HystartPlusPlus {
+    fn memory(&self) -> usize {
+        size_of_val(&*self.control) + self.control.memory()
+    }
+
     /// Eight round-trip times are needed in a round.
     fn goes_by_segments(&self) -> bool {
         true

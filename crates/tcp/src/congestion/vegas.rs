@@ -120,6 +120,10 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
+    fn memory(&self) -> usize {
+        self.segments.capacity() * size_of::<Segment>()
+    }
+
     fn on_sent(&mut self, segment: &SentSegment) {
         let SentSegment { now, mut seq, end, is_retransmission } = *segment;
         if is_retransmission {

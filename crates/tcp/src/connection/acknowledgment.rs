@@ -173,7 +173,7 @@ impl Connection {
         if !(self.negotiated.timestamps && has_echo && self.timestamp_clock.is_running()) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }
-        if let Some(sent) = self.echo(tcp, now) {
+        if let Some(sent) = self.echo(tcp, now).and_then(|echo| echo.sent) {
             self.rtt.sample(sent, now, &self.flight);
         }
         self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))
@@ -185,7 +185,8 @@ impl Connection {
     fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
         let delivery = self.queue.delivery();
         let copied_since = delivery.copied_since.filter(|_| self.config.rto.times_copies);
-        if let Some(sent) = delivery.first_sent.or(delivery.echo).or(copied_since) {
+        let echoed = delivery.echo.and_then(|echo| echo.sent);
+        if let Some(sent) = delivery.first_sent.or(echoed).or(copied_since) {
             self.rtt.sample(sent, now, &self.flight);
         }
         delivery.last_sent.map(|sent| now.since(sent))

@@ -202,7 +202,7 @@ impl Connection {
             self.timers.delayed_ack = Some(self.timers.delayed_ack.map_or(due, |before| before.min(due)));
         }
         if self.receive.next() != before {
-            // Of data that lay behind a gap nobody remembers.
+            // Flags of data that lay behind a gap are not kept.
             let is_known = self.receive.next() == tcp.seq + packet.segment_len();
             self.peer_has_pushed = !is_known || tcp.flags.has(TcpFlags::PSH) || tcp.flags.has(TcpFlags::FIN);
         }

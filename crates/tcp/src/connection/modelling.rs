@@ -71,7 +71,8 @@ impl Connection {
         let delivery = self.queue.delivery();
         let (acked, duplicate_free) = (delivery.octets(), delivery.duplicate.is_none());
         // Of a retransmission, only the timestamp can tell: that counts whole milliseconds.
-        let echoed = delivery.echo.filter(|_| delivery.acked > 0 && duplicate_free);
+        let echoed =
+            delivery.echo.and_then(|echo| echo.sent).filter(|_| delivery.acked > 0 && duplicate_free);
         let rtt = match (delivery.last_sent, echoed) {
             (Some(sent), _) => Some(now.since(sent)),
             (None, Some(echo)) => Some(Instant::from_millis(now.as_millis()).since(echo)),

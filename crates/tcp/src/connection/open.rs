@@ -117,6 +117,7 @@ impl Connection {
             challenged_at: None,
             urgent: Vec::new(),
             dscp: 0,
+            hop_limit: None,
             congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
             recovery: config.recovery.begin(false),
             is_recovering: false,

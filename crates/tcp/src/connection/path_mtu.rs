@@ -1,5 +1,5 @@
 //! How large segments may be on their path: path MTU discovery (RFC 1191, RFC 8201), and the search where
-//! routers drop what is too large and nobody hears of it (RFC 4821; `tcp_mtu_probing` = 1 in Linux).
+//! routers drop larger packets without a message (RFC 4821; `tcp_mtu_probing` = 1 in Linux).
 //!
 //! `smaller_segments` has what follows from a message or from time-outs. From time to time one segment has
 //! the size again that the ends agreed on; once it is acknowledged, all have.
@@ -10,8 +10,8 @@ use lasthop_packet::{Instant, Seq};
 
 use crate::congestion::SentSegment;
 
-/// After a router's message a larger segment is tried no sooner (RFC 1191, section 6.3), nor seldomer after
-/// others that were lost.
+/// The time from a router's message to the next trial of a larger segment (RFC 1191, section 6.3), and the
+/// longest time between trials that fail.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
 /// The pause after the first larger segment that was lost; it doubles.
@@ -50,10 +50,18 @@ impl PathMtu {
         Self { agreed, probe: Probe::Needless, lost_probes: 0, timeouts: 0, may_fragment: false }
     }
 
-    /// That of a connection that goes on elsewhere, whose segments have `mss` octets now.
-    pub(super) fn restored(agreed: u32, mss: u32, now: Instant) -> Self {
-        let probe = if mss < agreed { Probe::NotBefore(now + LONGEST_PAUSE) } else { Probe::Needless };
+    /// The state of a connection that was moved here. Its segments have `mss` octets now; the first larger one
+    /// is tried after `pause` seconds.
+    pub(super) fn restored(agreed: u32, mss: u32, pause: u16, now: Instant) -> Self {
+        let pause = Duration::from_secs(pause.into()).min(LONGEST_PAUSE);
+        let probe = if mss < agreed { Probe::NotBefore(now + pause) } else { Probe::Needless };
         Self { probe, ..Self::new(agreed) }
+    }
+
+    /// For how many seconds no larger segment is tried.
+    pub(super) fn pause(&self, now: Instant) -> u16 {
+        let Probe::NotBefore(at) = self.probe else { return 0 };
+        at.since(now).as_millis().div_ceil(1000).try_into().unwrap_or(u16::MAX)
     }
 
     /// Payload of the largest segment that the ends have agreed on.

@@ -180,6 +180,14 @@ impl ReceiveSide {
             + self.reassembly.memory()
     }
 
+    /// Octets of memory that it takes beside that and itself.
+    pub(super) fn overhead(&self) -> usize {
+        self.linux.as_deref().map_or(0, size_of_val)
+            + self.compression.as_deref().map_or(0, size_of_val)
+            + self.tuning.as_deref().map_or(0, size_of_val)
+            + self.round_trip.as_deref().map_or(0, size_of_val)
+    }
+
     /// Octets that are held: not read yet, or behind a gap.
     pub(super) fn held(&self) -> usize {
         self.unread as usize + self.reassembly.octets()

@@ -5,6 +5,7 @@ use lasthop_packet::{Instant, Tcp};
 use super::Connection;
 use crate::congestion::SentSegment;
 use crate::recovery::{AfterAck, LossRecovery, Sender};
+use crate::retransmission_queue::Echoed;
 
 impl Connection {
     /// Calls loss recovery, and notes what it has become.
@@ -57,6 +58,7 @@ impl Connection {
         if let Some(super_packet) = &mut self.super_packet {
             super_packet.on_sent(segment.now);
         }
+        self.queue.set_timestamp(self.timestamp(segment.now));
         let mut seq = segment.seq;
         while seq != segment.end {
             let end = if self.most_segments > 1 {
@@ -93,15 +95,19 @@ impl Connection {
         }
     }
 
-    /// When the segment left whose timestamp this one echoes, in whole milliseconds.
-    pub(super) fn echo(&self, tcp: &Tcp, now: Instant) -> Option<Instant> {
+    /// The timestamp that a segment echoes.
+    pub(super) fn echo(&self, tcp: &Tcp, now: Instant) -> Option<Echoed> {
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps)?;
+        let value = timestamps.echo_reply;
         // An echo of 0 is none.
-        if timestamps.echo_reply == 0 {
+        if value == 0 {
             return None;
         }
-        let age = self.timestamp_clock.age(timestamps.echo_reply, now)?;
+        let Some(age) = self.timestamp_clock.age(value, now) else {
+            return Some(Echoed { value, sent: None });
+        };
         // What was never sent was echoed by nothing.
-        now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)
+        let sent = now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)?;
+        Some(Echoed { value, sent: Some(sent) })
     }
 }

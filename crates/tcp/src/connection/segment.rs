@@ -127,7 +127,11 @@ impl Connection {
     #[inline]
     pub(super) const fn ip(&self, to: Endpoint, ecn: Ecn) -> Ip {
         let (traffic_class, identification) = (self.dscp << 2 | ecn as u8, self.identification);
-        Ip { traffic_class, identification, ..Ip::new(self.local.0, to.0) }
+        let ip = Ip { traffic_class, identification, ..Ip::new(self.local.0, to.0) };
+        match self.hop_limit {
+            Some(hop_limit) => Ip { hop_limit, ..ip },
+            None => ip,
+        }
     }
 
     /// The shift that our windows need.

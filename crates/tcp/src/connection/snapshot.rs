@@ -36,7 +36,9 @@ pub struct Snapshot {
     window_told_at: Seq,
     mss: u32,
     /// Payload of the largest segment that the ends have agreed on.
-    agreed_mss: u32,
+    agreed_mss: u16,
+    /// For how many seconds none that is larger than `mss` is tried.
+    mtu_pause: u16,
     cwnd: u32,
     ssthresh: u32,
     buffer: SendBuffer,
@@ -44,6 +46,7 @@ pub struct Snapshot {
     close_requested: bool,
     identification: u16,
     dscp: u8,
+    hop_limit: Option<u8>,
     /// The smoothed round-trip time, and its variation.
     rtt: Option<(Duration, Duration)>,
     ecn: Option<Ecn>,
@@ -74,7 +77,8 @@ impl Connection {
             peer_window: self.flight.peer_window,
             window_told_at: self.window_told_at,
             mss: self.flight.mss,
-            agreed_mss: self.path_mtu.agreed(),
+            agreed_mss: u16::try_from(self.path_mtu.agreed()).unwrap_or(u16::MAX),
+            mtu_pause: self.path_mtu.pause(now),
             cwnd: self.flight.cwnd.max(self.flight.mss),
             ssthresh: self.flight.ssthresh,
             buffer: self.buffer.clone(),
@@ -82,6 +86,7 @@ impl Connection {
             close_requested: self.close_requested,
             identification: self.identification,
             dscp: self.dscp,
+            hop_limit: self.hop_limit,
             rtt: self.rtt.estimate(),
             ecn: self.ecn,
             receive: self.receive.save(),
@@ -118,7 +123,8 @@ impl Connection {
         let flight = &mut connection.flight;
         (flight.una, flight.nxt, flight.max) = (snapshot.una, snapshot.max, snapshot.max);
         (flight.cwnd, flight.ssthresh) = (snapshot.cwnd, snapshot.ssthresh);
-        connection.path_mtu = PathMtu::restored(snapshot.agreed_mss, snapshot.mss, now);
+        let Snapshot { agreed_mss, mss, mtu_pause, .. } = snapshot;
+        connection.path_mtu = PathMtu::restored(agreed_mss.into(), mss, mtu_pause, now);
         flight.peer_window = snapshot.peer_window;
         // What it was is forgotten: the largest that the peer can offer.
         connection.largest_peer_window = u32::from(u16::MAX) << negotiated.peer_shift;
@@ -128,7 +134,8 @@ impl Connection {
         connection.close_requested = snapshot.close_requested;
         connection.is_fin_acknowledged = matches!(state, State::FinWait2 | State::TimeWait);
         connection.identification = snapshot.identification;
-        connection.set_dscp(snapshot.dscp);
+        connection.dscp = snapshot.dscp & 0x3f;
+        connection.hop_limit = snapshot.hop_limit;
         connection.ecn = snapshot.ecn;
         if let Some((srtt, variation)) = snapshot.rtt {
             connection.rtt = RttEstimator::known(connection.config.rto, srtt, variation);
@@ -213,7 +220,7 @@ impl Snapshot {
             && self.negotiated.our_shift <= 14
             && self.negotiated.peer_shift <= 14
             && (1..=65_495).contains(&self.mss)
-            && (self.mss..=65_495).contains(&self.agreed_mss)
+            && (self.mss..=65_495).contains(&self.agreed_mss.into())
             && (self.mss..=1 << 30).contains(&self.cwnd)
             && self.peer_window <= 1 << 30
             && self.rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= Duration::from_secs(3600))

@@ -23,7 +23,7 @@ impl Connection {
     pub fn mark_urgent(&mut self, ahead: u32) {
         let first = if self.is_handshaking() { self.flight.una + 1 } else { self.flight.una };
         let end = first + (self.buffer.len() as u32).wrapping_add(ahead);
-        // What was sent without it has been read, perhaps.
+        // Octets that were sent without the pointer may have been read.
         if self.close_requested || !end.after(self.flight.max) || self.urgent.contains(&end) {
             return;
         }
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// What ends before this was acknowledged.
+    /// Forgets urgent data that ended before this number, because it was acknowledged.
     #[inline]
     pub(super) fn forget_urgent_before(&mut self, una: Seq) {
         if !self.urgent.is_empty() {

@@ -21,6 +21,11 @@ pub const DUPLICATE_ACK_THRESHOLD: u32 = 3;
 /// asks [`Self::next`]. A recovery that goes by time hears of what is sent ([`Self::on_sent`]) and
 /// has a deadline.
 pub trait LossRecovery: Send {
+    /// Octets of memory that it has allocated beside itself.
+    fn memory(&self) -> usize {
+        0
+    }
+
     /// Whether the connection is to keep [`Sender::queue`] for it, and to tell it what is sent.
     fn goes_by_segments(&self) -> bool {
         false

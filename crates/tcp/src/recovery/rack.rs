@@ -383,7 +383,7 @@ impl LossRecovery for Rack {
         let is_probe = self.probe.on_sent(segment, sender.flight.max);
         if segment.is_retransmission {
             if !is_probe {
-                self.first_retransmission.on_retransmission(segment.now);
+                self.first_retransmission.on_retransmission(sender.queue.timestamp());
             }
             if let Some(undo) = &mut self.undo {
                 undo.on_retransmission();

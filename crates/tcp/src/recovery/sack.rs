@@ -87,6 +87,10 @@ impl Sack {
 }
 
 impl LossRecovery for Sack {
+    fn memory(&self) -> usize {
+        self.scoreboard.memory()
+    }
+
     fn on_report(&mut self, blocks: &[(Seq, Seq)], sender: &Sender<'_>) -> Report {
         let flight = &*sender.flight;
         let is_news = self.scoreboard.update(blocks, flight.una, flight.max, flight.mss);

@@ -13,6 +13,11 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Octets of memory that it takes.
+    pub const fn memory(&self) -> usize {
+        self.blocks.capacity() * size_of::<(Seq, Seq)>()
+    }
+
     /// Takes in the blocks of an ACK; what lies outside `una` to `max` is ignored (a duplicate's
     /// report, or nonsense). Returns whether any octet is new.
     ///

@@ -2,9 +2,9 @@
 //! reports all that was sent again as received twice (RFC 3708), or acknowledges what was sent
 //! before it was sent again (Eifel, RFC 3522).
 
-use lasthop_packet::{Instant, Seq};
+use lasthop_packet::Seq;
 
-use crate::retransmission_queue::RetransmissionQueue;
+use crate::retransmission_queue::{Echoed, RetransmissionQueue};
 
 /// The sender before a reduction.
 #[derive(Clone, Copy, Debug)]
@@ -44,15 +44,15 @@ impl Undo {
     }
 }
 
-/// When the first of the retransmissions left that are outstanding, and of those that left before
+/// The timestamp of the first of the retransmissions that are outstanding, and of those that left before
 /// them while others were (`retrans_stamp` in Linux): it lasts from one recovery to the next where
 /// they pass into each other.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FirstRetransmission(Option<Instant>);
+pub(super) struct FirstRetransmission(Option<u32>);
 
 impl FirstRetransmission {
-    pub(super) fn on_retransmission(&mut self, now: Instant) {
-        self.0.get_or_insert(now);
+    pub(super) fn on_retransmission(&mut self, timestamp: u32) {
+        self.0.get_or_insert(timestamp);
     }
 
     /// A recovery begins (`tcp_retrans_stamp_cleanup`).
@@ -65,7 +65,7 @@ impl FirstRetransmission {
     /// Whether an ACK is for a segment from before it, by the timestamp that it echoes.
     ///
     //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
-    pub(super) fn is_after(&self, echo: Option<Instant>) -> bool {
-        self.0.zip(echo).is_some_and(|(again, echo)| echo.as_millis() < again.as_millis())
+    pub(super) fn is_after(self, echo: Option<Echoed>) -> bool {
+        self.0.zip(echo).is_some_and(|(again, echo)| echo.is_before(again))
     }
 }

@@ -21,16 +21,33 @@ pub struct Delivery {
     /// The same of the last one: the time since then does not.
     pub last_sent: Option<Instant>,
     /// When the last of the segments delivered left first that were sent more than once, and whose ACK
-    /// came too soon after the last copy to be for that, or before any round trip was measured.
+    /// is for what left before the last copy, or came before any round trip was measured.
     pub copied_since: Option<Instant>,
     /// Behind the first segment delivered that was sent once.
     pub first_original: Option<Seq>,
-    /// When the segment left whose timestamp the ACK echoes, in whole milliseconds.
-    pub echo: Option<Instant>,
+    /// The timestamp that the ACK echoes.
+    pub echo: Option<Echoed>,
     /// What the receiver got a second time (RFC 2883).
     pub duplicate: Option<(Seq, Seq)>,
     /// A segment that was sent once came later than one that was sent after it.
     pub is_reordered: bool,
+}
+
+/// A timestamp that an ACK echoes (RFC 7323): that of the segment because of which it left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echoed {
+    /// What it says.
+    pub value: u32,
+    /// When that segment left, in whole milliseconds, where timestamps tell the time.
+    pub sent: Option<Instant>,
+}
+
+impl Echoed {
+    /// Whether that segment left before those with this timestamp did.
+    #[inline]
+    pub const fn is_before(self, timestamp: u32) -> bool {
+        self.value.wrapping_sub(timestamp).cast_signed() < 0
+    }
 }
 
 /// The segment delivered that was sent last (`RACK.segment` of RFC 8985).

@@ -19,6 +19,8 @@ pub struct Outstanding {
     pub is_sacked: bool,
     /// It counts as lost, or did when it was sent again.
     pub is_lost: bool,
+    /// The timestamp with which it left last (RFC 7323).
+    pub(super) timestamp: u32,
     /// A retransmission of it is in the network.
     pub is_again: bool,
     /// It was sent more than once.
@@ -27,12 +29,13 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    pub(super) const fn new(seq: Seq, end: Seq, sent: Instant, stamp: Stamp) -> Self {
+    pub(super) const fn new(seq: Seq, end: Seq, (sent, timestamp): (Instant, u32), stamp: Stamp) -> Self {
         Self {
             seq,
             end,
             sent,
             first_sent: sent,
+            timestamp,
             is_sacked: false,
             is_lost: false,
             is_again: false,

@@ -235,6 +235,75 @@ fn while_the_application_is_the_limit_samples_say_so() {
     assert_eq!(rate(&mut queue, 4 * MSS, 250).map(|sample| sample.2), Some(false));
 }
 
+/// What is delivered of two segments that left at 100 with the timestamp 7 and again at 250 with 9: at 400
+/// an ACK that echoes this acknowledges the first of them, or reports the second.
+fn after_a_copy(echo: Option<u32>, is_reported: bool) -> Delivery {
+    let mut queue = queue(Seq(0), 1);
+    queue.begin_ack(None);
+    queue.on_cumulative_ack(Seq(MSS), at(100));
+    queue.set_timestamp(7);
+    queue.on_sent(Seq(MSS), Seq(3 * MSS), at(100));
+    queue.mark_lost(all, |_| ());
+    queue.set_timestamp(9);
+    queue.on_sent(Seq(MSS), Seq(3 * MSS), at(250));
+    queue.begin_ack(echo.map(|value| Echoed { value, sent: None }));
+    if is_reported {
+        queue.on_sack(Seq(MSS), &[(Seq(2 * MSS), Seq(3 * MSS))], at(400));
+    } else {
+        queue.on_cumulative_ack(Seq(2 * MSS), at(400));
+    }
+    *queue.delivery()
+}
+
+//= RFC 8985, section 6.2, step 2: no RTT of a copy whose ACK echoes an earlier timestamp.
+#[test]
+fn an_ack_that_echoes_an_earlier_timestamp_is_not_for_the_copy_and_times_the_original() {
+    let delivery = after_a_copy(Some(7), false);
+    assert_eq!((delivery.newest, delivery.copied_since), (None, Some(at(100))));
+    for echo in [Some(9), None] {
+        let delivery = after_a_copy(echo, false);
+        let rtt = delivery.newest.map(|newest| newest.rtt);
+        assert_eq!((rtt, delivery.copied_since), (Some(Duration::from_millis(150)), None));
+    }
+}
+
+#[test]
+fn what_is_reported_behind_a_gap_is_not_timed_by_the_timestamp_of_another_segment() {
+    let delivery = after_a_copy(Some(7), true);
+    assert_eq!((delivery.newest, delivery.copied_since), (None, None));
+}
+
+#[test]
+fn without_timestamps_duplicates_tell_that_an_ack_is_for_the_original() {
+    let mut queue = queue(Seq(0), 1);
+    queue.begin_ack(None);
+    queue.on_cumulative_ack(Seq(MSS), at(100));
+    queue.on_sent(Seq(MSS), Seq(4 * MSS), at(100));
+    queue.mark_lost(all, |_| ());
+    queue.on_sent(Seq(MSS), Seq(4 * MSS), at(250));
+    // The octets before were received twice.
+    queue.begin_ack(None);
+    queue.on_sack(Seq(MSS), &[(Seq(0), Seq(MSS))], at(390));
+    queue.begin_ack(None);
+    queue.on_cumulative_ack(Seq(2 * MSS), at(400));
+    assert_eq!((queue.delivery().newest, queue.delivery().copied_since), (None, Some(at(100))));
+    // Until all is acknowledged that had left by then.
+    queue.begin_ack(None);
+    queue.on_cumulative_ack(Seq(4 * MSS), at(410));
+    queue.on_sent(Seq(4 * MSS), Seq(5 * MSS), at(410));
+    queue.mark_lost(all, |_| ());
+    queue.on_sent(Seq(4 * MSS), Seq(5 * MSS), at(520));
+    queue.begin_ack(None);
+    queue.on_cumulative_ack(Seq(5 * MSS), at(640));
+    assert_eq!(queue.delivery().newest.map(|newest| newest.rtt), Some(Duration::from_millis(120)));
+}
+
+#[test]
+fn timestamps_wrap() {
+    let echo = |value| Echoed { value, sent: None };
+    assert!(echo(u32::MAX).is_before(0) && !echo(0).is_before(u32::MAX) && !echo(5).is_before(5));
+}
+
 /// One octet of the naive model.
 #[derive(Clone, Copy, Debug, Default)]
 struct Octet {

@@ -65,6 +65,8 @@ impl Link {
         let scheme = SchemeChoice::new("none", toml::Table::new()).map_err(Failure::usage)?;
         let mut built = scenario.build(&scheme, seed).map_err(Failure::usage)?;
         let (far, near) = (built.nodes[far], built.nodes[near]);
+        // So that they can be reset at any time.
+        built.links.iter().for_each(|link| built.world.follow_connections(*link));
         if !built.world.has_route(far, near) {
             return Err(Failure::usage(anyhow!(
                 "{}: links: no route from \"far\" to \"near\"; expected links that join them",

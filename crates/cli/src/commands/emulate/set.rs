@@ -17,8 +17,9 @@ pub const SOCKET: &str = "LASTHOP_EMULATE_SOCKET";
 #[derive(Args)]
 pub struct Arguments {
     /// A key of a link and its value, as in the file: hop.loss=2%, air.forward.rate="5 Mbit/s", or for each
-    /// direction DOWN:UP: hop.rate=20mbit:2mbit, hop.down.rate=20mbit; keys: rate, delay, jitter, jitter-distribution,
-    /// delay-correlation, order, loss, duplicate, corrupt, queue, channel, trace
+    /// direction DOWN:UP: hop.rate=20mbit:2mbit, hop.down.rate=20mbit; keys: rate, delay, jitter,
+    /// jitter-distribution, delay-correlation, order, reorder, loss, duplicate, corrupt, queue, channel, trace,
+    /// only, except, connections
     #[arg(required = true, value_name = "LINK.KEY=VALUE")]
     assignments: Vec<String>,
     /// The process ID of the emulation; required if there are several
@@ -87,19 +88,17 @@ fn assignment(text: &str) -> Result<String, String> {
         if let Some(meant) = value::meant_by(last) {
             return Err(format!("unknown key {last:?} (did you mean {meant:?}?)"));
         }
-        match text.split_once(':') {
-            _ if last == "reorder" => Err(format!(
-                "cannot be set while the link is in use; expected {link}.order=overtake, with which {link}.jitter reorders packets"
-            )),
-            Some((down, up)) if value::IS_OF_A_DIRECTION.contains(&last) => {
-                if [down, up].iter().any(|value| value.trim().is_empty()) {
-                    return Err("a value is missing; expected VALUE or DOWN:UP".to_owned());
-                }
-                let [down, up] = [value::in_a_file(last, down)?, value::in_a_file(last, up)?];
-                Ok(format!("{link}.down.{last}={down}\n{link}.up.{last}={up}"))
+        if value::IS_OF_A_DIRECTION.contains(&last) && text.contains(':') {
+            let of_one = link.rsplit_once('.').map(|(_, direction)| direction);
+            if let Some(direction @ ("down" | "up" | "forward" | "backward")) = of_one {
+                return Err(format!(
+                    "{text:?} is a value for each direction; expected one value for {direction}"
+                ));
             }
-            _ => Ok(format!("{key}={}", value::in_a_file(last, text)?)),
+            let [down, up] = value::of_directions(last, text)?;
+            return Ok(format!("{link}.down.{last}={down}\n{link}.up.{last}={up}"));
         }
+        Ok(format!("{key}={}", value::in_a_file(last, text)?))
     };
     Ok(assignments.iter().map(read).collect::<Result<Vec<String>, String>>()?.join("\n"))
 }

@@ -27,6 +27,8 @@ struct Summary {
     duration_s: f64,
     packets_taken: u64,
     packets_handed_out: u64,
+    #[serde(default)]
+    packets_refused: u64,
     dropped: BTreeMap<String, u64>,
 }
 
@@ -60,7 +62,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 
 fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let summary = serde_json::Value::Object(summary.clone());
-    let Summary { duration_s, packets_taken, packets_handed_out, dropped } =
+    let Summary { duration_s, packets_taken, packets_handed_out, packets_refused, dropped } =
         serde_json::from_value(summary).map_err(|error| Failure::Run(error.into()))?;
     let dropped: u64 = dropped.values().sum();
     let changed: Vec<String> =
@@ -68,9 +70,13 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let changed =
         if changed.is_empty() { String::new() } else { format!("; changed since: {}", changed.join(" ")) };
     let [link, changed, command] = [&about.link, &changed, &about.command].map(|text| on_one_line(text));
+    let refused = match packets_refused {
+        0 => String::new(),
+        refused => format!(", {refused} lost at a device that is down or gone"),
+    };
     let name = about.name.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
     Ok(format!(
-        "{}{name}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped",
+        "{}{name}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped{refused}",
         about.pid
     ))
 }

@@ -1,32 +1,25 @@
-//! What `lasthop gateway status` and `flows` print.
-
-use std::cmp::Reverse;
+//! What `lasthop gateway status` prints.
 
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_lab::table::Table;
+use lasthop_live::gateway::clients::Lost;
 use lasthop_live::gateway::control::{Drained, PortStatus, Status};
 use lasthop_live::gateway::counters::Passed;
-use lasthop_live::gateway::engine::{FlowReport, RuleReport};
+use lasthop_live::gateway::engine::RuleReport;
+use lasthop_live::gateway::hop_watch::HopCounters;
 use lasthop_live::gateway::packet_loop::{LoopReport, ThreadReport};
 use lasthop_live::gateway::punctuality::PunctualityReport;
 use lasthop_schemes::words::counted;
 
 use super::lines::line;
+use super::lists::percent;
 
 pub fn status(status: &Status) -> String {
     let Status { version, file, backend, ports, report } = status;
     let engine = &report.engine;
     let counts = &engine.counters.counts;
     let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
-    let mode = if engine.drained && engine.owed_connections > 0 {
-        "draining: everything passes untouched, except what is still owed".to_owned()
-    } else if engine.drained {
-        "drained: everything passes untouched".to_owned()
-    } else if report.punctuality.is_out {
-        format!("out, because {}: everything passes untouched", why_out(report))
-    } else {
-        "running".to_owned()
-    };
+    let mode = mode(report);
     let up = format!(
         "{:.0} s, {:.2} s of processor time, longest turn {:.1} ms, longest absence {:.1} ms",
         report.uptime_s,
@@ -57,6 +50,9 @@ pub fn status(status: &Status) -> String {
         line("memory      ", &memory),
         line("frames      ", &frames),
     ];
+    if engine.passive {
+        lines.push(line("measured    ", &measured(&engine.hop)));
+    }
     if engine.owed_connections > 0 {
         lines.push(line("owed        ", &owed(engine.owed_connections, engine.octets_at_risk)));
     }
@@ -67,9 +63,39 @@ pub fn status(status: &Status) -> String {
     if report.threads.len() > 1 {
         lines.push(threads(&report.threads).to_string());
     }
-    lines.push(rules(&engine.rules).to_string());
-    lines.push(line("", RULE_LEGEND));
+    if !engine.passive {
+        lines.push(rules(&engine.rules).to_string());
+        lines.push(line("", RULE_LEGEND));
+    }
     lines.join("\n")
+}
+
+/// What crossed the hop since the start of a gateway that has no rules, and so no table of them.
+fn measured(hop: &HopCounters) -> String {
+    let Lost { down, up } = Lost::of(hop);
+    format!(
+        "{} segments to the radio side, {} % of them lost; {} from it, {} % lost",
+        hop.segments_down,
+        percent(down),
+        hop.segments_up,
+        percent(up)
+    )
+}
+
+/// Whether it serves traffic.
+pub fn mode(report: &LoopReport) -> String {
+    let engine = &report.engine;
+    if engine.drained && engine.owed_connections > 0 {
+        "draining: everything passes untouched, except what is still owed".to_owned()
+    } else if engine.drained {
+        "drained: everything passes untouched".to_owned()
+    } else if engine.passive {
+        "passive: measures the hop, changes nothing".to_owned()
+    } else if report.punctuality.is_out {
+        format!("out, because {}: everything passes untouched", why_out(report))
+    } else {
+        "running".to_owned()
+    }
 }
 
 /// What is known of why the packet loop is out. Why it did not run, it cannot know: it may have been
@@ -100,14 +126,10 @@ fn outs(report: &LoopReport) -> Option<String> {
 }
 
 /// What the columns of the table of rules mean.
-const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits: segments that it sent \
-    again. ACKs suppressed: duplicate ACKs withheld from senders. generated: packets that the agent sent of its \
+const RULE_LEGEND: &str = "packets: seen by the rule's agent. local retransmits: packets that it sent \
+    again, a super-packet as one. ACKs suppressed: duplicate ACKs withheld from senders. generated: packets that the agent sent of its \
     own. absorbed: packets that it took over. held: packets that it has yet to send. panics: restarts of the \
     agent.";
-
-/// What the columns of the table of connections mean.
-const FLOW_LEGEND: &str = "down: to the radio side. generated: packets that an agent sent for the connection. \
-    withheld: packets that an agent dropped or took over.";
 
 /// A row for each packet loop.
 fn threads(threads: &[ThreadReport]) -> Table {
@@ -185,43 +207,6 @@ fn rules(rules: &[RuleReport]) -> Table {
         table.add_row(cells.into_iter().chain(has_state.then(|| state.to_owned())));
     }
     table
-}
-
-/// The connections that moved most come first. They have numbers, so that their rows are found again
-/// where the table is folded.
-pub fn flows(mut flows: Vec<FlowReport>) -> String {
-    flows.sort_by_key(|flow| Reverse(flow.octets_from_core + flow.octets_from_radio));
-    let columns = [
-        "no.",
-        "core",
-        "radio",
-        "state",
-        "rule",
-        "down kB",
-        "up kB",
-        "generated",
-        "withheld",
-        "age s",
-        "idle s",
-    ];
-    let mut table = Table::of_numbers(&columns);
-    for (flow, number) in flows.iter().zip(1..) {
-        let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
-        table.add_row([
-            number.to_string(),
-            flow.core.to_string(),
-            flow.radio.to_string(),
-            flow.state.clone(),
-            rule,
-            (flow.octets_from_core / 1000).to_string(),
-            (flow.octets_from_radio / 1000).to_string(),
-            flow.sent_by_agent.to_string(),
-            flow.kept_by_agent.to_string(),
-            format!("{:.0}", flow.age_s),
-            format!("{:.0}", flow.idle_s),
-        ]);
-    }
-    format!("{table}\n{}\n{}", counted(flows.len() as u64, "connection"), line("", FLOW_LEGEND))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reports as CSV.
 
 use anyhow::anyhow;
-use lasthop_live::gateway::engine::FlowReport;
+use lasthop_live::gateway::listing::{Of, Row};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -31,33 +31,26 @@ fn write_values(rows: &mut csv::Writer<Vec<u8>>, path: &str, value: &Value) -> c
     }
 }
 
-/// The columns of connections: the keys of `flows --json`.
-const FLOW_COLUMNS: [&str; 14] = [
-    "protocol",
-    "core",
-    "radio",
-    "state",
-    "rule",
-    "aside",
-    "packets_from_core",
-    "octets_from_core",
-    "packets_from_radio",
-    "octets_from_radio",
-    "sent_by_agent",
-    "kept_by_agent",
-    "age_s",
-    "idle_s",
-];
-
-/// A row for each connection.
-pub fn of_flows(flows: &[FlowReport]) -> Result<String, Failure> {
-    // The header is there also if there are no connections.
-    let mut rows = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    rows.write_record(FLOW_COLUMNS).map_err(failed)?;
-    for flow in flows {
-        rows.serialize(flow).map_err(failed)?;
+/// Rows of a list, with the columns that their JSON has.
+pub fn of_list<'r, R: Row>(list: impl IntoIterator<Item = &'r R>) -> Result<String, Failure> {
+    let mut rows = csv::Writer::from_writer(Vec::new());
+    rows.write_record(R::COLUMNS.iter().map(|column| column.key)).map_err(failed)?;
+    for row in list {
+        rows.write_record(R::COLUMNS.iter().map(|column| cell(&column.of, row))).map_err(failed)?;
     }
     text(rows)
+}
+
+fn cell<R>(of: &Of<R>, row: &R) -> String {
+    match of {
+        Of::Number(of) => of(row).map(|number| number.to_string()).unwrap_or_default(),
+        Of::Text(of) => of(row).to_owned(),
+        // A client is an address without a port; `other` stands for the clients without a place of their own.
+        Of::End(of) => of(row).map_or_else(
+            || "other".to_owned(),
+            |end| if end.port() == 0 { end.ip().to_string() } else { end.to_string() },
+        ),
+    }
 }
 
 /// The rows, without the last line end: printing adds it.
@@ -73,6 +66,8 @@ fn failed(error: csv::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_live::gateway::clients::ClientReport;
+    use lasthop_live::gateway::engine::FlowReport;
     use serde_json::json;
 
     use super::*;
@@ -86,26 +81,29 @@ mod tests {
     }
 
     #[test]
-    fn connections_have_the_columns_that_their_json_has() {
-        let flow = FlowReport {
-            protocol: "tcp".to_owned(),
-            core: ([192, 0, 2, 1], 443).into(),
-            radio: ([10, 0, 0, 7], 50_000).into(),
-            state: "established".to_owned(),
-            rule: "snoop".to_owned(),
-            aside: String::new(),
-            packets_from_core: 1,
-            octets_from_core: 2,
-            packets_from_radio: 3,
-            octets_from_radio: 4,
-            sent_by_agent: 5,
-            kept_by_agent: 6,
-            age_s: 7.5,
-            idle_s: 0.5,
-        };
-        let mut with_header = csv::Writer::from_writer(Vec::new());
-        with_header.serialize(&flow).expect("it is flat");
-        assert_eq!(of_flows(std::slice::from_ref(&flow)).ok(), text(with_header).ok());
-        assert_eq!(of_flows(&[]).ok(), Some(FLOW_COLUMNS.join(",")));
+    fn connections_and_clients_have_a_row_each_with_what_their_json_has() {
+        let told = json!({
+            "protocol": "tcp", "core": "192.0.2.1:443", "radio": "10.0.0.7:50000", "state": "established",
+            "rule": "a, b", "aside": "", "packets_from_core": 1, "octets_from_core": 20_000_000_000_u64,
+            "packets_from_radio": 3, "octets_from_radio": 4, "sent_by_agent": 5, "kept_by_agent": 6,
+            "age_s": 7.5, "idle_s": 0.25, "segments_down": 8, "lost_down": 2, "rtt_hop_s": 0.025
+        });
+        let flow: FlowReport = serde_json::from_value(told).expect("it is one");
+        let text = of_list([&flow]).expect("it can be written");
+        let (header, row) = text.split_once('\n').expect("two lines");
+        assert!(header.starts_with("protocol,core,radio,state,rule,aside,packets_from_core,"), "{header}");
+        let expected =
+            "tcp,192.0.2.1:443,10.0.0.7:50000,established,\"a, b\",,1,20000000000,3,4,5,6,7.5,0.25,8,2,0,";
+        assert!(row.starts_with(expected), "{row}");
+        assert_eq!(
+            of_list::<FlowReport>([]).ok().as_deref(),
+            Some(header),
+            "the header is there all the same"
+        );
+        let client = |client: &str| ClientReport { client: client.to_owned(), ..ClientReport::default() };
+        let clients = [client("2001:db8::7"), client("other")];
+        let text = of_list(&clients).expect("it can be written");
+        let first: Vec<&str> = text.lines().filter_map(|row| row.split(',').next()).collect();
+        assert_eq!(first, ["client", "2001:db8::7", "other"]);
     }
 }

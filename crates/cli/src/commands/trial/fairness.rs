@@ -9,9 +9,11 @@ use serde::Serialize;
 pub(super) struct Fairness {
     pub(super) scheme: String,
     /// Jain's fairness index of the flows between real hosts; `None` with `--predict`.
+    #[serde(rename = "jain_fairness")]
     pub(super) jain: Option<f64>,
     /// The same index in the simulator; `None` if the simulator does not have a congestion control
     /// of the run.
+    #[serde(rename = "predicted_jain_fairness")]
     pub(super) predicted_jain: Option<f64>,
 }
 

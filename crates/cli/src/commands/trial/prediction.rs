@@ -89,6 +89,7 @@ struct Prediction {
     /// have.
     predicted_goodput_bps: Option<f64>,
     /// Share of the goodput of all flows in the run.
+    #[serde(rename = "predicted_goodput_share")]
     predicted_share: Option<f64>,
     /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
     /// mode.
@@ -191,8 +192,10 @@ struct Row {
     /// simulator does not have.
     predicted_goodput_bps: Option<f64>,
     /// Mean goodput of the runs, in bits per second.
+    #[serde(rename = "predicted_goodput_mean_bps")]
     predicted_mean: Option<Estimate>,
     /// Median share of the goodput of all flows in the run.
+    #[serde(rename = "predicted_goodput_share")]
     predicted_share: Option<f64>,
     /// Median share of the run for which the flow's host was awake; `None` if it is not in
     /// power-save mode.

@@ -25,7 +25,7 @@ pub(super) struct Report {
     baseline: String,
     /// Schemes of which only the part in the gateway ran. Their other part belongs in TCP
     /// endpoints, and the kernel's TCP does not have it.
-    gateway_alone: Vec<String>,
+    with_endpoints: Vec<String>,
     /// One row for each flow, congestion control and scheme.
     rows: Vec<Row>,
     /// Fairness between flows that run together; empty if flows run one at a time.
@@ -61,8 +61,10 @@ struct Row {
     /// control that the simulator does not have.
     predicted_goodput_bps: Option<f64>,
     /// Share of the goodput of all flows in the run.
+    #[serde(rename = "goodput_share")]
     share: f64,
-    /// `share` in the simulator.
+    /// `goodput_share` in the simulator.
+    #[serde(rename = "predicted_goodput_share")]
     predicted_share: Option<f64>,
     /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
     /// mode.
@@ -116,7 +118,7 @@ impl Report {
             scenario: scenario.name.clone(),
             seeds: scenario.seeds.clone(),
             baseline,
-            gateway_alone: with_endpoints(scenario),
+            with_endpoints: with_endpoints(scenario),
             rows,
             fairness: if scenario.trial.together { fairness::of_runs(&shared(&runs)) } else { Vec::new() },
             runs,
@@ -220,7 +222,7 @@ impl Report {
         }
         lines.extend(self.fairness.iter().map(Fairness::line));
         lines.extend(self.notes().lines());
-        lines.extend(self.gateway_alone.iter().map(|scheme| {
+        lines.extend(self.with_endpoints.iter().map(|scheme| {
             format!("part of {scheme:?} runs in TCP endpoints, which the hosts' kernel does not support: this result includes only the gateway")
         }));
         lines.extend(self.refusals());

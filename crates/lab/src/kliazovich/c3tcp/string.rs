@@ -18,7 +18,9 @@ const CUTS: [u64; 5] = [5, 15, 30, 31, 45];
 const BEFORE: usize = 1;
 const CROSS: usize = 2;
 const AFTER: usize = 4;
-const C3TCP: &str = "c3tcp";
+/// As published, and with a smoothed window.
+const C3TCP: &str = "c3tcp as published";
+const SMOOTHED: &str = "c3tcp";
 /// Whom the text compares it with, where, and by how many per cent it has more.
 const OTHERS: [(&str, &str, f64); 3] =
     [("figure 4.13", "tcp", 27.0), ("figure 4.17", "westwood", 18.0), ("figure 4.16", "vegas", 7.0)];
@@ -26,9 +28,11 @@ const OTHERS: [(&str, &str, f64); 3] =
 /// All rows.
 pub fn rows(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of(FILE, &[], &CUTS, "n2", seeds, progress)?;
-    let mut rows = improvements(&runs, "", &[]);
+    let mut rows = improvements(&runs, C3TCP, "", &[]);
     rows.extend(queues(&runs));
     rows.extend(measurements(&runs));
+    rows.extend(improvements(&runs, SMOOTHED, ", with smoothing", &[]));
+    rows.extend(own_queues(&runs, SMOOTHED, "figure 4.15, with smoothing"));
     Ok(rows)
 }
 
@@ -40,7 +44,7 @@ pub(super) fn experiment(
     progress: &dyn Progress,
 ) -> Result<Vec<Row>, RunError> {
     let runs = Runs::of(FILE, settings, &CUTS, "n2", seeds, progress)?;
-    Ok(improvements(&runs, &format!(", {what}"), settings))
+    Ok(improvements(&runs, C3TCP, &format!(", {what}"), settings))
 }
 
 /// Mbit/s without cross traffic.
@@ -54,7 +58,7 @@ fn cross(periods: &[Period]) -> f64 {
 }
 
 /// Figures 4.13, 4.16 and 4.17: what C3TCP has more than others.
-fn improvements(runs: &Runs, what: &str, settings: &[&str]) -> Vec<Row> {
+fn improvements(runs: &Runs, scheme: &str, what: &str, settings: &[&str]) -> Vec<Row> {
     let row = |(item, than, percent): (&str, &str, f64), with_cross: bool| {
         let item = format!("{item}{what}");
         let mut parameters = json!({ "than": than });
@@ -73,8 +77,8 @@ fn improvements(runs: &Runs, what: &str, settings: &[&str]) -> Vec<Row> {
         } else {
             (alone as fn(&[Period]) -> f64, "more throughput without cross traffic", about_none, about_none)
         };
-        let head = head(&item, parameters, C3TCP, metric, "percent");
-        improvement(head, published, tolerance, &runs.samples(C3TCP, of), &runs.samples(than, of))
+        let head = head(&item, parameters, scheme, metric, "percent");
+        improvement(head, published, tolerance, &runs.samples(scheme, of), &runs.samples(than, of))
     };
     let with = OTHERS.iter().map(|other| row(*other, true));
     with.chain(OTHERS.iter().map(|other| row(*other, false))).collect()
@@ -82,28 +86,50 @@ fn improvements(runs: &Runs, what: &str, settings: &[&str]) -> Vec<Row> {
 
 /// Figures 4.14 and 4.15: the buffer of N2.
 fn queues(runs: &Runs) -> Vec<Row> {
-    let row = |item, scheme, metric, (published, tolerance), of: &dyn Fn(&[Period]) -> f64| {
-        let head = head(item, json!({}), scheme, metric, "packets");
-        let of_tcp = Estimate::of(&runs.samples("tcp", of)).map(|mean| mean.mean);
-        within(head, published, tolerance, &runs.samples(scheme, of)).without_effect(of_tcp)
-    };
-    let longest = |at: &'static [usize]| {
-        move |periods: &[Period]| at.iter().map(|at| periods[*at].longest_queue).max().unwrap_or(0) as f64
-    };
-    let (with, without) = (longest(&[CROSS]), longest(&[BEFORE, AFTER]));
     let full = (Reference::Number(20.0), Reference::Range(19.5, 20.5));
     // The text says that it overflows, not how often.
     let some = (Reference::None, Reference::Range(1.0, f64::INFINITY));
-    let [ten, five, three] = [10.0, 5.0, 3.0].map(|most| [Reference::Range(0.0, most); 2].into());
-    vec![
-        row("figure 4.14", "tcp", "longest queue of N2 without cross traffic", five, &without),
-        row("figure 4.14", "tcp", "longest queue of N2 with cross traffic", full, &with),
-        row("figure 4.14", "tcp", "overflows of N2 with cross traffic", some, &|run| {
-            run[CROSS].overflows as f64
-        }),
-        row("figure 4.15", C3TCP, "longest queue of N2 with cross traffic", ten, &with),
-        row("figure 4.15", C3TCP, "longest queue of N2 without cross traffic", three, &without),
+    let of_tcp =
+        |metric, range, of: &dyn Fn(&[Period]) -> f64| queue(runs, "figure 4.14", "tcp", metric, range, of);
+    let mut rows = vec![
+        of_tcp(ALONE, at_most(5.0), &longest(&[BEFORE, AFTER])),
+        of_tcp(BESIDE, full, &longest(&[CROSS])),
+        of_tcp("overflows of N2 with cross traffic", some, &|run| run[CROSS].overflows as f64),
+    ];
+    rows.extend(own_queues(runs, C3TCP, "figure 4.15"));
+    rows
+}
+
+/// Figure 4.15: with a form of C3TCP.
+fn own_queues(runs: &Runs, scheme: &str, item: &str) -> [Row; 2] {
+    [
+        queue(runs, item, scheme, BESIDE, at_most(10.0), &longest(&[CROSS])),
+        queue(runs, item, scheme, ALONE, at_most(3.0), &longest(&[BEFORE, AFTER])),
     ]
+}
+
+const BESIDE: &str = "longest queue of N2 with cross traffic";
+const ALONE: &str = "longest queue of N2 without cross traffic";
+
+fn at_most(packets: f64) -> (Reference, Reference) {
+    [Reference::Range(0.0, packets); 2].into()
+}
+
+fn longest(at: &'static [usize]) -> impl Fn(&[Period]) -> f64 {
+    move |periods: &[Period]| at.iter().map(|at| periods[*at].longest_queue).max().unwrap_or(0) as f64
+}
+
+fn queue(
+    runs: &Runs,
+    item: &str,
+    scheme: &str,
+    metric: &str,
+    (published, tolerance): (Reference, Reference),
+    of: &dyn Fn(&[Period]) -> f64,
+) -> Row {
+    let head = head(item, json!({}), scheme, metric, "packets");
+    let of_tcp = Estimate::of(&runs.samples("tcp", of)).map(|mean| mean.mean);
+    within(head, published, tolerance, &runs.samples(scheme, of)).without_effect(of_tcp)
 }
 
 /// Figures 4.11 and 4.12: what the stations measure. The text has no numbers: it calls the bandwidth a good

@@ -35,11 +35,23 @@ pub struct About {
 }
 
 impl About {
-    /// Notes that a key was set. One of a link as a whole replaces those of its directions.
+    /// Notes that a key was set. One of a link as a whole replaces those of its directions, and those of
+    /// both directions replace the one of the link.
     pub(super) fn set(&mut self, key: String, value: String) {
-        if let Some((link, rest)) = key.split_once('.') {
-            for way in ["forward", "backward"] {
-                self.changed.remove(&format!("{link}.{way}.{rest}"));
+        let of_way = |link: &str, way: &str, rest: &str| format!("{link}.{way}.{rest}");
+        let (link, rest) = key.split_once('.').unwrap_or((&key, ""));
+        let of_direction = rest.strip_prefix("forward.").map(|rest| ("backward", rest));
+        let of_direction =
+            of_direction.or_else(|| rest.strip_prefix("backward.").map(|rest| ("forward", rest)));
+        match of_direction {
+            Some((other, rest)) if self.changed.contains_key(&of_way(link, other, rest)) => {
+                self.changed.remove(&format!("{link}.{rest}"));
+            }
+            Some(_) => {}
+            None => {
+                for way in ["forward", "backward"] {
+                    self.changed.remove(&of_way(link, way, rest));
+                }
             }
         }
         self.changed.insert(key, value);

@@ -1,5 +1,6 @@
 //! The interfaces of a side: whether they are there and up, and whether the side is plausible.
 
+use lasthop_schemes::words::without_error_numbers;
 use rustix::io::Errno;
 
 use super::finding::{Findings, Grade};
@@ -48,11 +49,12 @@ fn check(side: Side, (key, is_named): (&str, bool), name: &str, found: &mut Find
         Ok(is_up) => is_up,
         Err(error) => {
             let is_missing = Errno::from_io_error(&error) == Some(Errno::NODEV);
+            let why = without_error_numbers(&error.to_string());
             let finding = match (is_named, is_missing) {
-                (true, true) => format!("[ports] {key} names it, but there is no such interface ({error})"),
-                (true, false) => format!("[ports] {key} names it, but it cannot be used: {error}"),
+                (true, true) => format!("[ports] {key} names it, but there is no such interface"),
+                (true, false) => format!("[ports] {key} names it, but it cannot be used: {why}"),
                 // One that has vanished since cannot be used either.
-                (false, _) => format!("detected as a {key} interface, but it cannot be used: {error}"),
+                (false, _) => format!("detected as a {key} interface, but it cannot be used: {why}"),
             };
             found.advise(name, Grade::Problem, finding, "`ip -brief link` lists the interfaces");
             return;

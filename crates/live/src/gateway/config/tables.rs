@@ -25,6 +25,9 @@ pub const DEFAULT_SOCKET: &str = "/run/lasthop/gateway.sock";
 pub struct GatewayFile {
     /// How frames are taken out of the kernel's path; default "auto".
     pub backend: Backend,
+    /// Measure the hop and change nothing: all packets pass in the kernel, no rule applies, and the
+    /// gateway sees their headers. Needs the tc-bpf backend. Default false.
+    pub passive: bool,
     /// The interfaces.
     pub ports: PortsTable,
     /// Which traffic is matched against the rules. Traffic that is neither TCP nor RTP always
@@ -317,6 +320,7 @@ impl Default for GatewayFile {
     fn default() -> Self {
         Self {
             backend: Backend::Auto,
+            passive: false,
             ports: PortsTable::default(),
             traffic: TrafficTable::default(),
             rule: vec![RuleTable { scheme: Some("snoop".to_owned()), ..RuleTable::default() }],

@@ -35,10 +35,19 @@ fn what_is_hardly_meant_is_noted() {
     assert!(note.contains("(4 MiB) is more than bounds.octets-in-all (1 MiB)"), "{note}");
     let [note] = &notes("[bounds]\noctets-in-all = \"0 B\"")[..] else { panic!("one note") };
     assert!(note.contains("agents cannot keep packets"), "{note}");
+    for little in ["0 B", "1023 B"] {
+        let [note] = &notes(&format!("[bounds]\noctets-per-flow = \"{little}\""))[..] else {
+            panic!("one note")
+        };
+        assert!(note.contains("bounds.octets-per-flow is") && note.contains("pass untouched"), "{note}");
+    }
+    assert_eq!(notes("[bounds]\noctets-per-flow = \"1 KiB\""), [""; 0]);
     let [note] = &notes("[bounds]\noctets-in-all = \"8 MiB\"\n[process]\nthreads = 4")[..] else {
         panic!("one note")
     };
     assert!(note.contains("(4 MiB) is more than a thread's share of bounds.octets-in-all (2 MiB)"), "{note}");
+    let [note] = &notes("[bounds]\nflows = 100_000")[..] else { panic!("one note") };
+    assert!(note.contains("octets-in-all (64 MiB) is less than 1 KiB for each connection"), "{note}");
     let few = refused("[bounds]\nflows = 2\n[process]\nthreads = 4");
     assert!(few.contains("process.threads: 4 threads share bounds.flows = 2"), "{few}");
     let rules = "[[rule]]\nscheme = \"snoop\"\n[[rule]]\nscheme = \"none\"\nports = [80]";

@@ -102,6 +102,8 @@ fn a_command_with_a_key_that_is_not_known_is_refused_whatever_the_command() {
     for known in [
         json!({ "command": "status" }),
         json!({ "command": "flows" }),
+        json!({ "command": "flows", "filter": ["443"], "sort": "age_s", "reverse": true, "limit": 5 }),
+        json!({ "command": "clients" }),
         json!({ "command": "reload" }),
         json!({ "command": "drain" }),
         json!({ "command": "aside", "flow": "192.0.2.1:443-10.0.0.7:50000" }),

@@ -23,6 +23,9 @@ impl Engine {
 
     /// Looks whether a connection that was just used is one to set aside, or one to take back.
     pub(super) fn watch(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
+        if self.is_passive {
+            return;
+        }
         let connection = self.connections.at_mut(slot);
         if let Some(leaving) = connection.leaving {
             self.leave(slot, leaving, now, out);

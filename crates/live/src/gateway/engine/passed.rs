@@ -1,9 +1,10 @@
-//! What went on in the kernel without asking, because an agent lets it: it is shown to the agent.
+//! What went on in the kernel without asking: because an agent lets it, to which it is shown, or
+//! because the gateway is passive, and measures.
 
 use lasthop_agent::{Bypass, Side, Slot};
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::{Instant, Packet, TcpFlags};
 
-use super::{Engine, Outgoing};
+use super::{EXPIRED_A_FRAME, Engine, Outgoing};
 use crate::frame::{Frame, Headers, LinkHeader};
 use crate::io::{Port, PortId};
 
@@ -14,6 +15,14 @@ impl Engine {
         let Some(&Port { side, ethernet, .. }) = self.ports.get(usize::from(port.0)) else { return };
         let Ok((link, packet)) = headers.parse(ethernet) else { return };
         let Some(key) = packet.flow_key().map(|key| side.connection(key)) else { return };
+        if self.is_passive {
+            self.expire(EXPIRED_A_FRAME, now, out);
+            let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
+            if let Some(slot) = self.meet(key, flags, now, out) {
+                self.measure(slot, &packet, (side, port, &link), now);
+            }
+            return;
+        }
         match self.connections.find(key) {
             Some(slot) => self.show(slot, &packet, (side, port, &link), now, out),
             None => out.bypasses.push(Bypass { flow: key, limits: None }),
@@ -47,6 +56,19 @@ impl Engine {
         self.show(slot, &packet, (side, port, &link), now, out);
     }
 
+    /// Takes note of a packet that came, and went on at once.
+    fn measure(
+        &mut self,
+        slot: Slot,
+        packet: &Packet,
+        (side, port, link): (Side, PortId, &LinkHeader),
+        now: Instant,
+    ) {
+        self.count(slot, |connection, hop_rtts| connection.note(packet, (side, port, link), now, hop_rtts));
+        self.departs(slot, packet, side.opposite(), now);
+        self.connections.used(slot, now);
+    }
+
     /// Shows an agent what passed.
     fn show(
         &mut self,
@@ -56,8 +78,7 @@ impl Engine {
         now: Instant,
         out: &mut Outgoing,
     ) {
-        self.connections.at_mut(slot).note(packet, (side, port, link), now, &mut self.hop_rtts);
-        self.connections.used(slot, now);
+        self.measure(slot, packet, (side, port, link), now);
         self.watch(slot, now, out);
         let is_drained = self.is_drained && self.obligation(slot).is_free();
         let connection = self.connections.at(slot);

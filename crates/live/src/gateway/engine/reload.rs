@@ -2,11 +2,38 @@
 
 use lasthop_agent::{Bypass, Slot};
 use lasthop_packet::Instant;
+use lasthop_schemes::words::counted;
 
 use super::{Engine, Outgoing, rule_for};
 use crate::gateway::connection::Leaving;
 use crate::gateway::plan::Plan;
 use crate::gateway::rule::{Rule, is_free};
+
+/// The connections that the rules of a plan select.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selected {
+    /// All that there are.
+    pub connections: usize,
+    /// Those that a rule selects.
+    pub by_a_rule: usize,
+}
+
+impl Selected {
+    /// Of the loops of a gateway.
+    pub fn of_all(parts: Vec<Self>) -> Self {
+        parts.into_iter().fold(Self::default(), |sum, part| Self {
+            connections: sum.connections + part.connections,
+            by_a_rule: sum.by_a_rule + part.by_a_rule,
+        })
+    }
+
+    /// A sentence for the operator if there are connections and no rule selects any.
+    pub fn note(self) -> Option<String> {
+        let connections = counted(self.connections as u64, "connection");
+        (self.connections > 0 && self.by_a_rule == 0)
+            .then(|| format!("no rule selects any of the {connections} that the gateway tracks"))
+    }
+}
 
 impl Engine {
     /// Follows another plan from now on. Connections stay.
@@ -17,8 +44,13 @@ impl Engine {
     /// - The agents of other rules send on what they hold, and go: all but those that owe
     ///   something, which see to the connections of which they do, until they are free of them.
     /// - What an agent had no use for is shown to one again.
+    /// - An engine that is passive stays passive, and one that is not does not become so.
     /// - A connection that another rule wants now leaves the agent of the old one in the same way.
-    pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) {
+    ///
+    /// Returns what of its connections the rules select; nothing if it is passive, where no rule applies.
+    pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) -> Selected {
+        // The kernel's side stays as it is until a restart.
+        let plan = &Plan { passive: self.is_passive, ..plan.clone() };
         let goes_on_as = self.successors(plan);
         for index in (0..self.rules.len()).filter(|index| goes_on_as[*index].is_none()) {
             self.drain_rule(index, now, out);
@@ -26,9 +58,13 @@ impl Engine {
         (self.is_drained, self.stepping_aside) = (false, plan.stepping_aside);
         self.traffic = plan.traffic.clone();
         self.connections.set_bounds(plan.budget.flows, plan.idle);
+        self.set_most_clients(plan.most_clients);
         let new_index = self.adopt_rules(plan, &goes_on_as);
+        let mut selected = Selected::default();
         for slot in self.connections.slots() {
-            self.follow_plan(slot, &new_index, now, out);
+            let is_selected = self.follow_plan(slot, &new_index, now, out);
+            selected.connections += 1;
+            selected.by_a_rule += usize::from(is_selected);
         }
         self.drop_idle_rules();
         // Only now: what moved from one agent to another has the room that it had.
@@ -38,12 +74,14 @@ impl Engine {
             self.counters.counts.evicted += 1;
             self.forget(slot, now, out);
         }
+        if self.is_passive { Selected::default() } else { selected }
     }
 
     /// Puts the plan's rules first, those that go on among them, and behind them the rules that are
     /// in no plan any more. Where each old rule is now.
     fn adopt_rules(&mut self, plan: &Plan, goes_on_as: &[Option<usize>]) -> Vec<u16> {
-        let mut rules: Vec<Rule> = plan.rules.iter().map(|rule| Rule::new(rule, plan.seed)).collect();
+        let mut rules: Vec<Rule> =
+            plan.rules_in_force().iter().map(|rule| Rule::new(rule, plan.seed)).collect();
         self.planned = rules.len();
         let mut new_index = Vec::with_capacity(self.rules.len());
         for (mut rule, next) in std::mem::take(&mut self.rules).into_iter().zip(goes_on_as) {
@@ -60,8 +98,8 @@ impl Engine {
         new_index
     }
 
-    /// Has a connection follow the plan.
-    fn follow_plan(&mut self, slot: Slot, new_index: &[u16], now: Instant, out: &mut Outgoing) {
+    /// Has a connection follow the plan. Returns whether a rule of it selects the connection.
+    fn follow_plan(&mut self, slot: Slot, new_index: &[u16], now: Instant, out: &mut Outgoing) -> bool {
         self.take_back(slot, out);
         let key = self.connections.key(slot);
         let connection = self.connections.at_mut(slot);
@@ -71,7 +109,7 @@ impl Engine {
         connection.rule = was;
         let Some(was) = was.filter(|was| Some(*was) != wanted_by && !is_aside) else {
             connection.stay_with(wanted_by);
-            return;
+            return wanted_by.is_some();
         };
         if let Some(next) = wanted_by
             && self.rules[usize::from(next)].schemes == self.rules[usize::from(was)].schemes
@@ -82,7 +120,7 @@ impl Engine {
             out.bypasses.push(Bypass { flow: key, limits: None });
             if self.import_all(next, &states, now, out).is_ok() {
                 self.connections.at_mut(slot).stay_with(wanted_by);
-                return;
+                return true;
             }
             if self.import_all(was, &states, now, out).is_err() {
                 self.counters.counts.count_broken(owed);
@@ -90,6 +128,7 @@ impl Engine {
         }
         let leaving = self.connections.at(slot).leaving.unwrap_or(Leaving::ForRule);
         self.leave(slot, leaving, now, out);
+        wanted_by.is_some()
     }
 
     /// Forgets rules that are in no plan and have no connection.
@@ -120,10 +159,10 @@ impl Engine {
     /// For each rule, the index of the first rule of the plan that does the same and goes on with
     /// its agent.
     fn successors(&self, plan: &Plan) -> Vec<Option<usize>> {
-        let mut taken = vec![false; plan.rules.len()];
+        let rules = plan.rules_in_force();
+        let mut taken = vec![false; rules.len()];
         let same = |rule: &Rule| {
-            let same =
-                (0..plan.rules.len()).find(|next| !taken[*next] && plan.rules[*next].spec == rule.spec)?;
+            let same = (0..rules.len()).find(|next| !taken[*next] && rules[*next].spec == rule.spec)?;
             taken[same] = true;
             Some(same)
         };

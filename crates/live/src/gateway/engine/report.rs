@@ -1,19 +1,21 @@
 //! What the engine tells about itself.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
-use crate::gateway::clients::ClientsReport;
+use crate::gateway::clients::{Carried, Clients, ClientsReport, Lost};
 use crate::gateway::connection::{Aside, State, TrackedConnection};
 use crate::gateway::counters::{Counters, RuleCounters};
 use crate::gateway::hop_rtt::HopRtts;
+use crate::gateway::hop_watch::HopCounters;
 use crate::gateway::rule::Rule;
 
 /// The state of the engine and what it counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineReport {
     /// What it counted.
@@ -28,6 +30,8 @@ pub struct EngineReport {
     pub octets_at_risk: u64,
     /// Whether all traffic passes untouched, because it drains.
     pub drained: bool,
+    /// Whether it only measures: no rule applies, and nothing is changed.
+    pub passive: bool,
     /// Connections now.
     pub connections: usize,
     /// The most there may be.
@@ -38,7 +42,9 @@ pub struct EngineReport {
     pub most_agent_octets: usize,
     /// The hop's round-trip times, of the connections that opened here.
     pub hop_rtts: HopRtts,
-    /// What each client's connections carried; `None` if clients are not counted.
+    /// Segments over the hop and their losses, of all connections since the start.
+    pub hop: HopCounters,
+    /// What each client's connections carried, those that ended included; `None` if clients are not counted.
     pub clients: Option<ClientsReport>,
     /// The rules, in their order.
     pub rules: Vec<RuleReport>,
@@ -110,6 +116,39 @@ pub struct FlowReport {
     pub age_s: f64,
     /// Seconds since its last packet.
     pub idle_s: f64,
+    /// Segments over the hop and their losses.
+    #[serde(flatten)]
+    pub hop: HopCounters,
+    /// The round-trip time from the gateway to the client, smoothed, in seconds; none until measured.
+    #[serde(default)]
+    pub rtt_hop_s: Option<f64>,
+    /// The least of these round-trip times, in seconds.
+    #[serde(default)]
+    pub rtt_min_hop_s: Option<f64>,
+    /// The round-trip time from the gateway to the server, smoothed, in seconds; none until measured.
+    #[serde(default)]
+    pub rtt_wire_s: Option<f64>,
+    /// Of the segments to the client, those that were lost, in percent: `lost_down` but for `needless`;
+    /// none where there were no segments.
+    #[serde(default)]
+    pub lost_down_percent: Option<f64>,
+    /// Of the segments from the client, those that were lost on the hop, in percent; none where there
+    /// were no segments.
+    #[serde(default)]
+    pub lost_up_percent: Option<f64>,
+}
+
+impl FlowReport {
+    /// What it carried.
+    pub const fn carried(&self) -> Carried {
+        Carried {
+            packets_down: self.packets_from_core,
+            packets_up: self.packets_from_radio,
+            octets_down: self.octets_from_core,
+            octets_up: self.octets_from_radio,
+            hop: self.hop,
+        }
+    }
 }
 
 impl Engine {
@@ -133,12 +172,14 @@ impl Engine {
             agents,
             held: rules.iter().map(|rule| rule.held).sum(),
             drained: self.is_drained,
+            passive: self.is_passive,
             connections: self.connections.len(),
             most_connections: self.connections.capacity(),
             agent_octets: rules.iter().map(|rule| rule.octets).sum(),
             most_agent_octets: self.budget.octets_in_all,
             hop_rtts: self.hop_rtts,
-            clients: self.clients.as_ref().map(|clients| clients.report().clone()),
+            hop: self.hop,
+            clients: self.clients.as_ref().map(Clients::report),
             rules,
         }
     }
@@ -158,6 +199,9 @@ impl Engine {
             Protocol::Tcp => "tcp",
             Protocol::Udp => "udp",
         };
+        let hop = *connection.hop.counters();
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        let lost = Lost::of(&hop);
         FlowReport {
             protocol: protocol.to_owned(),
             core: key.source.into(),
@@ -173,6 +217,12 @@ impl Engine {
             kept_by_agent: connection.kept_by_agent,
             age_s: now.since(connection.opened).as_secs_f64(),
             idle_s: now.since(connection.last_used).as_secs_f64(),
+            hop,
+            rtt_hop_s: seconds(connection.hop.rtt_hop()),
+            rtt_min_hop_s: seconds(connection.hop.rtt_min_hop()),
+            rtt_wire_s: seconds(connection.hop.rtt_wire()),
+            lost_down_percent: lost.down,
+            lost_up_percent: lost.up,
         }
     }
 }

@@ -1,6 +1,7 @@
 mod aside;
 mod bounds;
 mod bypasses;
+mod clients;
 mod clock;
 mod conservation;
 mod datagrams;

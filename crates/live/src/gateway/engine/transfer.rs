@@ -116,8 +116,7 @@ impl Engine {
         let mut connection = TrackedConnection::new(Some(rule), state, now);
         (connection.from_core.arrival, connection.from_radio.arrival) = (core, radio);
         (connection.from_core.finished, connection.from_radio.finished) = saved.finished.into();
-        let slot = self.connections.insert(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
-        self.counters.counts.connections += 1;
+        let slot = self.remember(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
         let imported = self.import_all(rule, &saved.states, now, out);
         if imported.is_err() {
             self.forget(slot, now, out);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lasthop_agent::counter::REPORTS;
 
 use super::*;
+use crate::gateway::clients::Carried;
 use crate::gateway::hop_rtt::HopRtts;
 use crate::gateway::packet_loop::ThreadReport;
 use crate::gateway::punctuality::KeptWaiting;
@@ -101,15 +102,22 @@ fn assert_histogram(read: &Exposition, page: &str, family: &str) {
 }
 
 /// A report of a gateway in which everything happened that makes a family.
-fn report_of_everything() -> LoopReport {
+pub(super) fn report_of_everything() -> LoopReport {
     let mut hop_rtts = HopRtts::default();
     for micros in [800, 30_000, 30_000, 9_000_000] {
         hop_rtts.count(std::time::Duration::from_micros(micros));
     }
     let mut clients = ClientsReport::default();
-    clients
-        .by_address
-        .insert([10, 0, 0, 7].into(), ClientCounters { octets_down: 5, ..ClientCounters::default() });
+    let carried = Carried { octets_down: 5, ..Carried::default() };
+    clients.by_address.insert(
+        [10, 0, 0, 7].into(),
+        ClientCounters {
+            carried,
+            rtt_hop_s: Some(0.02),
+            rtt_min_hop_s: Some(0.01),
+            ..ClientCounters::default()
+        },
+    );
     let named = |name: &str| RuleReport { name: name.to_owned(), ..RuleReport::default() };
     let engine = EngineReport {
         hop_rtts,
@@ -128,7 +136,7 @@ fn report_of_everything() -> LoopReport {
 
 #[test]
 fn the_page_is_valid_whatever_rules_are_called() {
-    let read = read(&page(Backend::TcBpf, &report_of_everything()));
+    let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything()));
     let sample = |name: &str| read.samples.get(name).copied();
     assert_eq!(
         sample("lasthop_rule_held_packets{rule=\"a \\\"quoted\\\\ rule\\\"\",index=\"0\"}"),
@@ -146,7 +154,7 @@ fn the_page_is_valid_whatever_rules_are_called() {
 
 #[test]
 fn a_gateway_that_counts_no_clients_exports_none() {
-    let read = read(&page(Backend::Tun, &LoopReport::default()));
+    let read = read(&page(Backend::Tun, Backend::Tun, &LoopReport::default()));
     assert!(!read.families.keys().any(|family| family.contains("client")), "{:?}", read.families);
 }
 
@@ -168,10 +176,17 @@ fn documented() -> BTreeMap<String, String> {
 
 #[test]
 fn every_family_is_documented_with_its_type_and_every_documented_one_is_there() {
-    let read = read(&page(Backend::TcBpf, &report_of_everything()));
+    let read = read(&page(Backend::TcBpf, Backend::Auto, &report_of_everything()));
     let of_agents: BTreeSet<&str> =
         PacketCounters::COUNTERS.iter().chain(REPORTS).map(|counter| counter.name).collect();
+    let of_clients: BTreeSet<String> = HopCounters::COUNTERS
+        .iter()
+        .map(|counter| format!("lasthop_client_{}_total", counter.name))
+        .collect();
     let as_documented = |family: &String| {
+        if of_clients.contains(family) {
+            return "lasthop_client_hop_NAME_total".to_owned();
+        }
         for prefix in ["lasthop_agent_", "lasthop_rule_"] {
             let name = family.strip_prefix(prefix).and_then(|rest| rest.strip_suffix("_total"));
             if name.is_some_and(|name| of_agents.contains(name)) {

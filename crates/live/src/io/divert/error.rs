@@ -1,7 +1,7 @@
 //! Why frames cannot be diverted.
 
 use std::error::Error;
-use std::{io, iter};
+use std::{fs, io, iter};
 
 use aya::EbpfError;
 use aya::maps::MapError;
@@ -40,6 +40,9 @@ pub enum DivertError {
     /// A frame of our own did not go the whole way ([`super::Divert::try_out`]).
     #[error("the kernel accepts and attaches the BPF programs, but {0}")]
     Lost(&'static str),
+    /// What looks after the programs.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
     /// What we wait with.
     #[error("cannot create an eventfd: {0}")]
     Wait(#[source] io::Error),
@@ -96,7 +99,17 @@ pub enum ProgramError {
 
 /// Why programs were not loaded, and what an operator can do about it.
 fn not_loaded(error: &EbpfError) -> String {
-    if is_refusal(error) {
+    let causes: Vec<&(dyn Error + 'static)> =
+        iter::successors(Some(error as &(dyn Error + 'static)), |error| (*error).source()).collect();
+    let of_system = causes.iter().find_map(|error| error.downcast_ref::<io::Error>());
+    let verifier_log =
+        causes.iter().find_map(|error| match error.downcast_ref::<aya::programs::ProgramError>() {
+            Some(aya::programs::ProgramError::LoadError { verifier_log, .. }) => {
+                Some(verifier_log.to_string())
+            }
+            _ => None,
+        });
+    if of_system.is_some_and(|error| is_refusal(error, &verifier_log.unwrap_or_default(), capabilities())) {
         // Which map or program was refused first differs from one attempt to the next.
         return "the kernel does not let this process load BPF programs: this takes CAP_BPF and CAP_NET_ADMIN (before Linux \
                 5.11 also LimitMEMLOCK=infinity); run as root, and allow bpf(2) in the container or the systemd unit"
@@ -108,11 +121,34 @@ fn not_loaded(error: &EbpfError) -> String {
     )
 }
 
-/// Whether an error, or what caused it, is that the process lacks a privilege.
-fn is_refusal(error: &(dyn Error + 'static)) -> bool {
-    let causes = iter::successors(Some(error), |error| (*error).source());
-    let errors = causes.filter_map(|error| error.downcast_ref::<io::Error>());
-    errors.into_iter().any(|error| error.kind() == io::ErrorKind::PermissionDenied)
+/// Whether an error of bpf(2) says that the process lacks a privilege. EPERM does. EACCES is also what the
+/// verifier answers to a program that it rejects: then it has written a log, or the process has what it
+/// needs.
+fn is_refusal(error: &io::Error, verifier_log: &str, capabilities: Option<u64>) -> bool {
+    let is_rejection = !verifier_log.trim().is_empty()
+        || (error.raw_os_error() == Some(rustix::io::Errno::ACCESS.raw_os_error())
+            && capabilities.is_some_and(may_load_programs));
+    error.kind() == io::ErrorKind::PermissionDenied && !is_rejection
+}
+
+/// Whether a process with these effective capabilities may load programs for network interfaces
+/// (capabilities(7)).
+const fn may_load_programs(capabilities: u64) -> bool {
+    const NET_ADMIN: u64 = 1 << 12;
+    const SYS_ADMIN: u64 = 1 << 21;
+    const BPF: u64 = 1 << 39;
+    capabilities & NET_ADMIN != 0 && capabilities & (BPF | SYS_ADMIN) != 0
+}
+
+/// The effective capabilities of this process, if the kernel tells them.
+fn capabilities() -> Option<u64> {
+    effective_in(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// The effective capabilities in a status file of proc(5).
+fn effective_in(status: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(value.trim(), 16).ok()
 }
 
 /// An error with what caused it: aya's errors name the system call, and only their sources what the
@@ -133,6 +169,31 @@ pub(super) fn with_sources(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_the_verifier_rejects_is_no_missing_privilege() {
+        let [denied, not_permitted] =
+            [rustix::io::Errno::ACCESS, rustix::io::Errno::PERM].map(io::Error::from);
+        let all = effective_in("Name:\tlasthop\nCapPrm:\t0000000000000000\nCapEff:\t000001ffffffffff\n");
+        let (none, network) = (Some(0), Some(1 << 12));
+        let log = "0: R1=ctx() R10=fp0\ninvalid access to packet";
+        for (error, log, capabilities, expected) in [
+            (&denied, log, none, false),
+            (&denied, "", all, false),
+            (&denied, "", none, true),
+            (&denied, "", network, true),
+            (&denied, "", None, true),
+            (&denied, " \n", none, true),
+            (&not_permitted, "", none, true),
+            // In a container's user namespace, or beyond the limit of locked memory.
+            (&not_permitted, "", all, true),
+            (&not_permitted, log, all, false),
+            (&io::ErrorKind::InvalidInput.into(), "", none, false),
+        ] {
+            assert_eq!(is_refusal(error, log, capabilities), expected, "{error}, {log:?}, {capabilities:?}");
+        }
+        assert_eq!(effective_in("Name:\tlasthop\n"), None);
+    }
 
     #[test]
     fn a_privilege_that_is_missing_is_no_missing_feature_of_the_kernel() {

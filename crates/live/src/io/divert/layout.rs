@@ -88,7 +88,7 @@ pub(super) const ACKNOWLEDGED: usize = offset_of!(Slot, acknowledged) / 8;
 pub(super) const HEADERS_ONLY: usize = offset_of!(Slot, headers) / 8;
 
 /// Octets of headers that fit in a record.
-const HEADERS: usize = 104;
+const HEADERS: usize = 128;
 
 /// `struct record`: what we get of a packet that passed, where its headers are enough.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +156,8 @@ pub(super) const NOT_THESE_PREFIXES: u32 = 4;
 pub(super) const ONLY_THESE_PREFIXES: u32 = 8;
 /// UDP that may be RTP is wanted, too.
 pub(super) const DATAGRAMS: u32 = 16;
+/// Nothing is diverted: we get the headers of what is selected.
+pub(super) const PASSIVE: u32 = 32;
 /// On which lists a port is.
 pub(super) const INCLUDED: u8 = 1;
 pub(super) const NOT_INCLUDED: u8 = 2;
@@ -187,6 +189,7 @@ fn words() -> BTreeMap<&'static str, u32> {
         ("NOT_THESE_PREFIXES", NOT_THESE_PREFIXES as usize),
         ("ONLY_THESE_PREFIXES", ONLY_THESE_PREFIXES as usize),
         ("DATAGRAMS", DATAGRAMS as usize),
+        ("PASSIVE", PASSIVE as usize),
         ("PROTOCOL_TCP", PROTOCOL_TCP as usize),
         ("PROTOCOL_UDP", PROTOCOL_UDP as usize),
         ("FIRST_USER_PORT", FIRST_USER_PORT.into()),

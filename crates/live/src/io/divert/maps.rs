@@ -14,7 +14,7 @@ use lasthop_packet::FlowKey;
 use super::error::ProgramError;
 use super::layout::{
     BpfFlow, Counter, DATAGRAMS, Home, INCLUDED, INTO_INGRESS, NOT_INCLUDED, NOT_THESE_PREFIXES,
-    ONLY_THESE_PORTS, ONLY_THESE_PREFIXES, SLOT_WORDS, SOME_PORTS,
+    ONLY_THESE_PORTS, ONLY_THESE_PREFIXES, PASSIVE, SLOT_WORDS, SOME_PORTS,
 };
 use super::mapped::Mapped;
 use crate::io::selection::{Prefix, Selection};
@@ -34,7 +34,8 @@ pub struct Counters {
     pub own: u64,
     /// TCP, and UDP that may be RTP, that passed because its flow is set aside.
     pub aside: u64,
-    /// TCP that passed because its agent lets it; we heard of it, by a copy or by its headers.
+    /// TCP that passed because its agent lets it, or because nothing is diverted; we heard of it, by a
+    /// copy or by its headers.
     pub passed: u64,
     /// The same beyond what its agent lets, because we were late.
     pub late: u64,
@@ -107,6 +108,7 @@ impl Maps {
             (!selection.excluded_prefixes.is_empty(), NOT_THESE_PREFIXES),
             (!selection.prefixes.is_empty(), ONLY_THESE_PREFIXES),
             (selection.datagrams, DATAGRAMS),
+            (selection.passive, PASSIVE),
         ];
         let which = which.into_iter().map(|(present, bit)| if present { bit } else { 0 }).sum::<u32>();
         self.selection.set(0, which, 0).map_err(refused("selection"))

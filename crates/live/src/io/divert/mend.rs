@@ -3,25 +3,23 @@
 use lasthop_agent::Side;
 use lasthop_packet::Instant;
 
-use super::{Divert, DivertError, device_of, join};
+use super::{Divert, DivertError, PORTS, device_of, join};
 use crate::device::{Interface, LARGEST_MTU};
 use crate::io::Fault;
+use crate::io::poller::Poller;
 use crate::io::proof::Broken;
-
-/// Ports of each radio interface: two that frames are taken at, and one for copies.
-const PORTS: usize = 3;
 
 impl Divert {
     /// Tries the devices, and once a round everything else.
     pub(super) fn look_after(&mut self, now: Instant) {
-        let mut is_news = self.devices.try_all(now);
-        if self.health.is_round(now) {
+        self.devices.try_all(now);
+        let is_round = self.health.is_round(now);
+        if is_round {
             self.mend_devices(now);
             self.radio_faults = self.mend_radios();
-            is_news = true;
         }
-        if is_news {
-            let devices = &self.devices;
+        let devices = &self.devices;
+        if is_round || !self.health.faults.is_empty() || devices.broken().next().is_some() {
             let broken = devices.broken().map(|(port, broken)| Fault {
                 what: broken.of(devices.device(port).name()),
                 loses_frames: true,
@@ -70,6 +68,9 @@ impl Divert {
     /// Takes frames at radio interfaces that have come back, or from which our programs were removed.
     /// What is wrong with those at which that fails.
     fn mend_radios(&mut self) -> Vec<String> {
+        if let Some(detached) = self.poller.as_ref().and_then(Poller::latest) {
+            self.detached = detached;
+        }
         let numbers: Vec<u32> = self.ring.radios().collect();
         let mut wrong = Vec::new();
         for (radio, number) in numbers.into_iter().enumerate() {
@@ -113,17 +114,21 @@ impl Divert {
             self.programs.forget(name);
             self.ring.renumber(radio, interface.index());
             tracing::info!(interface = name, "the interface is back");
-        }
-        if self.diverts {
-            for side in [Side::Core, Side::Radio] {
-                if !self.programs.diverts(side, name) {
-                    self.programs.divert(side, name, self.how)?;
-                    tracing::warn!(
-                        interface = name,
-                        "our program had been removed from the interface; it is attached again"
-                    );
-                }
+            if self.poller.is_some() {
+                self.detached.extend([Side::Core, Side::Radio].map(|side| (radio, side)));
             }
+        }
+        while let Some(at) = self.detached.iter().position(|(place, _)| *place == radio) {
+            let (_, side) = self.detached[at];
+            // It was looked for some time ago.
+            if !self.programs.diverts(side, name) {
+                self.programs.divert(side, name, self.how)?;
+                tracing::warn!(
+                    interface = name,
+                    "our program had been removed from the interface; it is attached again"
+                );
+            }
+            self.detached.swap_remove(at);
         }
         Ok(())
     }

@@ -111,6 +111,18 @@ impl Programs {
         is_attached(interface, self.taking(side))
     }
 
+    /// A question to the kernel: at which of these interfaces, by their places, and from which side frames
+    /// should be taken and are not. The answer may take long (see [`Poller`](crate::io::poller::Poller)).
+    pub(super) fn detached(&self, interfaces: Vec<String>) -> impl Fn() -> Vec<(usize, Side)> + Send + use<> {
+        let hooks = [Side::Core, Side::Radio].map(|side| (side, self.taking(side)));
+        move || {
+            let all = interfaces.iter().enumerate();
+            let all = all.flat_map(|(place, name)| hooks.map(|(side, hook)| (place, side, name, hook)));
+            let detached = all.filter(|(_, _, name, hook)| !is_attached(name, *hook));
+            detached.map(|(place, side, ..)| (place, side)).collect()
+        }
+    }
+
     /// Lets go of a device or an interface that is gone, or will be.
     pub(super) fn forget(&mut self, interface: &str) {
         self.attached.forget(interface);

@@ -43,11 +43,17 @@ pub enum PolicyError {
         /// What it was told.
         commands: String,
     },
+    /// The kernel does not tell the rules that are there.
+    #[error("cannot list the rules of policy routing: {0}")]
+    Rules(#[source] io::Error),
     /// More rules than there are priorities for.
     #[error(
         "the selection requires {0} rules, but there are priorities for {RULES} only; name fewer ports or prefixes"
     )]
     TooMany(usize),
+    /// What looks after the rules.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
     /// What we wait with, or a port that has just vanished.
     #[error("cannot wait for frames on a port: {0}")]
     Wait(#[source] io::Error),

@@ -14,12 +14,27 @@ impl Policy {
         }
         let was_broken = self.health.faults.iter().any(|fault| fault.loses_frames);
         let mended = if self.health.attempts.may_try(was_broken, now) { self.mend() } else { Ok(()) };
+        self.check_rules();
         let mut faults = self.renew_ports();
         faults.extend(self.broken().map(|what| Fault { what, loses_frames: true }));
         if let Err(error) = mended {
             tracing::debug!(%error, "cannot mend the way to the devices");
         }
         self.health.faults = faults;
+    }
+
+    /// Finds out whether rules and routes are there. What the poller says may be from before they were
+    /// mended.
+    fn check_rules(&mut self) {
+        let answer = match self.poller.latest() {
+            Some(Ok(false)) => self.rules.are_whole()(),
+            Some(answer) => answer,
+            None => return,
+        };
+        match answer {
+            Ok(are_whole) => self.are_rules_whole = are_whole,
+            Err(error) => tracing::debug!(%error, "cannot list rules and routes"),
+        }
     }
 
     /// What is wrong with the way of packets to the devices and on, if anything. The rules of a device
@@ -38,14 +53,7 @@ impl Policy {
                 Err(error) => tracing::debug!(%error, "cannot look at a device"),
             }
         }
-        match self.rules.are_whole() {
-            Ok(true) => None,
-            Ok(false) => Some("rules or routes of ours have been removed".to_owned()),
-            Err(error) => {
-                tracing::debug!(%error, "cannot list rules and routes");
-                None
-            }
-        }
+        (!self.are_rules_whole).then(|| "rules or routes of ours have been removed".to_owned())
     }
 
     fn mend(&mut self) -> Result<(), PolicyError> {
@@ -61,7 +69,9 @@ impl Policy {
                 self.devices.replace(port, device);
             }
         }
-        self.lead()
+        self.lead()?;
+        self.are_rules_whole = true;
+        Ok(())
     }
 
     /// Claims ports that have come back. Rules go by the name of an interface, and apply again to one

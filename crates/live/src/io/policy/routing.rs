@@ -1,7 +1,6 @@
 //! Rules and routes, as the kernel lists them.
 
 use std::io;
-use std::ops::Range;
 
 use crate::netlink::{self, Asks, Attribute, Request, attributes, text};
 
@@ -15,6 +14,7 @@ const HEAD: usize = 12;
 const RTA_TABLE: u16 = 15;
 const FRA_IIFNAME: u16 = 3;
 const FRA_PRIORITY: u16 = 6;
+const FRA_PROTOCOL: u16 = 21;
 
 /// The head of a message: the address family, and nothing else.
 fn head(is_v4: bool) -> [u8; HEAD] {
@@ -27,24 +27,31 @@ fn number(value: &[u8]) -> Option<u32> {
     value.first_chunk().map(|octets| u32::from_ne_bytes(*octets))
 }
 
-/// How many rules there are with these priorities for what comes in by one of these ports. A kernel
-/// without the family has all that are wanted of it, which is none.
-pub(super) fn count_rules(is_v4: bool, priorities: Range<usize>, ports: &[&str]) -> io::Result<usize> {
-    let mut count = 0;
+/// A rule for what comes in by a port.
+pub(super) struct PortRule {
+    pub(super) priority: u32,
+    pub(super) port: String,
+}
+
+/// The rules of this maker. A kernel without the family has none.
+pub(super) fn rules_of(is_v4: bool, maker: u8) -> io::Result<Vec<PortRule>> {
+    let mut rules = Vec::new();
     let request = Request { protocol: None, kind: RTM_GETRULE, asks: Asks::All, body: &head(is_v4) };
     netlink::ask(request, |kind, rule| {
-        let (mut is_ours, mut is_for_a_port) = (false, false);
+        let (mut is_ours, mut port, mut priority) = (false, None, 0);
         for Attribute { number: attribute, value } in attributes(rule.get(HEAD..)?) {
             match attribute {
-                FRA_PRIORITY => is_ours = priorities.contains(&(number(value)? as usize)),
-                FRA_IIFNAME => is_for_a_port = ports.contains(&text(value).as_str()),
+                FRA_PROTOCOL => is_ours = value == [maker],
+                FRA_PRIORITY => priority = number(value)?,
+                FRA_IIFNAME => port = Some(text(value)),
                 _ => {}
             }
         }
-        count += usize::from(kind == RTM_NEWRULE && is_ours && is_for_a_port);
+        let port = port.filter(|_| kind == RTM_NEWRULE && is_ours);
+        rules.extend(port.map(|port| PortRule { priority, port }));
         None::<()>
     })?;
-    Ok(count)
+    Ok(rules)
 }
 
 /// Whether there is a route in this table. Where the kernel cannot be asked for one table, before

@@ -2,18 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::process::{Command, Stdio};
 
 use super::error::{PolicyError, RULES};
-use super::routing;
+use super::routing::{self, PortRule};
 use crate::io::Selection;
 use crate::io::claim::{self, Claims};
 use crate::io::selection::Prefix;
 
-/// The first priority of ours; rules of ours have no others.
+/// The first priority of ours.
 const FIRST_PRIORITY: usize = 26_000;
-const PRIORITIES: Range<usize> = FIRST_PRIORITY..FIRST_PRIORITY + RULES;
+/// The number that says who made a rule (`FRA_PROTOCOL`). No routing protocol of `rt_protos` has it.
+const MAKER: u8 = 126;
 
 /// Both families, as `ip` has them.
 pub(super) const FAMILIES: [Family; 2] =
@@ -40,7 +40,9 @@ pub(super) fn additions(
             return Err(PolicyError::TooMany(count));
         }
         let numbered = rules().zip(FIRST_PRIORITY..);
-        Ok(numbered.map(|(rule, priority)| format!("rule add {rule} priority {priority}")).collect())
+        Ok(numbered
+            .map(|(rule, priority)| format!("rule add {rule} priority {priority} protocol {MAKER}"))
+            .collect())
     };
     let [v4, v6] = FAMILIES.map(of_family);
     Ok([v4?, v6?])
@@ -135,20 +137,25 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether all rules are there, and a route in each table.
-    pub(super) fn are_whole(&self) -> io::Result<bool> {
-        for (family, additions) in FAMILIES.into_iter().zip(&self.additions) {
-            let ports: Vec<&str> = self.ports.iter().map(|(port, _)| port.as_str()).collect();
-            if routing::count_rules(family.is_v4, PRIORITIES, &ports)? < additions.len() {
-                return Ok(false);
-            }
-            for (_, table) in &self.ports {
-                if !routing::has_route(family.is_v4, *table)? {
+    /// A question to the kernel: whether all rules are there, and a route in each table. The answer may take
+    /// long (see [`Poller`](crate::io::poller::Poller)).
+    pub(super) fn are_whole(&self) -> impl Fn() -> io::Result<bool> + Send + use<> {
+        let (ports, counts) = (self.ports.clone(), self.additions.each_ref().map(Vec::len));
+        move || {
+            for (family, count) in FAMILIES.into_iter().zip(counts) {
+                let is_for_a_port = |rule: &PortRule| ports.iter().any(|(port, _)| *port == rule.port);
+                let rules = routing::rules_of(family.is_v4, MAKER)?;
+                if rules.into_iter().filter(is_for_a_port).count() < count {
                     return Ok(false);
                 }
+                for (_, table) in &ports {
+                    if !routing::has_route(family.is_v4, *table)? {
+                        return Ok(false);
+                    }
+                }
             }
+            Ok(true)
         }
-        Ok(true)
     }
 
     /// Removes them.
@@ -171,30 +178,23 @@ pub fn clear_away(claims: &Claims) {
     }
 }
 
-/// Removes the rules with a priority of ours that are for such ports. The tables' routes vanish
+/// Removes the rules of gateways that are for such ports. The tables' routes vanish
 /// with their devices.
 fn remove_rules(is_for: impl Fn(&str) -> bool) -> Result<(), PolicyError> {
     for family in FAMILIES {
-        let rules = run_ip(family, &["rule show".to_owned()])?;
-        let ours = rules.lines().filter_map(priority_and_port).filter(|(_, port)| is_for(port));
+        let ours = routing::rules_of(family.is_v4, MAKER).map_err(PolicyError::Rules)?;
         let commands: Vec<String> = ours
-            .map(|(priority, port)| format!("rule del priority {priority} iif {port} ipproto tcp"))
+            .iter()
+            .filter(|rule| is_for(&rule.port))
+            .map(|PortRule { priority, port }| {
+                format!("rule del priority {priority} iif {port} ipproto tcp protocol {MAKER}")
+            })
             .collect();
         if !commands.is_empty() {
             run_ip(family, &commands)?;
         }
     }
     Ok(())
-}
-
-/// Reads a line such as `26002:\tfrom all iif wlan0 ipproto tcp lookup 26003`; `None` if it is not
-/// a rule of a gateway.
-fn priority_and_port(line: &str) -> Option<(usize, &str)> {
-    let (priority, rule) = line.split_once(':')?;
-    let priority = priority.trim().parse().ok()?;
-    let mut words = rule.split_whitespace().skip_while(|word| *word != "iif");
-    let port = words.nth(1)?;
-    PRIORITIES.contains(&priority).then_some((priority, port))
 }
 
 /// Has `ip` do these, in order; returns what it printed.

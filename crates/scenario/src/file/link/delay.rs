@@ -1,10 +1,12 @@
 //! The propagation delay of one direction of a link: what it is drawn from, and whether packets may
 //! overtake each other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use lasthop_packet::Probability;
 use lasthop_packet::units::format_duration;
-use lasthop_sim::delay::Correlation;
+use lasthop_sim::delay::{Band, Bands, Correlation};
 use lasthop_sim::{Delay, Distribution, Order};
 
 use super::distribution::{DelayTable, Place};
@@ -36,27 +38,82 @@ pub(super) fn read(
         distribution_key: &key_of("jitter-distribution", own.jitter_distribution.is_some()),
     };
     let constant = delay.is_none_or(|table| table.constant.is_some());
-    let distribution = match delay {
-        None => jitter.around(reader, Duration::ZERO)?,
+    let mean = match delay {
         Some(DelayTable { constant: Some(delay), .. }) => {
-            jitter.around(reader, place.time(&[], Some(Text(*delay)), Duration::ZERO)?)?
+            place.time(&[], Some(Text(*delay)), Duration::ZERO)?
         }
-        Some(table) => {
+        _ => Duration::ZERO,
+    };
+    let distribution = match delay {
+        Some(table) if !constant => {
             jitter.refuse(reader)?;
             place.distribution(table)?
         }
+        _ => jitter.around(reader, mean)?,
     };
-    let order = match own.order.or(link.order) {
-        None | Some(OrderName::Kept) => Order::Kept,
-        Some(OrderName::Overtake) => Order::Overtake,
-    };
+    let order = own.order.or(link.order);
     let correlation = own.delay_correlation.or(if leaves_out { None } else { link.delay_correlation });
-    let delay =
-        Delay { distribution, order, correlation: correlation.map_or(Correlation::None, |Text(of)| of) };
+    let correlated = correlation.map_or(Correlation::None, |Text(of)| of);
+    let reorder = own.reorder.or(if leaves_out { None } else { link.reorder });
+    if let Some(Text(share)) = reorder.filter(|Text(share)| !share.is_zero()) {
+        let skipping = Skipping { share, is_constant: constant, order, correlated };
+        let skipped = skipping.skip(&distribution);
+        return skipped.map_err(|problem| reader.fail(&key_of("reorder", own.reorder.is_some()), problem));
+    }
+    let order = if order == Some(OrderName::Overtake) { Order::Overtake } else { Order::Kept };
+    let delay = Delay { distribution, order, correlation: correlated };
     if let Err(problem) = check_correlation(&delay, correlation.is_some() && jitter.is_missing(constant)) {
         return Err(reader.fail(&key_of("delay-correlation", own.delay_correlation.is_some()), problem));
     }
     Ok(delay)
+}
+
+/// Packets that skip the delay that others have.
+struct Skipping {
+    share: Probability,
+    /// Whether the delay is one duration, with jitter or without.
+    is_constant: bool,
+    order: Option<OrderName>,
+    correlated: Correlation,
+}
+
+impl Skipping {
+    fn skip(&self, delay: &Distribution) -> Result<Delay, String> {
+        let skipped = match *delay {
+            _ if !self.is_constant => {
+                return Err(
+                    "the delay has its own distribution; expected a share of \"0 s\" among its bands"
+                        .to_owned(),
+                );
+            }
+            Distribution::Constant(delay) => (delay, delay),
+            Distribution::Uniform { min, max } => (min, max),
+            _ => return Err("not together with jitter-distribution; expected a uniform jitter".to_owned()),
+        };
+        if skipped.1.is_zero() {
+            return Err(
+                "requires a delay, such as \"20 ms\": without one there is nothing to skip".to_owned()
+            );
+        }
+        if self.order == Some(OrderName::Kept) {
+            return Err(
+                "not together with order = \"kept\": packets that skip the delay overtake others".to_owned()
+            );
+        }
+        if self.correlated != Correlation::None {
+            return Err("not together with delay-correlation: each packet has a delay of its own".to_owned());
+        }
+        let share = self.share.value();
+        let bands = [(share, (Duration::ZERO, Duration::ZERO)), (1.0 - share, skipped)];
+        let bands = bands.into_iter().filter(|(share, _)| *share > 0.0);
+        let bands = Bands::new(bands.map(|(share, (min, max))| Band { share, min, max }).collect());
+        let bands = Arc::new(bands.map_err(|error| error.to_string())?);
+        Ok(Delay {
+            distribution: Distribution::Bands(bands),
+            order: Order::Overtake,
+            correlation: Correlation::None,
+        })
+    }
 }
 
 /// A correlation is of delays that vary, and one in time of delays that can move so far in it.
@@ -89,8 +146,15 @@ struct Jitter<'a> {
 
 impl Jitter<'_> {
     fn around(&self, reader: &Reader<'_>, mean: Duration) -> Result<Distribution, ScenarioError> {
-        let none = Duration::ZERO;
-        let spread = reader.duration_in(self.spread_key, self.spread, none, none, mean)?;
+        if let Some(Text(spread)) = self.spread.filter(|Text(spread)| *spread > mean) {
+            let problem = format!(
+                "{} is out of range; expected at most the delay, {}: no packet arrives before it is sent",
+                format_duration(spread),
+                format_duration(mean)
+            );
+            return Err(reader.fail(self.spread_key, problem));
+        }
+        let spread = self.spread.map_or(Duration::ZERO, |Text(spread)| spread);
         if self.spread.is_none() && self.distribution.is_some() {
             let problem = "requires jitter, such as jitter = \"2 ms\"";
             return Err(reader.fail(self.distribution_key, problem));

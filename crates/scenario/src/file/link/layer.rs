@@ -124,14 +124,15 @@ fn constant_delay(
 ) -> Result<Duration, ScenarioError> {
     let problem = match forward.delay.constant() {
         _ if forward.delay.order == Order::Overtake || backward.delay.order == Order::Overtake => {
-            "requires that frames stay in order; order = \"overtake\" is not allowed with it"
+            "requires that frames stay in order; order = \"overtake\" and reorder are not allowed with it"
         }
         Some(delay) if backward.delay.constant() == Some(delay) => return Ok(delay),
         _ => {
             "requires a constant acknowledgment time; expected no jitter, and the same delay in both directions"
         }
     };
-    let keys: [&Key<'_>; 5] = [
+    let keys: [&Key<'_>; 6] = [
+        &["links", name, "reorder"],
         &["links", name, "order"],
         &["links", name, "jitter"],
         &["links", name, "forward", "delay"],

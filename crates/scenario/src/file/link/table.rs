@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use lasthop_packet::Probability;
+use lasthop_sim::Cut;
 use lasthop_sim::Loss;
 use lasthop_sim::delay::Correlation;
+use lasthop_sim::selection::Traffic;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -59,6 +61,9 @@ pub(in crate::file) struct LinkTable {
     pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Whether packets may overtake each other if their delays vary or change; default "kept".
     pub(super) order: Option<OrderName>,
+    /// Share of packets that skip the delay, and so overtake those before them. With it, packets
+    /// may overtake each other. Requires a `delay` of one duration above "0 s". Default "0%".
+    pub(super) reorder: Option<Text<Probability>>,
     /// How the delays of successive packets are related, if they vary: their rank correlation ("25%");
     /// or the least time in which the delay moves from its shortest to its longest ("1 s", at least
     /// twice a uniform jitter), so that in order the mean is that of the distribution at any rate of
@@ -78,6 +83,20 @@ pub(in crate::file) struct LinkTable {
     pub(super) channel: Option<ChannelTable>,
     /// How the link layer treats lost frames; wireless links only; default "none".
     pub(super) link_layer: Option<NameOrTable<LinkLayerTable>>,
+    /// The packets that the link impairs, in both directions: a list of protocols ("tcp", "udp", "icmp"),
+    /// addresses ("203.0.113.0/24"), ports ("443", "8000-8100") or several of these with colons between
+    /// ("tcp:203.0.113.7:443", `"[2001:db8::1]:443"`). Address and port are those of either end. All other
+    /// packets cross the link at once. Not together with a scheme that requires the fate of each frame.
+    /// Default "all".
+    pub(super) only: Option<Text<Traffic>>,
+    /// Packets that the link does not impair, even if they are among those of `only`: a list of the same
+    /// form. Default "none".
+    pub(super) except: Option<Text<Traffic>>,
+    /// The TCP connections that the link resets at both ends, or refuses, among those that it impairs:
+    /// "kept" for none; "reset" for those that stand when a change sets it, once; "refused" for those that
+    /// open while it is set; "reset after 5 s" for each that long after its first segment; "reset after 1 MB"
+    /// for each once one of its ends has received this much payload. Default "kept".
+    pub(super) connections: Option<Text<Cut>>,
     /// The name of a cell: wireless links of one cell share its medium, one transmission at a time.
     pub(super) cell: Option<String>,
     /// How the medium of a cell is shared. "ideal": the stations send one after the other, without
@@ -138,6 +157,8 @@ pub(in crate::file) struct DirectionTable {
     pub(super) jitter_distribution: Option<JitterDistribution>,
     /// Whether packets may overtake each other.
     pub(super) order: Option<OrderName>,
+    /// Share of packets that skip the delay. With a distribution that of the link does not apply.
+    pub(super) reorder: Option<Text<Probability>>,
     /// How the delays of successive packets are related.
     pub(super) delay_correlation: Option<Text<Correlation>>,
 }

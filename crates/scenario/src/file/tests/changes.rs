@@ -161,7 +161,7 @@ fn a_wrong_change_says_where_it_stands_and_what_was_expected() {
         ("\"links.wire.delay\" = \"6\"", "27: links.wire.delay", "with the changes up to 5 s: "),
         ("\"links.wire.delay\" = 6", "27: links.wire.delay", "or a table with a distribution"),
         ("\"links.wire.delay.min\" = \"6 ms\"", "27: links.wire.delay", "expected a `distribution`"),
-        ("\"links.wire.jitter\" = \"6 ms\"", "27: links.wire.jitter", "0 s to 0 s"),
+        ("\"links.wire.jitter\" = \"6 ms\"", "27: links.wire.jitter", "at most the delay, 0 s"),
         (
             "\"links.air.jitter\" = \"0 s\", \"links.air.order\" = \"overtake\"",
             "27: links.air.order",

@@ -159,6 +159,42 @@ fn a_wrong_delay_says_what_was_expected() {
 }
 
 #[test]
+fn a_share_that_skips_the_delay_says_with_what_it_does_not_go() {
+    let wire = "rate = \"10 Mbit/s\"";
+    for (lines, place, says) in [
+        (format!("{wire}\nreorder = \"5%\""), "12: links.wire.reorder", "requires a delay"),
+        (
+            format!("{wire}\ndelay = \"9 ms\"\norder = \"kept\"\nreorder = \"5%\""),
+            "14: links.wire.reorder",
+            "not together with order",
+        ),
+        (
+            format!(
+                "{wire}\ndelay = \"9 ms\"\njitter = \"1 ms\"\ndelay-correlation = \"1 s\"\nreorder = \"5%\""
+            ),
+            "15: links.wire.reorder",
+            "not together with delay-correlation",
+        ),
+        (
+            format!(
+                "{wire}\ndelay = \"9 ms\"\njitter = \"1 ms\"\njitter-distribution = \"normal\"\nreorder = \"5%\""
+            ),
+            "15: links.wire.reorder",
+            "expected a uniform jitter",
+        ),
+        (
+            format!(
+                "{wire}\ndelay = {{ distribution = \"uniform\", min = \"1 ms\", max = \"2 ms\" }}\nreorder = \"5%\""
+            ),
+            "13: links.wire.reorder",
+            "its own distribution",
+        ),
+    ] {
+        check(&[(wire, &lines, place, says)]);
+    }
+}
+
+#[test]
 fn single_values_of_a_distribution_can_be_set_and_swept() {
     let text = with("delay = { distribution = \"uniform\", min = \"5 ms\", max = \"9 ms\" }");
     let set = |settings: &[&str]| -> Result<Scenario, ScenarioError> {

@@ -275,7 +275,7 @@ fn jitter_is_at_most_the_delay_and_not_for_a_link_layer_that_waits() {
             "rate = \"2 Mbit/s\"",
             "rate = \"2 Mbit/s\"\njitter = \"1 ms\"",
             "16: links.air.jitter",
-            "0 s to 0 s",
+            "expected at most the delay, 0 s: no packet arrives before it is sent",
         ),
         (
             "rate = \"2 Mbit/s\"",

@@ -1,5 +1,6 @@
 //! The links of a cell: who can send to whom.
 
+use lasthop_sim::RadioLinkConfig;
 use lasthop_sim::wifi::{Position, WlanConfig};
 
 use super::table::WlanTable;
@@ -22,9 +23,11 @@ pub(super) fn audible(
     let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
     let hear = |one: Position, other: Position| config.propagation.reaches(one, other);
     let link = |first: &WlanStation, second: &WlanStation, name_of_link: String| LinkModel {
-        ends: (first.node, second.node),
-        link: Link::Radio { name: name_of_link, wlan },
         queue_keys: Some([first, second].map(|station| queue_key(reader, name, table, name_of(station)))),
+        ..LinkModel::new(
+            (first.node, second.node),
+            Link::Radio { config: RadioLinkConfig::new(name_of_link), wlan },
+        )
     };
     let mut links = Vec::new();
     if let (Some(_), [access_point, others @ ..]) = (&table.access_point, stations) {
@@ -85,10 +88,10 @@ pub(super) fn pairs(
     for (index, first) in stations.iter().enumerate() {
         for second in &stations[index + 1..] {
             let names = [first, second].map(|station| nodes[station.node].name.as_str());
+            let config = RadioLinkConfig::new(format!("{name}.{}.{}", names[0], names[1]));
             links.push(LinkModel {
-                ends: (first.node, second.node),
-                link: Link::Radio { name: format!("{name}.{}.{}", names[0], names[1]), wlan },
                 queue_keys: Some(names.map(|station| queue_key(reader, name, table, station))),
+                ..LinkModel::new((first.node, second.node), Link::Radio { config, wlan })
             });
         }
     }

@@ -67,7 +67,14 @@ pub(super) fn read(
             .map(|written| phy::rate(reader, &key, table, written))
             .transpose()?;
         let knows_options = own.and_then(|own| own.link_options).or(table.link_options).unwrap_or(false);
-        let config = StationConfig { position: nodes[found].position, rate, queue, scheduler, knows_options };
+        let config = StationConfig {
+            position: nodes[found].position,
+            rate,
+            queue,
+            scheduler,
+            short_retry_limit: None,
+            knows_options,
+        };
         stations.push(WlanStation { node: found, config });
     }
     Ok(stations)

@@ -180,6 +180,9 @@ pub(super) enum SchedulerName {
     /// protocol and ports. If the queue is full, the flow with the most octets in it loses its last
     /// packet.
     PerFlow,
+    /// Each receiver has a queue, and they are served round robin. A turn is one transmission: while a
+    /// frame waits to be sent again, other receivers have theirs. A packet that finds no room is dropped.
+    PerReceiver,
 }
 
 impl From<SchedulerName> for Scheduler {
@@ -187,6 +190,7 @@ impl From<SchedulerName> for Scheduler {
         match name {
             SchedulerName::Fifo => Self::Fifo,
             SchedulerName::PerFlow => Self::PerFlow,
+            SchedulerName::PerReceiver => Self::PerReceiver,
         }
     }
 }

@@ -111,6 +111,35 @@ fn as_published_an_ack_that_repeats_a_number_for_long_crosses_and_the_loss_is_co
 }
 
 #[test]
+fn as_published_a_loss_of_before_the_split_was_away_is_counted_afterwards() {
+    for moves in [false, true] {
+        let mut bench = Bench::split(Settings::published());
+        bench.server(&server(1001, 1000, 5001));
+        bench.swallow_down();
+        bench.return_to_split();
+        // The ends have gone on: the server has data that the access point never saw.
+        bench.phone(&phone(5001, 0, 1001));
+        bench.server(&server(2001, 1000, 9001));
+        bench.air();
+        if moves {
+            bench.move_on();
+        }
+        bench.forget();
+        for n in 0..8 {
+            bench.server(&server(3001 + n * 1000, 1000, 9001));
+            bench.air();
+            bench.phone(&phone(9001, 0, 1001));
+            bench.air();
+            assert_eq!(bench.acks_crossed(), [0, 1 + n as usize], "they are the ends' own");
+            bench.wait(1000);
+        }
+        assert_eq!(bench.count(&ACKNOWLEDGED_AND_LOST), 1, "moves: {moves}");
+        assert_eq!(bench.count(&ACKS_GENERATED), 0, "it is not split any more");
+        assert!(bench.sent_on().iter().all(|line| line == "A 9001+0 ack 1001"));
+    }
+}
+
+#[test]
 fn with_acks_on_the_air_a_hole_is_still_left_to_the_timer_as_published() {
     let mut bench = Bench::split(Settings { acks_on_air: true, ..Settings::published() });
     for seq in [5001, 6001, 7001, 8001, 9001] {

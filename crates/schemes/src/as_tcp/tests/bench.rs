@@ -190,6 +190,12 @@ impl Bench {
         self.fate(At::Host, &packet, Fate::Delivered);
     }
 
+    /// The phone's MAC acknowledges the access point's next frame, and its agent never sees it.
+    pub fn swallow_down(&mut self) {
+        let packet = self.down.pop_front().expect("there is a frame");
+        self.fate(At::Split, &packet, Fate::Delivered);
+    }
+
     fn fate(&mut self, at: At, packet: &Packet, fate: Fate) {
         let event = LinkEvent::Frame {
             packet,

@@ -91,7 +91,7 @@ fn a_run_of_segments_that_did_not_come_to_the_split_takes_two_time_outs_in_all()
 fn what_finds_no_room_at_the_access_point_waits_at_the_host_and_is_counted() {
     let mut bench = Bench::split(Settings::default());
     // Others have taken the memory since the window was told.
-    bench.budget = Budget { octets_per_flow: 20_000, octets_in_all: 20_000, ..Budget::default() };
+    bench.budget = Budget { octets_per_flow: 20_000, octets_in_all: 40_000, ..Budget::default() };
     for seq in (5001..35_001).step_by(1000) {
         bench.phone(&phone(seq, 1000, 1001));
         bench.air();

@@ -84,8 +84,20 @@ impl Direction {
         self.sources.iter().filter(is_heard).any(|source| source.talk.is_speech())
     }
 
-    /// A packet came, which is held against these terms; `None` if it is of no source so far.
-    pub(super) fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Option<Heard> {
+    /// Octets of memory that its sources take.
+    pub(super) const fn octets(&self) -> usize {
+        self.sources.capacity() * size_of::<Source>()
+    }
+
+    /// A packet came, which is held against these terms; `None` if it is of no source so far. A new source
+    /// is known if there is memory for it among the `room` octets that may be taken.
+    pub(super) fn on_packet(
+        &mut self,
+        header: &Rtp,
+        terms: &Terms,
+        room: usize,
+        now: Instant,
+    ) -> Option<Heard> {
         if let Some(source) = self.sources.iter_mut().find(|source| source.continues_with(header)) {
             return Some(source.on_packet(header, terms, now));
         }
@@ -100,6 +112,12 @@ impl Direction {
                 return Some(Heard::default());
             };
             self.sources.remove(silent);
+        }
+        if self.sources.len() == self.sources.capacity() {
+            if size_of::<Source>() > room {
+                return Some(Heard::default());
+            }
+            self.sources.reserve_exact(1);
         }
         self.sources.push(Source::new(header, now));
         Some(Heard::default())

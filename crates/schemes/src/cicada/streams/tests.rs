@@ -54,7 +54,7 @@ impl Bench {
         assert_eq!(key, FlowKey::udp(FIXED, mobile));
         let mut cx = Context::new(now, &mut self.rng, &mut self.outbox).within(self.budget);
         let queue = if from == Side::Core { self.queue } else { Duration::ZERO };
-        let verdict = self.streams.on_datagram(key, &packet, from, queue, &mut cx);
+        let verdict = self.streams.on_datagram(key, &packet, from, queue, 0, &mut cx);
         assert!(self.outbox.packets.is_empty());
         for report in self.outbox.reports.drain(..) {
             self.tally.count(report.counter, report.amount);

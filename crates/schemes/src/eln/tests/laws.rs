@@ -81,6 +81,6 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!((bench.eln.held(), bench.eln.octets()), (0, 0));
+        prop_assert_eq!((bench.eln.held(), bench.eln.octets()), (0, bench.eln.flows.octets()));
     }
 }

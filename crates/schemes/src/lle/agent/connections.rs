@@ -1,7 +1,7 @@
 //! Which connections are known: how they begin, and how they are forgotten.
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Context, Report, Side};
+use lasthop_agent::{Agent as _, Context, Report, Side};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use super::Lle;
@@ -19,16 +19,20 @@ impl Lle {
             return true;
         }
         self.abandon(key, cx);
-        let most = cx.budget().flows;
+        let most = self.flows.most(cx.budget(), self.octets(), size_of::<Control>());
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
             self.forget(idlest, cx);
         }
         let wants_control = self.receives() && self.settings.sender_buffer > 0;
         let control = wants_control && !self.is_last_hop(key.destination.0, cx);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
-        let begun = self.flows.insert(key, LleFlow::new(opening, control), most, cx.now()).is_ok();
-        if !begun {
-            cx.report(Report::of(&AT_BOUND).which("connections"));
+        let flow = LleFlow::new(opening, control);
+        let account = Account::of(&flow);
+        let begun = self.flows.insert(key, flow, most, cx.now()).is_ok();
+        if begun {
+            self.settle(Account::default(), account);
+        } else {
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
         begun
     }
@@ -46,7 +50,8 @@ impl Lle {
         if !self.settings.join_unscaled || !is_under_way || !self.begin(key, None, cx) {
             return false;
         }
-        self.flows.peek_mut(key).map(|flow| *flow = LleFlow::unscaled()).is_some()
+        self.replace(key, LleFlow::unscaled(), cx.budget());
+        true
     }
 
     /// Forgets a flow of its own accord: what it has acknowledged and can deliver no more is
@@ -67,6 +72,23 @@ impl Lle {
             cx.send(Side::Radio, owed);
         }
         self.settle(before, Account::default());
+    }
+
+    /// The connection no longer ends at the hop: from now on nothing of it is promised, acknowledged or kept
+    /// back. If octets were acknowledged for which no node has a copy, the receiver's duplicate ACKs are still
+    /// observed, so that their loss is counted. Otherwise the connection is forgotten.
+    pub(crate) fn leave(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+        if !self.flows.peek(key).is_some_and(LleFlow::awaits_proof) {
+            return self.forget(key, cx);
+        }
+        let owed = self.with(key, cx.budget(), |flow, _, _| {
+            flow.is_left = true;
+            flow.confirming.stop_delaying();
+            flow.receiving.take_owed(flow.core_shift().unwrap_or(0))
+        });
+        if let Some(owed) = owed.flatten() {
+            cx.send(Side::Radio, owed);
+        }
     }
 
     /// When the idlest flow is to be forgotten.

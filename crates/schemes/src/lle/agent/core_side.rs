@@ -1,7 +1,7 @@
 //! Packets from the core side: data that may be promised, and ACKs that may be kept back.
 
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_SUPPRESSED, AT_BOUND};
-use lasthop_agent::{Context, Report, Verdict};
+use lasthop_agent::{Context, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use super::Lle;
@@ -20,8 +20,16 @@ impl Lle {
         if let Some(opening) = opening(packet) {
             self.begin(key, Some(opening), cx);
         }
-        let is_of_another = self.flows.peek(key).is_some_and(|flow| flow.confirming.is_of_another(packet));
+        let is_of_another = self
+            .flows
+            .peek(key)
+            .is_some_and(|flow| flow.is_stray(packet) || flow.confirming.is_of_another(packet));
         if is_of_another || !self.knows(packet, key, cx) {
+            Mark::NONE.put(packet);
+            return Verdict::Forward;
+        }
+        if self.flows.peek(key).is_some_and(|flow| flow.is_left) {
+            let _ = self.with(key, cx.budget(), |flow, _, _| flow.confirming.on_plain_data(packet));
             Mark::NONE.put(packet);
             return Verdict::Forward;
         }
@@ -32,9 +40,7 @@ impl Lle {
             flow.on_leaving(packet);
             let mut mark = Mark::NONE;
             if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
-                if !flow.is_late_copy(packet) {
-                    flow.on_syn_from_core(packet);
-                }
+                flow.on_syn(packet, Side::Core);
                 if receives && (flow.receiving.is_offered() || (registered && opening(packet).is_some())) {
                     flow.receiving.expect_offer();
                     mark = Mark::ACCEPT;

@@ -2,7 +2,7 @@
 
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKNOWLEDGED_AND_LOST, ACKS_SUPPRESSED};
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Context, Report, Verdict};
+use lasthop_agent::{Context, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
 use super::Lle;
@@ -44,11 +44,11 @@ impl Lle {
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
         let hearing = self.with(key, cx.budget(), |flow, settings, shares| {
-            if flow.is_late_copy(packet) {
+            if flow.is_late_copy(packet) || flow.is_stray(packet) {
                 return Heard::Hop(Hearing::Pass);
             }
             if is_syn {
-                flow.on_syn_from_radio(packet);
+                flow.on_syn(packet, Side::Radio);
             }
             let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
             flow.has_peer = mark.has(Mark::ACCEPT);
@@ -68,6 +68,9 @@ impl Lle {
             let is_evidence = mark.has(Mark::EVIDENCE) && says_only_that;
             let manner = Manner { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
             let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
+            if flow.is_left && !matches!(hearing, Hearing::Missing(_)) {
+                return Heard::Hop(Hearing::Pass);
+            }
             if hearing == Hearing::Restate {
                 restate(packet, flow, settings, shares);
             }

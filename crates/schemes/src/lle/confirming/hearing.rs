@@ -78,6 +78,9 @@ impl Confirming {
             told.edge = told.edge.later(receiver.edge.unwrap_or(ack));
             told.confirmed = self.above.absorb(told.confirmed.later(ack));
             self.asked_for = self.asked_for.filter(|hole| !told.confirmed.after(*hole));
+            if !told.confirmed.after(ack) {
+                self.delaying.on_acknowledged();
+            }
             return Hearing::Pass;
         }
         let told = *told;

@@ -5,6 +5,7 @@ use lasthop_packet::{Instant, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::{Confirming, Kept, Told};
+use crate::lle::delaying::{Delaying, SavedDelaying};
 use crate::lle::ranges::Ranges;
 use crate::lle::restoring::{MOST_COUNTED, Restoring};
 use crate::transfer::Away;
@@ -20,6 +21,7 @@ pub(in crate::lle) struct SavedConfirming {
     kept: Vec<(PacketRecord, Option<Away>)>,
     echo: Option<u32>,
     segment: u32,
+    delaying: Option<SavedDelaying>,
     filled_at: Option<Away>,
     duplicates: u32,
     advanced_at: Away,
@@ -43,6 +45,7 @@ impl Confirming {
             kept,
             echo: self.echo,
             segment: self.segment,
+            delaying: self.delaying.save(now),
             filled_at: self.filled_at.map(away),
             duplicates: self.duplicates,
             advanced_at: away(self.advanced_at),
@@ -74,6 +77,7 @@ impl SavedConfirming {
             kept,
             echo: self.echo,
             segment: self.segment.min(u32::from(u16::MAX)),
+            delaying: self.delaying.map_or(Delaying::NONE, |delaying| delaying.restore(now)),
             filled_at: self.filled_at.map(past),
             duplicates: self.duplicates.min(MOST_COUNTED),
             advanced_at: past(self.advanced_at),

@@ -18,7 +18,6 @@ pub(in crate::lle) struct SavedReceiving {
     is_offered: bool,
     acknowledged: Option<Seq>,
     promised: Option<Seq>,
-    #[serde(default)]
     promised_last: Option<Seq>,
     passed: Option<Passed>,
     owed: Option<PacketRecord>,

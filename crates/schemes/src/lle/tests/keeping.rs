@@ -150,6 +150,22 @@ fn what_cannot_be_repaired_is_reported() {
 }
 
 #[test]
+fn as_published_a_loss_that_shows_after_an_hour_is_reported() {
+    let mut bench = Bench::at_access_point(Settings::published());
+    (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
+    for _ in 0..12 {
+        assert!(bench.wait(300_000).timer().reports.is_empty());
+    }
+    let complaint = accepting(ack(FIRST).sack(&[(FIRST + 100, FIRST + 200)]));
+    assert!(bench.radio(&complaint).reports.is_empty(), "it may be under way");
+    assert_eq!(bench.wait(400).radio(&complaint).reports, [lost(1)]);
+    // The receiver has it all in the end, and is idle: nothing is waited for any more.
+    bench.radio(&accepting(ack(FIRST + 300)));
+    bench.wait(301_000).timer();
+    assert_eq!(bench.lle.flows.len(), 0);
+}
+
+#[test]
 fn as_published_it_is_lost_and_reported_once() {
     let mut bench = Bench::at_access_point(Settings::published());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
@@ -173,7 +189,8 @@ fn nothing_is_promised_that_there_is_no_room_to_keep() {
         (Settings::default(), Budget { octets_in_all: for_two, ..budget }),
     ] {
         let mut bench = Bench::at_access_point(settings);
-        bench.budget = budget;
+        let octets_in_all = budget.octets_in_all + bench.lle.octets();
+        bench.budget = Budget { octets_in_all, ..budget };
         let promises: Vec<bool> =
             (0..4).map(|n| bench.core(&data(FIRST + n * 100, 100)).mark().has(Mark::PROMISE)).collect();
         assert_eq!(promises, [true, true, false, false]);
@@ -262,6 +279,42 @@ fn a_late_copy_of_the_phones_syn_begins_nothing_new() {
     assert!(step.passed.is_some() && step.reports.is_empty());
     assert_eq!(bench.lle.owed().octets, 100);
     assert_eq!(bench.through(&data(FIRST + 100, 100)).acks(), [FIRST + 200], "the promise stands");
+}
+
+#[test]
+fn a_syn_ack_that_answers_another_syn_or_comes_late_changes_no_scale() {
+    let forgeries: [fn(&mut Tcp); 4] = [
+        |tcp| tcp.ack = Seq(FIRST - 500),
+        |tcp| tcp.ack = Seq(FIRST + 100),
+        |tcp| (tcp.seq, tcp.ack) = (Seq(UP.wrapping_sub(400)), Seq(FIRST + 1)),
+        // The right number, but the handshake is over.
+        |_| {},
+    ];
+    for forge in forgeries {
+        let mut bench = owing();
+        let forged = accepting(syn_ack().but(forge).but(|tcp| tcp.options.window_scale = Some(7)));
+        let step = bench.radio(&forged);
+        assert!(step.passed.is_some() && step.reports.is_empty());
+        let window = (4 * u32::from(WINDOW) - 200) >> SHIFT;
+        let step = bench.through(&data(FIRST + 100, 100));
+        let tcp = step.only_ack();
+        assert_eq!((tcp.ack.0, u32::from(tcp.window)), (FIRST + 200, window), "scaled as before");
+        assert_eq!(bench.lle.owed().octets, 200);
+    }
+}
+
+#[test]
+fn a_syn_ack_that_answers_another_syn_is_none_of_the_handshake() {
+    let mut bench = Bench::new(Settings::default(), Role::Edge);
+    bench.core(&syn());
+    let forged = accepting(syn_ack().but(|tcp| {
+        (tcp.ack, tcp.options.window_scale) = (Seq(FIRST - 7), Some(14));
+    }));
+    bench.radio(&forged);
+    bench.radio(&accepting(syn_ack()));
+    bench.core(&data(FIRST, 0));
+    let step = bench.through(&data(FIRST, 100));
+    assert_eq!(step.only_ack().window, WINDOW - (100 >> SHIFT), "by the answer to the SYN that was seen");
 }
 
 #[test]

@@ -336,6 +336,10 @@ fn trouble(swallowed: f64) -> impl Strategy<Value = Trouble> {
     })
 }
 
+fn acks() -> impl Strategy<Value = DeliveryAcks> {
+    proptest::sample::select(vec![DeliveryAcks::EverySegment, DeliveryAcks::Delayed, DeliveryAcks::DynDelAck])
+}
+
 fn deaths() -> impl Strategy<Value = Vec<(u64, bool, bool)>> {
     proptest::collection::vec((0u64..1500, any::<bool>(), any::<bool>()), 0..5)
 }
@@ -346,10 +350,10 @@ proptest! {
     #[test]
     fn everything_arrives_though_agents_die(
         config in config(), trouble in trouble(0.0), deaths in deaths(), published in any::<bool>(), up in 0u64..60_000,
-        selective_acks in any::<bool>(),
+        selective_acks in any::<bool>(), acks in acks(),
     ) {
         let settings = if published { Settings::published() } else { Settings::default() };
-        let settings = Settings { selective_acks, ..settings };
+        let settings = Settings { acks, selective_acks, ..settings };
         // As published, data upwards loses its ACK bit, and with that everything.
         let octets = [300_000, if published { 0 } else { up }];
         let mut world = World::new(settings, config, octets, Trouble { deaths, ..trouble });
@@ -361,10 +365,10 @@ proptest! {
     #[test]
     fn everything_arrives_though_state_moves_to_other_agents(
         config in config(), trouble in trouble(0.03), deaths in deaths(), up in 0u64..60_000, buffer in any::<bool>(),
-        selective_acks in any::<bool>(),
+        selective_acks in any::<bool>(), acks in acks(),
     ) {
         let sender_buffer = if buffer { 30_000 } else { 0 };
-        let settings = Settings { selective_acks, sender_buffer, ..Settings::default() };
+        let settings = Settings { acks, selective_acks, sender_buffer, ..Settings::default() };
         let octets = [300_000, up];
         let mut world = World::new(settings, config, octets, Trouble { deaths, moves: true, ..trouble });
         world.run(20_000, octets);
@@ -375,9 +379,10 @@ proptest! {
     #[test]
     fn everything_arrives_though_tcp_does_not_get_what_the_link_layer_delivers(
         config in config(), trouble in trouble(0.03), up in 0u64..60_000, selective_acks in any::<bool>(),
+        acks in acks(),
     ) {
         let octets = [300_000, up];
-        let settings = Settings { selective_acks, ..Settings::default() };
+        let settings = Settings { acks, selective_acks, ..Settings::default() };
         let mut world = World::new(settings, config, octets, trouble);
         world.run(20_000, octets);
         prop_assert_eq!(world.read, octets);

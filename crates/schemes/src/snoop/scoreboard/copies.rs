@@ -29,6 +29,14 @@ impl Copies {
         Self { latest: None, next: 0 }
     }
 
+    /// Octets of memory that they take once there is one.
+    pub(super) const MEMORY: usize = size_of::<[Copy; REMEMBERED]>();
+
+    /// Whether they have taken it.
+    pub(super) const fn has_memory(&self) -> bool {
+        self.latest.is_some()
+    }
+
     /// Takes note of a copy of `[seq, end)`.
     pub(super) fn remember(&mut self, seq: Seq, end: Seq, is_repair: bool) {
         let latest = self.latest.get_or_insert_with(|| Box::new([NONE; REMEMBERED]));

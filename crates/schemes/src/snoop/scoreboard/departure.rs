@@ -90,6 +90,13 @@ impl Scoreboard {
         self.copies.remember(range.seq, range.end, true);
     }
 
+    /// Acknowledgments may have passed unseen: what they come for now may have arrived long before.
+    pub fn doubt_times(&mut self) {
+        for range in self.ranges.iter_mut() {
+            range.ambiguous = true;
+        }
+    }
+
     /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the
     /// place of the original.
     pub fn probed(&mut self, seq: Seq, end: Seq, now: Instant) {

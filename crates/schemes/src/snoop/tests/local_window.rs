@@ -254,7 +254,7 @@ fn where_memory_is_short_packets_pass_behind_what_waits() {
         if step.verdict == Verdict::Forward {
             left.push((seq, 100));
         }
-        assert!(bench.snoop.octets <= 14_000);
+        assert!(bench.flow().is_none_or(|flow| flow.allocated() <= 14_000));
     }
     assert!(at_bound > 0);
     left.extend(pieces(&bench.call(Snoop::drain).1));
@@ -294,4 +294,59 @@ fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
     bench.pass(&data(hole, 1000), Side::Core);
     assert_eq!(run(&mut bench, 95, 10).0, 0, "it takes a round trip to slow down");
     assert_eq!(run(&mut bench, 400, 10).0, 1, "the queue is as long as before");
+}
+
+#[test]
+fn a_sender_that_does_not_slow_down_is_told_ever_more_rarely() {
+    let mut bench = bench();
+    let (mut next, mut acked, mut signals) = (0, 0, Vec::new());
+    // 2 MB/s come out of the hop, and as much goes in, but 50% more at first. What is dropped is sent again.
+    for step in 0..2_000_u32 {
+        bench.wait(5);
+        let mut again = Vec::new();
+        for _ in 0..if step < 60 { 15 } else { 10 } {
+            let came = bench.pass(&data(next, 1000), Side::Core);
+            if let Some(report) = came.reports.iter().find(|report| report.counter == &DROPPED_HELD) {
+                again.push(report.seq.expect("a segment").0);
+                signals.push(5 * step);
+            }
+            next += 1000;
+        }
+        for seq in again {
+            bench.pass(&data(seq, 1000), Side::Core);
+        }
+        acked += 10_000;
+        bench.radio(&ack(acked));
+    }
+    let pauses: Vec<u32> = signals.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!((4..=8).contains(&signals.len()), "{signals:?}");
+    assert!(pauses.windows(2).all(|pair| 2 * pair[1] >= 3 * pair[0]), "{pauses:?}");
+}
+
+// RFC 3522, section 3.2: what an ACK echoes tells which of the two arrived.
+#[test]
+fn a_time_out_of_the_senders_is_a_loss_only_if_nothing_arrived_that_had_left_before() {
+    for (echo, is_loss) in [(Some(5), false), (Some(900), true), (None, true)] {
+        let mut bench = bench();
+        let stamped = |packet: Packet, value, echo: Option<u32>| match echo {
+            Some(echo) => packet.stamped(value, echo),
+            None => packet,
+        };
+        // A run without losses: the hop is only watched.
+        for round in 0..100 {
+            bench.wait(5);
+            let burst = (0..10).map(|n| stamped(data(1000 * round + 100 * n, 100), 5, echo.map(|_| 1)));
+            assert!(burst.map(|packet| bench.core(&packet)).all(|step| step.passed()));
+            bench.wait(5).radio(&stamped(ack(1000 * round + 1000), 10 * round, echo.map(|_| 5)));
+        }
+        bench.core(&stamped(data(100_000, 100), 5, echo.map(|_| 1)));
+        for _ in 0..10 {
+            bench.wait(50).timer();
+        }
+        bench.core(&stamped(data(100_000, 100), 900, echo.map(|_| 1)));
+        bench.wait(500).radio(&stamped(ack(100_100), 2_000, echo));
+        let more = (1..61).map(|n| stamped(data(100_000 + 100 * n, 100), 1_000, echo.map(|_| 1)));
+        let passed = more.filter(|packet| bench.pass(packet, Side::Core).passed()).count();
+        assert_eq!(passed < 60, is_loss, "{echo:?}: {passed}");
+    }
 }

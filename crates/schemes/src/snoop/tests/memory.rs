@@ -131,7 +131,7 @@ fn one_ack_that_divides_twice_does_not_pass_the_budget_either() {
         let mut bench = Bench::within(settings.clone(), Budget::default());
         bench.burst(0, segments);
         let taken = bench.snoop.octets();
-        bench.budget.octets_per_flow = taken;
+        bench.budget.octets_per_flow = bench.flow().map_or(0, SnoopFlow::allocated);
         bench.radio(&ack(0));
         let _ = bench.hear(&ack(0).sack(&[(110, 120), (130, 140), (150, 160)]));
         assert!(bench.snoop.octets() <= taken, "{segments} segments: {} of {taken}", bench.snoop.octets());

@@ -56,7 +56,7 @@ proptest! {
                 .collect();
             prop_assert!(flows.iter().all(|cache| cache.len() <= 5));
             prop_assert_eq!(flows.iter().map(|cache| cache.allocated()).sum::<usize>(), bench.snoop.octets);
-            prop_assert!(bench.snoop.octets <= 80_000);
+            prop_assert!(bench.snoop.octets() <= 80_000);
         }
     }
 

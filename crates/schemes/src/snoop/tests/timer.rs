@@ -97,3 +97,28 @@ fn the_senders_retransmission_allows_ten_more() {
     bench.core(&data(0, 100));
     assert_eq!(round(&mut bench), 10);
 }
+
+#[test]
+fn after_a_time_in_which_frames_passed_unseen_timers_start_anew_and_no_round_trip_is_measured() {
+    for mut bench in [Bench::new(), Bench::with(Settings::default())] {
+        bench.pass(&data(0, 100), Side::Core);
+        bench.wait(5).radio(&ack(100));
+        bench.pass(&data(100, 100), Side::Core);
+        let timeout = bench.flow().expect("it is known").timeout(&bench.snoop.settings);
+        // Its acknowledgment went past.
+        bench.now += 10 * timeout;
+        bench.call(Snoop::on_return);
+        assert!(bench.timer().is_empty(), "the next acknowledgment tells");
+        let known = bench.flow().expect("it is known").rtt.least();
+        bench.pass(&data(200, 100), Side::Core);
+        bench.wait(5).radio(&ack(300));
+        let flow = bench.flow().expect("it is known");
+        assert_eq!((flow.timeout(&bench.snoop.settings) <= timeout, flow.rtt.least()), (true, known));
+
+        bench.pass(&data(300, 100), Side::Core);
+        bench.now += 10 * timeout;
+        bench.call(Snoop::on_return);
+        bench.now += 10 * timeout;
+        assert!(!bench.timer().is_empty(), "if none comes");
+    }
+}

@@ -69,3 +69,20 @@ fn on_the_wire_a_copy_is_the_octets_that_came_or_differs_in_tsval_and_checksum_o
     let copies = bench.wait(LONG).timer();
     assert_eq!(copies.iter().map(wire::emit).collect::<Vec<_>>(), [wire::emit(&data(0, 100).stamped(60, 5))]);
 }
+
+// RFC 3522, section 3.2. Copies have the TSval of the latest original.
+#[test]
+fn an_ack_that_ends_a_silence_calls_for_the_rest_only_if_it_echoes_a_copy() {
+    for (echo, expected) in [(5, vec![]), (80, vec![(100, 100)])] {
+        let mut bench = Bench::with(Settings::default());
+        for n in 0..5 {
+            bench.core(&data(100 * n, 100).stamped(5, 1));
+        }
+        bench.wait(20).core(&data(500, 100).stamped(80, 1));
+        for _ in 0..6 {
+            bench.wait(200).timer();
+        }
+        let (passed, copies) = bench.hear(&ack(100).stamped(2_000, echo));
+        assert_eq!((passed.is_some(), copies), (true, expected), "{echo}");
+    }
+}

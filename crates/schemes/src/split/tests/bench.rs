@@ -47,27 +47,33 @@ fn line(packet: &Packet) -> String {
 
 impl Bench {
     pub fn new() -> Self {
-        let mut seat = Seat::new(Settings::default());
+        Self::with(Settings::default())
+    }
+
+    pub fn with(settings: Settings) -> Self {
+        let mut seat = Seat::new(settings);
         seat.is_watched = false;
         Self { seat, now: Instant::from_secs(1) }
     }
 
-    /// With a connection that the fixed host has opened.
-    pub fn opened() -> Self {
-        Self::opened_with(|syn| syn)
+    /// With a connection that the fixed host has opened, both SYNs edited.
+    pub fn opened_with(edit: impl Fn(Packet) -> Packet) -> Self {
+        Self::new().open(edit)
     }
 
-    /// The same, with both SYNs edited.
-    pub fn opened_with(edit: impl Fn(Packet) -> Packet) -> Self {
-        let mut bench = Self::new();
-        assert!(bench.core(&edit(syn())).is_forwarded());
-        assert!(bench.radio(&edit(answer())).is_forwarded());
-        bench
+    fn open(mut self, edit: impl Fn(Packet) -> Packet) -> Self {
+        assert!(self.core(&edit(syn())).is_forwarded());
+        assert!(self.radio(&edit(answer())).is_forwarded());
+        self
     }
 
     /// With a connection, and its handshake complete.
     pub fn split() -> Self {
-        let mut bench = Self::opened();
+        Self::split_with(Settings::default())
+    }
+
+    pub fn split_with(settings: Settings) -> Self {
+        let mut bench = Self::with(settings).open(|syn| syn);
         assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
         bench
     }

@@ -12,7 +12,7 @@ use super::channel::{Channel, Mtu};
 use super::deeds::{Deed, Doing};
 use super::end::Setup;
 use super::world::{Opener, Scene};
-use crate::cicada::Settings;
+use crate::cicada::{LegWindows, Settings};
 
 /// An end holds out longer than the slowest repair on the other leg takes.
 const MAX_TIMEOUTS: u32 = 25_000;
@@ -131,13 +131,18 @@ fn channel() -> impl Strategy<Value = Channel> {
 
 fn settings() -> impl Strategy<Value = Settings> {
     let vcache = prop_oneof![1 => Just(65_536usize), 1 => 65_536usize..1_500_000];
-    (vcache, 1u64..300, 0u64..20, 2u32..12).prop_map(|(vcache, minimum, delay, least_window)| Settings {
-        vcache,
-        minimum_timeout: Duration::from_millis(minimum),
-        local_delay: Duration::from_millis(delay),
-        least_window,
-        ..Settings::default()
-    })
+    let rules = (any::<bool>(), any::<bool>());
+    (vcache, 1u64..300, 0u64..20, 2u32..12, rules).prop_map(
+        |(vcache, minimum, delay, least_window, rules)| Settings {
+            vcache,
+            windows: if rules.0 { LegWindows::Bsd } else { LegWindows::Hop },
+            route_duplicates: rules.1,
+            minimum_timeout: Duration::from_millis(minimum),
+            local_delay: Duration::from_millis(delay),
+            least_window,
+            ..Settings::default()
+        },
+    )
 }
 
 /// The same over hops some of which take smaller packets than the ends have agreed on, and say so or not.

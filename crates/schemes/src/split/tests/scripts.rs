@@ -1,5 +1,6 @@
 //! Rules, one by one, as the module docs say them.
 
+mod duplicates;
 mod ends;
 mod known;
 mod marks;

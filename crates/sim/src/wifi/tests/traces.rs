@@ -6,11 +6,11 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Probability, Rng};
 
 use super::support::{Cell, Entry, config};
-use crate::wifi::{Capture, ErrorConfig, MacFrame, Receiver, Standard, WlanConfig};
-use crate::wireless::ChannelConfig;
+use crate::wifi::{Capture, ErrorConfig, MacFrame, Output, Receiver, Standard, WlanConfig};
+use crate::wireless::{Channel, ChannelConfig};
 
 /// A clique with saturated stations and others that send now and then, to each other and to all.
-fn trace(mut config: WlanConfig, rts: bool, seed: u64) -> Vec<Entry> {
+fn trace(mut config: WlanConfig, rts: bool, seed: u64, of_links: Option<&ChannelConfig>) -> Vec<Entry> {
     if rts {
         config.mac.rts_threshold = 800;
     }
@@ -20,6 +20,14 @@ fn trace(mut config: WlanConfig, rts: bool, seed: u64) -> Vec<Entry> {
     if has_errors {
         let worse = ErrorConfig::packets(Probability::new(0.4).expect("a probability"), false);
         cell.wlan.set_errors(cell.stations[2], cell.stations[0], worse);
+    }
+    if let Some(channel) = of_links {
+        for (one, other) in [(0, 1), (2, 0), (3, 4)] {
+            let streams = ["stays", "losses"].map(|name| Rng::named(seed, &format!("{one} {other} {name}")));
+            let [stays, losses] = streams;
+            let channel = Channel::new(channel.clone(), Instant::ZERO, stays, losses);
+            cell.wlan.set_channel((cell.stations[one], cell.stations[other]), channel);
+        }
     }
     cell.saturate(1, 0);
     cell.saturate(2, 0);
@@ -41,16 +49,22 @@ fn trace(mut config: WlanConfig, rts: bool, seed: u64) -> Vec<Entry> {
         cell.wlan.enqueue(now, station, frame);
     }
     cell.run(at);
+    // A settled exchange looks at the states for its ACK when it begins.
+    cell.log.retain(|(_, output)| !matches!(output, Output::ChannelState { .. }));
     cell.log
 }
 
 fn check_settling(change: impl Fn(&mut WlanConfig)) {
+    check_settling_with(change, None);
+}
+
+fn check_settling_with(change: impl Fn(&mut WlanConfig), of_links: Option<&ChannelConfig>) {
     for standard in [Standard::Dsss, Standard::HrDsss, Standard::Ofdm, Standard::Erp] {
         for (seed, rts) in [(1, false), (2, true), (3, false), (4, true)] {
             let mut config = config(standard);
             change(&mut config);
-            let [settled, by_frame] =
-                [true, false].map(|settle| trace(WlanConfig { settle, ..config.clone() }, rts, seed));
+            let [settled, by_frame] = [true, false]
+                .map(|settle| trace(WlanConfig { settle, ..config.clone() }, rts, seed, of_links));
             assert!(settled.len() > 50, "{}", settled.len());
             let differ = settled.iter().zip(&by_frame).position(|(one, other)| one != other);
             assert_eq!(
@@ -83,6 +97,9 @@ fn with_errors_too() {
         let channel = Some(ChannelConfig::bursty(good, bad));
         let errors = ErrorConfig { channel, control: true, ..ErrorConfig::none() };
         check_settling(|config| config.errors = errors.clone());
+        let of_links = ChannelConfig::bursty(good, bad);
+        check_settling_with(|_| (), Some(&of_links));
+        check_settling_with(|config| config.errors = bits.clone(), Some(&of_links));
     }
 }
 
@@ -94,7 +111,7 @@ fn with_slots_that_are_longer_than_frames_and_with_carrier_sense_at_once_too() {
 
 #[test]
 fn the_same_seed_gives_the_same_trace_and_another_another() {
-    let of = |seed| trace(config(Standard::HrDsss), true, seed);
+    let of = |seed| trace(config(Standard::HrDsss), true, seed, None);
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
 }

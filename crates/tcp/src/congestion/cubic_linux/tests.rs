@@ -179,3 +179,22 @@ fn the_largest_window_of_the_smallest_segments_is_no_overflow() {
     let second = control.on_loss(&flight);
     assert_eq!(second.ssthresh, (u64::from(flight.cwnd) * 717 / 1024) as u32);
 }
+
+#[test]
+fn an_ack_after_a_time_out_opens_the_window_by_one_segment_unless_the_limit_is_another() {
+    for (limit, expected) in [(None, 2), (Some(3), 4), (Some(u32::MAX), 31)] {
+        let mut run = Run::new(100, 100);
+        run.control = CubicLinux::new(limit);
+        run.control.on_timeout(&mut run.flight);
+        let ack = AckSample {
+            now: run.now,
+            acked: 30 * MSS,
+            outstanding: 100 * MSS,
+            rtt: None,
+            srtt: None,
+            rate: None,
+        };
+        run.control.on_ack(&ack, &mut run.flight);
+        assert_eq!(run.window(), expected, "{limit:?}");
+    }
+}

@@ -199,9 +199,15 @@ impl ReceiveSide {
         self.ack_now && self.is_withheld()
     }
 
-    /// What asks for a loss acknowledges nothing, if it says no more than what the peer was told.
+    #[inline]
     fn is_withheld(&self) -> bool {
-        self.withholds_acks && !(self.has_gap() && self.next == self.last_ack_sent)
+        self.withholds_acks && self.says_more_than_told()
+    }
+
+    /// What asks for a loss acknowledges nothing, if it says no more than what the peer was told.
+    #[cold]
+    fn says_more_than_told(&self) -> bool {
+        !(self.has_gap() && self.next == self.last_ack_sent)
     }
 
     pub(in crate::connection) fn withhold_acks(&mut self, withholds: bool) {

@@ -83,16 +83,17 @@ impl ReceiveSide {
     //= not at all.
     #[inline]
     pub(in crate::connection) fn advertise(&mut self, shift: u8) -> u16 {
-        let window = self.advertised - self.acknowledges();
+        let acknowledged = self.acknowledges();
+        let window = self.advertised - acknowledged;
         // Rounded up, because what was promised stays promised; the buffer is over-booked by less
         // than a unit.
         let mut field = (window + ((1 << shift) - 1)) >> shift;
         let free = self.free();
-        if !self.withholds_acks && free >= window + self.mss.min(self.largest_window / 2) {
+        if free >= window + self.mss.min(self.largest_window / 2) && !self.withholds_acks {
             field = field.max(free >> shift);
         }
         field = field.min(u32::from(u16::MAX));
-        self.advertised = self.acknowledges() + (field << shift);
+        self.advertised = acknowledged + (field << shift);
         field as u16
     }
 

@@ -30,12 +30,15 @@ impl State {
     }
 }
 
-/// Few links have faults or correlated delays: a scenario without any is easier to read without these
-/// keys.
+/// Few links have faults, correlated delays or packets that overtake, impair a part of the traffic or cut
+/// connections: a scenario without any is easier to read without these keys.
 pub(super) fn leave_out_what_never_happens(states: &mut [State]) {
-    for key in ["duplicate", "corrupt", "delay-correlation"] {
+    let usual = ["duplicate", "corrupt", "delay-correlation", "reorder"].map(|key| (key, "0%"));
+    for (key, usual) in
+        usual.into_iter().chain([("only", "all"), ("except", "none"), ("connections", "kept")])
+    {
         let mut values = states.iter().flat_map(|state| &state.ways).filter_map(|way| way.get(key)?.as_str());
-        if values.all(|value| value == "0%") {
+        if values.all(|value| value == usual) {
             states.iter_mut().flat_map(|state| &mut state.ways).for_each(|way| drop(way.remove(key)));
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use lasthop_packet::Seq;
 use portable_atomic::AtomicU64;
 
 use super::support::*;
@@ -71,7 +72,9 @@ fn an_agent_lets_go_of_what_it_holds_of_a_connection_that_is_set_aside() {
 fn sender(bench: &mut Bench, rounds: u32, left: f64) {
     const MSS: u32 = 1448;
     const FULL: f64 = 60.0;
-    bench.on_radio(&up(1, 0, 0, TcpFlags::SYN));
+    let mut syn = up(1, 0, 0, TcpFlags::SYN);
+    syn.tcp_mut().expect("a segment").seq = Seq(0);
+    bench.on_radio(&syn);
     bench.later(Duration::from_millis(30));
     bench.on_core(&down(1, 0, 0, TcpFlags::SYN.with(ACK)));
     bench.later(Duration::from_millis(10));

@@ -8,7 +8,7 @@ use portable_atomic::AtomicU64;
 
 use super::support::*;
 use crate::gateway::engine::*;
-use crate::gateway::plan::RulePlan;
+use crate::gateway::plan::{Plan, RulePlan};
 
 #[test]
 fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds() {
@@ -42,6 +42,18 @@ fn a_rule_that_stays_keeps_its_agent_and_one_that_goes_lets_go_of_what_it_holds(
     );
     assert_eq!(bench.on_core(&down(1, 201, 100, ACK)).len(), 1);
     assert_eq!(bench.engine.report().rules[0].counters.packets.seen, 1, "the new agent has the connection");
+}
+
+#[test]
+fn that_no_rule_selects_a_connection_is_not_told_of_a_passive_engine() {
+    let of = |passive| Plan { passive, ..plan(vec![]) };
+    for (passive, is_told) in [(false, true), (true, false)] {
+        let mut bench = Bench::new(&Plan { passive, ..plan(vec![rule("watcher", Watcher::default)]) });
+        bench.shake_hands(1);
+        let selected = bench.engine.reload(&of(passive), bench.now, &mut bench.out);
+        assert_eq!(bench.engine.report().connections, 1);
+        assert_eq!(selected.note().is_some(), is_told, "{selected:?}");
+    }
 }
 
 #[test]

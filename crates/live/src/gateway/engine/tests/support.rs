@@ -88,6 +88,7 @@ pub(super) fn plan(rules: Vec<RulePlan>) -> Plan {
             one_way_time: Duration::from_secs(1),
             unresponsive_losses: Some(8),
         },
+        passive: false,
         most_clients: None,
         seed: 1,
     }

@@ -25,3 +25,22 @@ fn the_ends_code_points_go_on_and_their_ecn_marks_do_not() {
     let step = bench.radio(&marked(mobile(5001, 500, 1501), AF41));
     assert_eq!(code_points(step, Side::Core), [(AF41, 0)]);
 }
+
+/// RFC 5082: an end may refuse what has come over more hops than the other one is away.
+#[test]
+fn the_ends_hop_limits_go_on_and_one_small_one_takes_nothing_back() {
+    let limited = |packet: Packet, hop_limit: u8| {
+        let ip = Ip { hop_limit, ..*packet.ip() };
+        Packet::new(ip, packet.transport().clone(), packet.payload().clone())
+    };
+    let hop_limits = |step: Step, to: Side| -> Vec<u8> {
+        let sent = step.sent.iter().filter(|(side, _)| *side == to);
+        sent.map(|(_, packet)| packet.ip().hop_limit).collect()
+    };
+    let mut bench = Bench::opened_with(|packet| limited(packet, 254));
+    bench.core(&limited(fixed(1001, 0, 5001), 254));
+    let step = bench.core(&limited(fixed(1001, 500, 5001), 1));
+    assert_eq!(hop_limits(step, Side::Radio), [254]);
+    let step = bench.radio(&limited(mobile(5001, 500, 1501), 255));
+    assert_eq!(hop_limits(step, Side::Core), [255]);
+}

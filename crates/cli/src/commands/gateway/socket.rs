@@ -1,0 +1,59 @@
+//! Questions to a gateway that runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lasthop_live::gateway::config::DEFAULT_SOCKET;
+use lasthop_live::gateway::control::{AskError, Command, ask};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Which gateway.
+#[derive(Args)]
+pub struct Socket {
+    /// The gateway's control socket
+    #[arg(long = "socket", value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    path: PathBuf,
+}
+
+/// Which gateway, and how to answer.
+#[derive(Args)]
+pub struct Where {
+    #[command(flatten)]
+    socket: Socket,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Socket {
+    pub fn ask<T: DeserializeOwned>(&self, command: &Command) -> Result<T, Failure> {
+        ask(&self.path, command).map_err(|error| match error {
+            // The file is wrong, or what names a connection is.
+            refused @ AskError::Refused(_) => Failure::usage(refused),
+            other => Failure::Run(other.into()),
+        })
+    }
+}
+
+impl Where {
+    pub fn ask<T: DeserializeOwned>(&self, command: &Command) -> Result<T, Failure> {
+        self.socket.ask(command)
+    }
+
+    /// Asks, and prints the answer as JSON, or as `text` does.
+    pub fn answer<T: DeserializeOwned>(
+        &self,
+        command: &Command,
+        text: impl FnOnce(T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.json {
+            // All that the gateway tells, also where it is newer than this command.
+            return output::print_json(&self.ask::<Value>(command)?);
+        }
+        text(self.ask(command)?)
+    }
+}

@@ -1,0 +1,484 @@
+//! `lasthop gateway top`.
+
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use lasthop_lab::table::{Table, number};
+use lasthop_live::gateway::clients::{Carried, ClientReport, Lost};
+use lasthop_live::gateway::control::{Command, Status};
+use lasthop_live::gateway::engine::FlowReport;
+use lasthop_live::gateway::listing::{Query, Selection};
+
+use super::lines::line;
+use super::listing::rows;
+use super::lists::{millis, percent};
+use super::report::mode;
+use super::screen::{End, Screen};
+use super::socket::Socket;
+use crate::failure::Failure;
+use crate::output;
+use crate::signals::end_by;
+
+/// The arguments of `gateway top`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    socket: Socket,
+    /// What a row is [default: clients if the gateway counts them, otherwise connections]
+    #[arg(long)]
+    by: Option<By>,
+    /// Sort by this, the largest first
+    #[arg(long, value_name = "COLUMN", default_value = "rate")]
+    sort: Sort,
+    /// Show only rows that pass all of these filters, as `flows` and `clients` have them
+    #[arg(long, value_name = "FILTER", num_args = 1..)]
+    filter: Vec<String>,
+    /// Show at most this many rows [default: as many as fit, 20 where standard output is no terminal]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rows())]
+    limit: Option<usize>,
+    /// Print one table, of one second, and end
+    #[arg(long)]
+    once: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// A client
+    Client,
+    /// A connection
+    Connection,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Octets per second in both directions
+    Rate,
+    /// Octets per second to the client
+    Down,
+    /// Octets per second from the client
+    Up,
+    /// Share of the segments to the client that were lost
+    Loss,
+    /// Share of the segments from the client that were lost on the hop
+    LossUp,
+    /// Segments per second that agents sent again
+    Repairs,
+    /// The hop's round-trip time
+    Rtt,
+}
+
+/// From one look to the next, unless looking takes long.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The pause is at least this many times as long as the look before it: a gateway with very many
+/// connections has other work.
+const REST: u32 = 20;
+/// Connections that are looked at: those that were used last. More would not fit on any screen.
+const CONNECTIONS: usize = 1000;
+/// Where fewer rows than these would fit beside the explanation, there is no explanation.
+const FEW_ROWS: usize = 3;
+/// Rows where standard output is no terminal.
+const ROWS: usize = 20;
+
+/// What is seen of a gateway at a time.
+struct Look {
+    status: Status,
+    /// By what tells them apart, which begins with the client.
+    rows: BTreeMap<String, Seen>,
+    took: Duration,
+}
+
+/// What is seen of a client or a connection.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// The cells that say what it is, without the first.
+    about: Vec<String>,
+    carried: Carried,
+    rtt_hop_s: Option<f64>,
+    /// How old it is, if that is known.
+    age_s: Option<f64>,
+}
+
+/// A row: what it is, and what it did since the last look, if that is known.
+struct Row<'l> {
+    label: &'l str,
+    seen: &'l Seen,
+    did: Option<Did>,
+}
+
+/// What was carried in a time, per second.
+struct Did {
+    down_octets: f64,
+    up_octets: f64,
+    segments: f64,
+    repairs: f64,
+    lost: Lost,
+}
+
+pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+    let at = &arguments.socket;
+    let view = View::of(arguments, at)?;
+    let first = view.look(at)?;
+    let screen = if arguments.once { None } else { Screen::open()? };
+    let Some(screen) = screen else { return view.follow(first, at, arguments.once) };
+    let end = view.redraw(first, at, &screen);
+    // The terminal is as before when the command ends, however it does.
+    drop(screen);
+    if let End::Signal(signal) = end? {
+        end_by(signal);
+    }
+    Ok(())
+}
+
+/// What is looked at, and how it is shown.
+struct View {
+    by: By,
+    query: Query,
+    sort: Sort,
+    limit: Option<usize>,
+}
+
+impl View {
+    fn of(arguments: &Arguments, at: &Socket) -> Result<Self, Failure> {
+        let filter = arguments.filter.clone();
+        // What is wrong is said even if there is no gateway.
+        let check = |by: By| {
+            let query = by.query(filter.clone());
+            let checked = match by {
+                By::Client => Selection::<ClientReport>::of(&query).map(drop),
+                By::Connection => Selection::<FlowReport>::of(&query).map(drop),
+            };
+            checked.map(|()| query).map_err(|why| Failure::usage(anyhow!(why)))
+        };
+        let (by, query) = if let Some(by) = arguments.by {
+            (by, check(by)?)
+        } else {
+            let of_connections = check(By::Connection);
+            let status: Status = at.ask(&Command::Status)?;
+            match (status.report.engine.clients.is_some(), check(By::Client)) {
+                (true, Ok(query)) => (By::Client, query),
+                _ => (By::Connection, of_connections?),
+            }
+        };
+        Ok(Self { by, query, sort: arguments.sort, limit: arguments.limit })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how long it takes is how long others wait")]
+    fn look(&self, at: &Socket) -> Result<Look, Failure> {
+        let began = Instant::now();
+        let command = self.by.command(self.query.clone());
+        let rows = match self.by {
+            By::Client => {
+                let clients: Vec<ClientReport> = at.ask(&command)?;
+                clients.into_iter().map(|client| (client.client.clone(), Seen::of_client(&client))).collect()
+            }
+            By::Connection => {
+                let flows: Vec<FlowReport> = at.ask(&command)?;
+                let key = |flow: &FlowReport| format!("{} {} {}", flow.radio, flow.core, flow.protocol);
+                flows.into_iter().map(|flow| (key(&flow), Seen::of_flow(&flow))).collect()
+            }
+        };
+        let status = at.ask(&Command::Status)?;
+        Ok(Look { status, rows, took: began.elapsed() })
+    }
+
+    /// Prints a table for each look, or one.
+    #[expect(clippy::disallowed_methods, reason = "people look at it in real time")]
+    fn follow(&self, mut last: Look, at: &Socket, once: bool) -> Result<(), Failure> {
+        loop {
+            sleep(last.pause());
+            let next = self.look(at)?;
+            output::print(&self.text(Some(&last), &next, None))?;
+            if once {
+                return Ok(());
+            }
+            last = next;
+        }
+    }
+
+    /// Redraws a screen until a key or a signal ends it.
+    fn redraw(&self, mut last: Look, at: &Socket, screen: &Screen) -> Result<End, Failure> {
+        screen.draw(&self.text(None, &last, Some(Screen::height())))?;
+        loop {
+            if let Some(end) = screen.wait(last.pause())? {
+                return Ok(end);
+            }
+            match self.look(at) {
+                Ok(next) => {
+                    screen.draw(&self.text(Some(&last), &next, Some(Screen::height())))?;
+                    last = next;
+                }
+                // It may be restarting.
+                Err(failure) => screen.draw(&failure.message().unwrap_or_default())?,
+            }
+        }
+    }
+
+    /// A look, with what was done since the one before, in at most `height` lines. Where there is
+    /// little room, rows go before the explanation.
+    fn text(&self, before: Option<&Look>, now: &Look, height: Option<usize>) -> String {
+        let head = now.head(before);
+        let rows = self.rows(before, now);
+        let most = self.limit.unwrap_or(height.unwrap_or(ROWS)).min(rows.len());
+        let fitting = |foot: &str| {
+            let mut shown = most;
+            loop {
+                let text = format!("{head}\n{}{foot}", self.table(&rows[..shown]));
+                let excess = height.map_or(0, |height| (text.lines().count() + 1).saturating_sub(height));
+                if excess == 0 || shown == 0 {
+                    return (shown, text);
+                }
+                // A table that is folded has a row in each of its parts.
+                shown = shown.saturating_sub((excess / 3).max(1));
+            }
+        };
+        let (shown, text) = fitting(&format!("\n{}", line("", LEGEND)));
+        if shown < most.min(FEW_ROWS) { fitting("").1 } else { text }
+    }
+
+    /// What is there, in order.
+    fn rows<'l>(&self, before: Option<&Look>, now: &'l Look) -> Vec<Row<'l>> {
+        let row = |(key, seen): (&'l String, &'l Seen)| {
+            let did = before.and_then(|before| Did::since(before.rows.get(key), seen, now.since(before)?));
+            let label = key.split(' ').next().unwrap_or(key);
+            Row { label, seen, did }
+        };
+        let mut rows: Vec<Row<'_>> = now.rows.iter().map(row).collect();
+        // What is not known comes last.
+        let first = |row: &Row<'_>| self.sort.of(row).unwrap_or(-1.0);
+        rows.sort_by(|one, other| first(other).total_cmp(&first(one)));
+        rows
+    }
+
+    fn table(&self, rows: &[Row<'_>]) -> Table {
+        let about: &[&str] = match self.by {
+            By::Client => &["client", "connections"],
+            By::Connection => &["client", "server", "rule"],
+        };
+        let did = ["down Mbit/s", "up Mbit/s", "loss %", "loss up %", "repairs/s", "hop RTT ms"];
+        let mut table = Table::of_numbers(&[about, &did].concat());
+        for Row { label, seen, did } in rows {
+            let rate = |of: fn(&Did) -> f64, decimals| {
+                did.as_ref().map_or_else(|| "-".to_owned(), |did| number(of(did), decimals))
+            };
+            let lost = |of: fn(&Lost) -> Option<f64>| percent(did.as_ref().and_then(|did| of(&did.lost)));
+            let did = [
+                rate(|did| did.down_octets * 8e-6, 3),
+                rate(|did| did.up_octets * 8e-6, 3),
+                lost(|lost| lost.down),
+                lost(|lost| lost.up),
+                rate(|did| did.repairs, 1),
+                millis(seen.rtt_hop_s),
+            ];
+            table.add_row([(*label).to_owned()].into_iter().chain(seen.about.iter().cloned()).chain(did));
+        }
+        table
+    }
+}
+
+/// What the columns mean.
+const LEGEND: &str = "since the last look, loss %: of the segments to the radio side, those that were lost: \
+    sent again, and not needless; loss up %: of the segments from it, those that were lost on the hop; repairs: segments that \
+    an agent sent again";
+
+impl By {
+    fn query(self, filter: Vec<String>) -> Query {
+        match self {
+            Self::Client => Query { filter, ..Query::default() },
+            Self::Connection => {
+                let sort = Some("idle_s".to_owned());
+                Query { filter, sort, reverse: true, limit: Some(CONNECTIONS) }
+            }
+        }
+    }
+
+    const fn command(self, query: Query) -> Command {
+        match self {
+            Self::Client => Command::Clients(query),
+            Self::Connection => Command::Flows(query),
+        }
+    }
+}
+
+impl Look {
+    /// How long to wait before the next one.
+    fn pause(&self) -> Duration {
+        PAUSE.max(self.took * REST)
+    }
+
+    /// Seconds since a look before; `None` if the gateway was restarted.
+    fn since(&self, before: &Self) -> Option<f64> {
+        let since = self.status.report.uptime_s - before.status.report.uptime_s;
+        (since > 0.0).then_some(since)
+    }
+
+    /// The state of the gateway, and what all connections did since the look before.
+    fn head(&self, before: Option<&Self>) -> String {
+        let Status { version, report, .. } = &self.status;
+        let engine = &report.engine;
+        let mebibytes = |octets: usize| octets as f64 / f64::from(1 << 20);
+        let state = format!(
+            "lasthop gateway {version}, {}; up {:.0} s; {} of at most {} connections; {:.1} of at most {:.1} MiB for packets",
+            mode(report),
+            report.uptime_s,
+            engine.connections,
+            engine.most_connections,
+            mebibytes(engine.agent_octets),
+            mebibytes(engine.most_agent_octets)
+        );
+        let all = |look: &Self| Seen {
+            carried: Carried { hop: look.status.report.engine.hop, ..Carried::default() },
+            ..Seen::default()
+        };
+        let hop = before.and_then(|before| {
+            let since = self.since(before)?;
+            let Did { segments, repairs, lost, .. } = Did::since(Some(&all(before)), &all(self), since)?;
+            Some(format!(
+                "the hop: {segments:.0} segments/s, loss {} % down and {} % up, {repairs:.1} repairs/s",
+                percent(lost.down),
+                percent(lost.up)
+            ))
+        });
+        [Some(line("", &state)), hop.map(|hop| line("", &hop))]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+impl Seen {
+    fn of_client(client: &ClientReport) -> Self {
+        let counters = &client.counters;
+        Self {
+            about: vec![counters.connections_now.to_string()],
+            carried: counters.carried,
+            rtt_hop_s: counters.rtt_hop_s,
+            age_s: None,
+        }
+    }
+
+    fn of_flow(flow: &FlowReport) -> Self {
+        let rule = if flow.aside.is_empty() { flow.rule.clone() } else { format!("aside: {}", flow.aside) };
+        Self {
+            about: vec![flow.core.to_string(), rule],
+            carried: flow.carried(),
+            rtt_hop_s: flow.rtt_hop_s,
+            age_s: Some(flow.age_s),
+        }
+    }
+}
+
+impl Did {
+    /// What was done since it was last seen, `since_s` seconds ago. `None` where that is not known: a
+    /// connection was not among those that were looked at.
+    fn since(before: Option<&Seen>, now: &Seen, since_s: f64) -> Option<Self> {
+        // Another connection between the same ports is new.
+        let before =
+            before.filter(|before| before.age_s.is_none_or(|age| now.age_s.is_some_and(|now| now >= age)));
+        let since_s = match (before, now.age_s) {
+            // The two looks are not taken at once.
+            (None, Some(age)) if age > since_s + 1.0 => return None,
+            (None, Some(age)) => since_s.min(age).max(1e-3),
+            _ => since_s,
+        };
+        let carried = now.carried.since(before.map(|before| before.carried).unwrap_or_default());
+        let per_second = |count: u64| count as f64 / since_s;
+        Some(Self {
+            down_octets: per_second(carried.octets_down),
+            up_octets: per_second(carried.octets_up),
+            segments: per_second(carried.hop.segments_down + carried.hop.segments_up),
+            repairs: per_second(carried.hop.repairs),
+            lost: Lost::of(&carried.hop),
+        })
+    }
+}
+
+impl Sort {
+    fn of(self, row: &Row<'_>) -> Option<f64> {
+        let did = row.did.as_ref();
+        match self {
+            Self::Rate => did.map(|did| did.down_octets + did.up_octets),
+            Self::Down => did.map(|did| did.down_octets),
+            Self::Up => did.map(|did| did.up_octets),
+            Self::Loss => did.and_then(|did| did.lost.down),
+            Self::LossUp => did.and_then(|did| did.lost.up),
+            Self::Repairs => did.map(|did| did.repairs),
+            Self::Rtt => row.seen.rtt_hop_s,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_live::gateway::hop_watch::HopCounters;
+
+    use super::*;
+
+    fn seen(octets_down: u64, hop: HopCounters, age_s: Option<f64>) -> Seen {
+        let about = vec!["192.0.2.1:443".to_owned(), "snoop".to_owned()];
+        Seen { about, carried: Carried { octets_down, hop, ..Carried::default() }, rtt_hop_s: None, age_s }
+    }
+
+    fn look<'k>(uptime_s: f64, rows: impl IntoIterator<Item = (&'k str, Seen)>) -> Look {
+        let mut status: Status = serde_json::from_value(serde_json::json!({
+            "version": "1", "file": null, "backend": "tun", "ports": [], "report": {}
+        }))
+        .expect("an older gateway tells no more");
+        status.report.uptime_s = uptime_s;
+        let rows = rows.into_iter().map(|(key, seen)| (key.to_owned(), seen)).collect();
+        Look { status, rows, took: Duration::ZERO }
+    }
+
+    fn view(sort: Sort) -> View {
+        View { by: By::Connection, query: Query::default(), sort, limit: None }
+    }
+
+    #[test]
+    fn rates_are_of_the_time_between_two_looks() {
+        let hop = HopCounters { segments_down: 100, lost_down: 10, repairs: 8, ..HopCounters::default() };
+        let later = HopCounters { segments_down: 300, lost_down: 60, repairs: 12, ..HopCounters::default() };
+        let (before, now) = (seen(1000, hop, Some(5.0)), seen(5000, later, Some(7.0)));
+        let did = Did::since(Some(&before), &now, 2.0).expect("both were seen");
+        assert_eq!(
+            (number(did.down_octets, 1), number(did.repairs, 1)),
+            ("2000.0".to_owned(), "2.0".to_owned())
+        );
+        assert_eq!(did.lost, Lost { down: Some(25.0), up: None });
+        let again = seen(100, HopCounters::default(), Some(0.5));
+        let did = Did::since(Some(&before), &again, 2.0).expect("it is new");
+        assert_eq!(number(did.down_octets, 1), "200.0", "another connection between the same ports");
+        assert!(Did::since(None, &now, 2.0).is_none(), "not looked at before: what it did then is not known");
+    }
+
+    #[test]
+    fn what_did_most_comes_first_and_what_is_not_known_last() {
+        let seen = |octets| seen(octets, HopCounters::default(), Some(10.0));
+        let before = look(10.0, [("a s", seen(0)), ("b s", seen(900)), ("c s", seen(500))]);
+        let now =
+            look(11.0, [("a s", seen(10)), ("b s", seen(1000)), ("c s", seen(500)), ("d s", seen(9000))]);
+        let labels =
+            |before| view(Sort::Rate).rows(before, &now).iter().map(|row| row.label).collect::<String>();
+        assert_eq!(labels(Some(&before)), "bacd");
+        let restarted = look(100.0, [("a s", seen(0))]);
+        assert!(view(Sort::Rate).rows(Some(&restarted), &now).iter().all(|row| row.did.is_none()));
+    }
+
+    #[test]
+    fn a_table_has_as_many_rows_as_fit() {
+        let row = |number: u16| (number.to_string(), seen(1, HopCounters::default(), Some(1.0)));
+        let rows: Vec<(String, Seen)> = (0..100).map(row).collect();
+        let now = look(1.0, rows.iter().map(|(key, seen)| (&**key, seen.clone())));
+        for height in [5, 10, 24, 60] {
+            let text = view(Sort::Rate).text(None, &now, Some(height));
+            let lines = text.lines().count();
+            assert!(lines < height.max(7), "{lines} lines of {height}");
+            assert!(height < 10 || text.contains("192.0.2.1:443"), "{text}");
+        }
+        let few = View { limit: Some(3), ..view(Sort::Rate) };
+        assert_eq!(few.table(&few.rows(None, &now)[..3]).within(None).lines().count(), 7);
+        assert_eq!(few.text(None, &now, None).lines().count(), 1 + 7 + 1);
+    }
+}

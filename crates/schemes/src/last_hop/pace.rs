@@ -1,0 +1,96 @@
+//! The octets that one connection may have on a hop beside others that wait for room.
+//!
+//! Connections that share a window take turns. What goes to a device that is slow behind the hop stays in
+//! that window until it has arrived: turn by turn it would come to fill all of it, and the others would
+//! get no more than the slow one does. By Little's law the octets that a connection has on the hop are
+//! its throughput times its round trip; so each may have twice what it delivers in the round trip of the
+//! hop. Those that wait in the hop's own queue have less than that, and are not limited by it.
+
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
+use super::{LastHop, Progress};
+
+/// Segments that every connection may have on the hop: enough for its receiver to acknowledge them at once,
+/// and for a loss to show by those behind it.
+const LEAST: u64 = 4;
+
+/// How much of what goes to one connection arrives in a round trip over the hop. It is counted for a round
+/// trip of its own where that is shorter: one that begins beside a slow one is not to wait for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// When counting began, and the octets that have arrived since.
+    since: Option<Instant>,
+    arrived: u64,
+    /// Octets in a round trip over the hop, by the count before.
+    lately: u64,
+}
+
+impl Pace {
+    /// Takes note of what an ACK showed of it.
+    pub fn on_progress(&mut self, progress: &Progress, hop: &LastHop, now: Instant) {
+        let Some(round_trip) = hop.round_trip().filter(|_| progress.delivered > 0) else { return };
+        self.arrived = self.arrived.saturating_add(progress.delivered);
+        let passed = now.since(*self.since.get_or_insert(now));
+        let own = progress.sent.map_or(round_trip, |sent| now.since(sent));
+        if passed >= round_trip.min(own).max(Duration::from_nanos(1)) {
+            let lately = u128::from(self.arrived) * round_trip.as_nanos() / passed.as_nanos();
+            *self = Self { since: Some(now), arrived: 0, lately: u64::try_from(lately).unwrap_or(u64::MAX) };
+        }
+    }
+
+    /// How much more it may have on the hop beside others, with so much there. Where all hosts share a window,
+    /// the round trip of one says nothing of another's.
+    pub fn allowance(&self, in_flight: u64, hop: &LastHop) -> u64 {
+        if hop.is_shared() {
+            return u64::MAX;
+        }
+        let least = LEAST * u64::from(hop.segment());
+        self.lately.saturating_mul(2).max(least).saturating_sub(in_flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::last_hop::Aims;
+
+    const MILLI: u64 = 1_000_000;
+
+    /// A hop whose rounds take 10 ms.
+    fn hop() -> LastHop {
+        let (aims, mut hop) = (Aims::default(), LastHop::new(Instant::ZERO));
+        hop.note_segment(1000, &aims);
+        for millis in 1..40 {
+            let now = Instant::ZERO.after_nanos((10 + millis) * MILLI);
+            let sent = Some(Instant::ZERO.after_nanos(millis * MILLI));
+            hop.on_progress(
+                Progress { delivered: 1000, sent, ..Progress::default() },
+                [10, 0, 0, 1].into(),
+                now,
+                &aims,
+            );
+        }
+        assert_eq!(hop.round_trip(), Some(Duration::from_millis(10)));
+        hop
+    }
+
+    #[test]
+    fn a_connection_may_have_twice_what_arrives_in_a_round_trip_and_four_segments_at_least() {
+        let hop = hop();
+        let pace = Pace::default();
+        assert_eq!((pace.allowance(0, &hop), pace.allowance(3000, &hop)), (4000, 1000));
+        // A segment a millisecond, and one in five.
+        for (every, expected) in [(1, 20_000), (5, 4000)] {
+            let mut pace = Pace::default();
+            for millis in (0..100).step_by(every) {
+                let progress = Progress { delivered: 1000, ..Progress::default() };
+                pace.on_progress(&progress, &hop, Instant::from_secs(1).after_nanos(millis * MILLI));
+            }
+            let allowed = pace.allowance(0, &hop);
+            assert!(allowed.abs_diff(expected) <= 2000, "{allowed}, {expected}");
+            assert_eq!(pace.allowance(50_000, &hop), 0);
+        }
+    }
+}

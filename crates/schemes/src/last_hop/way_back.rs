@@ -1,0 +1,172 @@
+//! How late acknowledgments come because they wait on their way back.
+//!
+//! A round trip over a hop that is narrow on the way back grows by the time that ACKs queue there, and
+//! looks as if data queued on the way there. The timestamp of an ACK (RFC 7323) tells when it left. What
+//! one takes longer than the least that any took lately, it has waited.
+//!
+//! The rate of the clock is a guess. What an ACK waited is a part of the round trip that it ends: a guess by
+//! which it waited longer is wrong.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use crate::lately::LeastLately;
+use crate::timestamps::RATES;
+
+/// The rate of a clock is known from what it ticks in this time.
+const LEAST_SPAN: Duration = Duration::from_millis(100);
+
+/// The least time on the way counts for this long. The ends' clocks drift apart by no more than some
+/// milliseconds in it.
+const LASTS: Duration = Duration::from_secs(60);
+
+/// An ACK seems to have waited longer than its round trip by no more than this where the rate is right: the
+/// clocks have drifted apart.
+const DRIFT: Duration = Duration::from_millis(10);
+
+/// It is counted from another reading after this time: the fastest clock does not get half round in it.
+const LONGEST_SPAN: Duration = Duration::from_secs(1_000);
+
+/// The way back from one host, by the clock in its segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WayBack {
+    first: Option<(Seq, Instant)>,
+    /// Ticks a second; 0 while it is not known.
+    rate: u64,
+    /// It ticks more slowly than this.
+    slower_than: Option<u64>,
+    /// Nanoseconds by which a segment came later after the first than its timestamp says.
+    least: LeastLately<i64>,
+}
+
+impl WayBack {
+    /// A segment with this timestamp came, which ended this round trip if it ended one: how much longer it
+    /// took than the least, if that is known; less a tick, by which a timestamp may be too early.
+    pub fn lateness(&mut self, timestamp: Seq, round_trip: Option<Duration>, now: Instant) -> Duration {
+        let (first, began) = *self.first.get_or_insert((timestamp, now));
+        let span = now.since(began);
+        let offset = timestamp.offset_from(first);
+        if span > LONGEST_SPAN || offset < 0 {
+            *self = Self { first: Some((timestamp, now)), least: LeastLately::new(), ..*self };
+            return Duration::ZERO;
+        }
+        let ticks = offset.unsigned_abs().into();
+        self.learn(ticks, span, now);
+        if self.rate == 0 {
+            return Duration::ZERO;
+        }
+        let as_sent = ticks * (1_000_000_000 / self.rate);
+        let behind = span.as_nanos() as i64 - as_sent.cast_signed();
+        self.least.note(behind, LASTS, now);
+        let late = behind - self.least.least().unwrap_or(behind);
+        let late = Duration::from_nanos(late.unsigned_abs()).saturating_sub(self.tick());
+        if round_trip.is_some_and(|round_trip| late > round_trip.saturating_add(DRIFT)) {
+            (self.slower_than, self.rate) = (Some(self.rate), 0);
+            return Duration::ZERO;
+        }
+        late
+    }
+
+    fn tick(&self) -> Duration {
+        Duration::from_nanos(1_000_000_000 / self.rate.max(1))
+    }
+
+    /// The slowest clock that may tick so often. In segments that come later and later it seems to be slow.
+    fn learn(&mut self, ticks: u64, span: Duration, now: Instant) {
+        if span < LEAST_SPAN || ticks < 2 {
+            return;
+        }
+        let seen = u128::from(ticks) * 1_000_000_000 / span.as_nanos();
+        let is_possible = |rate: &u64| self.slower_than.is_none_or(|refuted| *rate < refuted);
+        let mut rates = RATES.into_iter().filter(is_possible);
+        let rate = rates.find(|rate| 2 * u128::from(*rate) >= seen).unwrap_or(0);
+        if rate != self.rate {
+            (self.rate, self.least) = (rate, LeastLately::new());
+            // The first.
+            self.least.note(0, LASTS, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments every 5 ms from a clock of this rate; each waits as long as `waits` says, by its number, and
+    /// ends a round trip that is 10 ms longer.
+    fn late_by(rate: u64, count: u32, waits: impl Fn(u32) -> u64) -> Vec<u64> {
+        let mut way_back = WayBack::default();
+        let mut late = Vec::new();
+        for number in 0..count {
+            let millis = 5 * u64::from(number);
+            // It wraps on its way.
+            let timestamp = Seq(u32::MAX - 100) + (millis * rate / 1_000) as u32;
+            let now = Instant::from_secs(7).after_nanos((millis + waits(number)) * 1_000_000);
+            let round_trip = Some(Duration::from_millis(10 + waits(number)));
+            late.push(way_back.lateness(timestamp, round_trip, now).as_millis() as u64);
+        }
+        late
+    }
+
+    #[test]
+    fn what_waits_on_the_way_back_is_late_by_as_much() {
+        for rate in [100, 1_000, 1_000_000] {
+            let late = late_by(rate, 400, |number| if number < 200 { 10 } else { 60 });
+            assert!(late[..200].iter().all(|late| *late == 0), "{rate}");
+            let tick = 1_000 / rate;
+            assert!(
+                late[200..].iter().all(|late| (50 - 2 * tick.max(1)..=50).contains(late)),
+                "{rate}: {late:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_queue_that_grows_from_the_beginning_shows_all_the_same() {
+        // The clock seems to tick a third as often.
+        let late = late_by(1_000, 100, |number| 10 * u64::from(number));
+        assert!(
+            late[20..].iter().zip(20..).all(|(late, number)| late.abs_diff(10 * number) <= 2),
+            "{late:?}"
+        );
+    }
+
+    #[test]
+    fn before_a_clock_is_known_nothing_is_late() {
+        assert_eq!(late_by(1_000, 6, |number| 10 * u64::from(number)), [0; 6]);
+        assert_eq!(WayBack::default().lateness(Seq(5), None, Instant::ZERO), Duration::ZERO);
+    }
+
+    /// Kernels with HZ=250 and HZ=300 among them.
+    #[test]
+    fn a_clock_of_a_rate_that_is_not_known_makes_nothing_late() {
+        for rate in [3, 30, 128, 200, 250, 300, 500, 512, 750, 1024, 5_000, 100_000] {
+            let late = late_by(rate, 2_000, |_| 10);
+            // Never longer than the round trip and what clocks drift.
+            assert!(late.iter().all(|late| *late <= 30), "{rate}: {:?}", late.iter().max());
+            assert!(late[1_000..].iter().all(|late| *late == 0), "{rate}: {:?}", &late[1_000..1_010]);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_stood_still_for_a_while_makes_nothing_late() {
+        let mut way_back = WayBack::default();
+        for number in 0..2_000_u32 {
+            // A host that was suspended for a minute.
+            let suspended = if number < 1_000 { 0 } else { 60_000 };
+            let now = Instant::from_secs(7).after_nanos((5 * u64::from(number) + suspended) * 1_000_000);
+            let round_trip = Some(Duration::from_millis(20));
+            assert_eq!(way_back.lateness(Seq(5 * number), round_trip, now), Duration::ZERO, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_or_goes_back_makes_nothing_late() {
+        let mut way_back = WayBack::default();
+        for (timestamp, millis) in [(5, 0), (5, 200), (5, 400), (4, 600), (4, 900)] {
+            let now = Instant::from_secs(1).after_nanos(millis * 1_000_000);
+            assert_eq!(way_back.lateness(Seq(timestamp), None, now), Duration::ZERO);
+        }
+    }
+}
