@@ -59,7 +59,8 @@ impl Recovery {
             Self::Reno => Box::new(FastRecovery::default()),
             Self::Sack if receiver_reports => Box::new(Sack::default()),
             Self::Rack(config) if receiver_reports => Box::new(Rack::new(config)),
-            Self::NewReno | Self::Sack | Self::Rack(_) => Box::new(NewReno::default()),
+            Self::NewReno | Self::Sack => Box::new(NewReno::default()),
+            Self::Rack(config) => Box::new(NewReno::with_undo(config.undo)),
         }
     }
 }

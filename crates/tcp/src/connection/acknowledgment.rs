@@ -126,7 +126,8 @@ impl Connection {
             self.advance_by_segments(acked, now)
         } else {
             let (recovery, mut sender) = self.recovery_and_sender(now);
-            let after = recovery.on_new_ack(acked, &mut sender);
+            let (after, undone) = (recovery.on_new_ack(acked, &mut sender), sender.undone);
+            self.stats.undone += u64::from(undone);
             self.is_recovering = self.is_recovering && self.recovery.is_recovering();
             after
         };
@@ -173,7 +174,9 @@ impl Connection {
         if !(self.negotiated.timestamps && has_echo && self.timestamp_clock.is_running()) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }
-        if let Some(sent) = self.echo(tcp, now).and_then(|echo| echo.sent) {
+        let echo = self.echo(tcp, now);
+        self.queue.begin_ack(echo);
+        if let Some(sent) = echo.and_then(|echo| echo.sent) {
             self.rtt.sample(sent, now, &self.flight);
         }
         self.rtt.take_timed(tcp.ack).map(|sent| now.since(sent))

@@ -122,7 +122,8 @@ pub struct Sender<'a> {
     pub flight: &'a mut Flight,
     /// How cwnd grows and shrinks.
     pub congestion: &'a mut dyn CongestionControl,
-    /// What is outstanding, segment by segment; empty if nothing goes by it.
+    /// What is outstanding, segment by segment, and what the ACK delivered of it; nothing but the timestamp that
+    /// the ACK echoes if nothing goes by segments.
     pub queue: &'a mut RetransmissionQueue,
     /// Round-trip time and RTO.
     pub rtt: &'a RttEstimator,

@@ -13,7 +13,7 @@
 //!   step 1, duplicate ACKs for the very first segment would cover no more than `recover`, and its
 //!   loss would wait for the timer.
 
-use lasthop_packet::Seq;
+use lasthop_packet::{Instant, Seq};
 
 use super::loss_recovery::{
     AfterAck, AfterDuplicate, AfterTimeout, DUPLICATE_ACK_THRESHOLD, LossRecovery, Sender,
@@ -33,9 +33,27 @@ pub struct NewReno {
     recover: Option<Seq>,
     /// Octets that the last ACK of new data acknowledged.
     last_advance: u32,
+    /// Whether a time-out that was needless is taken back (RFC 3522, 4015).
+    undo: bool,
+    /// The sender before the first of the time-outs since `recover`.
+    before_timeout: Option<BeforeTimeout>,
+}
+
+/// What a time-out takes.
+#[derive(Clone, Copy, Debug)]
+struct BeforeTimeout {
+    cwnd: u32,
+    ssthresh: u32,
+    /// When the timer expired: what was sent again left no earlier.
+    at: Instant,
 }
 
 impl NewReno {
+    /// One that takes back a time-out, if an ACK echoes a timestamp from before it.
+    pub fn with_undo(undo: bool) -> Self {
+        Self { undo, ..Self::default() }
+    }
+
     /// Whether duplicate ACKs are for a segment that was lost, and not for segments that were sent
     /// needlessly again.
     ///
@@ -48,9 +66,30 @@ impl NewReno {
         covers_more || (flight.cwnd > flight.mss && self.last_advance <= 4 * flight.mss)
     }
 
+    /// Takes a time-out back if the ACK is for a segment that left before it.
+    ///
+    //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
+    //= RFC 4015, section 3.2: what comes next is new data, and the window is what it was, or what it has become since.
+    fn take_back_if_needless(&mut self, sender: &mut Sender<'_>) {
+        let Some(before) = self.before_timeout else { return };
+        let sent = sender.queue.delivery().echo.and_then(|echo| echo.sent);
+        let flight = &mut *sender.flight;
+        if sent.is_some_and(|sent| sent < before.at) {
+            flight.nxt = flight.max;
+            flight.cwnd = flight.cwnd.max(before.cwnd);
+            flight.ssthresh = flight.ssthresh.max(before.ssthresh);
+            sender.congestion.on_undo(flight);
+            sender.undone = true;
+        } else if self.recover.is_some_and(|recover| flight.una.before(recover)) {
+            return;
+        }
+        self.before_timeout = None;
+    }
+
     fn enter(&mut self, cwnd_afterwards: u32, flight: &Flight) {
         self.cwnd_afterwards = Some(cwnd_afterwards);
         self.recover = Some(flight.max);
+        self.before_timeout = None;
     }
 }
 
@@ -78,6 +117,7 @@ impl LossRecovery for NewReno {
     }
 
     fn on_new_ack(&mut self, acked: u32, sender: &mut Sender<'_>) -> AfterAck {
+        self.take_back_if_needless(sender);
         let flight = &mut *sender.flight;
         self.last_advance = acked;
         let is_partial = self.recover.is_some_and(|recover| flight.una.before(recover));
@@ -116,6 +156,10 @@ impl LossRecovery for NewReno {
     //= RFC 6582, section 3.2, step 4: "After a retransmit timeout, record the highest sequence number transmitted in the variable
     //= recover, and exit the fast recovery procedure if applicable."
     fn on_timeout(&mut self, sender: &mut Sender<'_>) -> AfterTimeout {
+        if self.undo && !self.is_recovering() {
+            let Flight { cwnd, ssthresh, .. } = *sender.flight;
+            self.before_timeout.get_or_insert(BeforeTimeout { cwnd, ssthresh, at: sender.now });
+        }
         sender.congestion.on_timeout(sender.flight);
         self.recover = Some(sender.flight.max);
         self.cwnd_afterwards = None;
@@ -124,6 +168,7 @@ impl LossRecovery for NewReno {
 
     fn on_spared_timeout(&mut self, flight: &mut Flight) {
         self.recover = Some(flight.max);
+        self.before_timeout = None;
         if let Some(cwnd) = self.cwnd_afterwards.take() {
             flight.cwnd = cwnd;
         }

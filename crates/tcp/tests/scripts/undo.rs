@@ -294,3 +294,58 @@ fn an_ack_of_a_probe_from_before_a_time_out_undoes_the_time_out() {
         ",
     );
 }
+
+/// Where the receiver does not report what it has: four segments left at 0, and the first again at 1 s and at 3 s.
+fn four_without_sack(rest: &str) {
+    Script::established(Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }).run(
+        &format!(
+            "
+        +0    write 4000
+        +0    >> 1:4001(4000)
+        +1s   > 1:1001(1000)
+        +2s   > 1:1001(1000)
+        +0    timeouts 2 cwnd 1000
+        {rest}"
+        ),
+    );
+}
+
+//= RFC 3522, section 3.2, step 5; RFC 4015, section 3.2: as in Linux, also where the peers did not agree on SACK.
+#[test]
+fn without_sack_an_ack_that_echoes_the_original_undoes_a_time_out_and_new_data_follows() {
+    four_without_sack(
+        "
+        +0    < . ack 1001 <TS 2 1>
+        +0    undone 1 ssthresh 65535
+        +0    write 2000
+        +0    >> 4001:6001(2000)
+        ",
+    );
+}
+
+#[test]
+fn without_sack_an_ack_that_echoes_the_copy_undoes_nothing() {
+    four_without_sack(
+        "
+        +0    < . ack 1001 <TS 2 1001>
+        +0    undone 0
+        +0    >> 1001:3001(2000)
+        ",
+    );
+}
+
+#[test]
+fn a_recovery_since_the_time_out_is_not_undone_with_it() {
+    four_without_sack(
+        "
+        +0    < . ack 1001 <TS 2 1001>
+        +0    >> 1001:3001(2000)
+        +0    < . ack 1001 <TS 2 1001>
+        +0    < . ack 1001 <TS 2 1001>
+        +0    < . ack 1001 <TS 2 1001>
+        +0    > 1001:2001(1000)
+        +0    < . ack 4001 <TS 2 1>
+        +0    undone 0
+        ",
+    );
+}
