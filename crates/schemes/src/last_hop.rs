@@ -12,6 +12,7 @@ mod losses;
 mod pace;
 mod progress;
 mod round;
+mod sent_back;
 mod shared;
 mod trust;
 mod turns;
@@ -35,6 +36,7 @@ use losses::Losses;
 pub use pace::Pace;
 pub use progress::Progress;
 use round::Round;
+use sent_back::SentBack;
 use shared::SharedWindow;
 pub use trust::Trust;
 pub use turns::Turns;
@@ -76,6 +78,7 @@ pub struct LastHop {
     losses: Losses,
     /// The last ACK that timed a round trip waited on the way back for longer than all else took.
     acks_wait: bool,
+    sent_back: SentBack,
     /// Octets of memory, as they were counted last.
     charged: usize,
 }
@@ -121,6 +124,7 @@ impl LastHop {
             trust: Trust::default(),
             losses: Losses::default(),
             acks_wait: false,
+            sent_back: SentBack::default(),
             charged: 0,
         }
     }
@@ -191,10 +195,22 @@ impl LastHop {
         (is_believed || self.trust.is_earned()) && (self.window.is_new() || self.rate >= FAST)
     }
 
+    /// The host sent so many octets of data over it.
+    pub fn note_data_back(&mut self, octets: usize) {
+        self.sent_back.on_data(octets);
+    }
+
     /// Whether only the delay of the data counts, and not that of the ACKs. Without losses there are no repairs,
-    /// for which ACKs that queue would be late; and the queue of the ACKs delays no data.
-    fn loses_nothing(&self) -> bool {
-        !self.window.is_shared() && (self.trust.is_unbroken() || self.trust.is_earned())
+    /// for which ACKs that queue would be late; and the queue of the ACKs delays no data. Behind an upload they
+    /// are late, however little is on the hop.
+    fn bears_late_acks(&self) -> bool {
+        let loses_nothing = self.trust.is_unbroken() || self.trust.is_earned();
+        !self.window.is_shared() && (loses_nothing || self.is_beside_upload())
+    }
+
+    /// Whether its host sends mostly data, behind which its ACKs wait.
+    pub const fn is_beside_upload(&self) -> bool {
+        self.sent_back.is_mostly_data()
     }
 
     /// Whether a sender that slows down at each loss on this hop keeps twice this window, in octets.
@@ -240,7 +256,7 @@ impl LastHop {
     /// is no limit where the agent only watches, and where ACKs come so late that most of what is counted as in
     /// flight has left the hop.
     pub fn room_to_pass(&self, all: &Trust) -> u64 {
-        let is_without_limit = self.is_only_watched(all) || (self.acks_wait && self.loses_nothing());
+        let is_without_limit = self.is_only_watched(all) || (self.acks_wait && self.bears_late_acks());
         if is_without_limit { LARGEST_WINDOW_OF_TCP.into() } else { self.room() }
     }
 
@@ -296,13 +312,14 @@ impl LastHop {
 
     /// Takes note of what an ACK from this host showed.
     pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
+        self.sent_back.on_ack();
         self.losses.on_progress(&progress, self.segment);
         self.trust.on_progress(&progress, self.segment);
         let is_limited = self.is_limited(&progress);
         self.round.on_progress(&progress, self.in_flight, is_limited, now);
         self.window.on_progress(&progress);
         let Some(sent) = progress.sent.filter(|sent| *sent < now) else { return };
-        let late = if self.loses_nothing() { progress.late } else { Duration::ZERO };
+        let late = if self.bears_late_acks() { progress.late } else { Duration::ZERO };
         let rtt = now.since(sent).saturating_sub(late);
         self.acks_wait = late > rtt;
         let round = self.round.on_sample(rtt, sent, now);

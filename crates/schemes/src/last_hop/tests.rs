@@ -361,17 +361,21 @@ fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
     hop.note_segment(SEGMENT, &aims);
     hop.in_flight = 1000 * segment;
     let mut number = 0;
-    let mut room_after_ack = |late: u64, lost: u64| {
+    let mut room_after_ack = |late: u64, lost: u64, uploaded: usize| {
         number += 1;
+        hop.note_data_back(uploaded);
         // Each round trip takes 2 s.
         let (sent, now) = (at(100_000 * number), at(100_000 * number + 2 * SECOND));
         let late = Duration::from_millis(late);
         hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &aims);
         hop.room_to_pass(&Trust::default())
     };
-    assert_eq!([0, 100, 900].map(|late| room_after_ack(late, 0)), [0; 3]);
-    assert!(room_after_ack(1900, 0) > 1_000_000);
-    assert_eq!(room_after_ack(100, 0), 0);
-    assert!(room_after_ack(1900, 0) > 1_000_000);
-    assert_eq!(room_after_ack(1900, segment), 0, "what the hop loses is repaired, and late ACKs delay that");
+    assert_eq!([0, 100, 900].map(|late| room_after_ack(late, 0, 0)), [0; 3]);
+    assert!(room_after_ack(1900, 0, 0) > 1_000_000);
+    assert_eq!(room_after_ack(100, 0, 0), 0);
+    assert!(room_after_ack(1900, 0, 0) > 1_000_000);
+    let (after_loss, beside_upload) =
+        (room_after_ack(1900, segment, 0), room_after_ack(1900, segment, 10_000));
+    assert_eq!(after_loss, 0, "what the hop loses is repaired, and late ACKs delay that");
+    assert!(beside_upload > 1_000_000, "a smaller window does not make them earlier");
 }

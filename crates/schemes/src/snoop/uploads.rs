@@ -8,6 +8,12 @@ use super::Snoop;
 impl Snoop {
     /// Takes note of a packet of either direction, for what the mobile host sends.
     pub(super) fn note_upload(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        if from == Side::Radio
+            && !packet.payload().is_empty()
+            && let Some(hop) = self.hops.find(key.destination.0).and_then(|at| self.hops.get_mut(at))
+        {
+            hop.note_data_back(packet.payload().len());
+        }
         if let Some(uplink) = &mut self.uplink {
             uplink.leave_room(self.octets + self.beside - uplink.octets());
             uplink.on_packet(packet, key, from, cx);

@@ -32,12 +32,14 @@ pub(super) struct LateAcks {
 }
 
 impl LateAcks {
-    /// An ACK with this timestamp came, which shows this; how late it is, as far as that is borne.
+    /// An ACK with this timestamp came, which shows this; how late it is, as far as that is borne. Behind an
+    /// upload (`is_borne`) a smaller window would not make it earlier.
     pub(super) fn on_ack(
         &mut self,
         timestamp: Seq,
         progress: &Progress,
         segment: u32,
+        is_borne: bool,
         now: Instant,
     ) -> Duration {
         // Otherwise the end has sent nothing: its MAC told of this.
@@ -46,6 +48,9 @@ impl LateAcks {
         }
         let round_trip = progress.sent.map(|sent| now.since(sent));
         let late = self.way_back.lateness(timestamp, round_trip, now);
+        if is_borne {
+            return late;
+        }
         if self.is_deep {
             return Duration::ZERO;
         }
@@ -76,7 +81,7 @@ mod tests {
             let queued = if sent < 500 { 0 } else { millis };
             let now = Instant::from_millis(1_000 + sent + queued);
             let progress = Progress { delivered: segments * 1000, ..Progress::default() };
-            late = acks.on_ack(Seq(sent as u32), &progress, 1000, now);
+            late = acks.on_ack(Seq(sent as u32), &progress, 1000, false, now);
         }
         late.as_millis() as u64
     }
@@ -96,7 +101,7 @@ mod tests {
     fn a_timestamp_that_has_been_seen_tells_nothing_of_the_way_back() {
         let mut acks = LateAcks::default();
         let mut late_after = |sent: u32, millis| {
-            acks.on_ack(Seq(sent), &Progress::default(), 1000, Instant::from_millis(1_000 + millis))
+            acks.on_ack(Seq(sent), &Progress::default(), 1000, false, Instant::from_millis(1_000 + millis))
         };
         for number in 0..400 {
             late_after(5 * number, u64::from(5 * number));

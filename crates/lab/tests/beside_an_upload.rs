@@ -1,0 +1,47 @@
+//! A download whose ACKs wait behind an upload is not slowed down by an agent that would have them come earlier.
+//! `docs/src/schemes.md`, asymmetric hops, has the figures.
+
+use std::path::Path;
+
+use lasthop_lab::run;
+use lasthop_scenario::{Overrides, file};
+
+/// What a download gets without an agent and with each of three, in Mbit/s, with so many Mbit/s back.
+fn downloads(back: &str, loss: &str, congestion: &str) -> [f64; 4] {
+    let settings = [
+        format!("links.air.backward.rate=\"{back} Mbit/s\""),
+        format!("links.air.loss=\"{loss}\""),
+        format!("tcp.congestion=\"{congestion}\""),
+        "duration=32 s".to_owned(),
+        "schemes=[\"none\", \"snoop\", \"i-tcp\", \"cicada\"]".to_owned(),
+    ];
+    let overrides = Overrides { settings: settings.into(), ..Overrides::default() };
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/try.toml"));
+    let scenario = file::read(path, &overrides).expect("ours");
+    [0, 1, 2, 3].map(|place| {
+        let summary = run(&scenario, &scenario.schemes[place], 1).expect("it runs");
+        assert_eq!(summary.flows[0].name, "download");
+        summary.flows[0].goodput_bps / 1e6
+    })
+}
+
+#[test]
+fn late_acks_do_not_shrink_a_window_that_they_do_not_wait_for() {
+    let [none, snoop, itcp, cicada] = downloads("0.5", "0%", "reno");
+    assert!(snoop > none && itcp > none && cicada > 0.8 * none, "{none}, {snoop}, {itcp}, {cicada}");
+    let [none, snoop, itcp, cicada] = downloads("0.2", "0%", "cubic");
+    assert!(snoop > 0.9 * none && itcp > none && cicada > none, "{none}, {snoop}, {itcp}, {cicada}");
+    let [none, snoop, itcp, cicada] = downloads("0.1", "0%", "cubic");
+    assert!(snoop > 0.9 * none && itcp > 0.9 * none && cicada > none, "{none}, {snoop}, {itcp}, {cicada}");
+}
+
+#[test]
+fn nor_where_the_hop_loses_some_of_the_data() {
+    for congestion in ["cubic", "reno"] {
+        let [none, snoop, itcp, cicada] = downloads("0.5", "1%", congestion);
+        assert!(
+            snoop > 2.0 * none && itcp > none && cicada > 2.0 * none,
+            "{none}, {snoop}, {itcp}, {cicada}"
+        );
+    }
+}

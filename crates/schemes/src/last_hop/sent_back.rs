@@ -1,0 +1,88 @@
+//! What a mobile host sends beside its ACKs.
+//!
+//! ACKs that wait behind an upload are late whatever goes to the host. Where it is ACKs that others wait
+//! behind, fewer of them, and thus fewer packets on the hop, make them earlier.
+
+/// Octets that count as one: a TCP segment without data has as many.
+const UNIT: usize = 40;
+
+/// An upload is longer than this, in units: four segments.
+const LEAST: u16 = 4 * 36;
+
+/// What came is counted half beyond this, in units: 160 kB.
+const MOST: u16 = 4096;
+
+/// What came from one host lately, in units.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SentBack {
+    acks: u16,
+    data: u16,
+}
+
+impl SentBack {
+    /// An ACK came.
+    pub(super) fn on_ack(&mut self) {
+        self.acks += 1;
+        self.fade();
+    }
+
+    /// Data came, so many octets of it.
+    pub(super) fn on_data(&mut self, octets: usize) {
+        self.data += octets.div_ceil(UNIT).min(MOST.into()) as u16;
+        self.fade();
+    }
+
+    fn fade(&mut self) {
+        if self.acks + self.data > MOST {
+            (self.acks, self.data) = (self.acks / 2, self.data / 2);
+        }
+    }
+
+    /// Whether most of what the host sends is data, and no ACK.
+    pub(super) const fn is_mostly_data(self) -> bool {
+        self.data > LEAST && self.data > 2 * self.acks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_acknowledges_a_download_and_asks_for_it_sends_mostly_acks() {
+        let mut sent = SentBack::default();
+        for _ in 0..10 {
+            sent.on_data(500);
+            assert!(!sent.is_mostly_data());
+            for _ in 0..10_000 {
+                sent.on_ack();
+            }
+        }
+        assert!(!sent.is_mostly_data());
+    }
+
+    #[test]
+    fn one_that_uploads_meanwhile_sends_mostly_data_until_the_upload_is_over() {
+        let mut sent = SentBack::default();
+        for _ in 0..100 {
+            sent.on_data(1448);
+            for _ in 0..10 {
+                sent.on_ack();
+            }
+        }
+        assert!(sent.is_mostly_data());
+        for _ in 0..MOST {
+            sent.on_ack();
+        }
+        assert!(!sent.is_mostly_data());
+    }
+
+    #[test]
+    fn super_packets_of_any_length_are_counted() {
+        let mut sent = SentBack::default();
+        for octets in [0, 1, 65_535, usize::MAX, usize::MAX] {
+            sent.on_data(octets);
+        }
+        assert!(sent.is_mostly_data());
+    }
+}
