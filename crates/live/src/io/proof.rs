@@ -32,6 +32,10 @@ static PROOF: [u8; 60] = {
 /// So many in a row may be missing.
 const MISSING: u32 = 3;
 
+/// As many as leave in a second. Where the machine has no time for its queues of frames they are missing, too, and
+/// another device would not help.
+const LASTING: u32 = 50;
+
 /// What is known of a device.
 #[derive(Debug, Default)]
 pub(super) struct Proof {
@@ -96,6 +100,11 @@ impl Proof {
         self.refused = Some(Errno::BADFD);
     }
 
+    /// Whether what is the matter lasts, so that it is to be mended, and is no matter of the machine's load.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.broken().is_some_and(|broken| broken != Broken::Deaf || self.missing >= LASTING)
+    }
+
     /// What is known to be the matter.
     pub(super) fn broken(&self) -> Option<Broken> {
         match self.refused {
@@ -149,6 +158,19 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_deaf_for_less_than_a_second_is_not_to_be_mended() {
+        let mut proof = Proof::default();
+        for _ in 1..LASTING {
+            miss(&mut proof, 0);
+            assert!(!proof.is_lasting());
+        }
+        assert_eq!(proof.broken(), Some(Broken::Deaf));
+        miss(&mut proof, 0);
+        assert!(proof.is_lasting());
+        assert!(proof.is_answer(&PROOF) && !proof.is_lasting());
+    }
+
+    #[test]
     fn a_device_whose_queue_was_full_is_not_broken() {
         let mut proof = Proof::default();
         for _ in 0..10 {
@@ -159,9 +181,12 @@ mod tests {
 
     #[test]
     fn one_that_is_refused_says_at_once_what_is_the_matter() {
-        let refused = |errno| Proof { refused: Some(errno), ..Proof::default() }.broken();
-        assert_eq!(refused(Errno::IO), Some(Broken::Down));
-        assert_eq!(refused(Errno::BADFD), Some(Broken::Removed));
-        assert_eq!(refused(Errno::AGAIN), None, "no room for a moment");
+        let refused = |errno| {
+            let proof = Proof { refused: Some(errno), ..Proof::default() };
+            (proof.broken(), proof.is_lasting())
+        };
+        assert_eq!(refused(Errno::IO), (Some(Broken::Down), true));
+        assert_eq!(refused(Errno::BADFD), (Some(Broken::Removed), true));
+        assert_eq!(refused(Errno::AGAIN), (None, false), "no room for a moment");
     }
 }

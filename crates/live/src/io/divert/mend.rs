@@ -32,7 +32,7 @@ impl Divert {
 
     /// Sets a device up that is down, and puts another in the place of one that cannot be used.
     fn mend_devices(&mut self, now: Instant) {
-        let broken: Vec<(usize, Broken)> = self.devices.broken().collect();
+        let broken: Vec<(usize, Broken)> = self.devices.to_be_mended().collect();
         if !self.health.attempts.may_try(!broken.is_empty(), now) {
             return;
         }
