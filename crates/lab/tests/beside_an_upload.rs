@@ -6,7 +6,8 @@ use std::path::Path;
 use lasthop_lab::run;
 use lasthop_scenario::{Overrides, file};
 
-/// What a download gets without an agent and with each of three, in Mbit/s, with so many Mbit/s back.
+/// The throughput of a download in Mbit/s, without an agent and with each of three agents. The way back has `back`
+/// Mbit/s.
 fn downloads(back: &str, loss: &str, congestion: &str) -> [f64; 4] {
     let settings = [
         format!("links.air.backward.rate=\"{back} Mbit/s\""),

@@ -113,13 +113,13 @@ fn each_segment_is_stamped_once_at_each_stage() {
 /// TCP's small-queue limit goes by it.
 fn what_waits_at_the_radio_interface_is_charged_to_its_socket() {
     let hosts = Hosts::routed();
-    let shape = "qdisc add dev radio root tbf rate 1mbit burst 3000 limit 1000000";
+    let shape = "qdisc add dev radio root tbf rate 100kbit burst 3000 limit 1000000";
     let shaped = hosts.gateway.enter(|| Command::new("tc").args(shape.split(' ')).output()).expect("enter");
     assert!(shaped.as_ref().is_ok_and(|output| output.status.success()), "{shaped:?}");
     let running = start(&hosts);
     let Flow { mut server, client } = Flow::between(&hosts.gateway, &hosts.client, "10.77.2.1:5000");
     server.write_all(&[7; 14_000]).expect("there is room");
-    // That takes 110 ms at 1 Mbit/s.
+    // That takes 1.1 s at 100 kbit/s.
     assert!(charged(&server) > 5_000, "{} octets", charged(&server));
     drop(client);
     running.end();

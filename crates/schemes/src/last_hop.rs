@@ -195,7 +195,7 @@ impl LastHop {
         (is_believed || self.trust.is_earned()) && (self.window.is_new() || self.rate >= FAST)
     }
 
-    /// The host sent so many octets of data over it.
+    /// A segment came from the host, with this much data, in octets.
     pub fn note_data_back(&mut self, octets: usize) {
         self.sent_back.on_data(octets);
     }

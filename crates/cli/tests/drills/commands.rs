@@ -41,6 +41,17 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("it is ours");
 }
 
+/// Waits until a program, which may have to wait for a processor, is about to be interrupted as it wants to be.
+fn catches_interrupts(child: &Child) {
+    soon(|| {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).map_err(|e| e.to_string())?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).ok_or("no signals")?;
+        let caught = u64::from_str_radix(caught.trim(), 16).map_err(|error| error.to_string())?;
+        let interrupts = 1 << (Signal::INT.as_raw() - 1);
+        if caught & interrupts == 0 { Err(format!("it catches {caught:x}")) } else { Ok(()) }
+    });
+}
+
 fn end(mut child: Child) -> (Option<i32>, String) {
     let deadline = Instant::now() + PATIENCE;
     while child.try_wait().expect("it is ours").is_none() {
@@ -104,6 +115,7 @@ pub fn a_trial_that_is_interrupted_or_killed_leaves_nothing() {
     let file = scenario("try.toml").display().to_string();
     let interrupted_by = |kind| {
         let child = lasthop(&machine, &["try", &file, "--flows", "download", "--congestion", "cubic"]);
+        catches_interrupts(&child);
         thread::sleep(Duration::from_secs(1));
         signal(&child, kind);
         let began = Instant::now();
@@ -130,6 +142,7 @@ pub fn a_trial_that_is_interrupted_prints_the_runs_that_are_done() {
     let short = ["--set", "try.duration=1 s", "--set", "try.settle=0 s", "--seeds", "100"];
     let one = ["try", &file, "--flows", "download", "--congestion", "cubic", "--schemes", "none", "--json"];
     let child = start(&machine, &[&one[..], &short].concat(), Stdio::piped());
+    catches_interrupts(&child);
     thread::sleep(Duration::from_secs(6));
     signal(&child, Signal::INT);
     let output = child.wait_with_output().expect("it ends");

@@ -10,7 +10,7 @@ use lasthop_packet::wire::emit;
 use lasthop_packet::{Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 
 use crate::alone;
-use crate::hosts::{Daemon, Site, soon};
+use crate::hosts::{Daemon, PATIENCE, Site, soon};
 
 /// Before each frame of a device: no offloads.
 const NO_OFFLOADS: [u8; 10] = [0; 10];
@@ -63,7 +63,7 @@ impl Wires {
 }
 
 fn take(from: &Device, came: &mut Vec<Vec<u8>>, count: usize) {
-    let (deadline, goal) = (Instant::now() + Duration::from_secs(2), came.len() + count);
+    let (deadline, goal) = (Instant::now() + PATIENCE, came.len() + count);
     let mut octets = vec![0; 70_000];
     while came.len() < goal && Instant::now() < deadline {
         match rustix::io::read(from, &mut octets) {

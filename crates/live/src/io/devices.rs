@@ -100,7 +100,7 @@ impl Devices {
         self.taps.iter().enumerate().filter_map(|(port, tap)| Some((port, tap.proof.broken()?)))
     }
 
-    /// Those of them that are to be mended.
+    /// Of these ports, those whose devices are to be mended.
     pub(super) fn to_be_mended(&self) -> impl Iterator<Item = (usize, Broken)> {
         self.broken().filter(|(port, _)| self.taps[*port].proof.is_lasting())
     }

@@ -32,8 +32,8 @@ static PROOF: [u8; 60] = {
 /// So many in a row may be missing.
 const MISSING: u32 = 3;
 
-/// As many as leave in a second. Where the machine has no time for its queues of frames they are missing, too, and
-/// another device would not help.
+/// After so many in a row, one second's, a device is replaced. On a busy machine some are missing, too, and another
+/// device would not help.
 const LASTING: u32 = 50;
 
 /// What is known of a device.
@@ -100,7 +100,7 @@ impl Proof {
         self.refused = Some(Errno::BADFD);
     }
 
-    /// Whether what is the matter lasts, so that it is to be mended, and is no matter of the machine's load.
+    /// Whether the device is to be mended: what is the matter is more than the machine's load.
     pub(super) fn is_lasting(&self) -> bool {
         self.broken().is_some_and(|broken| broken != Broken::Deaf || self.missing >= LASTING)
     }

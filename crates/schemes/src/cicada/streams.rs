@@ -185,7 +185,7 @@ impl Streams {
         self.entries.insert(key, Entry::default(), most, cx.now()).is_ok()
     }
 
-    /// Forgets the streams of those that another agent serves: it learns of them anew.
+    /// Forgets the streams of hosts that another agent serves from now on; that agent finds them by itself.
     pub fn leave(&mut self, whose: Whose) {
         for key in whose.of(&self.entries) {
             self.forget(key);

@@ -71,7 +71,7 @@ impl Agent for BadStateNotifier {
         LinkSenses::ATTEMPTS
     }
 
-    /// Another agent tells the senders anew.
+    /// Exports nothing: the agent that takes over notifies the senders again.
     fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
         for key in whose.of(&self.told) {
             self.told.remove(key);

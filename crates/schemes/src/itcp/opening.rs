@@ -1,13 +1,12 @@
 //! A connection that one end asks for: the leg onward to the other end opens first, and its fate is
 //! the answer.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use lasthop_agent::Side;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{Config, Connection, State};
 
+use crate::split::legs::NO_END;
 use crate::split::pair::Pair;
 
 /// A SYN, and the leg onward that it has called for.
@@ -63,8 +62,7 @@ impl Opening {
 
     /// Octets of memory that one takes: its leg has a SYN to send.
     pub(super) fn memory(config: &Config) -> usize {
-        let nobody = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let mut onward = Connection::connect(config.clone(), nobody, nobody, Seq(0));
+        let mut onward = Connection::connect(config.clone(), NO_END, NO_END, Seq(0));
         let _ = onward.poll_transmit(Instant::ZERO);
         size_of::<Self>() + onward.memory() + onward.overhead()
     }

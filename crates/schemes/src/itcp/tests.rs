@@ -129,7 +129,7 @@ fn phone(flags: TcpFlags, seq: u32, ack: u32) -> Packet {
     segment(PHONE, SERVER, flags, seq, ack)
 }
 
-/// No host opens a connection for them, so nobody else may do so in their name.
+/// No host answers such a segment by opening a connection, so the agent must not do so in a host's name.
 #[test]
 fn what_opens_and_ends_at_once_is_left_alone() {
     for flag in [TcpFlags::RST, TcpFlags::FIN] {

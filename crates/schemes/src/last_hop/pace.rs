@@ -40,8 +40,8 @@ impl Pace {
         }
     }
 
-    /// How much more it may have on the hop beside others, with so much there. Where all hosts share a window,
-    /// the round trip of one says nothing of another's.
+    /// How many octets more it may send while other connections wait; `in_flight` of its octets are on the hop.
+    /// Unlimited where all hosts share a window, because the round trip to one host says nothing of another's.
     pub fn allowance(&self, in_flight: u64, hop: &LastHop) -> u64 {
         if hop.is_shared() {
             return u64::MAX;

@@ -1,15 +1,15 @@
 //! What a mobile host sends beside its ACKs.
 //!
-//! ACKs that wait behind an upload are late whatever goes to the host. Where it is ACKs that others wait
-//! behind, fewer of them, and thus fewer packets on the hop, make them earlier.
+//! ACKs that wait behind an upload are late, however little goes to the host. ACKs that wait behind other
+//! ACKs come earlier if fewer packets, and thus fewer ACKs, are on the hop.
 
-/// Octets that count as one: a TCP segment without data has as many.
+/// Octets that count as one unit: the least size of a segment without data.
 const UNIT: usize = 40;
 
-/// An upload is longer than this, in units: four segments.
+/// Less data than this, in units, is no upload: four segments.
 const LEAST: u16 = 4 * 36;
 
-/// What came is counted half beyond this, in units: 160 kB.
+/// Beyond this, in units, what came before counts half: 160 kB.
 const MOST: u16 = 4096;
 
 /// What came from one host lately, in units.
@@ -26,7 +26,7 @@ impl SentBack {
         self.fade();
     }
 
-    /// Data came, so many octets of it.
+    /// A segment with this much data came, in octets.
     pub(super) fn on_data(&mut self, octets: usize) {
         self.data += octets.div_ceil(UNIT).min(MOST.into()) as u16;
         self.fade();
@@ -38,7 +38,7 @@ impl SentBack {
         }
     }
 
-    /// Whether most of what the host sends is data, and no ACK.
+    /// Whether most of what the host sends is data, not ACKs.
     pub(super) const fn is_mostly_data(self) -> bool {
         self.data > LEAST && self.data > 2 * self.acks
     }

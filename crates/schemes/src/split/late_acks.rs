@@ -32,14 +32,14 @@ pub(super) struct LateAcks {
 }
 
 impl LateAcks {
-    /// An ACK with this timestamp came, which shows this; how late it is, as far as that is borne. Behind an
-    /// upload (`is_borne`) a smaller window would not make it earlier.
+    /// An ACK with this timestamp came, which shows this; how late it is, as far as that is borne. Beside an
+    /// upload all of it is: a smaller window would not make ACKs earlier.
     pub(super) fn on_ack(
         &mut self,
         timestamp: Seq,
         progress: &Progress,
         segment: u32,
-        is_borne: bool,
+        is_beside_upload: bool,
         now: Instant,
     ) -> Duration {
         // Otherwise the end has sent nothing: its MAC told of this.
@@ -48,7 +48,7 @@ impl LateAcks {
         }
         let round_trip = progress.sent.map(|sent| now.since(sent));
         let late = self.way_back.lateness(timestamp, round_trip, now);
-        if is_borne {
+        if is_beside_upload {
             return late;
         }
         if self.is_deep {

@@ -1,8 +1,10 @@
 //! How the endpoint of each leg is set. What a handshake decides (segment size, options) is the
 //! ends' business.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{AckPolicy, Config, Congestion, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart};
 
 /// The longest retransmission time-out over the hop. Where a host dozes the shortest round trip includes
@@ -15,6 +17,9 @@ const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 /// A segment off the hop that comes alone is acknowledged after this time: the mobile host's sender
 /// waits for no ACK of its last segment, and half as many ACKs leave more of the medium to data.
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(20);
+
+/// Either end of a leg that only shows how much memory one takes.
+pub const NO_END: Endpoint = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The leg over the wire: an endpoint as Linux 6.18 has it, with a buffer of `buffer` octets.
 pub fn core(buffer: u32) -> Config {

@@ -69,16 +69,16 @@ impl Splits {
         }
         let may_be_routed = self.settings.routes_duplicates && pair.is_bare_duplicate(packet, from);
         let window = pair.leg(from).flight().peer_window;
-        let is_sending = pair.radio.flight().outstanding() > 0;
+        let is_downloading = pair.radio.flight().outstanding() > 0;
         pair.on_segment(packet, from, cx.now());
         // One whose window the leg takes is no duplicate, but news to this leg alone (RFC 5681, section 2).
         let is_routed = may_be_routed && pair.leg(from).flight().peer_window == window;
         if from == Side::Radio {
             pass(self.notifier.as_mut(), packet, from, cx);
-            // Not that of a connection which sends there meanwhile: its data are its ACKs, and come too seldom for
-            // a large window.
+            // A connection that downloads meanwhile has its ACKs in its data. They come so seldom that a large
+            // window would send bursts.
             if !packet.payload().is_empty()
-                && !is_sending
+                && !is_downloading
                 && let Some(hop) = self.windows.of_mut(key)
             {
                 hop.note_data_back(packet.payload().len());

@@ -40,8 +40,8 @@ impl Share {
             late: Duration::ZERO,
         };
         if let Some(timestamp) = leg.peer_timestamp().filter(|_| has_come) {
-            let is_borne = hop.is_beside_upload();
-            progress.late = self.late_acks.on_ack(Seq(timestamp), &progress, leg.flight().mss, is_borne, now);
+            let (segment, upload) = (leg.flight().mss, hop.is_beside_upload());
+            progress.late = self.late_acks.on_ack(Seq(timestamp), &progress, segment, upload, now);
         }
         self.pace.on_progress(&progress, hop, now);
         (self.delivered, self.lost) = (delivered, lost);

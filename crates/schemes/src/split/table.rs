@@ -1,6 +1,5 @@
 //! All pairs of an agent, and what they have taken, and owe, together.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
@@ -8,6 +7,7 @@ use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Wh
 use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection};
 
+use super::legs::NO_END;
 use super::liveness::Presence;
 use super::pair::Pair;
 use super::settings::SplitSettings;
@@ -284,7 +284,6 @@ impl Splits {
 
 /// Octets of memory that a pair takes that holds nothing.
 fn least_pair((core, radio): &(Config, Config)) -> usize {
-    let nobody = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-    let overhead = |config: &Config| Connection::closed(config.clone(), nobody, nobody).overhead();
+    let overhead = |config: &Config| Connection::closed(config.clone(), NO_END, NO_END).overhead();
     size_of::<Pair>() + overhead(core) + overhead(radio)
 }

@@ -45,25 +45,30 @@ fn a_state_that_was_not_changed_is_taken() {
     drive(&state());
 }
 
-/// The result of an import by a fresh agent, in a context that `of` makes of one.
-fn import_within(of: impl FnOnce(Context<'_>) -> Context<'_>) -> (Result<(), ImportError>, usize) {
+/// The result of an import by a fresh agent, in a context that `of` makes of one, what the agent takes
+/// afterwards, and the octets that were allocated meanwhile.
+fn import_within(of: impl FnOnce(Context<'_>) -> Context<'_>) -> (Result<(), ImportError>, usize, u64) {
     let (mut rng, mut outbox) = (Rng::named(1, "changed"), Outbox::default());
-    let mut agent = Cicada::new(&Settings::default());
+    let (state, mut agent) = (state(), Cicada::new(&Settings::default()));
     let mut cx = of(Context::new(Instant::from_secs(1), &mut rng, &mut outbox));
-    (agent.import(&state(), &mut cx), agent.octets())
+    let mut result = Ok(());
+    let allocated = allocation_counter::measure(|| result = agent.import(&state, &mut cx));
+    (result, agent.octets(), allocated.bytes_total)
 }
 
 #[test]
 fn a_state_that_takes_more_than_a_connection_may_is_refused_before_it_takes_anything() {
     let of = |octets_per_flow| import_within(|cx| cx.within(Budget { octets_per_flow, ..Budget::default() }));
-    assert_eq!(of(1), (Err(ImportError::NoRoom("memory of a connection")), 0));
-    assert_eq!(of(1 << 20).0, Ok(()));
+    let ((refused, octets, to_read), (taken, _, in_all)) = (of(1), of(1 << 20));
+    assert_eq!((refused, octets, taken), (Err(ImportError::NoRoom("memory of a connection")), 0, Ok(())));
+    // Nothing beyond what the state itself took when it was read.
+    assert!(to_read < 2048 && in_all > 2 * to_read, "{to_read}, {in_all}");
 }
 
 #[test]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "its lifetime is not general enough")]
 fn simulated_octets_are_refused_among_real_hosts() {
-    let (result, octets) = import_within(|cx| cx.among_real_hosts());
+    let (result, octets, _) = import_within(|cx| cx.among_real_hosts());
     assert_eq!((result, octets), (Err(SIMULATED), 0));
 }
 
