@@ -36,6 +36,8 @@ pub(super) enum Unanswered {
     Ended,
     /// One is busy with something that takes seconds.
     Late,
+    /// All were ready for a change, and one has been busy since: it makes the change as soon as it goes on.
+    Pending,
 }
 
 /// Stops all loops when it is dropped: for a thread without which they should not go on, however it
@@ -104,11 +106,12 @@ impl Requests {
     }
 
     /// Has all do something in two phases. Only once all have answered that they are ready is any told
-    /// to do it, so that after an error nobody has. One that is ready and then does not answer in time
-    /// does it as soon as it goes on: nothing can stop it from then on but its end, which ends all.
+    /// to do it, so that after [`Unanswered::Late`] none has. One that is ready and then does not answer in
+    /// time does it as soon as it goes on ([`Unanswered::Pending`]): nothing can stop it from then on but its
+    /// end, which ends all.
     fn change_all<T>(&self, change: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
         self.ask_all(|_, to| Request::Ready(to))?;
-        self.ask_all(change)
+        self.ask_all(change).map_err(|why| if why == Unanswered::Late { Unanswered::Pending } else { why })
     }
 
     /// Asks all at once, then waits for all.
@@ -152,18 +155,42 @@ impl std::fmt::Display for Unanswered {
         f.write_str(match self {
             Self::Ended => "the packet loop has ended",
             Self::Late => "the packet loop does not answer",
+            Self::Pending => "accepted; a packet loop that is busy makes the change as soon as it goes on",
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::thread;
 
     use lasthop_agent::LinkSenses;
 
     use super::*;
     use crate::gateway::config;
+
+    fn flow() -> FlowKey {
+        let end = |address: &str| (address.parse().expect("an address"), 1);
+        FlowKey::tcp(end("192.0.2.1"), end("10.0.0.7"))
+    }
+
+    #[test]
+    fn a_change_that_all_were_ready_for_is_not_said_to_have_failed() {
+        let (to, inbox) = channel();
+        let inbox = Mutex::new((inbox, Vec::new()));
+        // It is busy as soon as it has said that it is ready: what comes then waits.
+        let wake = move || {
+            let (inbox, waiting) = &mut *inbox.lock().expect("nobody panics");
+            match inbox.try_recv() {
+                Ok(Request::Ready(to)) => to.send(()).expect("the asker waits"),
+                request => waiting.push(request),
+            }
+        };
+        let mailbox = Mailbox { to, wake: Box::new(wake) };
+        let requests = Requests { patience: Duration::from_millis(50), ..Requests::new(vec![mailbox]) };
+        assert_eq!(requests.set_aside(flow()), Err(Unanswered::Pending));
+    }
 
     #[test]
     fn a_change_that_one_of_several_loops_does_not_answer_for_happens_in_none() {
@@ -186,9 +213,7 @@ mod tests {
         let plan = config::parse("", "test", LinkSenses::empty()).expect("it is right").plan;
         assert_eq!(requests.reload(&plan), Err(Unanswered::Late));
         assert_eq!(requests.drain().err(), Some(Unanswered::Late));
-        let end = |address: &str| (address.parse().expect("an address"), 1);
-        let flow = FlowKey::tcp(end("192.0.2.1"), end("10.0.0.7"));
-        assert_eq!(requests.set_aside(flow), Err(Unanswered::Late));
+        assert_eq!(requests.set_aside(flow()), Err(Unanswered::Late));
         drop(requests);
         assert_eq!(answering.join().expect("it ends"), 0);
     }
