@@ -171,11 +171,12 @@ impl Connection {
             return self.measure_segments(now);
         }
         let has_echo = tcp.options.timestamps.is_some_and(|timestamps| timestamps.echo_reply != 0);
+        let echo = self.echo(tcp, now);
+        // Also where there is none: that of the ACK before says nothing of this one.
+        self.queue.begin_ack(echo);
         if !(self.negotiated.timestamps && has_echo && self.timestamp_clock.is_running()) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }
-        let echo = self.echo(tcp, now);
-        self.queue.begin_ack(echo);
         if let Some(sent) = echo.and_then(|echo| echo.sent) {
             self.rtt.sample(sent, now, &self.flight);
         }

@@ -35,11 +35,11 @@ pub struct NewReno {
     last_advance: u32,
     /// Whether a time-out that was needless is taken back (RFC 3522, 4015).
     undo: bool,
-    /// The sender before the first of the time-outs since `recover`.
+    /// The sender before the first of the time-outs since the last ACK of new data.
     before_timeout: Option<BeforeTimeout>,
 }
 
-/// What a time-out takes.
+/// The sender before a time-out.
 #[derive(Clone, Copy, Debug)]
 struct BeforeTimeout {
     cwnd: u32,
@@ -66,24 +66,26 @@ impl NewReno {
         covers_more || (flight.cwnd > flight.mss && self.last_advance <= 4 * flight.mss)
     }
 
-    /// Takes a time-out back if the ACK is for a segment that left before it.
+    /// Takes a time-out back if the first ACK of new data is for a segment that left before it.
     ///
     //= RFC 3522, section 3.2, step 5: the timestamp echoed is smaller than that of the retransmission.
-    //= RFC 4015, section 3.2: what comes next is new data, and the window is what it was, or what it has become since.
+    //= RFC 4015, section 3.2: what comes next is new data. As in Linux, the window is what it was, or what it has become
+    //= since; the RFC would have it grow from what is in flight.
     fn take_back_if_needless(&mut self, sender: &mut Sender<'_>) {
-        let Some(before) = self.before_timeout else { return };
+        let Some(before) = self.before_timeout.take() else { return };
         let sent = sender.queue.delivery().echo.and_then(|echo| echo.sent);
-        let flight = &mut *sender.flight;
-        if sent.is_some_and(|sent| sent < before.at) {
-            flight.nxt = flight.max;
-            flight.cwnd = flight.cwnd.max(before.cwnd);
-            flight.ssthresh = flight.ssthresh.max(before.ssthresh);
-            sender.congestion.on_undo(flight);
-            sender.undone = true;
-        } else if self.recover.is_some_and(|recover| flight.una.before(recover)) {
+        // The clock of timestamps ticks once a millisecond, and a copy leaves in the one in which the timer expires.
+        if sent.is_none_or(|sent| sent.as_millis() >= before.at.as_millis()) {
             return;
         }
-        self.before_timeout = None;
+        let flight = &mut *sender.flight;
+        flight.nxt = flight.max;
+        if !sender.congestion.rules_recovery() {
+            flight.cwnd = flight.cwnd.max(before.cwnd);
+            flight.ssthresh = flight.ssthresh.max(before.ssthresh);
+        }
+        sender.congestion.on_undo(flight);
+        sender.undone = true;
     }
 
     fn enter(&mut self, cwnd_afterwards: u32, flight: &Flight) {
@@ -143,6 +145,15 @@ impl LossRecovery for NewReno {
                 flight.cwnd = cwnd;
                 AfterAck::WindowSet
             }
+        }
+    }
+
+    /// A reduction that no timestamp takes back.
+    fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
+        self.before_timeout = None;
+        if !self.is_recovering() {
+            let reduction = sender.congestion.on_loss(sender.flight);
+            (sender.flight.ssthresh, sender.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
         }
     }
 

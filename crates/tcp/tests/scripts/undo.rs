@@ -323,6 +323,53 @@ fn without_sack_an_ack_that_echoes_the_original_undoes_a_time_out_and_new_data_f
     );
 }
 
+/// A copy leaves at the time-out, between two ticks of the clock of timestamps.
+#[test]
+fn without_sack_a_time_out_between_two_ticks_is_not_undone_by_an_echo_of_its_copy() {
+    Script::established(Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }).run(
+        "
+        +400us write 4000
+        +0    >> 1:4001(4000)
+        +1s   > 1:1001(1000)
+        +10ms < . ack 1001 <TS 2 1001>
+        +0    undone 0
+        +0    >> 1001:3001(2000)
+        ",
+    );
+}
+
+/// The first ACK of new data decides (RFC 3522, section 3.2); the next time-out is judged by itself.
+#[test]
+fn without_sack_a_time_out_is_undone_though_one_before_was_needed() {
+    four_without_sack(
+        "
+        +0    < . ack 1001 <TS 2 1001>
+        +0    undone 0
+        +0    >> 1001:3001(2000)
+        +6s   > 1001:2001(1000)
+        +0    < . ack 2001 <TS 2 3001>
+        +0    undone 1
+        ",
+    );
+}
+
+#[test]
+fn without_sack_an_ack_without_a_timestamp_undoes_nothing() {
+    Script::established(Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }).run(
+        "
+        +0    write 1000
+        +0    > 1:1001(1000)
+        +10ms < . ack 1001 <TS 2 1>
+        +0    write 2000
+        +0    >> 1001:3001(2000)
+        +1s   > 1001:2001(1000)
+        +10ms < . ack 2001
+        +0    undone 0
+        +0    > 2001:3001(1000)
+        ",
+    );
+}
+
 #[test]
 fn without_sack_an_ack_that_echoes_the_copy_undoes_nothing() {
     four_without_sack(
