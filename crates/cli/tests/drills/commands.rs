@@ -41,7 +41,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("it is ours");
 }
 
-/// Waits until a program, which may have to wait for a processor, is about to be interrupted as it wants to be.
+/// Waits until a program has installed its handler of SIGINT.
 fn catches_interrupts(child: &Child) {
     soon(|| {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).map_err(|e| e.to_string())?;

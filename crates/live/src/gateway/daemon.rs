@@ -216,8 +216,11 @@ impl Gateway {
 }
 
 /// Whoever asks can do no more about a loop that does not answer than about one that has ended.
-const fn ended(_: Unanswered) -> GatewayError {
-    GatewayError::Ended
+const fn ended(why: Unanswered) -> GatewayError {
+    match why {
+        Unanswered::Pending => GatewayError::Pending,
+        Unanswered::Ended | Unanswered::Late => GatewayError::Ended,
+    }
 }
 
 impl Drop for Gateway {

@@ -4,6 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
+use super::requests::Unanswered;
+
 /// Why a gateway did not start, or ended by itself.
 #[derive(Debug, Error)]
 pub enum GatewayError {
@@ -23,4 +25,7 @@ pub enum GatewayError {
     /// The packet loop ended without a word.
     #[error("the packet loop has ended")]
     Ended,
+    /// A change was accepted, and a packet loop is too busy to make it at once.
+    #[error("{}", Unanswered::Pending)]
+    Pending,
 }

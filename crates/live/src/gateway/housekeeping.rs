@@ -22,7 +22,7 @@ use super::control::{self, Answer, Command, Drained, List, Reloaded, SetAside, S
 use super::engine::{EngineReport, FlowReport};
 use super::listeners::{Listeners, empty};
 use super::listing::{Query, Selection};
-use super::requests::{Requests, StopAtEnd};
+use super::requests::{Requests, StopAtEnd, Unanswered};
 use super::{http, metrics, ports};
 use crate::clock;
 use crate::control::client::{Answers, Client, Part};
@@ -237,9 +237,16 @@ impl Housekeeping {
                 _ => format!("[{key}] has changed; the change takes effect after a restart"),
             })
             .collect();
-        let selected = self.requests.reload(&config.plan).map_err(|why| why.to_string())?;
-        // A passive gateway has no rules.
-        let note = if self.in_force.plan.passive { None } else { selected.note() };
+        let note = match self.requests.reload(&config.plan) {
+            // A passive gateway has no rules.
+            Ok(_) if self.in_force.plan.passive => None,
+            Ok(selected) => selected.note(),
+            Err(why @ Unanswered::Pending) => Some(why.to_string()),
+            Err(why) => {
+                warn!(file = %file.display(), %why, "the old configuration stays in force");
+                return Err(format!("{why}; the old configuration stays in force"));
+            }
+        };
         if let Some(note) = note {
             warn!(file = %file.display(), "{note}");
             notes.push(note);

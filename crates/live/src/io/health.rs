@@ -49,12 +49,12 @@ impl Attempts {
         Self { next: now, pause: ROUND }
     }
 
-    /// Whether to try now. Once nothing is broken, the next attempt is at once again.
-    pub(super) fn may_try(&mut self, is_broken: bool, now: Instant) -> bool {
+    /// Whether to try now what is to be mended. Once nothing is broken, the next attempt is at once again.
+    pub(super) fn may_try(&mut self, is_broken: bool, is_to_be_mended: bool, now: Instant) -> bool {
         if !is_broken {
             *self = Self::new(now);
         }
-        let may = is_broken && now >= self.next;
+        let may = is_to_be_mended && now >= self.next;
         if may {
             self.next = now + self.pause;
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -71,9 +71,23 @@ mod tests {
     fn what_stays_broken_is_tried_less_and_less_often_and_what_breaks_anew_at_once() {
         let at = Instant::from_secs;
         let mut attempts = Attempts::new(at(0));
-        let tried: Vec<u64> = (0..300).filter(|second| attempts.may_try(true, at(*second))).collect();
+        let tried: Vec<u64> = (0..300).filter(|second| attempts.may_try(true, true, at(*second))).collect();
         assert_eq!(tried, [0, 1, 3, 7, 15, 31, 63, 127, 191, 255]);
-        assert!(!attempts.may_try(false, at(300)));
-        assert!(attempts.may_try(true, at(301)) && !attempts.may_try(true, at(301)));
+        assert!(!attempts.may_try(false, false, at(300)));
+        assert!(attempts.may_try(true, true, at(301)) && !attempts.may_try(true, true, at(301)));
+    }
+
+    /// It is new after each attempt, and is known to be broken some time before it is to be mended.
+    #[test]
+    fn what_a_replacement_does_not_help_is_replaced_less_and_less_often() {
+        let mut attempts = Attempts::new(Instant::from_secs(0));
+        let mut tried: Vec<u64> = Vec::new();
+        for second in 0..100 {
+            let is_lasting = tried.last().is_none_or(|last| second - last >= 2);
+            if attempts.may_try(true, is_lasting, Instant::from_secs(second)) {
+                tried.push(second);
+            }
+        }
+        assert_eq!(tried, [0, 2, 4, 8, 16, 32, 64]);
     }
 }

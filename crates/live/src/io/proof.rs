@@ -100,7 +100,7 @@ impl Proof {
         self.refused = Some(Errno::BADFD);
     }
 
-    /// Whether the device is to be mended: what is the matter is more than the machine's load.
+    /// Whether the device is to be mended: the fault has lasted for too long to be the machine's load.
     pub(super) fn is_lasting(&self) -> bool {
         self.broken().is_some_and(|broken| broken != Broken::Deaf || self.missing >= LASTING)
     }

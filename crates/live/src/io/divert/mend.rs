@@ -33,7 +33,8 @@ impl Divert {
     /// Sets a device up that is down, and puts another in the place of one that cannot be used.
     fn mend_devices(&mut self, now: Instant) {
         let broken: Vec<(usize, Broken)> = self.devices.to_be_mended().collect();
-        if !self.health.attempts.may_try(!broken.is_empty(), now) {
+        let is_broken = self.devices.broken().next().is_some();
+        if !self.health.attempts.may_try(is_broken, !broken.is_empty(), now) {
             return;
         }
         for (port, broken) in broken {
