@@ -196,8 +196,8 @@ impl LastHop {
     }
 
     /// A segment came from the host, with this much data, in octets.
-    pub fn note_data_back(&mut self, octets: usize) {
-        self.sent_back.on_data(octets);
+    pub fn note_data_back(&mut self, octets: usize, now: Instant) {
+        self.sent_back.on_data(octets, now);
     }
 
     /// Whether only the delay of the data counts, and not that of the ACKs. Without losses there are no repairs,
@@ -228,6 +228,11 @@ impl LastHop {
     /// The mean round trip over it, as the last round showed.
     pub fn round_trip(&self) -> Option<Duration> {
         self.queue.map(|queue| queue.round_trip)
+    }
+
+    /// The round trip that its window aims at; `None` before one is known, and where all hosts share it.
+    fn target(&self, aims: &Aims) -> Option<Duration> {
+        self.window.target(aims)
     }
 
     /// Octets of the largest segment of any connection.
@@ -312,7 +317,7 @@ impl LastHop {
 
     /// Takes note of what an ACK from this host showed.
     pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
-        self.sent_back.on_ack();
+        self.sent_back.on_ack(now);
         self.losses.on_progress(&progress, self.segment);
         self.trust.on_progress(&progress, self.segment);
         let is_limited = self.is_limited(&progress);

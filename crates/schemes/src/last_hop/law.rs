@@ -65,6 +65,14 @@ impl Law {
         }
     }
 
+    /// The round-trip time that the window of one host's hop aims at.
+    pub(super) fn target(&self, aims: &Aims) -> Option<Duration> {
+        match self {
+            Self::Own(window) => window.least().map(|_| window.target(aims)),
+            Self::Shared(_) => None,
+        }
+    }
+
     /// The least round-trip time of a host's hop.
     pub(super) fn least_of(&self, host: IpAddr) -> Option<Duration> {
         match self {

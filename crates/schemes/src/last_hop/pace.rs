@@ -5,12 +5,16 @@
 //! get no more than the slow one does. By Little's law the octets that a connection has on the hop are
 //! its throughput times its round trip; so each may have twice what it delivers in the round trip of the
 //! hop. Those that wait in the hop's own queue have less than that, and are not limited by it.
+//!
+//! Until then the slow one may have more there than the window, for seconds. Where the packets of another
+//! connection come through all the same, without a queue, what fills the window is not in their way: that
+//! connection may send a few segments whatever others have there.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::{LastHop, Progress};
+use super::{Aims, LastHop, Progress};
 
 /// Segments that every connection may have on the hop: enough for its receiver to acknowledge them at once,
 /// and for a loss to show by those behind it.
@@ -25,18 +29,22 @@ pub struct Pace {
     arrived: u64,
     /// Octets in a round trip over the hop, by the count before.
     lately: u64,
+    /// Its latest round trip.
+    own: Option<Duration>,
 }
 
 impl Pace {
     /// Takes note of what an ACK showed of it.
     pub fn on_progress(&mut self, progress: &Progress, hop: &LastHop, now: Instant) {
+        self.own = progress.sent.map(|sent| now.since(sent)).or(self.own);
         let Some(round_trip) = hop.round_trip().filter(|_| progress.delivered > 0) else { return };
         self.arrived = self.arrived.saturating_add(progress.delivered);
         let passed = now.since(*self.since.get_or_insert(now));
         let own = progress.sent.map_or(round_trip, |sent| now.since(sent));
         if passed >= round_trip.min(own).max(Duration::from_nanos(1)) {
             let lately = u128::from(self.arrived) * round_trip.as_nanos() / passed.as_nanos();
-            *self = Self { since: Some(now), arrived: 0, lately: u64::try_from(lately).unwrap_or(u64::MAX) };
+            (self.since, self.arrived) = (Some(now), 0);
+            self.lately = u64::try_from(lately).unwrap_or(u64::MAX);
         }
     }
 
@@ -46,15 +54,25 @@ impl Pace {
         if hop.is_shared() {
             return u64::MAX;
         }
-        let least = LEAST * u64::from(hop.segment());
-        self.lately.saturating_mul(2).max(least).saturating_sub(in_flight)
+        self.lately.saturating_mul(2).max(least(hop)).saturating_sub(in_flight)
     }
+
+    /// How many octets more it may send though others have left no room in the window: none if its packets
+    /// have met a queue.
+    pub fn reserved(&self, in_flight: u64, hop: &LastHop, aims: &Aims) -> u64 {
+        let met_no_queue = self.own.is_some_and(|own| hop.target(aims).is_some_and(|target| own <= target));
+        if met_no_queue { least(hop).saturating_sub(in_flight) } else { 0 }
+    }
+}
+
+/// Octets that every connection may have on the hop.
+fn least(hop: &LastHop) -> u64 {
+    LEAST * u64::from(hop.segment())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::last_hop::Aims;
 
     const MILLI: u64 = 1_000_000;
 

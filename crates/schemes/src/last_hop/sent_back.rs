@@ -3,6 +3,10 @@
 //! ACKs that wait behind an upload are late, however little goes to the host. ACKs that wait behind other
 //! ACKs come earlier if fewer packets, and thus fewer ACKs, are on the hop.
 
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+
 /// Octets that count as one unit: the least size of a segment without data.
 const UNIT: usize = 40;
 
@@ -12,22 +16,31 @@ const LEAST: u16 = 4 * 36;
 /// Beyond this, in units, what came before counts half: 160 kB.
 const MOST: u16 = 4096;
 
+/// An upload without data for this long is over.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// What came from one host lately, in units.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SentBack {
     acks: u16,
     data: u16,
+    /// When the last data came.
+    data_at: Instant,
 }
 
 impl SentBack {
     /// An ACK came.
-    pub(super) fn on_ack(&mut self) {
+    pub(super) fn on_ack(&mut self, now: Instant) {
+        if self.data > 0 && now.since(self.data_at) > PAUSE {
+            self.data = 0;
+        }
         self.acks += 1;
         self.fade();
     }
 
     /// A segment with this much data came, in octets.
-    pub(super) fn on_data(&mut self, octets: usize) {
+    pub(super) fn on_data(&mut self, octets: usize, now: Instant) {
+        self.data_at = now;
         self.data += octets.div_ceil(UNIT).min(MOST.into()) as u16;
         self.fade();
     }
@@ -48,32 +61,49 @@ impl SentBack {
 mod tests {
     use super::*;
 
+    const NOW: Instant = Instant::from_secs(7);
+
     #[test]
     fn a_host_that_acknowledges_a_download_and_asks_for_it_sends_mostly_acks() {
         let mut sent = SentBack::default();
         for _ in 0..10 {
-            sent.on_data(500);
+            sent.on_data(500, NOW);
             assert!(!sent.is_mostly_data());
             for _ in 0..10_000 {
-                sent.on_ack();
+                sent.on_ack(NOW);
             }
         }
         assert!(!sent.is_mostly_data());
     }
 
-    #[test]
-    fn one_that_uploads_meanwhile_sends_mostly_data_until_the_upload_is_over() {
+    /// 160 kB, and ten ACKs for each segment.
+    fn uploading() -> SentBack {
         let mut sent = SentBack::default();
-        for _ in 0..100 {
-            sent.on_data(1448);
+        for _ in 0..110 {
+            sent.on_data(1448, NOW);
             for _ in 0..10 {
-                sent.on_ack();
+                sent.on_ack(NOW);
             }
         }
         assert!(sent.is_mostly_data());
+        sent
+    }
+
+    #[test]
+    fn one_that_uploads_meanwhile_sends_mostly_data_until_it_sends_mostly_acks() {
+        let mut sent = uploading();
         for _ in 0..MOST {
-            sent.on_ack();
+            sent.on_ack(NOW);
         }
+        assert!(!sent.is_mostly_data());
+    }
+
+    #[test]
+    fn an_upload_that_ended_a_second_ago_is_over() {
+        let mut sent = uploading();
+        sent.on_ack(NOW + PAUSE);
+        assert!(sent.is_mostly_data());
+        sent.on_ack(NOW + 2 * PAUSE);
         assert!(!sent.is_mostly_data());
     }
 
@@ -81,7 +111,7 @@ mod tests {
     fn super_packets_of_any_length_are_counted() {
         let mut sent = SentBack::default();
         for octets in [0, 1, 65_535, usize::MAX, usize::MAX] {
-            sent.on_data(octets);
+            sent.on_data(octets, NOW);
         }
         assert!(sent.is_mostly_data());
     }

@@ -363,9 +363,9 @@ fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
     let mut number = 0;
     let mut room_after_ack = |late: u64, lost: u64, uploaded: usize| {
         number += 1;
-        hop.note_data_back(uploaded);
         // Each round trip takes 2 s.
         let (sent, now) = (at(100_000 * number), at(100_000 * number + 2 * SECOND));
+        hop.note_data_back(uploaded, now);
         let late = Duration::from_millis(late);
         hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &aims);
         hop.room_to_pass(&Trust::default())

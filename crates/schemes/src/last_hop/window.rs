@@ -354,7 +354,7 @@ impl Window {
     }
 
     /// The round-trip time that is aimed at.
-    fn target(&self, aims: &Aims) -> Duration {
+    pub fn target(&self, aims: &Aims) -> Duration {
         let least = self.least.unwrap_or_default();
         // A queue makes the round-trip time vary, too.
         let varies = least.min(2 * self.deviation);

@@ -19,7 +19,7 @@ use lasthop_packet::{Instant, Packet};
 use super::Snoop;
 use super::flow::{Receiver, Signal, SnoopFlow};
 use super::segmentation::{is_repairable, take_front};
-use crate::last_hop::{LastHop, Trust};
+use crate::last_hop::{Aims, LastHop, Trust};
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
@@ -76,6 +76,7 @@ impl Snoop {
         let may_go = || {
             u64::from(octets) <= hop.room_to_pass(&self.trust)
                 && (hop.turns.is_empty() || u64::from(octets) <= flow.pace.allowance(flow.in_flight(), hop))
+                || u64::from(octets) <= flow.reserved(hop, &self.aims)
         };
         if overtakes || (flow.held.is_empty() && (is_late || may_go())) {
             self.on_leaving(packet, slot, cx);
@@ -122,6 +123,7 @@ impl Snoop {
             self.charge(slot, cx.budget());
         }
         if is_signal_due || !waits {
+            self.send_reserved(slot, cx);
             self.send_held(hop_at, cx);
         }
         self.follow_timer(slot);
@@ -185,23 +187,28 @@ impl Snoop {
                 continue;
             }
             passed_on = 0;
-            let Some(Portion { octets, is_whole }) = flow.portion(hop, &self.trust) else { return };
-            let cut = |next: &mut Packet| take_front(next, octets);
-            let mut packet = if !is_whole && let Some(front) = flow.held.cut_front(cut).flatten() {
-                front
-            } else if let Some(whole) = flow.held.pop_front() {
-                self.held -= 1;
-                whole
-            } else {
-                return;
-            };
-            flow.stamp(&mut packet);
+            let Some(portion) = flow.portion(hop, &self.trust) else { return };
+            let Some((packet, is_whole)) = flow.take_held(portion) else { return };
+            self.held -= u64::from(is_whole);
             if flow.held.is_empty() {
                 flow.is_in_line = false;
                 hop.turns.take_next();
             } else {
                 hop.turns.pass_on();
             }
+            self.on_leaving(&packet, slot, cx);
+            cx.send(Side::Radio, packet);
+        }
+    }
+
+    /// Sends what a connection may send though others have left no room, and have their turn first.
+    pub(super) fn send_reserved(&mut self, slot: Slot, cx: &mut Context<'_>) {
+        while let Some(flow) = self.flows.get_mut(slot) {
+            let Some(hop) = flow.hop.and_then(|at| self.hops.get(at)) else { return };
+            let Some(portion) = flow.reserved_portion(hop, &self.aims) else { return };
+            let Some((packet, is_whole)) = flow.take_held(portion) else { return };
+            self.held -= u64::from(is_whole);
+            self.follow_line(slot);
             self.on_leaving(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
@@ -264,6 +271,30 @@ impl SnoopFlow {
         let all = next.payload().len() as u32;
         let octets = hop.portion(all, next.segment_payload(), hop.room_to_pass(trust))?;
         Some(Portion { octets, is_whole: octets >= all })
+    }
+
+    /// How much of it there is room for in what is its own.
+    fn reserved_portion(&self, hop: &LastHop, aims: &Aims) -> Option<Portion> {
+        let next = self.held.front().filter(|_| self.is_waiting())?;
+        let (all, segment) = (next.payload().len() as u64, u64::from(next.segment_payload().max(1)));
+        let reserved = self.reserved(hop, aims);
+        let octets = if all <= reserved { all } else { reserved / segment * segment };
+        (octets > 0).then_some(Portion { octets: octets as u32, is_whole: octets == all })
+    }
+
+    /// Octets that it may send though others have left no room.
+    fn reserved(&self, hop: &LastHop, aims: &Aims) -> u64 {
+        self.pace.reserved(self.in_flight(), hop, aims)
+    }
+
+    /// Takes so much of the packet that has waited longest, and whether that was all of it.
+    fn take_held(&mut self, Portion { octets, is_whole }: Portion) -> Option<(Packet, bool)> {
+        let cut = |next: &mut Packet| take_front(next, octets);
+        let front = if is_whole { None } else { self.held.cut_front(cut).flatten() };
+        let is_whole = front.is_none();
+        let mut packet = front.or_else(|| self.held.pop_front())?;
+        self.stamp(&mut packet);
+        Some((packet, is_whole))
     }
 
     /// Whether the sender has had the time to slow down after the last signal. It takes what it sent before

@@ -132,6 +132,7 @@ impl Snoop {
             _ => {}
         }
         self.follow_line(slot);
+        self.send_reserved(slot, cx);
         self.send_held(hop, cx);
     }
 

@@ -12,7 +12,7 @@ impl Snoop {
             && !packet.payload().is_empty()
             && let Some(hop) = self.hops.find(key.destination.0).and_then(|at| self.hops.get_mut(at))
         {
-            hop.note_data_back(packet.payload().len());
+            hop.note_data_back(packet.payload().len(), cx.now());
         }
         if let Some(uplink) = &mut self.uplink {
             uplink.leave_room(self.octets + self.beside - uplink.octets());

@@ -32,8 +32,8 @@ pub(super) struct LateAcks {
 }
 
 impl LateAcks {
-    /// An ACK with this timestamp came, which shows this; how late it is, as far as that is borne. Beside an
-    /// upload all of it is: a smaller window would not make ACKs earlier.
+    /// An ACK with this timestamp came, which shows this. Returns how much of its delay is not to count as
+    /// queueing: beside an upload all of it, because a smaller window would not make ACKs earlier.
     pub(super) fn on_ack(
         &mut self,
         timestamp: Seq,

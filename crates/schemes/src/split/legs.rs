@@ -18,7 +18,7 @@ const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 /// waits for no ACK of its last segment, and half as many ACKs leave more of the medium to data.
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(20);
 
-/// Either end of a leg that only shows how much memory one takes.
+/// A placeholder for the ends of a connection that is made only to see how much memory one takes.
 pub const NO_END: Endpoint = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The leg over the wire: an endpoint as Linux 6.18 has it, with a buffer of `buffer` octets.

@@ -9,6 +9,9 @@ use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
 
+/// Up to so many segments on their way to a host are answers to what it uploads, and no download.
+const MESSAGE: u32 = 4;
+
 impl Splits {
     /// Takes in a packet of a pair's connection.
     pub fn on_packet(
@@ -69,7 +72,7 @@ impl Splits {
         }
         let may_be_routed = self.settings.routes_duplicates && pair.is_bare_duplicate(packet, from);
         let window = pair.leg(from).flight().peer_window;
-        let is_downloading = pair.radio.flight().outstanding() > 0;
+        let is_downloading = pair.radio.flight().outstanding() > MESSAGE * pair.radio.flight().mss;
         pair.on_segment(packet, from, cx.now());
         // One whose window the leg takes is no duplicate, but news to this leg alone (RFC 5681, section 2).
         let is_routed = may_be_routed && pair.leg(from).flight().peer_window == window;
@@ -81,7 +84,7 @@ impl Splits {
                 && !is_downloading
                 && let Some(hop) = self.windows.of_mut(key)
             {
-                hop.note_data_back(packet.payload().len());
+                hop.note_data_back(packet.payload().len(), cx.now());
             }
         }
         self.work_at(slot, cx);

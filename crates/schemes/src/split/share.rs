@@ -6,7 +6,7 @@ use lasthop_packet::{Instant, Seq};
 use lasthop_tcp::{Connection, State};
 
 use super::late_acks::LateAcks;
-use crate::last_hop::{LastHop, Pace, Progress};
+use crate::last_hop::{Aims, LastHop, Pace, Progress};
 
 /// What was counted of a leg over the hop so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +24,11 @@ impl Share {
     /// How much more may go over the hop beside others.
     pub(super) fn allowance(&self, hop: &LastHop) -> u64 {
         self.pace.allowance(self.in_network, hop)
+    }
+
+    /// How much more may go over the hop though others have left no room.
+    pub(super) fn reserved(&self, hop: &LastHop, aims: &Aims) -> u64 {
+        self.pace.reserved(self.in_network, hop, aims)
     }
 
     /// Brings the hop's account up to date with what a leg has there now. Returns what has got

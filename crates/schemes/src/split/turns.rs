@@ -26,10 +26,11 @@ impl Splits {
             pair.transmit_freely(self.notifier.as_mut(), cx);
             return;
         };
-        // Others that wait come first, but for what takes no room.
+        // Others that wait come first, but for what takes no room of theirs.
         let others = hop.turns.len() - usize::from(share.is_waiting);
-        let octets = if others > 0 { 0 } else { u64::MAX };
-        let waits = pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx);
+        let room =
+            Room { octets: if others > 0 { 0 } else { u64::MAX }, reserved: share.reserved(hop, &aims) };
+        let waits = pair.transmit_over(hop, room, &aims, self.notifier.as_mut(), cx);
         match (share.is_waiting, waits) {
             (false, true) => hop.turns.wait(key),
             (true, false) => hop.turns.leave(key),
@@ -63,7 +64,8 @@ impl Splits {
             let Some(share) = pair.share else { continue };
             let is_alone = hop.turns.is_empty();
             let octets = if is_alone { u64::MAX } else { hop.turn().min(share.allowance(hop)) };
-            if pair.transmit_over(hop, octets, &aims, self.notifier.as_mut(), cx) {
+            let room = Room { octets, reserved: 0 };
+            if pair.transmit_over(hop, room, &aims, self.notifier.as_mut(), cx) {
                 hop.turns.wait(key);
             }
             follow_timer(&mut self.pairs, slot);
@@ -71,13 +73,33 @@ impl Splits {
     }
 }
 
+/// How much a connection may send now.
+#[derive(Clone, Copy)]
+struct Room {
+    /// About so many octets in all, as long as the window has room.
+    octets: u64,
+    /// Whether it has room or not.
+    reserved: u64,
+}
+
+impl Room {
+    /// In octets.
+    fn on(self, hop: &LastHop) -> u64 {
+        hop.room().min(self.octets).max(self.reserved)
+    }
+
+    fn take(&mut self, octets: u64) {
+        self.octets = self.octets.saturating_sub(octets);
+        self.reserved = self.reserved.saturating_sub(octets);
+    }
+}
+
 impl Pair {
-    /// Sends over the hop as long as there is room, about `octets` in all. Returns whether it has more
-    /// than there was room for.
+    /// Sends over the hop as long as there is room. Returns whether it has more than there was room for.
     fn transmit_over(
         &mut self,
         hop: &mut LastHop,
-        octets: u64,
+        mut left: Room,
         aims: &Aims,
         mut notifier: Option<&mut Eln>,
         cx: &mut Context<'_>,
@@ -86,11 +108,13 @@ impl Pair {
             // Nothing leaves before it has room for a segment.
             hop.note_segment(self.radio.flight().mss, aims);
         }
-        let mut left = if hop.is_shared() && !hop.has_room() { 0 } else { octets };
+        if hop.is_shared() && !hop.has_room() {
+            left.octets = 0;
+        }
         let retransmits = self.radio.stats().retransmits;
         loop {
             // A hop that has fallen silent is asked with a segment at a time.
-            let room = if self.radio.is_unanswered() { 0 } else { hop.room().min(left) };
+            let room = if self.radio.is_unanswered() { 0 } else { left.on(hop) };
             if room == 0 && hop.is_shared() {
                 self.radio.hold();
             } else {
@@ -99,7 +123,7 @@ impl Pair {
             let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
             pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
             hop.note_segment(packet.segment_payload(), aims);
-            left = left.saturating_sub(packet.payload().len() as u64);
+            left.take(packet.payload().len() as u64);
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);
             }
@@ -109,7 +133,7 @@ impl Pair {
             }
         }
         self.report_retransmits(retransmits, cx);
-        let is_waiting = hop.room().min(left) < u64::from(self.radio.flight().mss) && self.radio.has_more();
+        let is_waiting = left.on(hop) < u64::from(self.radio.flight().mss) && self.radio.has_more();
         if let Some(share) = &mut self.share {
             share.is_waiting = is_waiting;
         }

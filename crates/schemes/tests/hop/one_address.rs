@@ -103,3 +103,19 @@ fn a_device_behind_a_slow_link_of_its_own_keeps_none_from_its_data() {
         Download { opens: 3_000, octets: 10_000_000 }.check(slow, count);
     }
 }
+
+#[test]
+fn what_is_on_its_way_to_a_slow_device_keeps_no_short_download_waiting() {
+    // 0.2 to 4 Mbit/s, with queues from the usual to the far too long.
+    let links = [(25_000, 4_000), (125_000, 200), (125_000, 1_600), (500_000, 400)];
+    for (rate, wait) in links {
+        let slow = Trouble::Slow(rate, Duration::from_millis(wait));
+        for opens in [1_000, 3_000, 3_300, 6_000] {
+            for octets in [20_000, 100_000, 500_000] {
+                let download = Download { opens, octets };
+                let without = download.takes(None, slow, 1).expect("it ends");
+                download.check_within(without.mul_f64(1.2) + Duration::from_millis(80), slow, 1);
+            }
+        }
+    }
+}
