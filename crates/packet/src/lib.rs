@@ -13,6 +13,7 @@
 //! | [`link_options`] | options in the MAC header of the frame that a packet is in |
 //! | [`wire`] | octets to [`Packet`] and back |
 //! | [`ends`] | between whom a packet is, fragments and quoted packets included |
+//! | [`prefix`] | [`Prefix`]: addresses that begin alike, and how files write them |
 //! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
 //! | [`rtp`] | RTP and RTCP headers in UDP payloads |
 //! | [`record`] | a packet that is stored, or sent to another machine |
@@ -28,6 +29,7 @@ mod mark;
 pub mod packet;
 pub mod payload;
 pub mod pcapng;
+pub mod prefix;
 pub mod quote;
 pub mod record;
 pub mod rng;
@@ -42,6 +44,7 @@ pub use header::{Ecn, Icmp, Ip, SackBlocks, Tcp, TcpFlags, TcpOptions, Timestamp
 pub use link_options::LinkOptions;
 pub use packet::{FlowKey, Packet, Protocol, Sizes, Transport};
 pub use payload::Payload;
+pub use prefix::{Prefix, PrefixError};
 pub use quote::{PacketTooBig, Quotation};
 pub use record::{PacketRecord, RecordError};
 pub use rng::Rng;

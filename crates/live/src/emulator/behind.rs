@@ -9,8 +9,8 @@ use super::device::{Device, DeviceError};
 use super::directory::Directory;
 use super::in_use::InUse;
 use super::machine::Machine;
-use crate::io::selection::Prefix;
 use crate::namespace::{IpError, Namespace};
+use lasthop_packet::Prefix;
 
 /// The device's name in the namespace behind the hop.
 pub const DEVICE: &str = "hop";

@@ -9,7 +9,7 @@ use lasthop_schemes::words::did_you_mean;
 use serde::{Deserialize, Serialize};
 
 use super::selector::Prefix;
-use crate::io::selection::PrefixError;
+use lasthop_packet::PrefixError;
 
 /// The gateway itself picks at most this many rows of a list, and sends them in order. Where more are
 /// wanted, it sends all that pass the filters, in any order.
@@ -257,8 +257,10 @@ fn filter<R: Row>(text: &str) -> Result<Filter<R>, String> {
     match text.parse() {
         Ok(prefix) => return Ok(Filter::At(prefix)),
         // It says which prefix may be meant.
-        Err(error @ PrefixError::HostBits { .. }) => return Err(error.to_string()),
-        Err(PrefixError::Unreadable(_)) => {}
+        Err(error @ (PrefixError::HostBits { .. } | PrefixError::Length { .. })) => {
+            return Err(error.to_string());
+        }
+        Err(PrefixError::Unreadable(_) | PrefixError::Name(_)) => {}
     }
     let has_both = R::ports_and_words().is_some();
     let is_word = text.starts_with(|first: char| first.is_alphabetic()) && !text.contains([':', '/']);
@@ -446,12 +448,12 @@ mod tests {
             ("10.0.0/24", "an address or a prefix"),
             ("10.0.0.5/24", "expected 10.0.0.0/24 for the network, or 10.0.0.5 for"),
             ("10.0.0.300", "an address or a prefix"),
-            ("2001:db8::/129", "an address or a prefix"),
+            ("2001:db8::/129", "expected 0 to 128 bits"),
             ("99999", "a port (443)"),
             ("mood=good", "unknown column \"mood\"; expected one of protocol, core,"),
             ("age_s>old", "age_s is compared with a number, not with \"old\""),
             ("state>opening", "state is no number"),
-            ("radio=here", "radio: expected an address"),
+            ("radio=here", "radio: \"here\" is a name; expected an address"),
             ("loss>NaN", "lost_down_percent is compared with a number, not with \"NaN\""),
             ("loss>1e400", "lost_down_percent is compared with a number"),
             ("los>1", "unknown column \"los\" (did you mean \"loss\"?)"),

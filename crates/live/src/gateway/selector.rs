@@ -8,7 +8,7 @@ use lasthop_packet::FlowKey;
 
 use crate::io::Selection;
 use crate::io::selection::CAPACITY;
-pub use crate::io::selection::Prefix;
+pub use lasthop_packet::Prefix;
 
 /// Picks connections. What it does not mention it does not ask for; the default picks everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

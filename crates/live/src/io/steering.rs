@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::selection::mapped;
+use lasthop_packet::prefix::mapped;
 
 /// The most workers that there can be.
 pub const MOST_WORKERS: usize = 16;

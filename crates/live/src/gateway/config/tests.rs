@@ -99,7 +99,7 @@ fn errors_name_line_key_and_what_was_expected() {
         (
             "[traffic]\nprefixes = [\"10.0.0.0/8\", \"x\"]",
             "gateway.toml:2: traffic.prefixes[1]: ",
-            "a prefix such as",
+            "\"x\" is a name; expected an address or a prefix",
         ),
         ("[[rule]]\nports = [80]", "gateway.toml:1: rule[0]: ", "expected a scheme"),
         ("[[rule]]\nscheme = \"snop\"", "gateway.toml:2: rule[0].scheme: ", "unknown scheme \"snop\""),

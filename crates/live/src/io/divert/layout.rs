@@ -14,8 +14,9 @@ use super::error::ProgramError;
 use crate::frame::Headers;
 use crate::io::LONGEST_WAIT;
 use crate::io::proof::PROOF_TYPE;
-use crate::io::selection::{FIRST_USER_PORT, mapped};
+use crate::io::selection::FIRST_USER_PORT;
 use crate::io::steering::{GOLDEN, MOST_WORKERS};
+use lasthop_packet::prefix::mapped;
 
 /// `struct flow`: a direction of a connection, in network order.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,8 @@ use super::layout::{
     ONLY_THESE_PORTS, ONLY_THESE_PREFIXES, PASSIVE, SLOT_WORDS, SOME_PORTS,
 };
 use super::mapped::Mapped;
-use crate::io::selection::{Prefix, Selection};
+use crate::io::selection::Selection;
+use lasthop_packet::Prefix;
 
 /// What the programs have counted, in frames; a super-packet is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::error::{PolicyError, RULES};
 use super::routing::{self, PortRule};
 use crate::io::Selection;
 use crate::io::claim::{self, Claims};
-use crate::io::selection::Prefix;
+use lasthop_packet::Prefix;
 
 /// The first priority of ours.
 const FIRST_PRIORITY: usize = 26_000;

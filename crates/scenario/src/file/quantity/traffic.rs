@@ -1,9 +1,9 @@
 //! A part of the traffic, by addresses, ports and protocols, as a file and the command line say it.
 
-use std::net::{IpAddr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
-use lasthop_sim::selection::{Match, MatchedProtocol, Network, Traffic};
+use lasthop_packet::{Prefix, PrefixError};
+use lasthop_sim::selection::{Match, MatchedProtocol, Traffic};
 
 use super::{Written, not};
 
@@ -68,7 +68,7 @@ fn protocol(text: &str) -> Option<(MatchedProtocol, &str)> {
 type Problem = Option<String>;
 
 /// `ADDRESS`, `PORTS` or `ADDRESS:PORTS`; with ports, an IPv6 address has brackets.
-fn ends(text: &str) -> Result<(Option<Network>, Option<RangeInclusive<u16>>), Problem> {
+fn ends(text: &str) -> Result<(Option<Prefix>, Option<RangeInclusive<u16>>), Problem> {
     if let Some(inside) = text.strip_prefix('[') {
         let (address, rest) = inside.split_once(']').ok_or(None)?;
         let address = network(address)?;
@@ -88,21 +88,13 @@ fn ends(text: &str) -> Result<(Option<Network>, Option<RangeInclusive<u16>>), Pr
 }
 
 /// `ADDRESS` or `ADDRESS/PREFIX`.
-fn network(text: &str) -> Result<Network, Problem> {
-    let (address, prefix) =
-        text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
-    let is_name = text.bytes().any(|octet| octet.is_ascii_alphabetic()) && !text.contains(':');
-    let parsed: IpAddr = address.parse().map_err(|_| {
-        is_name.then(|| {
-            format!("{text:?} is a name; expected an address: a name may have several (`getent ahosts NAME` lists them)")
-        })
-    })?;
-    let Some(prefix) = prefix else { return Ok(Network::host(parsed)) };
-    let most = if parsed.is_ipv4() { 32 } else { Ipv6Addr::BITS };
-    let prefix = if prefix.bytes().all(|octet| octet.is_ascii_digit()) { prefix.parse().ok() } else { None };
-    prefix
-        .and_then(|prefix| Network::new(parsed, prefix))
-        .ok_or_else(|| Some(format!("{text}: the prefix is out of range; expected 0 to {most} bits")))
+fn network(text: &str) -> Result<Prefix, Problem> {
+    text.parse().map_err(|problem| match problem {
+        PrefixError::Unreadable(_) => None,
+        PrefixError::Name(_) | PrefixError::Length { .. } | PrefixError::HostBits { .. } => {
+            Some(problem.to_string())
+        }
+    })
 }
 
 /// `443` or `8000-8100`.
@@ -136,7 +128,7 @@ mod tests {
         Match {
             protocol,
             network: network
-                .and_then(|(address, prefix)| Network::new(address.parse().expect("an address"), prefix)),
+                .and_then(|(address, len)| Prefix::new(address.parse().expect("an address"), len)),
             ports: ports.map(|(first, last)| first..=last),
         }
     }
@@ -187,6 +179,8 @@ mod tests {
             ("tcp:80-", "is not"),
             ("-80", "is not"),
             ("10.0.0.1/33", "10.0.0.1/33: the prefix is out of range; expected 0 to 32 bits"),
+            ("10.0.0.5/24", "expected 10.0.0.0/24 for the network, or 10.0.0.5 for this address alone"),
+            ("tcp:[2001:db8::1/32]:443", "expected 2001:db8::/32 for the network"),
             ("::/129", "expected 0 to 128 bits"),
             ("10.0.0.1/+8", "expected 0 to 32 bits"),
             ("10.0.0.256", "is not"),
