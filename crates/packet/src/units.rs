@@ -103,12 +103,20 @@ impl fmt::Display for Probability {
 
 /// Why a quantity in a file was not understood; says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{:?} is not {expected}", .found.chars().take(80).collect::<String>())]
+#[error("{:?} is not {expected}{}", .found.chars().take(80).collect::<String>(), did_you_mean(.meant.as_deref()))]
 pub struct UnitError {
     /// What stood there.
     pub found: String,
     /// What should have stood there, with an example.
     pub expected: &'static str,
+    /// What was probably meant, in quotes.
+    pub meant: Option<String>,
+}
+
+impl UnitError {
+    fn new(found: &str, expected: &'static str, meant: Option<String>) -> Self {
+        Self { found: found.to_owned(), expected, meant }
+    }
 }
 
 impl FromStr for Bitrate {
@@ -117,7 +125,7 @@ impl FromStr for Bitrate {
     /// it: `"11 Mbps"`, `"11mbit"`. `mbps` are bits, unlike those of `tc`; `MBps`, which means
     /// octets nearly everywhere, is refused.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { found: text.into(), expected: EXPECTED_RATE };
+        let error = || UnitError::new(text, EXPECTED_RATE, meant_rate(text));
         let factor = |unit: &str| match unit.to_ascii_lowercase().as_str() {
             _ if unit.ends_with("Bps") => None,
             "bit/s" | "bps" | "bit" => Some(1.0),
@@ -128,7 +136,7 @@ impl FromStr for Bitrate {
         };
         let bps = quantity(text, factor).ok_or_else(error)?;
         if bps > 1e15 {
-            return Err(UnitError { found: text.into(), expected: "a rate of at most \"1000 Gbit/s\"" });
+            return Err(UnitError::new(text, "a rate of at most \"1000 Gbit/s\"", None));
         }
         if bps < 1.0 {
             return Err(error());
@@ -141,10 +149,7 @@ impl FromStr for Probability {
     type Err = UnitError;
     /// Reads `"1%"` and `"0.01"`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError {
-            found: text.into(),
-            expected: "a probability from \"0%\" to \"100%\", such as \"1%\"",
-        };
+        let error = || UnitError::new(text, "a probability from \"0%\" to \"100%\", such as \"1%\"", None);
         let factor = |unit: &str| match unit {
             "%" => Some(0.01),
             "" => Some(1.0),
@@ -166,11 +171,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         _ => None,
     };
     match quantity(text, factor) {
-        Some(nanos) if nanos > 3.2e18 => {
-            Err(UnitError { found: text.into(), expected: "a duration of at most 100 years" })
-        }
+        Some(nanos) if nanos > 3.2e18 => Err(UnitError::new(text, "a duration of at most 100 years", None)),
         Some(nanos) if nanos >= 0.0 => Ok(Duration::from_nanos(nanos.round() as u64)),
-        _ => Err(UnitError { found: text.into(), expected: EXPECTED_DURATION }),
+        _ => Err(UnitError::new(text, EXPECTED_DURATION, meant_duration(text))),
     }
 }
 
@@ -188,11 +191,73 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
     };
     match quantity(text, factor) {
         Some(octets) if octets >= 9e15 => {
-            Err(UnitError { found: text.into(), expected: "an amount of data below \"9000000 GB\"" })
+            Err(UnitError::new(text, "an amount of data below \"9000000 GB\"", None))
         }
         Some(octets) if octets >= 0.0 => Ok(octets.round() as u64),
-        _ => Err(UnitError { found: text.into(), expected: EXPECTED_DATA }),
+        _ => Err(UnitError::new(text, EXPECTED_DATA, meant_data(text))),
     }
+}
+
+/// The rate that is meant by a text with a unit of another tool, in quotes: `MB/s` are octets.
+pub fn meant_rate(text: &str) -> Option<String> {
+    let (number, unit) = number_and_unit(text)?;
+    let is_octets = unit.contains('B') || unit.to_ascii_lowercase().contains("byte");
+    let (prefix, rest) = prefix_of(unit);
+    let rest = rest.to_ascii_lowercase();
+    let of_time = ["", "/s", "/sec", "ps"];
+    let of_data = ["", "b", "bit", "bits", "byte", "bytes"];
+    let is_rate =
+        of_time.iter().any(|time| rest.strip_suffix(time).is_some_and(|data| of_data.contains(&data)));
+    let is_plain = prefix.is_empty() && rest.is_empty();
+    let bits = if is_octets { number * 8.0 } else { number };
+    (is_rate && !is_plain && bits > 0.0).then(|| format!("\"{bits} {prefix}bit/s\""))
+}
+
+/// The amount of data that is meant by a text with a unit of another tool, in quotes.
+pub fn meant_data(text: &str) -> Option<String> {
+    let (number, unit) = number_and_unit(text)?;
+    let (prefix, rest) = prefix_of(unit);
+    match rest.to_ascii_lowercase().as_str() {
+        "" if prefix.is_empty() => None,
+        "" | "b" | "byte" | "bytes" => Some(format!("\"{number} {prefix}B\"")),
+        "i" | "ib" if !prefix.is_empty() => Some(format!("\"{number} {}iB\"", prefix.to_ascii_uppercase())),
+        _ => None,
+    }
+}
+
+/// The duration that is meant by a text with a unit of another tool, in quotes.
+fn meant_duration(text: &str) -> Option<String> {
+    let (number, unit) = number_and_unit(text)?;
+    let unit = match unit.to_ascii_lowercase().as_str() {
+        "m" => return Some(format!("\"{number} min\" or \"{number} ms\"")),
+        "ns" | "nsec" | "nsecs" | "nanoseconds" => "ns",
+        "us" | "usecs" | "microseconds" => "us",
+        "ms" | "msecs" | "millis" | "milliseconds" => "ms",
+        "s" | "secs" | "second" | "seconds" => "s",
+        "min" | "mins" | "minute" | "minutes" => "min",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+        _ => return None,
+    };
+    Some(format!("\"{number} {unit}\""))
+}
+
+/// What to say behind a text for which another was probably meant, which is in quotes.
+pub fn did_you_mean(meant: Option<&str>) -> String {
+    meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
+}
+
+/// The number at the start of a text, and the word behind it.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(number_ends(text));
+    Some((number.parse().ok()?, unit.trim()))
+}
+
+/// The decimal prefix of a unit, as files write it, and the rest.
+fn prefix_of(unit: &str) -> (&'static str, &str) {
+    let prefixes = [("k", ['k', 'K']), ("M", ['m', 'M']), ("G", ['g', 'G'])];
+    let found = prefixes.into_iter().find_map(|(prefix, of)| Some((prefix, unit.strip_prefix(of)?)));
+    found.unwrap_or(("", unit))
 }
 
 /// Writes a duration as [`parse_duration`] reads it, in the largest unit that keeps it whole.
@@ -238,10 +303,8 @@ pub fn cut_to_ticks(duration: Duration, tick: Duration) -> Duration {
 /// Splits `"11 Mbit/s"` or `"1e3 s"` into number and unit and scales the number; `None` for an unknown
 /// unit or no number of zero or more.
 fn quantity(text: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
-    let text = text.trim();
-    let (number, unit) = text.split_at(number_ends(text));
-    let number: f64 = number.parse().ok()?;
-    Some(number * factor(unit.trim())?)
+    let (number, unit) = number_and_unit(text)?;
+    Some(number * factor(unit)?)
 }
 
 /// Where the number at the start of a text ends, its exponent included.
@@ -332,6 +395,48 @@ mod tests {
         );
         assert!(message(parse_octets("10000000 GB").err()).ends_with("data below \"9000000 GB\""));
         assert!(message("1e30 Gbit/s".parse::<Bitrate>().err()).ends_with("at most \"1000 Gbit/s\""));
+    }
+
+    #[test]
+    fn a_unit_of_another_tool_is_answered_with_the_one_that_is_meant() {
+        let rate = |text: &str| text.parse::<Bitrate>().err().and_then(|error| error.meant);
+        let data = |text: &str| parse_octets(text).err().and_then(|error| error.meant);
+        let duration = |text: &str| parse_duration(text).err().and_then(|error| error.meant);
+        for (text, meant) in [
+            ("1mb", Some("\"1 Mbit/s\"")),
+            ("1.5m", Some("\"1.5 Mbit/s\"")),
+            ("100 kbits/s", Some("\"100 kbit/s\"")),
+            ("1 MB/s", Some("\"8 Mbit/s\"")),
+            ("1MBps", Some("\"8 Mbit/s\"")),
+            ("2 kbytes/s", Some("\"16 kbit/s\"")),
+            ("11", None),
+            ("0mb", None),
+            ("1 parsec", None),
+        ] {
+            assert_eq!(rate(text).as_deref(), meant, "{text}");
+        }
+        for (text, meant) in [
+            ("1mb", Some("\"1 MB\"")),
+            ("16 KB", Some("\"16 kB\"")),
+            ("64k", Some("\"64 kB\"")),
+            ("64kib", Some("\"64 KiB\"")),
+            ("9 bytes", Some("\"9 B\"")),
+            ("5", None),
+            ("5 Mbit", None),
+        ] {
+            assert_eq!(data(text).as_deref(), meant, "{text}");
+        }
+        for (text, meant) in [
+            ("5m", Some("\"5 min\" or \"5 ms\"")),
+            ("5 seconds", Some("\"5 s\"")),
+            ("20MS", Some("\"20 ms\"")),
+            ("5", None),
+            ("5 days", None),
+        ] {
+            assert_eq!(duration(text).as_deref(), meant, "{text}");
+        }
+        let told = parse_octets("1mb").expect_err("another unit").to_string();
+        assert!(told.ends_with("\"16 KiB\" (did you mean \"1 MB\"?)"), "{told}");
     }
 
     #[test]

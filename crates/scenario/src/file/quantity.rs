@@ -12,7 +12,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lasthop_packet::units::{
-    EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_RATE, UnitError, parse_duration, parse_octets,
+    EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_RATE, UnitError, did_you_mean, meant_data, meant_rate,
+    parse_duration, parse_octets,
 };
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_schemes::settings::Count;
@@ -72,6 +73,11 @@ pub(super) trait Written: Sized {
 
     /// Reads it; the error is a sentence.
     fn read(text: &str) -> Result<Self, String>;
+
+    /// What was probably meant by a text that has another form, in quotes.
+    fn meant(_: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A value that is written as a string.
@@ -217,6 +223,10 @@ impl Written for LinkRate {
             _ => Bitrate::read(text).map(Self::Fixed),
         }
     }
+
+    fn meant(text: &str) -> Option<String> {
+        meant_rate(text)
+    }
 }
 
 /// `0`, or zero of a unit.
@@ -240,6 +250,10 @@ impl Written for QueueLimit {
             None => parse_octets(text).map(Self::Octets).map_err(|_| not::<Self>(text)),
         }
     }
+
+    fn meant(text: &str) -> Option<String> {
+        meant_data(text)
+    }
 }
 
 /// How much may wait at a station of an 802.11 cell.
@@ -254,6 +268,10 @@ impl Written for StationQueue {
 
     fn read(text: &str) -> Result<Self, String> {
         QueueLimit::read(text).map(Self).map_err(|_| not::<Self>(text))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        QueueLimit::meant(text)
     }
 }
 
@@ -279,6 +297,10 @@ impl Written for Window {
             None => parse_octets(text).map(Self::Octets).map_err(|_| not::<Self>(text)),
         }
     }
+
+    fn meant(text: &str) -> Option<String> {
+        meant_data(text)
+    }
 }
 
 /// A receiver's window.
@@ -300,6 +322,10 @@ impl Written for ReceiveWindow {
             return Ok(Self::Auto);
         }
         Window::read(text).map(Self::Fixed).map_err(|_| not::<Self>(text))
+    }
+
+    fn meant(text: &str) -> Option<String> {
+        Window::meant(text)
     }
 }
 
@@ -334,7 +360,7 @@ fn counted(text: &str, unit: &str) -> Option<u64> {
     number.parse().ok().filter(|_| right)
 }
 
-fn not<T: Written>(text: &str) -> String {
+pub(super) fn not<T: Written>(text: &str) -> String {
     let shown: String = text.chars().take(80).collect();
-    format!("{shown:?} is not {}", T::EXPECTED)
+    format!("{shown:?} is not {}{}", T::EXPECTED, did_you_mean(T::meant(text).as_deref()))
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
-use crate::file::quantity::{DATA, Octets, PACKETS, Text, Whole, Written};
+use crate::file::quantity::{DATA, Octets, PACKETS, Text, Whole, Written, not};
 use crate::file::reader::{Key, Reader};
 
 /// Within an order of magnitude of what Linux queues on an interface by default.
@@ -118,7 +118,7 @@ pub(in crate::file) enum LimitOrDiscipline {
 impl Written for LimitOrDiscipline {
     const NAME: &'static str = "QueueLimitOrDiscipline";
     const EXPECTED: &'static str = "a queue limit, such as \"50 packets\", \"64 KiB\" or \"unlimited\", a discipline \
-                                    (\"red\", \"codel\", \"fq-codel\"), or a table with one as `discipline`";
+                                    (\"drop-tail\", \"red\", \"codel\", \"fq-codel\"), or a table with one as `discipline`";
     const FORMS: &'static [&'static str] =
         &[PACKETS, DATA, "unlimited", "drop-tail", "red", "codel", "fq-codel"];
 
@@ -129,13 +129,23 @@ impl Written for LimitOrDiscipline {
             "codel" => DisciplineName::Codel,
             "fq-codel" => DisciplineName::FqCodel,
             _ => {
-                return QueueLimit::read(text).map(Self::Limit).map_err(|_| {
-                    let shown: String = text.chars().take(80).collect();
-                    format!("{shown:?} is not {}", Self::EXPECTED)
-                });
+                return QueueLimit::read(text).map(Self::Limit).map_err(|_| not::<Self>(text));
             }
         };
         Ok(Self::Discipline(discipline))
+    }
+
+    /// The names of `tc` have other signs between their words, or none.
+    fn meant(text: &str) -> Option<String> {
+        let name = text.trim().to_ascii_lowercase();
+        let discipline = match name.as_str() {
+            "fq_codel" | "fqcodel" | "fq codel" | "fq-codel" => "fq-codel",
+            "codel" => "codel",
+            "red" => "red",
+            "pfifo" | "bfifo" | "fifo" | "pfifo_fast" | "droptail" | "drop_tail" | "drop-tail" => "drop-tail",
+            _ => return QueueLimit::meant(text),
+        };
+        Some(format!("{discipline:?}"))
     }
 }
 

@@ -99,7 +99,7 @@ fn a_direction_may_have_a_queue_of_its_own() {
 fn what_is_wrong_is_told_with_its_place_and_what_was_expected() {
     let with = |queue: &str| format!("rate = \"2 Mbit/s\"\nqueue = {queue}");
     let wrong = [
-        ("\"pie\"", "queue", "a discipline (\"red\", \"codel\", \"fq-codel\")"),
+        ("\"pie\"", "queue", "a discipline (\"drop-tail\", \"red\", \"codel\", \"fq-codel\")"),
         ("{ discipline = \"pie\" }", "queue.discipline", "\"drop-tail\", \"red\", \"codel\", \"fq-codel\""),
         ("{ limit = \"5 packets\" }", "queue.discipline", "missing"),
         ("{ discipline = \"codel\", limit = \"5\" }", "queue.limit", "50 packets"),
