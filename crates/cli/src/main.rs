@@ -55,8 +55,11 @@ enum Command {
 
 /// What may be said in addition about arguments that are wrong.
 fn hint(subcommand: &str, error: &mut clap::Error) {
-    if subcommand == "emulate" {
-        commands::emulate::hint(error);
+    match subcommand {
+        "emulate" => commands::emulate::hint(error),
+        "compare" | "run" | "try" => commands::emulate::hint_of_a_scenario(error),
+        "gateway" => commands::gateway::hint(error),
+        _ => {}
     }
 }
 

@@ -34,8 +34,15 @@ enum Command {
     Schemes(commands::schemes::Arguments),
 }
 
+/// What may be said in addition about arguments that are wrong.
+fn hint(subcommand: &str, error: &mut clap::Error) {
+    if subcommand == "gateway" {
+        commands::gateway::hint(error);
+    }
+}
+
 fn main() -> ExitCode {
-    let CommandLine { version, command } = match CommandLine::read(|_, _| ()) {
+    let CommandLine { version, command } = match CommandLine::read(hint) {
         Ok(read) => read,
         Err(code) => return code,
     };

@@ -42,7 +42,7 @@ use crate::results::{Overwrite, cannot_begin};
 use beyond::Beyond;
 use capture::Recording;
 use flags::LinkFlags;
-pub use flags::hint;
+pub use flags::{hint, hint_of_a_scenario};
 use link::Link;
 use meter::Meter;
 use place::{Place, this_program};
@@ -136,6 +136,12 @@ pub struct Arguments {
     flags: LinkFlags,
 }
 
+impl Arguments {
+    fn has_a_link(&self) -> bool {
+        self.link.is_some() || self.flags.are_given() || self.choices.overrides().trace.is_some()
+    }
+}
+
 #[derive(Subcommand)]
 enum Other {
     /// Change links of a running emulation; all keys change at the same time
@@ -164,6 +170,12 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
             return serve(std::io::stdin()).map(|()| ExitCode::SUCCESS).map_err(Failure::from);
         }
         None => {}
+    }
+    if let Some(name) = arguments.name.as_deref().filter(|_| !arguments.has_a_link()) {
+        return Err(Failure::usage(anyhow!(
+            "--name {name}: no link to give this name to; expected a LINK file or flags such as --rate 10mbit, or, to change an \
+             emulation with this name: lasthop emulate set --name {name} LINK.KEY=VALUE"
+        )));
     }
     let link = Link::read(arguments.link.as_deref(), &arguments.flags, &arguments.choices)?;
     if arguments.print_link {

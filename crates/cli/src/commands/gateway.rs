@@ -13,6 +13,7 @@ mod top;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::clients::ClientReport;
@@ -123,6 +124,25 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         return check::execute(&config, file, arguments.json);
     }
     run(config, file)
+}
+
+/// Adds to an error what the configuration is for: other daemons have flags for it.
+pub fn hint(error: &mut clap::Error) {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
+    let tip = match flag.as_str() {
+        "-c" | "--config" | "--config-file" | "--conf" => {
+            "the file is given without a flag: lasthop gateway FILE"
+        }
+        "-i" | "--interface" | "--iface" | "--dev" | "--device" | "--radio" | "--core" | "--scheme"
+        | "--schemes" | "--port" | "--ports" | "--rule" | "--realtime" | "--threads" => {
+            "the configuration file has it: `lasthop gateway --print-default-config` prints one with every key"
+        }
+        _ => return,
+    };
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
 }
 
 /// A misspelt question is taken for the name of a file.

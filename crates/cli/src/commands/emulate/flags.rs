@@ -13,7 +13,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use lasthop_scenario::file::When;
 use lasthop_scenario::{Overrides, ScenarioError, Settings};
 
-use super::value;
+use super::value::{self, Meant};
 use state::{State, leave_out_what_never_happens};
 use values::Values;
 
@@ -96,9 +96,18 @@ pub fn hint(error: &mut clap::Error) {
     if error.kind() != ErrorKind::UnknownArgument {
         return;
     }
-    if let Some(meant) = flag.strip_prefix("--").and_then(value::meant_by) {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{meant}")));
-        return;
+    match flag.strip_prefix("--").and_then(value::meant_by) {
+        Some(Meant::Key(meant)) => {
+            error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{meant}")));
+            return;
+        }
+        Some(Meant::Instead(advice)) => {
+            // What is spelled like it is something else.
+            error.remove(ContextKind::SuggestedArg);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+            return;
+        }
+        None => {}
     }
     let is_number = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
     let tip = if flag.strip_prefix('-').is_some_and(is_number) {
@@ -109,6 +118,17 @@ pub fn hint(error: &mut clap::Error) {
         return;
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+}
+
+/// Adds to an error of a command that reads a scenario how a key of its links is changed.
+pub fn hint_of_a_scenario(error: &mut clap::Error) {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
+    let key = flag.strip_prefix("--").and_then(value::key_of);
+    if let Some(key) = key.filter(|_| error.kind() == ErrorKind::UnknownArgument) {
+        let tip = format!("the links of the scenario have it: --set links.NAME.{key}=VALUE");
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
 }
 
 impl LinkFlags {

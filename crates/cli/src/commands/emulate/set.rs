@@ -86,7 +86,7 @@ fn assignment(text: &str) -> Result<String, String> {
     let read = |(key, text): &(&str, &str)| {
         let (link, last) = key.rsplit_once('.').unwrap_or(("LINK", key));
         if let Some(meant) = value::meant_by(last) {
-            return Err(format!("unknown key {last:?} (did you mean {meant:?}?)"));
+            return Err(format!("unknown key {last:?}{}", meant.told()));
         }
         if value::IS_OF_A_DIRECTION.contains(&last) && text.contains(':') {
             let of_one = link.rsplit_once('.').map(|(_, direction)| direction);

@@ -8,36 +8,104 @@ pub const UNLIMITED: &str = "1000 Gbit/s";
 pub const IS_OF_A_DIRECTION: [&str; 9] =
     ["rate", "delay", "jitter", "delay-correlation", "loss", "duplicate", "corrupt", "reorder", "queue"];
 
+/// Keys of a link as a whole. Their values may have colons, too.
+pub const OF_BOTH_DIRECTIONS: [&str; 3] = ["only", "except", "connections"];
+
+/// What a name from elsewhere is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meant {
+    /// A key of another name.
+    Key(&'static str),
+    /// No key; what to do instead.
+    Instead(&'static str),
+}
+
+impl Meant {
+    /// What to say behind an unknown key.
+    pub fn told(self) -> String {
+        match self {
+            Self::Key(key) => format!(" (did you mean {key:?}?)"),
+            Self::Instead(advice) => format!(" ({advice})"),
+        }
+    }
+}
+
 /// What `tc`, Mahimahi and others call a key, and what it is called here.
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 36] = [
     ("bandwidth", "rate"),
+    ("bitrate", "rate"),
+    ("buffer", "queue"),
+    ("buffer-size", "queue"),
     ("bw", "rate"),
     ("connection", "connections"),
+    ("correlation", "delay-correlation"),
     ("corruption", "corrupt"),
     ("cut", "connections"),
     ("drop", "loss"),
+    ("dup", "duplicate"),
     ("duplication", "duplicate"),
+    ("exclude", "except"),
+    ("filter", "only"),
+    ("lag", "delay"),
     ("latency", "delay"),
     ("limit", "queue"),
     ("limit-data", "connections"),
-    ("refuse", "connections"),
-    ("reset", "connections"),
-    ("reset-peer", "connections"),
-    ("exclude", "except"),
-    ("filter", "only"),
     ("packet-loss", "loss"),
     ("plr", "loss"),
     ("port", "only"),
+    ("proto", "only"),
+    ("protocol", "only"),
+    ("queue-limit", "queue"),
+    ("queue-size", "queue"),
+    ("refuse", "connections"),
+    ("reordering", "reorder"),
+    ("reset", "connections"),
+    ("reset-peer", "connections"),
+    ("speed", "rate"),
     ("target", "only"),
     ("target-addr", "only"),
     ("target-port", "only"),
     ("target-proto", "only"),
-    ("reordering", "reorder"),
+    ("throughput", "rate"),
+    ("variation", "jitter"),
 ];
 
-/// The key that is meant by a name from elsewhere.
-pub fn meant_by(name: &str) -> Option<&'static str> {
-    ELSEWHERE.into_iter().find(|(other, _)| *other == name).map(|(_, key)| key)
+/// What others have a flag for, and lasthop has none.
+const INSTEAD: [(&str, &str); 9] = [
+    ("down", DIRECTIONS),
+    ("download", DIRECTIONS),
+    ("downlink", DIRECTIONS),
+    ("up", DIRECTIONS),
+    ("upload", DIRECTIONS),
+    ("uplink", DIRECTIONS),
+    (
+        "burst",
+        "losses come in bursts with the loss \"1% in bursts of 4\"; there is no token bucket: each packet takes its time at the rate",
+    ),
+    (
+        "mtu",
+        "a link has no MTU of its own; behind it, with --as-root, `ip link set hop mtu 1400` sets that of its device",
+    ),
+    ("rtt", "the delay is one-way: half of the round-trip time"),
+];
+
+const DIRECTIONS: &str = "a key takes a value for each direction as DOWN:UP, such as the rate 10mbit:2mbit";
+
+/// The key of a link that is meant by a name, which may be from elsewhere.
+pub fn key_of(name: &str) -> Option<&'static str> {
+    let own = IS_OF_A_DIRECTION.into_iter().chain(OF_BOTH_DIRECTIONS).find(|key| *key == name);
+    own.or_else(|| match meant_by(name)? {
+        Meant::Key(key) => Some(key),
+        Meant::Instead(_) => None,
+    })
+}
+
+/// What is meant by a name from elsewhere.
+pub fn meant_by(name: &str) -> Option<Meant> {
+    let of = |names: &[(&'static str, &'static str)]| {
+        names.iter().find(|(other, _)| *other == name).map(|(_, meant)| *meant)
+    };
+    of(&ELSEWHERE).map(Meant::Key).or_else(|| of(&INSTEAD).map(Meant::Instead))
 }
 
 /// `VALUE` or `DOWN:UP` as the values that a scenario has for the download and for the upload.

@@ -203,13 +203,32 @@ fn a_flag_of_another_tool_is_answered_with_the_one_that_is_meant() {
         hint(&mut error);
         error.render().to_string()
     };
-    for (flag, meant) in
-        [("latency", "delay"), ("limit", "queue"), ("port", "only"), ("reset", "connections")]
-    {
+    for (flag, meant) in [
+        ("latency", "delay"),
+        ("lag", "delay"),
+        ("limit", "queue"),
+        ("buffer", "queue"),
+        ("speed", "rate"),
+        ("throughput", "rate"),
+        ("port", "only"),
+        ("protocol", "only"),
+        ("reset", "connections"),
+    ] {
         assert!(told(&format!("--{flag} 5")).contains(&format!("'--{meant}'")), "{flag}");
         assert!(told(&format!("--{flag}=5")).contains(&format!("'--{meant}'")), "{flag}");
     }
     assert!(!told("--tint red").contains("similar"), "{}", told("--tint red"));
+    for (flag, instead) in [
+        ("up", "DOWN:UP, such as the rate 10mbit:2mbit"),
+        ("upload", "DOWN:UP"),
+        ("down", "DOWN:UP"),
+        ("rtt", "half of the round-trip time"),
+        ("burst", "\"1% in bursts of 4\""),
+        ("mtu", "no MTU of its own"),
+    ] {
+        let told = told(&format!("--{flag} 5"));
+        assert!(told.contains(instead) && !told.contains("similar"), "{told}");
+    }
     for (words, tip) in
         [("--at -1s loss=1%", "no value here is negative"), ("loss=1%", "lasthop emulate set LINK.KEY=VALUE")]
     {
@@ -263,6 +282,14 @@ fn packets_that_are_reordered_skip_the_delay() {
 
 #[test]
 fn what_is_wrong_is_said_of_the_flag() {
+    let meant = |words: &str, meant: &str| {
+        let problem = settings(words).map(drop).expect_err(words);
+        assert!(problem.ends_with(&format!("(did you mean {meant:?}?)")), "{words}: {problem}");
+    };
+    meant("--queue fq_codel", "fq-codel");
+    meant("--queue pfifo", "drop-tail");
+    meant("--queue 64k", "64 kB");
+    meant("--rate 1mb", "1 Mbit/s");
     for (words, told) in [
         ("--rate 10parsec", "--rate: \"10parsec\" is not"),
         ("--rate 10mbit:", "--rate: a value is missing"),

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_schemes::words::did_you_mean;
 use toml::{Table, Value};
 
-use crate::commands::emulate::value;
-
-/// Keys of the link as a whole. Their values may have colons, too.
-const OF_BOTH: [&str; 3] = ["only", "except", "connections"];
+use crate::commands::emulate::value::{self, Meant};
 
 /// What flags say of the link at one time: for each, its values for the download and the upload.
 #[derive(Clone)]
@@ -38,11 +35,11 @@ impl Values {
     /// Takes `VALUE`, or of most keys `DOWN:UP`, and returns the key.
     pub(super) fn set(&mut self, flag: &str, text: &str) -> Result<&'static str, String> {
         let known = || self.0.keys().copied().collect::<Vec<_>>().join(", ");
-        let meant = value::meant_by(flag).unwrap_or(flag);
-        let meant = did_you_mean(meant, &self.0.keys().copied().collect::<Vec<_>>());
+        let similar = || did_you_mean(flag, &self.0.keys().copied().collect::<Vec<_>>());
+        let meant = value::meant_by(flag).map_or_else(similar, Meant::told);
         let unknown = format!("unknown key {flag:?}{meant}; expected one of: {}", known());
         let key = self.0.keys().copied().find(|key| *key == flag).ok_or(unknown)?;
-        let values = if OF_BOTH.contains(&key) {
+        let values = if value::OF_BOTH_DIRECTIONS.contains(&key) {
             [text, text].map(str::to_owned)
         } else {
             value::of_directions(flag, text)?
