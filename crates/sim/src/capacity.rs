@@ -34,7 +34,7 @@ pub struct CapacityTrace {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CapacityTraceError {
     /// A line is no whole number.
-    #[error("line {line}: {found:?} is not a time in whole milliseconds, as in Mahimahi's traces{}", of_rows(.found))]
+    #[error("line {line}: {found:?} is not a time in whole milliseconds, as in Mahimahi's traces{}", instead_of(.found))]
     NotATime {
         /// Counted from 1.
         line: usize,
@@ -56,14 +56,23 @@ pub enum CapacityTraceError {
     Empty,
 }
 
-/// What to do with a table of times and rates.
-fn of_rows(found: &str) -> &'static str {
-    if found.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty()).count() > 1 {
+/// What to do with a line of another format.
+fn instead_of(found: &str) -> &'static str {
+    if found.starts_with('#') {
+        "; there are no comments in a trace: `grep -v '^#'` leaves them out"
+    } else if found.starts_with(BYTE_ORDER_MARK) {
+        "; the file begins with a byte-order mark: `sed '1s/^\\xEF\\xBB\\xBF//'` leaves it out"
+    } else if found.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty()).count() > 1 {
         "; for rows of a time and a rate, see \"Recorded rates\" in docs/src/emulator.md"
+    } else if found.parse::<f64>().is_ok_and(|number| number >= 0.0 && number.fract() > 0.0) {
+        "; for fractions of a millisecond: `awk '{ print int($1) }'`"
     } else {
         ""
     }
 }
+
+/// What some editors write before the first line.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl Capacity {
     /// Seconds that an octet takes in the mean; the time at the least rate, 1 bit/s, where there is none.

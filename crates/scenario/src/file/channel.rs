@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
-use super::quantity::Text;
+use super::quantity::{Text, Written};
 use super::reader::{Key, Reader};
 
 /// A stay shorter than this is shorter than any frame. Its simulation would only take time.
@@ -36,10 +36,31 @@ pub(super) struct ChannelTable {
 struct StayTable {
     /// Mean duration of a stay, at least "10 us"; for the bad state "0 s" means never. Required
     /// unless `states` names a trace.
-    mean: Option<Text<Duration>>,
+    mean: Option<Text<MeanStay>>,
     /// Probability that a transmission in this state is lost; default "0%" in the good state and
     /// "100%" in the bad state.
     loss: Option<Text<Probability>>,
+}
+
+/// The mean duration of a stay. It is no number of packets.
+#[derive(Clone, Copy, Debug)]
+struct MeanStay(Duration);
+
+impl Written for MeanStay {
+    const NAME: &'static str = Duration::NAME;
+    const EXPECTED: &'static str = Duration::EXPECTED;
+    const FORMS: &'static [&'static str] = Duration::FORMS;
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim_end().trim_end_matches('s').ends_with("packet") {
+            let shown: String = text.chars().take(80).collect();
+            return Err(format!(
+                "{shown:?} counts packets, and a state lasts for a time, such as \"5 ms\"; for bursts of packets, leave out \
+                 `channel` and give the link loss = \"1% in bursts of 4\""
+            ));
+        }
+        Duration::read(text).map(Self)
+    }
 }
 
 /// The two-state error process whose table is at `place`.
@@ -63,7 +84,11 @@ pub(super) fn read(
                     "missing; expected the mean length of a stay in this state, such as mean = \"5 s\"";
                 return Err(reader.fail(key, problem));
             }
-            (Some(Text(mean)), None) if mean >= SHORTEST_STAY || (mean.is_zero() && state == "bad") => mean,
+            (Some(Text(MeanStay(mean))), None)
+                if mean >= SHORTEST_STAY || (mean.is_zero() && state == "bad") =>
+            {
+                mean
+            }
             (Some(_), None) => return Err(reader.fail(key, "expected a mean of \"10 us\" or more")),
         };
         Ok(Sojourn { mean, loss })

@@ -40,6 +40,9 @@ pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioErr
     if octets.len() as u64 > largest {
         return Err(error(format!("the file is longer than {} MiB", largest >> 20)));
     }
+    if let Some(problem) = compressed(&octets) {
+        return Err(error(problem));
+    }
     String::from_utf8(octets).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = line_at(error.as_bytes(), good);
@@ -48,6 +51,18 @@ pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioErr
             ..ScenarioError::of_file(name_of(path), "not valid UTF-8; expected a text file")
         }
     })
+}
+
+/// What to say of a compressed file, by its first octets.
+fn compressed(octets: &[u8]) -> Option<String> {
+    const FORMATS: [(&[u8], &str, &str); 4] = [
+        (b"\x1f\x8b", "gzip", "gunzip -k"),
+        (b"\xfd7zXZ\0", "xz", "unxz -k"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+        (b"PK\x03\x04", "zip", "unzip"),
+    ];
+    let (_, name, tool) = FORMATS.iter().find(|(magic, ..)| octets.starts_with(magic))?;
+    Some(format!("compressed with {name}; expected a text file, as `{tool}` makes it"))
 }
 
 /// The line, from 1, of an octet.
