@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_scenario::results::{Earlier, ResultFile, make_directory};
+use lasthop_scenario::results::{ResultFile, make_directory};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::results::cannot_begin;
+use crate::results::{Overwrite, cannot_begin};
 
 /// The arguments of `man`.
 #[derive(Args)]
@@ -23,6 +23,8 @@ The package and the tarball have these pages. For a binary without them:
 pub struct Arguments {
     /// Write the pages to man1 and man5 in this directory
     directory: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 /// Writes a page for `command`, the whole command line, and for each of its subcommands, and a page
@@ -33,12 +35,17 @@ pub fn execute(arguments: &Arguments, command: clap::Command) -> Result<(), Fail
     command.build();
     add_commands(&command, None, &mut pages);
     pages.push(configuration::page());
+    let mut files = Vec::new();
     for page in &pages {
         let folder = arguments.directory.join(format!("man{}", page.section));
         make_directory(&folder)
             .map_err(|error| Failure::usage(anyhow!("{}: cannot write: {error}", folder.display())))?;
         let name = folder.join(format!("{}.{}", page.name, page.section));
-        let mut file = ResultFile::create(&name, &[], Earlier::Goes).map_err(cannot_begin)?;
+        let earlier = arguments.overwrite.earlier();
+        files.push(ResultFile::create(&name, &[], earlier).map_err(cannot_begin)?);
+    }
+    // Only now: one page that is there already keeps all others from being written.
+    for (page, mut file) in pages.iter().zip(files) {
         file.write_all(&page.text)?;
         file.finish()?;
     }
