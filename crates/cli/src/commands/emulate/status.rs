@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_live::emulator::control::{self, ControlError, Status};
 use lasthop_live::emulator::directory::Directory;
-use lasthop_schemes::words::printable;
+use lasthop_schemes::words::{counted, printable};
 use serde::Deserialize;
 
 use super::{set, value};
@@ -29,6 +29,10 @@ struct Summary {
     packets_handed_out: u64,
     #[serde(default)]
     packets_refused: u64,
+    #[serde(default)]
+    connections_reset: u64,
+    #[serde(default)]
+    connections_refused: u64,
     dropped: BTreeMap<String, u64>,
 }
 
@@ -62,8 +66,15 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
 
 fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
     let summary = serde_json::Value::Object(summary.clone());
-    let Summary { duration_s, packets_taken, packets_handed_out, packets_refused, dropped } =
-        serde_json::from_value(summary).map_err(|error| Failure::Run(error.into()))?;
+    let Summary {
+        duration_s,
+        packets_taken,
+        packets_handed_out,
+        packets_refused,
+        connections_reset,
+        connections_refused,
+        dropped,
+    } = serde_json::from_value(summary).map_err(|error| Failure::Run(error.into()))?;
     let dropped: u64 = dropped.values().sum();
     let changed: Vec<String> =
         about.changed.iter().map(|(key, value)| format!("{key}={}", value::typed(key, value))).collect();
@@ -74,9 +85,13 @@ fn line(Status { about, summary }: &Status) -> Result<String, Failure> {
         0 => String::new(),
         refused => format!(", {refused} lost at a device that is down or gone"),
     };
+    let cut = [(connections_reset, "reset"), (connections_refused, "refused")].into_iter();
+    let cut = cut.filter(|(count, _)| *count > 0);
+    let cut = cut.map(|(count, what)| format!(", {} {what}", counted(count, "connection")));
+    let cut = cut.collect::<Vec<_>>().concat();
     let name = about.name.as_deref().map(|name| format!(" {}", printable(name))).unwrap_or_default();
     Ok(format!(
-        "{}{name}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped{refused}",
+        "{}{name}: [{link}{changed}] {command}; {duration_s:.0} s, {packets_taken} packets in, {packets_handed_out} out, {dropped} dropped{refused}{cut}",
         about.pid
     ))
 }
@@ -87,4 +102,29 @@ fn on_one_line(text: &str) -> String {
     let first = lines.next().unwrap_or_default();
     let rest = if lines.next().is_some() { " ..." } else { "" };
     printable(first).into_owned() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn connections_that_were_cut_are_counted() {
+        let told = |reset: u64, refused: u64| {
+            let status = json!({
+                "pid": 7, "command": "ssh", "link": "rate 1mbit", "changed": {},
+                "duration_s": 5.0, "packets_taken": 9, "packets_handed_out": 8, "dropped": { "lost": 1 },
+                "connections_reset": reset, "connections_refused": refused,
+            });
+            line(&serde_json::from_value(status).expect("a status")).expect("a line")
+        };
+        assert!(
+            told(2, 1).ends_with(", 1 dropped, 2 connections reset, 1 connection refused"),
+            "{}",
+            told(2, 1)
+        );
+        assert!(told(0, 0).ends_with(", 1 dropped"), "{}", told(0, 0));
+    }
 }
