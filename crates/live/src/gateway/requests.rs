@@ -181,7 +181,7 @@ mod tests {
         let inbox = Mutex::new((inbox, Vec::new()));
         // It is busy as soon as it has said that it is ready: what comes then waits.
         let wake = move || {
-            let (inbox, waiting) = &mut *inbox.lock().expect("nobody panics");
+            let (inbox, waiting) = &mut *inbox.lock().expect("no thread panics with it");
             match inbox.try_recv() {
                 Ok(Request::Ready(to)) => to.send(()).expect("the asker waits"),
                 request => waiting.push(request),
