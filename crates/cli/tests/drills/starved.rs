@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::alone;
-use crate::hosts::{Daemon, Kind, Pulse, Site};
+use crate::hosts::{Daemon, Kind, Pulse, Site, soon};
 
 /// For how long a processor is kept busy. A loop ends by itself after this, whatever becomes of us.
 const BUSY: Duration = Duration::from_secs(3);
@@ -113,6 +113,7 @@ pub fn beside_a_starved_daemon_the_traffic_goes_on() {
             }
             let with = transfer(&site, load);
             eprintln!("{rest:?}: {}", daemon.status()["report"]["punctuality"]);
+            says_why_it_was_away(&daemon, load, rest.is_empty());
             shares.push(with as f64 / without.max(1) as f64);
         }
         eprintln!("{load:?}, {rest:?}: {shares:.2?} of what arrives without a daemon");
@@ -121,6 +122,29 @@ pub fn beside_a_starved_daemon_the_traffic_goes_on() {
             "{load:?}, {rest:?}: {shares:.2?}"
         );
     }
+}
+
+/// Its log has when it stepped out, what an operator may do about it, and when it stepped in again. Among
+/// loops that take all processors, a daemon without real-time scheduling steps out whatever else the machine does.
+fn says_why_it_was_away(daemon: &Daemon, load: Load, is_ordinary: bool) {
+    daemon.is_in_again();
+    let steps_out = daemon.count("/punctuality/steps_out");
+    assert!(steps_out > 0 || load != Load::Loops || !is_ordinary, "{}", daemon.status());
+    // Of what comes and goes the log has the first time of each minute.
+    if steps_out == 0 || daemon.count("/punctuality/steps_out_by_ports") > 0 {
+        return;
+    }
+    soon(|| {
+        let log = daemon.log();
+        let left = log.lines().find(|line| line.contains("stepped out, because the packet loop "));
+        let Some(left) = left else { return Err(format!("it does not say that it left: {log}")) };
+        let has_advice = left.contains("[process] realtime = true lets the loop run first");
+        if has_advice != is_ordinary {
+            return Err(format!("the advice is for a daemon without it: {left}"));
+        }
+        let has_returned = log.contains("stepped in again");
+        if has_returned { Ok(()) } else { Err(format!("it does not say that it is back: {log}")) }
+    });
 }
 
 /// Makes a daemon one of nice 5, with all its threads.
