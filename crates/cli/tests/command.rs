@@ -815,6 +815,34 @@ fn every_template_is_a_file_that_its_command_takes() {
 }
 
 #[test]
+fn in_the_template_of_an_upload_a_scheme_is_faster_than_none_where_it_is_of_use() {
+    let folder = Folder::new();
+    folder.succeed(&["init", "upload.toml", "--template", "upload"]);
+    let goodput = |set: &[&str]| -> BTreeMap<String, f64> {
+        let document = folder.json(&[&["compare", "upload.toml", "--seeds", "2", "--json"], set].concat());
+        let rows = document["rows"].as_array().expect("a list of schemes").clone();
+        let of = |row: &Value| {
+            let goodput = row["goodput_bps"]["mean"].as_f64().expect("a number");
+            (row["scheme"].as_str().expect("a name").to_owned(), goodput)
+        };
+        rows.iter().map(of).collect()
+    };
+    let on_the_router = ["--set", "nodes.base.role=router"];
+    let at_the_base = ["--set", "nodes.cpe.role=router"];
+    for (set, faster, idle) in [
+        (&[][..], &["snoop", "eln", "cicada"][..], None),
+        (&on_the_router, &["snoop", "cicada"], Some("eln")),
+        (&at_the_base, &["eln", "cicada"], Some("snoop")),
+    ] {
+        let goodput = goodput(set);
+        for scheme in faster {
+            assert!(goodput[*scheme] > 2.0 * goodput["none"], "{set:?} {scheme}: {goodput:?}");
+        }
+        assert!(idle.is_none_or(|scheme| goodput[scheme] <= goodput["none"]), "{set:?}: {goodput:?}");
+    }
+}
+
+#[test]
 fn the_schemas_are_those_of_the_repository() {
     let folder = Folder::new();
     for (kind, file) in
