@@ -1,12 +1,15 @@
 //! The alert rules for Prometheus, read by Prometheus's own tool.
 
+use std::fs;
 use std::process::{Command, ExitCode};
 
 use lasthop_needs::tests;
+use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [promtool]: prometheus_takes_the_rules;
+        [promtool]: prometheus_parses_the_expressions_of_the_dashboard;
         [promtool]: alerts_fire_when_something_is_wrong_and_not_before;
     })
 }
@@ -17,17 +20,60 @@ fn promtool() -> Result<(), String> {
 }
 
 fn run(arguments: &[&str]) {
+    promtool_says(arguments).unwrap_or_else(|said| panic!("{said}"));
+}
+
+fn promtool_says(arguments: &[&str]) -> Result<(), String> {
     let output = Command::new("promtool")
         .args(arguments)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/alert_rules"))
         .output()
         .expect("it is installed");
     let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&said).into_owned()) }
 }
 
 fn prometheus_takes_the_rules() {
     run(&["check", "rules", "../../../../packaging/prometheus/lasthop.rules.yml"]);
+}
+
+/// As rules: Grafana puts values in place of its variables.
+fn prometheus_parses_the_expressions_of_the_dashboard() {
+    let dashboard: Value =
+        serde_json::from_str(include_str!("../../../packaging/grafana/lasthop-gateway.json")).expect("JSON");
+    let mut expressions = Vec::new();
+    find_expressions(&dashboard["panels"], &mut expressions);
+    assert!(expressions.len() > 20, "{expressions:?}");
+    let with_values = |expression: &String| {
+        let expression = expression.replace("$__rate_interval", "1m");
+        let rule = json!({ "record": "a:query", "labels": {}, "expr": expression });
+        assert!(!expression.contains("$__"), "a variable of Grafana without a value: {expression}");
+        rule
+    };
+    let rules: Vec<Value> = expressions.iter().map(with_values).collect();
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let check = |rules: &[Value]| {
+        let file = folder.path().join("queries.json");
+        // JSON is YAML.
+        let groups = json!({ "groups": [{ "name": "queries", "rules": rules }] });
+        fs::write(&file, groups.to_string()).expect("a file");
+        // One record for all is a matter of taste, which `--lint none` leaves out.
+        promtool_says(&["check", "rules", "--lint", "none", &file.to_string_lossy()])
+    };
+    check(&rules).expect("each is an expression");
+    let wrong = json!({ "record": "a:query", "expr": "sum by (instance) rate(lasthop_up_seconds[1m]" });
+    assert!(check(&[rules, vec![wrong]].concat()).is_err());
+}
+
+fn find_expressions(value: &Value, expressions: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            expressions.extend(fields.get("expr").and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|field| find_expressions(field, expressions));
+        }
+        Value::Array(items) => items.iter().for_each(|item| find_expressions(item, expressions)),
+        _ => {}
+    }
 }
 
 fn alerts_fire_when_something_is_wrong_and_not_before() {
