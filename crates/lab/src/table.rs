@@ -68,8 +68,10 @@ fn tcp_flows(flows: &[&FlowSummary]) -> String {
 
 /// When it was done, or that it never will be.
 fn completion(flow: &FlowSummary) -> Option<String> {
-    let gave_up = flow.gave_up_s.map(|seconds| format!("gave up at {}", number(seconds, 1)));
-    flow.completion_s.map(|seconds| number(seconds, 3)).or(gave_up)
+    let at = |what: &str, seconds: f64| format!("{what} at {}", number(seconds, 1));
+    let gave_up = flow.gave_up_s.map(|seconds| at("gave up", seconds));
+    let reset = flow.reset_s.map(|seconds| at("reset", seconds));
+    flow.completion_s.map(|seconds| number(seconds, 3)).or(gave_up).or(reset)
 }
 
 /// What each station of 802.11 cells had of the air.

@@ -5,6 +5,7 @@ use std::fs;
 use lasthop_lab::compare::{Comparison, compare};
 use lasthop_lab::progress::Silent;
 use lasthop_lab::run::{RunSummary, run};
+use lasthop_lab::table;
 use lasthop_scenario::{Overrides, Scenario, file};
 
 const HOP: &str = r#"
@@ -76,6 +77,17 @@ fn a_flow_whose_sender_gave_up_is_reported_and_not_waited_for() {
     let gave_up = run.flows[0].gave_up_s.expect("nothing answers any more");
     assert!(run.flows[0].completion_s.is_none() && gave_up > 1.0, "{run:?}");
     assert!(run.duration_s < 10.0 && (run.duration_s - gave_up).abs() < 1e-9, "{} {gave_up}", run.duration_s);
+}
+
+#[test]
+fn a_flow_that_is_reset_has_not_given_up_and_the_table_says_so() {
+    let reset = "[[changes]]\nat = \"1 s\"\nset = { \"links.air.connections\" = \"reset\" }\n";
+    let run = summary(&format!("{}{reset}", flow("download", "size = \"9 MB\"")));
+    let download = &run.flows[0];
+    assert!(download.gave_up_s.is_none() && download.completion_s.is_none(), "{download:?}");
+    assert!(download.reset_s.is_some_and(|at| (1.0..1.2).contains(&at)), "{download:?}");
+    let table = table::summary(&run);
+    assert!(table.contains("reset at 1.") && !table.contains("gave up"), "{table}");
 }
 
 #[test]

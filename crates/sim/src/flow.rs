@@ -146,6 +146,8 @@ pub struct FlowOutcome {
     /// From the flow's start to when the sender gave up or was reset; `None` if it did not, and over
     /// UDP.
     pub gave_up: Option<std::time::Duration>,
+    /// Whether it was a reset that ended the flow.
+    pub was_reset: bool,
     /// Whether every octet was the one that was sent.
     pub intact: bool,
     /// What its transport did.

@@ -205,6 +205,8 @@ impl Hosts {
             completion: flow.done_at.filter(|_| !flow.is_stopped() && !is_udp).map(|at| at.since(flow.start)),
             measured,
             gave_up: flow.gave_up_at.filter(|_| flow.done_at.is_none()).map(|at| at.since(flow.start)),
+            was_reset: flow.gave_up_at.is_some()
+                && flow.sender().is_some_and(|id| self.connections[id.index()].tcp.was_reset()),
             intact: !flow.corrupted,
             transport: match &flow.carrier {
                 Carrier::Tcp(transfer) => {

@@ -127,6 +127,7 @@ pub struct Connection {
     timers: Timers,
     /// When a segment that may be forged was answered last.
     challenged_at: Option<Instant>,
+    was_reset: bool,
     /// Behind the urgent data that is to be sent, or was sent and is not acknowledged.
     urgent: Vec<Seq>,
     /// Differentiated services code point of what is sent (RFC 2474).
@@ -235,6 +236,11 @@ impl Connection {
         self.enter_closed();
     }
 
+    fn end_by_reset(&mut self) {
+        self.was_reset = true;
+        self.enter_closed();
+    }
+
     fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.timers = Timers::default();
@@ -273,6 +279,11 @@ impl Connection {
     /// Whether it ended before the peer had closed its direction: it gave up, or was reset.
     pub fn has_failed(&self) -> bool {
         self.state == State::Closed && !self.peer_has_closed()
+    }
+
+    /// Whether a reset of the peer ended it.
+    pub const fn was_reset(&self) -> bool {
+        self.was_reset
     }
 
     /// Whether our FIN was sent and acknowledged.

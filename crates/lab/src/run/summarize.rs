@@ -9,6 +9,11 @@ use crate::agents::AgentLoad;
 use crate::sessions::{self, SessionSummary, SessionTotals};
 use crate::stats::{jain_fairness, rate_bps};
 
+/// Seconds until a flow's sender was reset, or gave up otherwise.
+fn ended(outcome: &FlowOutcome, by_reset: bool) -> Option<f64> {
+    outcome.gave_up.filter(|_| outcome.was_reset == by_reset).map(|at| at.as_secs_f64())
+}
+
 pub(super) fn summarize(
     scenario: &Scenario,
     scheme: &SchemeChoice,
@@ -38,7 +43,8 @@ pub(super) fn summarize(
                 bytes: outcome.octets,
                 transport: if outcome.udp().is_some() { "udp" } else { "tcp" },
                 completion_s: outcome.completion.map(|completion| completion.as_secs_f64()),
-                gave_up_s: outcome.gave_up.map(|gave_up| gave_up.as_secs_f64()),
+                gave_up_s: ended(outcome, false),
+                reset_s: ended(outcome, true),
                 retransmits: tcp.map(|tcp| tcp.sender.retransmits),
                 timeouts: tcp.map(|tcp| tcp.sender.timeouts),
                 fast_retransmits: tcp.map(|tcp| tcp.sender.fast_retransmits),

@@ -59,9 +59,10 @@ pub struct FlowSummary {
     /// Seconds from the flow's start to its last octet; null over UDP, and for a flow that has no
     /// size or did not complete.
     pub completion_s: Option<f64>,
-    /// Seconds from the flow's start until its sender gave up or was reset; null if it did not, and
-    /// over UDP.
+    /// Seconds from the flow's start until its sender gave up; null if it did not, and over UDP.
     pub gave_up_s: Option<f64>,
+    /// Seconds from the flow's start until its sender was reset; null if it was not, and over UDP.
+    pub reset_s: Option<f64>,
     /// Retransmitted segments; null over UDP.
     pub retransmits: Option<u64>,
     /// Expiries of the retransmission timer; null over UDP.

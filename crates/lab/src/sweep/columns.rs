@@ -37,7 +37,7 @@ use Kind::{Count, Number, OptionalCount, Text};
 
 /// The columns behind those of what was varied: names of lines, and the figures of flows, of sessions, of
 /// directions, and of the whole run.
-pub static COLUMNS: [(&str, Kind); 60] = [
+pub static COLUMNS: [(&str, Kind); 61] = [
     ("scheme", Text),
     ("seed", Count),
     ("scope", Text),
@@ -53,6 +53,7 @@ pub static COLUMNS: [(&str, Kind); 60] = [
     ("bytes", OptionalCount),
     ("completion_s", Number),
     ("gave_up_s", Number),
+    ("reset_s", Number),
     ("retransmits", OptionalCount),
     ("timeouts", OptionalCount),
     ("fast_retransmits", OptionalCount),

@@ -42,7 +42,7 @@ impl Connection {
         let has_ack = tcp.flags.has(TcpFlags::ACK);
         let acknowledges = has_ack && self.is_syn_acknowledged_by(tcp.ack);
         if acknowledges && tcp.flags.has(TcpFlags::RST) {
-            self.enter_closed();
+            self.end_by_reset();
         } else if has_ack && !acknowledges {
             self.refuse(packet, tcp);
         }

@@ -118,7 +118,7 @@ impl Connection {
     fn on_reset(&mut self, tcp: &Tcp, now: Instant) {
         //= RFC 5961, section 3.2: only a reset at exactly the expected number resets; another one in the window is challenged.
         if tcp.seq == self.receive.next() {
-            self.enter_closed();
+            self.end_by_reset();
         } else if self.receive.is_in_window(tcp.seq) {
             self.challenge(now);
         }

@@ -115,6 +115,7 @@ impl Connection {
             silence: Silence::default(),
             path_mtu: PathMtu::new(config.mss),
             challenged_at: None,
+            was_reset: false,
             urgent: Vec::new(),
             dscp: 0,
             hop_limit: None,
