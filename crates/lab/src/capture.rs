@@ -11,7 +11,8 @@ use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// Writes each packet as it leaves through or comes in at an interface, with real octets and
 /// checksums. What is dropped or lost is seen leaving and not coming in; it is written once more at an
-/// interface named `dropped`, when that happens, with a comment such as `base:air: queue full`.
+/// interface named `dropped`, when that happens, with a comment such as `base:air: queue full`. A packet
+/// that a link has made comes in with a comment.
 pub struct Capture {
     /// Until the run is over.
     writer: Option<PcapngWriter<ResultFile>>,
@@ -21,8 +22,16 @@ pub struct Capture {
     /// Names of interfaces, and of nodes for what is dropped at none of them.
     names: Vec<String>,
     nodes: BTreeMap<NodeId, String>,
+    /// Packets that links have made, until they come in.
+    made_by_links: Vec<((NodeId, LinkId), Packet)>,
     failed: Option<io::Error>,
 }
+
+/// What is said of a reset that comes out of a link.
+const MADE_BY_LINK: &str = "made by the link: its connection is cut";
+
+/// Packets of links that may be awaited: one that is missed in an emulation does not come in.
+const MOST_MADE: usize = 1000;
 
 impl Capture {
     /// Captures at both ends of each link of a world; interfaces are named `NODE:LINK`.
@@ -39,7 +48,15 @@ impl Capture {
         let as_written: Vec<&str> = names.iter().map(String::as_str).collect();
         let writer = PcapngWriter::new(writer, &as_written)?;
         let nodes = built.nodes.iter().map(|node| (*node, built.world.node_name(*node).to_owned())).collect();
-        Ok(Self { writer: Some(writer), whole: None, interfaces, names, nodes, failed: None })
+        Ok(Self {
+            writer: Some(writer),
+            whole: None,
+            interfaces,
+            names,
+            nodes,
+            made_by_links: Vec::new(),
+            failed: None,
+        })
     }
 
     fn write(
@@ -51,6 +68,21 @@ impl Capture {
     ) -> io::Result<()> {
         match (&mut self.writer, self.interfaces.get(&at)) {
             (Some(writer), Some(interface)) => writer.write(*interface, now, crossing, packet),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a packet that comes in. No end has sent one that a link has made: the comment says so.
+    fn write_in(&mut self, at: (NodeId, LinkId), now: Instant, packet: &Packet) -> io::Result<()> {
+        let is_it = |(place, made): &((NodeId, LinkId), Packet)| *place == at && made == packet;
+        let Some(made) = self.made_by_links.iter().position(is_it) else {
+            return self.write(at, now, Crossing::In, packet);
+        };
+        self.made_by_links.remove(made);
+        match (&mut self.writer, self.interfaces.get(&at)) {
+            (Some(writer), Some(interface)) => {
+                writer.write_commented(*interface, now, Crossing::In, packet, MADE_BY_LINK)
+            }
             _ => Ok(()),
         }
     }
@@ -76,8 +108,13 @@ impl Observer for Capture {
             TraceEvent::InterfaceOut { node, link, packet } => {
                 self.write((*node, *link), now, Crossing::Out, packet)
             }
-            TraceEvent::InterfaceIn { node, link, packet } => {
-                self.write((*node, *link), now, Crossing::In, packet)
+            TraceEvent::InterfaceIn { node, link, packet } => self.write_in((*node, *link), now, packet),
+            TraceEvent::MadeByLink { node, link, packet } => {
+                if self.made_by_links.len() == MOST_MADE {
+                    self.made_by_links.remove(0);
+                }
+                self.made_by_links.push(((*node, *link), (*packet).clone()));
+                Ok(())
             }
             TraceEvent::Dropped { node, link, cause, packet } => {
                 let comment = self.comment((*node, *link), *cause);

@@ -89,6 +89,19 @@ impl<W: io::Write> PcapngWriter<W> {
         self.write_with(interface, at, crossing, packet, Vec::new())
     }
 
+    /// The same with a comment of at most 65,535 octets.
+    pub fn write_commented(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        crossing: Crossing,
+        packet: &Packet,
+        comment: &str,
+    ) -> io::Result<()> {
+        let comment = vec![EnhancedPacketOption::Comment(comment.into())];
+        self.write_with(interface, at, crossing, packet, comment)
+    }
+
     fn write_with(
         &mut self,
         interface: u32,

@@ -160,6 +160,16 @@ pub enum TraceEvent<'a> {
         /// The packet.
         packet: &'a Packet,
     },
+    /// A link has made a packet, the reset of a connection that it has cut. It comes in through this
+    /// interface at once, after this event.
+    MadeByLink {
+        /// The receiving node.
+        node: NodeId,
+        /// The link.
+        link: LinkId,
+        /// The packet.
+        packet: &'a Packet,
+    },
     /// A frame's transmission starts on a wireless link. In an 802.11 cell it is told when the
     /// sender knows what became of it: when the acknowledgment has come, or its time is over.
     Frame {
@@ -272,7 +282,9 @@ impl TraceEvent<'_> {
             Self::DatagramSent { .. } | Self::DatagramReceived { .. } => Interest::DATAGRAMS,
             Self::Window { .. } => Interest::WINDOW,
             Self::Loss { .. } => Interest::LOSSES,
-            Self::InterfaceOut { .. } | Self::InterfaceIn { .. } => Interest::INTERFACES,
+            Self::InterfaceOut { .. } | Self::InterfaceIn { .. } | Self::MadeByLink { .. } => {
+                Interest::INTERFACES
+            }
             Self::Queue { .. } => Interest::QUEUES,
             Self::Frame { .. } | Self::FrameGivenUp { .. } | Self::LinkAckLost { .. } => Interest::FRAMES,
             Self::FrameFate { .. } => Interest::FATES,
@@ -339,7 +351,8 @@ impl Observer for TraceHash {
                 self.mix_packet(packet);
             }
             TraceEvent::InterfaceOut { node, link, packet }
-            | TraceEvent::InterfaceIn { node, link, packet } => {
+            | TraceEvent::InterfaceIn { node, link, packet }
+            | TraceEvent::MadeByLink { node, link, packet } => {
                 self.mix((node.index() as u64) << 32 | link.index() as u64);
                 self.mix_packet(packet);
             }

@@ -169,6 +169,7 @@ impl Observer for EventTrace {
             TraceEvent::AgentReport { .. }
             | TraceEvent::InterfaceIn { .. }
             | TraceEvent::InterfaceOut { .. }
+            | TraceEvent::MadeByLink { .. }
             | TraceEvent::Queue { .. }
             | TraceEvent::FrameFate { .. }
             | TraceEvent::DatagramSent { .. }

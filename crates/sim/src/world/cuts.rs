@@ -10,6 +10,7 @@ use crate::config::NodeKind;
 use crate::cut::Cut;
 use crate::cut_links::{Entering, WayBack};
 use crate::id::LinkId;
+use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
 use crate::resets;
 use crate::technology::{Addressee, At, Technology};
@@ -47,7 +48,7 @@ impl World {
         let answer = self.cuts.way_back(link, at, packet).zip(resets::in_answer_to(packet, self.transit.now));
         self.drop_on_link((at.0, Some(link)), key, DropCause::ConnectionCut);
         if let Some((way, reset)) = answer {
-            self.send_back(way, reset);
+            self.send_back(link, way, reset);
         }
         true
     }
@@ -89,12 +90,12 @@ impl World {
         }
         self.transit.telemetry.accounts.connections_reset += 1;
         for (way, reset) in self.cuts.cut(link, key, self.transit.now).into_iter().flatten() {
-            self.send_back(way, reset);
+            self.send_back(link, way, reset);
         }
     }
 
     /// A packet that the link has made comes out of it.
-    fn send_back(&mut self, WayBack { at, pipe, node }: WayBack, packet: Packet) {
+    fn send_back(&mut self, link: LinkId, WayBack { at, pipe, node }: WayBack, packet: Packet) {
         let destination = match self.network.node(at.0).kind {
             // Whatever addresses are behind it.
             NodeKind::External => Some(at.0),
@@ -103,6 +104,7 @@ impl World {
             }
         };
         let Some(destination) = destination else { return };
+        self.transit.emit(&TraceEvent::MadeByLink { node: at.0, link, packet: &packet });
         let key = self.transit.parcels.insert(packet);
         self.originate_to(destination, key);
         // Without a limit and without loss, it is queued.

@@ -70,6 +70,7 @@ struct Seen {
 enum What {
     Out(LinkId),
     In(LinkId),
+    MadeByLink(LinkId),
     Dropped(Option<LinkId>, DropCause),
 }
 
@@ -88,6 +89,7 @@ impl Observer for Witness {
         let (node, what, packet) = match *event {
             TraceEvent::InterfaceOut { node, link, packet } => (node, What::Out(link), packet),
             TraceEvent::InterfaceIn { node, link, packet } => (node, What::In(link), packet),
+            TraceEvent::MadeByLink { node, link, packet } => (node, What::MadeByLink(link), packet),
             TraceEvent::Dropped { node, link, cause, packet } => (node, What::Dropped(link, cause), packet),
             _ => return,
         };
@@ -103,6 +105,7 @@ fn write(mut capture: Capture, packets: &Receiver<Seen>) -> Capture {
         let event = match what {
             What::Out(link) => TraceEvent::InterfaceOut { node, link, packet },
             What::In(link) => TraceEvent::InterfaceIn { node, link, packet },
+            What::MadeByLink(link) => TraceEvent::MadeByLink { node, link, packet },
             What::Dropped(link, cause) => TraceEvent::Dropped { node, link, cause, packet },
         };
         capture.on_event(at, &event);
