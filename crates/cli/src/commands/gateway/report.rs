@@ -278,4 +278,70 @@ mod tests {
         let passed = Passed { wrong_checksum: 1, not_understood: 2, not_tcp: 3, ..Passed::default() };
         assert_eq!(untouched(&passed), "3 not tcp, 2 not understood, 1 wrong checksum");
     }
+
+    /// The words of a text, wherever its lines end.
+    fn words(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_excerpts_of_the_document_are_what_is_printed() {
+        let document = include_str!("../../../../../docs/src/gateway.md");
+        let (_, rest) = document.split_once("Excerpts of unhealthy ones.").expect("they are there");
+        let (excerpts, _) = rest.split_once("If no gateway runs,").expect("their end");
+        let excerpts: Vec<&str> = excerpts.split("```text\n").skip(1).collect();
+
+        let stopped = PunctualityReport {
+            is_out: true,
+            away_s: Some(0.49),
+            longest_absence_s: 0.4919,
+            ..PunctualityReport::default()
+        };
+        let stopped = LoopReport {
+            uptime_s: 45.0,
+            cpu_s: 3.72,
+            longest_turn_s: 0.0123,
+            punctuality: stopped,
+            ..LoopReport::default()
+        };
+        let broken = PunctualityReport {
+            is_out: true,
+            steps_out: 1,
+            steps_out_by_ports: 1,
+            out_s: 0.1,
+            ..PunctualityReport::default()
+        };
+        let broken = LoopReport {
+            faults: vec!["the device lasthop0 is down".to_owned()],
+            punctuality: broken,
+            ..LoopReport::default()
+        };
+        let passed = |passed: Passed| {
+            let mut report = LoopReport::default();
+            report.engine.counters.passed = passed;
+            report
+        };
+        let mut drained = passed(Passed { drained: 2255, ..Passed::default() });
+        drained.engine.drained = true;
+        let beside_nat = passed(Passed { aside: 1, one_way: 364, ..Passed::default() });
+        let reports = [("tc-bpf", stopped), ("tc-bpf", broken), ("tc-bpf", drained), ("tun", beside_nat)];
+
+        assert_eq!(excerpts.len(), reports.len());
+        for (excerpt, (backend, report)) in excerpts.iter().zip(reports) {
+            let status = Status {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                file: None,
+                backend: backend.to_owned(),
+                ports: Vec::new(),
+                report,
+            };
+            let printed = words(&super::status(&status));
+            let (excerpt, _) = excerpt.split_once("```").expect("its end");
+            // The note is that of the machine, on several lines.
+            let is_note = |line: &&str| line.starts_with("note") || line.starts_with("     ");
+            for line in excerpt.lines().filter(|line| !is_note(line)) {
+                assert!(printed.contains(&words(line)), "{line:?} is not in {printed}");
+            }
+        }
+    }
 }
