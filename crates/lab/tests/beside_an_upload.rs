@@ -1,5 +1,5 @@
-//! A download whose ACKs wait behind an upload is not slowed down by an agent that would have them come earlier.
-//! `docs/src/schemes.md`, asymmetric hops, has the figures.
+//! What agents do to a download whose ACKs wait behind an upload. `docs/src/schemes.md`, asymmetric hops, has the
+//! figures, also of what is slowed down.
 
 use std::path::Path;
 

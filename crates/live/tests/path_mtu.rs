@@ -4,6 +4,7 @@ mod hosts;
 
 use std::process::{Command, ExitCode};
 use std::thread;
+use std::{fs, io};
 
 use lasthop_needs::{namespaces, tests};
 
@@ -75,6 +76,23 @@ fn narrow_the_wire(hosts: &Hosts) {
     hosts.gateway.ip(&commands.each_ref().map(String::as_str)).expect("routes");
 }
 
+/// ICMP errors that this thread's namespace has received: destinations unreachable of IPv4, packets too big of
+/// IPv6.
+fn errors_heard() -> io::Result<[u64; 2]> {
+    let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+    let v4 = read("snmp")?;
+    let mut icmp = v4.lines().filter(|line| line.starts_with("Icmp:")).map(str::split_whitespace);
+    let (names, values) = (icmp.next().into_iter().flatten(), icmp.next().into_iter().flatten());
+    let unreachable = names.zip(values).find(|(name, _)| *name == "InDestUnreachs");
+    let v6 = read("snmp6")?;
+    let too_big = v6.lines().filter_map(|line| line.split_once(char::is_whitespace));
+    let too_big = too_big.into_iter().find(|(name, _)| *name == "Icmp6InPktTooBigs");
+    let count = |found: Option<(&str, &str)>| {
+        found.and_then(|(_, value)| value.trim().parse().ok()).ok_or(io::ErrorKind::InvalidData)
+    };
+    Ok([count(unreachable)?, count(too_big)?])
+}
+
 /// One transfer: who has heard of the path's MTU asks for no larger segments the next time.
 fn transfer(hosts: &Hosts, far: &Namespace, address: &str, is_upload: bool) {
     let Flow { server, client } = Flow::between(&hosts.server, far, address);
@@ -105,6 +123,8 @@ fn a_link_that_drops_larger_packets_in_silence() {
         }
         let servers = [SERVER, SERVER_V6].into_iter();
         at_the_same_time(servers, |server| transfer(hosts, far, server, false));
+        let heard = hosts.server.enter(errors_heard).expect("enter").expect("counters");
+        assert_eq!(heard, [0, 0], "the server has heard of the link");
     });
 }
 
