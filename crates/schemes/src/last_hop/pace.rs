@@ -8,7 +8,8 @@
 //!
 //! Until then the slow one may have more there than the window, for seconds. Where the packets of another
 //! connection come through all the same, without a queue, what fills the window is not in their way: that
-//! connection may send a few segments whatever others have there.
+//! connection may send a few segments whatever others have there. So may one that has none there yet, to find
+//! out.
 
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ impl Pace {
     /// How many octets more it may send though others have left no room in the window: none if its packets
     /// have met a queue.
     pub fn reserved(&self, in_flight: u64, hop: &LastHop, aims: &Aims) -> u64 {
-        let met_no_queue = self.own.is_some_and(|own| hop.target(aims).is_some_and(|target| own <= target));
+        let met_no_queue = hop.target(aims).is_some_and(|target| self.own.is_none_or(|own| own <= target));
         if met_no_queue { least(hop).saturating_sub(in_flight) } else { 0 }
     }
 }
@@ -110,5 +111,27 @@ mod tests {
             assert!(allowed.abs_diff(expected) <= 2000, "{allowed}, {expected}");
             assert_eq!(pace.allowance(50_000, &hop), 0);
         }
+    }
+
+    #[test]
+    fn a_connection_whose_packets_meet_no_queue_has_four_segments_whatever_others_have_there() {
+        let (hop, aims) = (hop(), Aims::default());
+        let after = |round_trip: u64| {
+            let mut pace = Pace::default();
+            let (sent, now) = (Instant::from_secs(1), Instant::from_secs(1).after_nanos(round_trip * MILLI));
+            pace.on_progress(
+                &Progress { delivered: 1000, sent: Some(sent), ..Progress::default() },
+                &hop,
+                now,
+            );
+            [0, 3000, 9000].map(|in_flight| pace.reserved(in_flight, &hop, &aims))
+        };
+        assert_eq!(Pace::default().reserved(0, &hop, &aims), 4000, "nothing is known yet");
+        assert_eq!((after(10), after(40)), ([4000, 1000, 0], [0, 0, 0]));
+        assert_eq!(
+            Pace::default().reserved(0, &LastHop::new(Instant::ZERO), &aims),
+            0,
+            "no round trip is known"
+        );
     }
 }
