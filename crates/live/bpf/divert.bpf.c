@@ -6,7 +6,8 @@
 //                    that, to the TAP of the way down, to the client. What the gateway lets pass goes on, and a copy goes to the third TAP,
 //                    or its headers to a ring buffer
 //   lasthop_up       at tc ingress of each radio interface: the same for the way up, from the client
-//                    Both also send the ICMP messages that say that a segment of such a connection is too big for its path
+//                    Both also send the ICMP messages that say that a segment of such a connection did not get through, for example because
+//                    it is too big for its path
 //   lasthop_restore  at tc ingress of each TAP: puts what the gateway wrote back where it was taken; a proof goes back to the TAP
 //
 // User space may run several workers. Each is a thread with its own TAP devices, maps and copy of these programs; all packets of a client
@@ -219,8 +220,8 @@ struct icmp {
 	u32 rest;
 };
 enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMPV6 = 58 };
-// RFC 1191, section 4: a type and a code. RFC 4443, section 3.2: a type.
-enum { UNREACHABLE = 3, FRAGMENTATION_NEEDED = 4, TOO_BIG_V6 = 2 };
+// RFC 792; RFC 4443, sections 3.1 and 3.2.
+enum { UNREACHABLE = 3, UNREACHABLE_V6 = 1, TOO_BIG_V6 = 2 };
 // RFC 6335, section 6.
 enum { FIRST_USER_PORT = 1024 };
 struct udp {
@@ -306,8 +307,8 @@ INLINE u32 find_transport(struct __sk_buff *skb, struct flow *flow, u32 *len)
 	return 0;
 }
 
-// Finds the connection that an ICMP message is about, seen from whoever it comes from: one that says that a TCP segment is too big for a link
-// on its path. What such a message quotes has gone the other way.
+// Finds the connection that an ICMP message is about, seen from whoever it comes from: one that says that a TCP segment could not be delivered,
+// or is too big for a link on its path. What such a message quotes has gone the other way.
 INLINE int find_refused(struct __sk_buff *skb, struct flow *flow)
 {
 	u16 kind = 0, ports[2];
@@ -322,7 +323,7 @@ INLINE int find_refused(struct __sk_buff *skb, struct flow *flow)
 			return 0;
 		if (ip.protocol != PROTOCOL_ICMP || ip.fragment & BE16(0xbfff) || load(skb, at + sizeof(ip), &icmp, sizeof(icmp)))
 			return 0;
-		if (icmp.kind != UNREACHABLE || icmp.code != FRAGMENTATION_NEEDED)
+		if (icmp.kind != UNREACHABLE)
 			return 0;
 		at += sizeof(ip) + sizeof(icmp);
 		if (load(skb, at, &ip, sizeof(ip)) || ip.version_and_words != 0x45 || ip.protocol != PROTOCOL_TCP)
@@ -334,7 +335,7 @@ INLINE int find_refused(struct __sk_buff *skb, struct flow *flow)
 		struct ipv6 ip;
 		if (load(skb, at, &ip, sizeof(ip)) || ip.protocol != PROTOCOL_ICMPV6)
 			return 0;
-		if (load(skb, at + sizeof(ip), &icmp, sizeof(icmp)) || icmp.kind != TOO_BIG_V6)
+		if (load(skb, at + sizeof(ip), &icmp, sizeof(icmp)) || (icmp.kind != TOO_BIG_V6 && icmp.kind != UNREACHABLE_V6))
 			return 0;
 		at += sizeof(ip) + sizeof(icmp);
 		if (load(skb, at, &ip, sizeof(ip)) || ip.protocol != PROTOCOL_TCP)

@@ -1,9 +1,11 @@
-//! Paths that take smaller packets than both ends have agreed on, with each scheme that a gateway runs.
+//! Paths that take smaller packets than both ends have agreed on, or none, with each scheme that a gateway runs.
 
 mod hosts;
 
+use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::thread;
+use std::time::Duration;
 use std::{fs, io};
 
 use lasthop_needs::{namespaces, tests};
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
         [namespaces]:
             routers_that_say_so_behind_the_hop_and_before_it,
             a_link_that_drops_larger_packets_in_silence,
+            a_network_that_cannot_be_reached_is_refused_at_once,
             the_messages_of_either_side_come_to_user_space_and_go_on;
     })
 }
@@ -28,6 +31,8 @@ fn main() -> ExitCode {
 const OCTETS: usize = 500_000;
 /// What IPv6 requires, and a little more.
 const MTU: u32 = 1300;
+/// A SYN that nobody answers is sent for longer.
+const LONG: Duration = Duration::from_secs(20);
 
 fn start(hosts: &Hosts, scheme: &str) -> Option<Gateway> {
     let text = format!(
@@ -125,6 +130,20 @@ fn a_link_that_drops_larger_packets_in_silence() {
         at_the_same_time(servers, |server| transfer(hosts, far, server, false));
         let heard = hosts.server.enter(errors_heard).expect("enter").expect("counters");
         assert_eq!(heard, [0, 0], "the server has heard of the link");
+    });
+}
+
+fn a_network_that_cannot_be_reached_is_refused_at_once() {
+    with_each_scheme(|hosts, _| {
+        hosts
+            .gateway
+            .ip(&["route add unreachable 10.77.9.0/24", "route add prohibit 10.77.10.0/24"])
+            .expect("routes");
+        for address in ["10.77.9.1:80", "10.77.10.1:80"] {
+            let connect = || TcpStream::connect_timeout(&address.parse().expect("an address"), LONG);
+            let error = hosts.client.enter(connect).expect("enter").expect_err("nobody is there");
+            assert_eq!(error.kind(), io::ErrorKind::HostUnreachable, "{address}: {error}");
+        }
     });
 }
 

@@ -5,7 +5,8 @@ use lasthop_agent::{
     Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side,
     Verdict, Whose,
 };
-use lasthop_packet::{FlowKey, Packet, Seq};
+use lasthop_packet::quote::{PacketTooBig, Quotation, error_about};
+use lasthop_packet::{FlowKey, Packet, Seq, Transport};
 use lasthop_tcp::State;
 
 use super::opening::{Opening, Outcome};
@@ -93,6 +94,22 @@ impl Itcp {
         Verdict::Absorb
     }
 
+    /// An ICMP error message about the SYN onward, such as that there is no such host, is put as one about
+    /// the SYN of the end that asks: it ignores messages about what it has not sent (RFC 5927, section 4.1).
+    fn put_in_the_ends_numbers(&self, message: &mut Packet, from: Side) {
+        let Transport::Icmp(icmp) = *message.transport() else { return };
+        let Some(quotation) = Quotation::of(message) else { return };
+        let Some(opening) = self.openings.peek(from.opposite().connection(quotation.flow)) else { return };
+        // Only larger packets than a SYN are too big.
+        let is_about_it = opening.opener != from && quotation.seq == opening.onward.iss();
+        if is_about_it
+            && PacketTooBig::of(message).is_none()
+            && let Some(told) = error_about(&opening.syn, message.ip().source, icmp.kind, icmp.code)
+        {
+            *message = told;
+        }
+    }
+
     /// Sends what the leg onward has to send, and goes on once it is open or refused.
     pub(super) fn follow(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
@@ -134,15 +151,19 @@ fn initial_number(cx: &mut Context<'_>) -> Seq {
 impl Agent for Itcp {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(key) = packet.flow_key().filter(|_| packet.tcp().is_some()) else {
+            self.put_in_the_ends_numbers(packet, from);
             return self.splits.on_error(packet, from, cx);
         };
         let key = from.connection(key);
         self.leave_room();
+        let may_open = from == Side::Radio || self.settings.opened_by == OpenedBy::Either;
+        let begins = opens(packet).is_some() && may_open && carried::can_be_answered(packet);
+        if begins && self.splits.has_ended_for(key, from) {
+            self.splits.forget(key, cx);
+        }
         if self.splits.has(key) {
             return self.splits.on_packet(key, packet, from, cx);
         }
-        let may_open = from == Side::Radio || self.settings.opened_by == OpenedBy::Either;
-        let begins = opens(packet).is_some() && may_open && carried::can_be_answered(packet);
         if self.openings.peek(key).is_none() && begins && cx.may_owe() {
             return self.begin(key, packet, from, cx);
         }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Budget, Context, Outbox, Owed, Side, Verdict};
+use lasthop_packet::quote::{Quotation, error_about, too_big};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
 use super::settings::{LegAcks, LegCongestion};
@@ -189,7 +190,7 @@ fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
     data.set_payload(Payload::Stream { stream: 2, offset: 0, len: 536 });
     let (_, sent) = bench.pass(&data, Side::Core);
     let (_, large) = sent.iter().find(|(to, _)| *to == Side::Radio).expect("it goes on");
-    let message = lasthop_packet::quote::too_big(large, SERVER.0, 560).expect("it is about TCP");
+    let message = too_big(large, SERVER.0, 560).expect("it is about TCP");
     let (verdict, sent) = bench.pass(&message, Side::Radio);
     let sizes: Vec<usize> = sent.iter().map(|(_, packet)| packet.payload().len()).collect();
     assert_eq!((verdict, sizes), (Verdict::Forward, vec![520, 16]));
@@ -444,6 +445,35 @@ fn a_syn_that_nobody_answers_is_not_answered() {
     let sent = bench.wait_until(Instant::from_secs(86_400));
     assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
     assert_eq!(bench.agent.owed(), Owed::default());
+}
+
+/// That there is no such host, or that a firewall does not let it through.
+#[test]
+fn a_message_about_the_syn_onward_reaches_the_phone_as_one_about_its_own() {
+    let mut bench = Bench::asked();
+    let router = [192, 0, 2, 254].into();
+    for (about, told) in [(bench.onward, PHONE_ISS), (bench.onward + 1, bench.onward + 1)] {
+        let refused = segment(PHONE, SERVER, SYN, about, 0);
+        let mut message = error_about(&refused, router, 3, 13).expect("it is about TCP");
+        let (verdict, sent) = bench.call(|agent, cx| agent.on_packet(&mut message, Side::Core, cx));
+        let quoted = Quotation::of(&message).expect("it is about TCP");
+        assert_eq!((verdict, quoted.seq, message.ip().source), (Verdict::Forward, Seq(told), router));
+        assert!(sent.is_empty());
+    }
+}
+
+/// The leg to the server, which closed last, is in TIME-WAIT; the phone's own is not.
+#[test]
+fn a_phone_that_closed_first_opens_the_next_connection_from_the_same_port() {
+    let mut bench = Bench::opened();
+    let fin = ACK.with(TcpFlags::FIN);
+    let _ = bench.pass(&phone(fin, PHONE_ISS + 1, bench.back + 1), Side::Radio);
+    let _ = bench.pass(&server(fin, SERVER_ISS + 1, bench.onward + 2), Side::Core);
+    let _ = bench.pass(&phone(ACK, PHONE_ISS + 2, bench.back + 2), Side::Radio);
+    let (verdict, sent) = bench.pass(&phone(SYN, PHONE_ISS + 70_000, 0), Side::Radio);
+    assert_eq!(verdict, Verdict::Absorb);
+    let [(Side::Core, onward)] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!(onward.tcp().map(|tcp| tcp.flags), Some(SYN));
 }
 
 /// A keepalive is a question to the other end: nobody answers in its name.

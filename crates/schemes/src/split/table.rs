@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
-use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Whose};
+use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
 use lasthop_packet::{FlowKey, Instant};
-use lasthop_tcp::{Config, Connection};
+use lasthop_tcp::{Config, Connection, State};
 
 use super::legs::NO_END;
 use super::liveness::Presence;
@@ -92,6 +92,16 @@ impl Splits {
     /// Whether there is a pair of this connection.
     pub fn has(&self, key: FlowKey) -> bool {
         self.pairs.peek(key).is_some()
+    }
+
+    /// Whether the end on this side has closed the connection and heard that the other one has: it may open
+    /// the next one between the same ports (RFC 9293, section 3.6.1), though a leg still waits for what may
+    /// come late.
+    pub fn has_ended_for(&self, key: FlowKey, side: Side) -> bool {
+        self.pairs.peek(key).and_then(Entry::awake).is_some_and(|pair| {
+            let other = pair.leg(side.opposite()).state();
+            pair.leg(side).state() == State::Closed && matches!(other, State::Closed | State::TimeWait)
+        })
     }
 
     /// Whether what an end of this connection sends is acknowledged here: there is a pair of it, and
