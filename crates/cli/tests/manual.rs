@@ -84,17 +84,17 @@ fn pages_that_cannot_be_written_are_refused() {
 fn pages_of_before_stay_unless_they_may_be_replaced() {
     let (folder, pages) = pages();
     let own = folder.path().join("man1/lasthop-run.1");
-    fs::write(&own, "somebody's page").expect("a file");
+    fs::write(&own, "a page from elsewhere").expect("a file");
     let gone = pages.iter().find(|page| page.ends_with("man1/lasthop-compare.1")).expect("its page");
     fs::remove_file(gone).expect("a file");
     let output = lasthop(&["man", &folder.path().to_string_lossy()]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(message.contains("this file exists; expected another name, or --overwrite"), "{message}");
-    assert_eq!(fs::read(&own).expect("a file"), b"somebody's page");
+    assert_eq!(fs::read(&own).expect("a file"), b"a page from elsewhere");
     assert!(!gone.exists(), "all pages or none");
     text_of(lasthop(&["man", "--overwrite", &folder.path().to_string_lossy()]));
-    assert!(gone.exists() && fs::read(&own).expect("a file") != b"somebody's page");
+    assert!(gone.exists() && fs::read(&own).expect("a file") != b"a page from elsewhere");
 }
 
 fn groff_formats_the_pages_without_a_warning() {

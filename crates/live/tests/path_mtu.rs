@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 const OCTETS: usize = 500_000;
 /// What IPv6 requires, and a little more.
 const MTU: u32 = 1300;
-/// A SYN that nobody answers is sent for longer.
+/// Less than a host goes on sending a SYN that is not answered.
 const LONG: Duration = Duration::from_secs(20);
 
 fn start(hosts: &Hosts, scheme: &str) -> Option<Gateway> {
@@ -141,7 +141,7 @@ fn a_network_that_cannot_be_reached_is_refused_at_once() {
             .expect("routes");
         for address in ["10.77.9.1:80", "10.77.10.1:80"] {
             let connect = || TcpStream::connect_timeout(&address.parse().expect("an address"), LONG);
-            let error = hosts.client.enter(connect).expect("enter").expect_err("nobody is there");
+            let error = hosts.client.enter(connect).expect("enter").expect_err("there is no route");
             assert_eq!(error.kind(), io::ErrorKind::HostUnreachable, "{address}: {error}");
         }
     });

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use lasthop_packet::Prefix;
 use thiserror::Error;
 
 use super::device::{Device, DeviceError};
@@ -10,7 +11,6 @@ use super::directory::Directory;
 use super::in_use::InUse;
 use super::machine::Machine;
 use crate::namespace::{IpError, Namespace};
-use lasthop_packet::Prefix;
 
 /// The device's name in the namespace behind the hop.
 pub const DEVICE: &str = "hop";

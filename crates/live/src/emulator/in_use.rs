@@ -4,9 +4,10 @@
 use std::net::IpAddr;
 use std::process::{Command, Output};
 
+use lasthop_packet::Prefix;
+
 use super::device::listed as device;
 use crate::namespace::IpError;
-use lasthop_packet::Prefix;
 
 /// A shorter prefix of a route or rule stands for the Internet at large, as a default route does, and
 /// the hop's subnet is an exception to it. No registry allocates more than this at once (RFC 7249,

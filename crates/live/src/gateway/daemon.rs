@@ -154,14 +154,14 @@ impl Gateway {
 
     /// What it has counted, its processor time among it.
     pub fn report(&self) -> Result<LoopReport, GatewayError> {
-        self.requests.report().map_err(ended)
+        self.requests.report().map_err(unanswered)
     }
 
     /// Its connections, at most so many.
     pub fn flows(&self, most: usize) -> Result<Vec<FlowReport>, GatewayError> {
         let (mut flows, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next.filter(|_| flows.len() < most) {
-            let page = self.requests.flows(from).map_err(ended)?;
+            let page = self.requests.flows(from).map_err(unanswered)?;
             flows.extend(page.flows);
             next = page.next;
         }
@@ -171,17 +171,17 @@ impl Gateway {
 
     /// Has it follow another plan.
     pub fn reload(&self, plan: &Plan) -> Result<(), GatewayError> {
-        self.requests.reload(plan).map(drop).map_err(ended)
+        self.requests.reload(plan).map(drop).map_err(unanswered)
     }
 
     /// Has the agents send on what they hold, and from then on everything pass untouched.
     pub fn drain(&self) -> Result<EngineReport, GatewayError> {
-        self.requests.drain().map_err(ended)
+        self.requests.drain().map_err(unanswered)
     }
 
     /// Sets a connection aside. `false` if there is none.
     pub fn set_aside(&self, flow: FlowKey) -> Result<bool, GatewayError> {
-        self.requests.set_aside(flow).map_err(ended)
+        self.requests.set_aside(flow).map_err(unanswered)
     }
 
     /// For a link layer in this process that tells what becomes of the frames that the gateway's
@@ -191,7 +191,7 @@ impl Gateway {
     /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock,
     /// as of a frame: whatever clock the link layer has, the times that events carry are durations.
     pub fn link_layer(&self, room: usize) -> Result<LinkTeller, GatewayError> {
-        self.requests.hear(room).map_err(ended)
+        self.requests.hear(room).map_err(unanswered)
     }
 
     /// Drains it, closes its ports, and returns what it counted.
@@ -216,7 +216,7 @@ impl Gateway {
 }
 
 /// Whoever asks can do no more about a loop that does not answer than about one that has ended.
-const fn ended(why: Unanswered) -> GatewayError {
+const fn unanswered(why: Unanswered) -> GatewayError {
     match why {
         Unanswered::Pending => GatewayError::Pending,
         Unanswered::Ended | Unanswered::Late => GatewayError::Ended,

@@ -5,11 +5,9 @@
 use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
 
+use lasthop_packet::{Prefix, PrefixError};
 use lasthop_schemes::words::did_you_mean;
 use serde::{Deserialize, Serialize};
-
-use super::selector::Prefix;
-use lasthop_packet::PrefixError;
 
 /// The gateway itself picks at most this many rows of a list, and sends them in order. Where more are
 /// wanted, it sends all that pass the filters, in any order.

@@ -4,11 +4,10 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Prefix};
 
 use crate::io::Selection;
 use crate::io::selection::CAPACITY;
-pub use lasthop_packet::Prefix;
 
 /// Picks connections. What it does not mention it does not ask for; the default picks everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -49,12 +49,14 @@ impl Attempts {
         Self { next: now, pause: ROUND }
     }
 
-    /// Whether to try now what is to be mended. Once nothing is broken, the next attempt is at once again.
-    pub(super) fn may_try(&mut self, is_broken: bool, is_to_be_mended: bool, now: Instant) -> bool {
-        if !is_broken {
-            *self = Self::new(now);
-        }
-        let may = is_to_be_mended && now >= self.next;
+    /// Nothing is broken any more: the next attempt is at once again.
+    pub(super) const fn start_anew(&mut self, now: Instant) {
+        *self = Self::new(now);
+    }
+
+    /// Whether to try now to mend what is broken.
+    pub(super) fn may_try(&mut self, now: Instant) -> bool {
+        let may = now >= self.next;
         if may {
             self.next = now + self.pause;
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -71,10 +73,10 @@ mod tests {
     fn what_stays_broken_is_tried_less_and_less_often_and_what_breaks_anew_at_once() {
         let at = Instant::from_secs;
         let mut attempts = Attempts::new(at(0));
-        let tried: Vec<u64> = (0..300).filter(|second| attempts.may_try(true, true, at(*second))).collect();
+        let tried: Vec<u64> = (0..300).filter(|second| attempts.may_try(at(*second))).collect();
         assert_eq!(tried, [0, 1, 3, 7, 15, 31, 63, 127, 191, 255]);
-        assert!(!attempts.may_try(false, false, at(300)));
-        assert!(attempts.may_try(true, true, at(301)) && !attempts.may_try(true, true, at(301)));
+        attempts.start_anew(at(300));
+        assert!(attempts.may_try(at(301)) && !attempts.may_try(at(301)));
     }
 
     /// It is new after each attempt, and is known to be broken some time before it is to be mended.
@@ -84,7 +86,7 @@ mod tests {
         let mut tried: Vec<u64> = Vec::new();
         for second in 0..100 {
             let is_lasting = tried.last().is_none_or(|last| second - last >= 2);
-            if attempts.may_try(true, is_lasting, Instant::from_secs(second)) {
+            if is_lasting && attempts.may_try(Instant::from_secs(second)) {
                 tried.push(second);
             }
         }

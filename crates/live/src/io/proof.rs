@@ -32,8 +32,8 @@ static PROOF: [u8; 60] = {
 /// So many in a row may be missing.
 const MISSING: u32 = 3;
 
-/// After so many in a row, one second's, a device is replaced. On a busy machine some are missing, too, and another
-/// device would not help.
+/// A device is replaced if this many in a row are missing, which takes a second. On a busy machine a few are missing
+/// although the device works; another one would do no better.
 const LASTING: u32 = 50;
 
 /// What is known of a device.

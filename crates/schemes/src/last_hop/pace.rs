@@ -37,12 +37,12 @@ pub struct Pace {
 impl Pace {
     /// Takes note of what an ACK showed of it.
     pub fn on_progress(&mut self, progress: &Progress, hop: &LastHop, now: Instant) {
-        self.own = progress.sent.map(|sent| now.since(sent)).or(self.own);
+        let own = progress.sent.map(|sent| now.since(sent));
+        self.own = own.or(self.own);
         let Some(round_trip) = hop.round_trip().filter(|_| progress.delivered > 0) else { return };
         self.arrived = self.arrived.saturating_add(progress.delivered);
         let passed = now.since(*self.since.get_or_insert(now));
-        let own = progress.sent.map_or(round_trip, |sent| now.since(sent));
-        if passed >= round_trip.min(own).max(Duration::from_nanos(1)) {
+        if passed >= own.map_or(round_trip, |own| own.min(round_trip)).max(Duration::from_nanos(1)) {
             let lately = u128::from(self.arrived) * round_trip.as_nanos() / passed.as_nanos();
             (self.since, self.arrived) = (Some(now), 0);
             self.lately = u64::try_from(lately).unwrap_or(u64::MAX);

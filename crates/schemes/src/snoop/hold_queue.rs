@@ -273,7 +273,7 @@ impl SnoopFlow {
         Some(Portion { octets, is_whole: octets >= all })
     }
 
-    /// How much of it there is room for in what is its own.
+    /// How much of the packet that has waited longest it may send though others have left no room.
     fn reserved_portion(&self, hop: &LastHop, aims: &Aims) -> Option<Portion> {
         let next = self.held.front().filter(|_| self.is_waiting())?;
         let (all, segment) = (next.payload().len() as u64, u64::from(next.segment_payload().max(1)));
@@ -287,7 +287,8 @@ impl SnoopFlow {
         self.pace.reserved(self.in_flight(), hop, aims)
     }
 
-    /// Takes so much of the packet that has waited longest, and whether that was all of it.
+    /// Takes this portion of the packet that has waited longest. Returns it, and whether nothing of that packet is
+    /// left.
     fn take_held(&mut self, Portion { octets, is_whole }: Portion) -> Option<(Packet, bool)> {
         let cut = |next: &mut Packet| take_front(next, octets);
         let front = if is_whole { None } else { self.held.cut_front(cut).flatten() };

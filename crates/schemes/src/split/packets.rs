@@ -9,8 +9,8 @@ use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
 
-/// Up to so many segments on their way to a host are answers to what it uploads, and no download.
-const MESSAGE: u32 = 4;
+/// A host with at most this many segments on their way to it does not download: they may answer what it uploads.
+const FEW: u32 = 4;
 
 impl Splits {
     /// Takes in a packet of a pair's connection.
@@ -72,7 +72,7 @@ impl Splits {
         }
         let may_be_routed = self.settings.routes_duplicates && pair.is_bare_duplicate(packet, from);
         let window = pair.leg(from).flight().peer_window;
-        let is_downloading = pair.radio.flight().outstanding() > MESSAGE * pair.radio.flight().mss;
+        let is_downloading = pair.radio.flight().outstanding() > FEW * pair.radio.flight().mss;
         pair.on_segment(packet, from, cx.now());
         // One whose window the leg takes is no duplicate, but news to this leg alone (RFC 5681, section 2).
         let is_routed = may_be_routed && pair.leg(from).flight().peer_window == window;

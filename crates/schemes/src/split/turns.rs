@@ -76,9 +76,9 @@ impl Splits {
 /// How much a connection may send now.
 #[derive(Clone, Copy)]
 struct Room {
-    /// About so many octets in all, as long as the window has room.
+    /// This many octets, or a little more, while the window has room.
     octets: u64,
-    /// Whether it has room or not.
+    /// This many octets even if the window has no room.
     reserved: u64,
 }
 

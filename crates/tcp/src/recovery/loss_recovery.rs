@@ -67,8 +67,7 @@ pub trait LossRecovery: Send {
     /// 6.1.2): the window shrinks as after a loss, unless it is shrinking already.
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         if !self.is_recovering() {
-            let reduction = sender.congestion.on_loss(sender.flight);
-            (sender.flight.ssthresh, sender.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+            sender.reduce();
         }
     }
 
@@ -134,6 +133,12 @@ pub struct Sender<'a> {
 }
 
 impl Sender<'_> {
+    /// The window shrinks as after a loss.
+    pub fn reduce(&mut self) {
+        let reduction = self.congestion.on_loss(self.flight);
+        (self.flight.ssthresh, self.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+    }
+
     /// Asks `is_lost` of each segment in the network, from the oldest on until it breaks off, and
     /// marks those as lost that are. Returns their octets.
     pub fn mark_lost(&mut self, is_lost: impl FnMut(&Outstanding) -> ControlFlow<(), bool>) -> u32 {

@@ -152,8 +152,7 @@ impl LossRecovery for NewReno {
     fn on_congestion_mark(&mut self, sender: &mut Sender<'_>) {
         self.before_timeout = None;
         if !self.is_recovering() {
-            let reduction = sender.congestion.on_loss(sender.flight);
-            (sender.flight.ssthresh, sender.flight.cwnd) = (reduction.ssthresh, reduction.cwnd);
+            sender.reduce();
         }
     }
 

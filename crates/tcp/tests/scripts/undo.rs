@@ -295,19 +295,22 @@ fn an_ack_of_a_probe_from_before_a_time_out_undoes_the_time_out() {
     );
 }
 
-/// Where the receiver does not report what it has: four segments left at 0, and the first again at 1 s and at 3 s.
+/// The receiver does not report what it has.
+fn without_sack() -> Config {
+    Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }
+}
+
+/// Four segments left at 0, and the first again at 1 s and at 3 s.
 fn four_without_sack(rest: &str) {
-    Script::established(Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }).run(
-        &format!(
-            "
+    Script::established(without_sack()).run(&format!(
+        "
         +0    write 4000
         +0    >> 1:4001(4000)
         +1s   > 1:1001(1000)
         +2s   > 1:1001(1000)
         +0    timeouts 2 cwnd 1000
         {rest}"
-        ),
-    );
+    ));
 }
 
 //= RFC 3522, section 3.2, step 5; RFC 4015, section 3.2: as in Linux, also where the peers did not agree on SACK.
@@ -326,7 +329,7 @@ fn without_sack_an_ack_that_echoes_the_original_undoes_a_time_out_and_new_data_f
 /// A copy leaves at the time-out, between two ticks of the clock of timestamps.
 #[test]
 fn without_sack_a_time_out_between_two_ticks_is_not_undone_by_an_echo_of_its_copy() {
-    Script::established(Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }).run(
+    Script::established(without_sack()).run(
         "
         +400us write 4000
         +0    >> 1:4001(4000)
@@ -355,7 +358,7 @@ fn without_sack_a_time_out_is_undone_though_one_before_was_needed() {
 
 #[test]
 fn without_sack_an_ack_without_a_timestamp_undoes_nothing() {
-    Script::established(Config { timestamps: true, mss: 1012, sack: false, dsack: false, ..undo() }).run(
+    Script::established(without_sack()).run(
         "
         +0    write 1000
         +0    > 1:1001(1000)

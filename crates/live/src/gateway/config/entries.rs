@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use lasthop_packet::Prefix;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
-use crate::gateway::selector::{PortRange, Prefix};
+use crate::gateway::selector::PortRange;
 
 /// `443` or `"8000-8099"`.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 use std::num::NonZeroU16;
 
+use lasthop_packet::prefix::mapped;
 use lasthop_packet::{FlowKey, Instant, Protocol};
 use object::{Object, ObjectSection};
 
@@ -16,7 +17,6 @@ use crate::io::LONGEST_WAIT;
 use crate::io::proof::PROOF_TYPE;
 use crate::io::selection::FIRST_USER_PORT;
 use crate::io::steering::{GOLDEN, MOST_WORKERS};
-use lasthop_packet::prefix::mapped;
 
 /// `struct flow`: a direction of a connection, in network order.
 #[derive(Clone, Copy, Debug)]

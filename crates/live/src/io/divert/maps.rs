@@ -9,7 +9,7 @@ use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, IterableMap, Map, MapData, MapError, PerCpuArray, ProgramArray, RingBuf};
 use aya::programs::ProgramFd;
 use lasthop_agent::Side;
-use lasthop_packet::FlowKey;
+use lasthop_packet::{FlowKey, Prefix};
 
 use super::error::ProgramError;
 use super::layout::{
@@ -18,7 +18,6 @@ use super::layout::{
 };
 use super::mapped::Mapped;
 use crate::io::selection::Selection;
-use lasthop_packet::Prefix;
 
 /// What the programs have counted, in frames; a super-packet is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -33,8 +33,10 @@ impl Divert {
     /// Sets a device up that is down, and puts another in the place of one that cannot be used.
     fn mend_devices(&mut self, now: Instant) {
         let broken: Vec<(usize, Broken)> = self.devices.to_be_mended().collect();
-        let is_broken = self.devices.broken().next().is_some();
-        if !self.health.attempts.may_try(is_broken, !broken.is_empty(), now) {
+        if self.devices.broken().next().is_none() {
+            self.health.attempts.start_anew(now);
+        }
+        if broken.is_empty() || !self.health.attempts.may_try(now) {
             return;
         }
         for (port, broken) in broken {

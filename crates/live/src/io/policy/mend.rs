@@ -13,8 +13,10 @@ impl Policy {
             return;
         }
         let was_broken = self.health.faults.iter().any(|fault| fault.loses_frames);
-        let mended =
-            if self.health.attempts.may_try(was_broken, was_broken, now) { self.mend() } else { Ok(()) };
+        if !was_broken {
+            self.health.attempts.start_anew(now);
+        }
+        let mended = if was_broken && self.health.attempts.may_try(now) { self.mend() } else { Ok(()) };
         self.check_rules();
         let mut faults = self.renew_ports();
         faults.extend(self.broken().map(|what| Fault { what, loses_frames: true }));

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+use lasthop_packet::Prefix;
+
 use super::error::{PolicyError, RULES};
 use super::routing::{self, PortRule};
 use crate::io::Selection;
 use crate::io::claim::{self, Claims};
-use lasthop_packet::Prefix;
 
 /// The first priority of ours.
 const FIRST_PRIORITY: usize = 26_000;
