@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, Outbox, Owed, Report, Side, Verdict, Whose};
+use lasthop_config::preset::Presets as _;
 use lasthop_packet::{Instant, Packet, Rng, Seq, TcpFlags};
 use lasthop_schemes::as_tcp::{Settings, SplitAt};
-use lasthop_schemes::settings::Presets as _;
 use lasthop_schemes::{Placement as _, Role, Seat};
 
 use crate::ends::{End, ends, is_closed, is_opening};

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict, Whose};
+use lasthop_config::preset::Presets;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Transport, Udp};
 use lasthop_schemes::as_tcp::AsTcpEdge;
 use lasthop_schemes::cicada::Cicada;
 use lasthop_schemes::itcp::Itcp;
 use lasthop_schemes::lle::Place;
-use lasthop_schemes::settings::Presets;
 
 use crate::ends::{End, ends, is_closed, is_opening};
 use crate::octets::Octets;

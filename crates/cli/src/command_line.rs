@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use lasthop_schemes::words::printable_lines;
+use lasthop_config::words::printable_lines;
 
 use crate::commands::version;
 use crate::failure::Failure;

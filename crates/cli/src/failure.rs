@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use lasthop_config::words::without_error_numbers;
 use lasthop_lab::run::RunError;
-use lasthop_schemes::words::without_error_numbers;
 
 /// A failure, for people and for scripts.
 #[derive(Debug)]

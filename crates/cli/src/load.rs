@@ -7,12 +7,14 @@ use std::time::Duration;
 use anyhow::anyhow;
 use clap::Args;
 use clap::builder::{StringValueParser, TypedValueParser};
+use lasthop_config::FileError;
+use lasthop_config::text::name_of;
+use lasthop_config::words::did_you_mean;
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::datafile::{self, DataFile};
-use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
+use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::SchemeError;
 use lasthop_schemes::catalogue::CATALOGUE;
-use lasthop_schemes::words::did_you_mean;
 
 use crate::failure::Failure;
 use crate::output;
@@ -80,7 +82,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;
     if scenario.flows.is_empty() && scenario.sessions.is_empty() {
         let problem = "this file is a link for `lasthop emulate`; expected a scenario with at least one flow or session";
-        return Err(Failure::usage(ScenarioError::of_file(file::name_of(path), problem)));
+        return Err(Failure::usage(FileError::of_file(name_of(path), problem)));
     }
     Ok(Loaded::Scenario(Box::new(scenario)))
 }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use lasthop_schemes::words::{printable, printable_lines};
+use lasthop_config::words::{printable, printable_lines};
 use serde::Serialize;
 
 use crate::failure::Failure;

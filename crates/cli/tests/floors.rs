@@ -8,9 +8,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 10] = [
+const FLOORS: [(&str, u32); 11] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
+    ("lasthop-config", 1),
     ("lasthop-agent", 1),
     ("lasthop-tcp", 2),
     ("lasthop-schemes", 3),

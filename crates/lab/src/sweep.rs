@@ -66,7 +66,8 @@ mod tests {
     use std::fs;
     use std::sync::atomic::Ordering;
 
-    use lasthop_scenario::{Overrides, Scenario, ScenarioError, Sweep};
+    use lasthop_config::FileError;
+    use lasthop_scenario::{Overrides, Scenario, Sweep};
     use portable_atomic::AtomicU64;
     use tempfile::TempDir;
 
@@ -88,8 +89,8 @@ mod tests {
         }
     }
 
-    impl From<ScenarioError> for Failed {
-        fn from(error: ScenarioError) -> Self {
+    impl From<FileError> for Failed {
+        fn from(error: FileError) -> Self {
             Self(error.to_string())
         }
     }

@@ -10,7 +10,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd};
 
-use lasthop_schemes::words::printable;
+use lasthop_config::words::printable;
 
 /// A process that connected, or that listened when somebody connected to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

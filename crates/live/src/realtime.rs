@@ -5,7 +5,7 @@
 use std::io;
 use std::num::NonZeroU64;
 
-use lasthop_schemes::words::without_error_numbers;
+use lasthop_config::words::without_error_numbers;
 use rustix::mm::MlockAllFlags;
 
 /// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt

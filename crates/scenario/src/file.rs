@@ -2,7 +2,6 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`error`] | [`ScenarioError`]: file, line, key, and what was expected |
 //! | [`sweep`] | [`Sweep`]: a scenario with swept parameters |
 //! | [`Settings`] | a scenario of which single keys are set anew while it runs |
 //! | [`schema`] | the JSON schema of the format |
@@ -18,12 +17,10 @@
 //! | `named` | tables of which one key may stand alone |
 //! | `quantity` | values that are written as text |
 //! | `overrides` | what the command line says instead of the file |
-//! | [`document`] | where each key stands in its file; other configuration files use it, too |
-//! | [`Kind`] | recognizes a file that is given to the wrong command |
+//! | `source`, `groups` | the document before its tables are read; groups of nodes |
 //! | `changes` | changes of links at given times |
 //! | `named_files`, `delay_table` | files that a scenario names |
 //! | `digest` | whether a file has changed |
-//! | `text` | files before they are parsed, their lines |
 //!
 //! `scenarios/README.md` explains the format to its users. A table stands in the file that reads
 //! it; the doc comments of its keys are the reference, and reach editors through the JSON schema.
@@ -34,9 +31,7 @@ mod channel;
 mod check;
 mod delay_table;
 mod digest;
-pub mod document;
-pub mod error;
-mod kind;
+mod groups;
 mod lineup;
 mod link;
 mod named;
@@ -52,9 +47,9 @@ pub mod schema;
 mod seeds;
 mod sessions;
 mod settings;
+mod source;
 pub mod sweep;
 mod tcp;
-mod text;
 mod traffic;
 mod transport;
 mod trial;
@@ -66,18 +61,17 @@ mod tests;
 
 use std::path::Path;
 
+use lasthop_config::FileError;
+use lasthop_config::text::{name_of, read_file};
+
 use crate::model::Scenario;
 
-pub use error::ScenarioError;
-pub use kind::Kind;
 pub use named_files::FurtherFiles;
 pub use overrides::Overrides;
 pub use settings::Settings;
 pub use sweep::Sweep;
-pub use text::{name_of, read_file};
 pub use when::When;
 
-use document::Document;
 use named_files::NamedFiles;
 use overrides::Since;
 
@@ -85,7 +79,7 @@ use overrides::Since;
 ///
 /// What it returns is ready to run: it has been checked under each of its schemes with the first of
 /// its seeds.
-pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     let text = read_file(path)?;
     let base = path.parent().unwrap_or(Path::new(""));
     let mut scenario = parse(&text, &name_of(path), base, overrides)?;
@@ -95,7 +89,7 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioErro
 
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the
 /// scenario's name unless it has one; files that the scenario names are looked for in `base`.
-pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     parse_with(text, name, base, overrides, &NamedFiles::default(), None)
 }
 
@@ -108,9 +102,9 @@ fn parse_with(
     overrides: &Overrides,
     named_files: &NamedFiles,
     since: Option<&Since>,
-) -> Result<Scenario, ScenarioError> {
+) -> Result<Scenario, FileError> {
     let settings = overrides::as_toml(&overrides.settings)?;
-    let mut document = Document::parse(text, name.to_owned())?;
+    let mut document = source::parse(text, name.to_owned())?;
     overrides::apply(&settings, &mut document)?;
     scenario::read(&document, base, overrides, named_files, since)
 }

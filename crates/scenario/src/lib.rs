@@ -26,7 +26,7 @@ pub mod session_figures;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
 pub use datafile::{DataFile, DataFileError};
-pub use file::{FurtherFiles, Overrides, ScenarioError, Settings, Sweep};
+pub use file::{FurtherFiles, Overrides, Settings, Sweep};
 pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkInterval, LinkModel, Measure, NodeModel, Property,
     Scenario, SchemeChoice, SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use lasthop_config::FileError;
 use lasthop_packet::Instant;
 use lasthop_scenario::model::GivenRoute;
-use lasthop_scenario::{Overrides, Scenario, ScenarioError, SchemeChoice, file};
+use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_sim::observe::TraceHash;
 use lasthop_sim::{Interest, Observer, TraceEvent};
 use proptest::collection::vec;
@@ -270,7 +271,7 @@ fn document() -> impl Strategy<Value = Document> {
     })
 }
 
-fn read(text: &str) -> Result<Scenario, ScenarioError> {
+fn read(text: &str) -> Result<Scenario, FileError> {
     file::parse(text, "random.toml", Path::new("."), &Overrides::default())
 }
 

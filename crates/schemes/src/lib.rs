@@ -24,8 +24,6 @@
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
-//! | [`settings`] | how a scheme's settings write durations and amounts of data |
-//! | [`strict`], [`words`] | how files are read, and what their authors are told |
 //!
 //! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from
 //! and what we chose.
@@ -50,17 +48,14 @@ mod none;
 pub mod packet_control;
 mod plain_ack;
 pub mod scheme;
-pub mod settings;
 pub mod snoop;
 pub mod split;
 pub mod stack;
-pub mod strict;
 mod syn;
 mod timestamps;
 mod transfer;
 pub mod upload;
 mod window_scale;
-pub mod words;
 pub mod wtcp;
 
 pub use scheme::{Placement, Role, Scheme, SchemeError, Seat};

@@ -8,8 +8,8 @@ use lasthop_tcp::{ReceiverExtension, SenderExtension};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::strict;
-use crate::words::{did_you_mean, for_writers};
+use lasthop_config::strict;
+use lasthop_config::words::{did_you_mean, for_writers};
 
 /// The role of a node in a scheme. The scenario assigns the roles.
 #[derive(

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
+use lasthop_config::text::name_of;
+use lasthop_config::words::did_you_mean;
 use lasthop_live::gateway::Start;
 use lasthop_live::gateway::clients::ClientReport;
 use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel};
 use lasthop_live::gateway::control::{Command, PortStatus, Reloaded, SetAside, parse_flow};
 use lasthop_live::gateway::engine::FlowReport;
 use lasthop_live::gateway::listing::{Query, Row};
-use lasthop_scenario::file::name_of;
-use lasthop_schemes::words::did_you_mean;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use socket::Where;
@@ -146,7 +146,7 @@ pub fn hint(error: &mut clap::Error) {
 }
 
 /// A misspelt question is taken for the name of a file.
-fn misread(file: &Path, error: config::ConfigError) -> Failure {
+fn misread(file: &Path, error: config::FileError) -> Failure {
     let is_a_word = file.to_str().is_some_and(|word| word.bytes().all(|octet| octet.is_ascii_lowercase()));
     if is_a_word && !file.exists() {
         let questions = Question::augment_subcommands(clap::Command::new("gateway"));

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_config::text::name_of;
+use lasthop_config::words::counted;
 use lasthop_lab::run::RunError;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
 use lasthop_scenario::results::{Earlier, ResultPath};
-use lasthop_scenario::{Scenario, Sweep, file};
-use lasthop_schemes::words::counted;
+use lasthop_scenario::{Scenario, Sweep};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -133,7 +134,7 @@ impl Arguments {
         if scenario.flows.is_empty() && scenario.sessions.is_empty() {
             return Err(Failure::usage(anyhow!(
                 "{}: the scenario has neither flows nor sessions; a line of the results is one of them in one run",
-                file::name_of(&self.sweep)
+                name_of(&self.sweep)
             )));
         }
         if !self.schemes.is_empty() {

@@ -13,12 +13,13 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_config::text::name_of;
+use lasthop_config::words::counted;
 use lasthop_lab::table;
 use lasthop_live::trial::{self, Program, RunOutcome, TrialError, plan};
 use lasthop_live::unprivileged;
 use lasthop_scenario::results::{ResultFile, is_standard_output};
 use lasthop_scenario::{Scenario, SchemeChoice, file};
-use lasthop_schemes::words::counted;
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -100,12 +101,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = chosen(arguments)?;
     if !scenario.warm_up.is_zero() {
         let problem = "`warm-up` applies to simulations only; run `try` with --set 'warm-up=0 s'";
-        return Err(Failure::usage(anyhow!("{}: {problem}", file::name_of(&arguments.scenario))));
+        return Err(Failure::usage(anyhow!("{}: {problem}", name_of(&arguments.scenario))));
     }
-    let in_file = |error| Failure::usage(anyhow!("{}: {error}", file::name_of(&arguments.scenario)));
+    let in_file = |error| Failure::usage(anyhow!("{}: {error}", name_of(&arguments.scenario)));
     let of_congestion = |error| match &error {
         TrialError::Congestion { row: Some(row), .. } | TrialError::NoPrediction { row: Some(row), .. } => {
-            let file = file::name_of(&arguments.scenario);
+            let file = name_of(&arguments.scenario);
             Failure::usage(anyhow!("{file}: schemes: tcp.congestion of {row:?}: {error}"))
         }
         _ if arguments.congestion.is_empty() => Failure::usage(anyhow!("try.congestion: {error}")),

@@ -9,8 +9,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
+use lasthop_config::words::counted;
 use lasthop_scenario::file::sweep::Inputs;
-use lasthop_schemes::words::counted;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};

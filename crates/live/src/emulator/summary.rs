@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use lasthop_config::words::counted;
 use lasthop_packet::Instant;
-use lasthop_schemes::words::counted;
 use lasthop_sim::World;
 use serde::Serialize;
 

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use lasthop_agent::Budget;
+use lasthop_config::text::{name_of, read_file};
+use lasthop_config::{Document, Kind};
 use lasthop_packet::units::format_octets;
-use lasthop_scenario::file::document::Document;
-use lasthop_scenario::file::{Kind, name_of, read_file};
 
 use super::plan::{Plan, RulePlan};
 use super::selector::Selector;
@@ -23,7 +23,7 @@ use reader::Reader;
 use tables::GatewayFile;
 
 pub use super::plan::Surroundings;
-pub use lasthop_scenario::file::ScenarioError as ConfigError;
+pub use lasthop_config::FileError;
 pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
 
 /// The example file: every key with its default and a description.
@@ -59,13 +59,13 @@ pub struct Config {
 }
 
 /// Reads a file for a gateway in these surroundings.
-pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
+pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, FileError> {
     parse(&read_file(path)?, &name_of(path), surroundings)
 }
 
 /// Reads a configuration from text. `name` is the file name in errors.
-pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, ConfigError> {
-    let document = Document::parse_toml(text, name.to_owned())?;
+pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, FileError> {
+    let document = Document::parse(text, name.to_owned(), "a configuration in TOML")?;
     document.expect(Kind::Gateway)?;
     let file: GatewayFile = document.deserialize()?;
     let reader = Reader { document: &document, surroundings: surroundings.into() };

@@ -5,8 +5,8 @@
 use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
 
+use lasthop_config::words::did_you_mean;
 use lasthop_packet::{Prefix, PrefixError};
-use lasthop_schemes::words::did_you_mean;
 use serde::{Deserialize, Serialize};
 
 /// The gateway itself picks at most this many rows of a list, and sends them in order. Where more are

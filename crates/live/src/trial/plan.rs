@@ -7,9 +7,9 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
+use lasthop_config::words::counted;
 use lasthop_packet::units::format_duration;
 use lasthop_scenario::{ActivityModel, Scenario, SchemeChoice};
-use lasthop_schemes::words::counted;
 use lasthop_sim::Application;
 
 use super::congestion::{all_simulated, of_the_kernel, simulated};

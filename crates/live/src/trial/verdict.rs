@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_schemes::words::counted;
+use lasthop_config::words::counted;
 
 use super::latency::RoundTrips;
 use crate::emulator::Summary;

@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use lasthop_packet::Bitrate;
-use lasthop_schemes::words::counted;
-use lasthop_sim::Application;
-use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::error::ScenarioError;
 use super::named::{NameOrTable, Named};
 use super::quantity::{Octets, Text};
 use super::reader::Reader;
 use super::transport::TransportName;
+use lasthop_config::FileError;
+use lasthop_config::words::counted;
+use lasthop_packet::Bitrate;
+use lasthop_sim::Application;
+use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// The largest payload of a UDP datagram over IPv4 (RFC 768, RFC 791): 65,535 octets less the
 /// headers.
@@ -100,7 +99,7 @@ pub(super) fn read(
     written: Option<&NameOrTable<ApplicationTable>>,
     size: Option<Text<Octets>>,
     transport: TransportName,
-) -> Result<Application, ScenarioError> {
+) -> Result<Application, FileError> {
     let none = ApplicationTable::default();
     let table = written.map_or(&none, |NameOrTable(table)| table);
     Reading { reader, flow, table }.application(size, transport)
@@ -117,7 +116,7 @@ impl Reading<'_> {
         &self,
         size: Option<Text<Octets>>,
         transport: TransportName,
-    ) -> Result<Application, ScenarioError> {
+    ) -> Result<Application, FileError> {
         let table = self.table;
         let is_bulk = table.kind == ApplicationKind::Bulk;
         if size.is_some() && !is_bulk {
@@ -158,7 +157,7 @@ impl Reading<'_> {
         }
     }
 
-    fn message(&self) -> Result<u32, ScenarioError> {
+    fn message(&self) -> Result<u32, FileError> {
         match self.table.message {
             None => Ok(Bulk::ENDLESS.message),
             Some(Text(Octets(message @ 1..=LARGEST_MESSAGE))) => Ok(message as u32),
@@ -166,7 +165,7 @@ impl Reading<'_> {
         }
     }
 
-    fn constant(&self, message: u32) -> Result<Constant, ScenarioError> {
+    fn constant(&self, message: u32) -> Result<Constant, FileError> {
         let (hour, microsecond) = (Duration::from_secs(3600), Duration::from_micros(1));
         let beat = match (self.table.rate, self.table.interval) {
             (Some(Text(rate)), None) => Beat::Rate(rate),
@@ -199,7 +198,7 @@ impl Reading<'_> {
         Ok(Constant { message, beat, jitter })
     }
 
-    fn span(&self, key: &str, table: Option<SpanTable>, least: Duration) -> Result<Span, ScenarioError> {
+    fn span(&self, key: &str, table: Option<SpanTable>, least: Duration) -> Result<Span, FileError> {
         let Some(SpanTable { mean, distribution, shape }) = table else {
             return Err(
                 self.fail(&[], format!("\"on-off\" requires `{key}`, such as {key} = {{ mean = \"1 s\" }}"))
@@ -229,7 +228,7 @@ impl Reading<'_> {
         means_something: bool,
         expected: &str,
         keys: &[(&str, bool)],
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), FileError> {
         match keys.iter().find(|(_, is_given)| *is_given && !means_something) {
             Some((key, _)) => Err(self.fail(&[key], format!("allowed only with {expected}; leave it out"))),
             None => Ok(()),
@@ -240,7 +239,7 @@ impl Reading<'_> {
         ["flows", self.flow, "application"].iter().chain(rest).copied().collect()
     }
 
-    fn fail(&self, rest: &[&str], problem: impl Into<String>) -> ScenarioError {
+    fn fail(&self, rest: &[&str], problem: impl Into<String>) -> FileError {
         let key: Vec<&str> =
             ["flows", self.flow, "application"].into_iter().chain(rest.iter().copied()).collect();
         self.reader.fail(&key, problem)

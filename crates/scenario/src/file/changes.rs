@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use lasthop_packet::units::format_duration;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::document::Document;
-use super::error::ScenarioError;
 use super::link;
 use super::quantity::Text;
 use super::reader::Reader;
+use super::source;
 use super::when::When;
 use crate::model::{LinkChange, LinkInterval, LinkModel, Property};
+use lasthop_config::{Document, FileError};
+use lasthop_packet::units::format_duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Changes at most.
 const MOST_CHANGES: usize = 10_000;
@@ -81,7 +80,7 @@ pub(super) fn read(
     tables: &[ChangeTable],
     links: &[LinkModel],
     after: Option<Duration>,
-) -> Result<Vec<LinkChange>, ScenarioError> {
+) -> Result<Vec<LinkChange>, FileError> {
     if tables.len() > MOST_CHANGES {
         let problem = format!("{} changes; expected at most {MOST_CHANGES}", tables.len());
         return Err(reader.fail(&["changes"], problem));
@@ -120,7 +119,7 @@ pub(super) fn read_intervals(
     reader: &Reader<'_>,
     tables: &[ChangeTable],
     links: &[LinkModel],
-) -> Result<Vec<LinkInterval>, ScenarioError> {
+) -> Result<Vec<LinkInterval>, FileError> {
     let mut intervals = Vec::new();
     for (number, table) in tables.iter().enumerate() {
         let Text(When { first, length: Some(length), period }) = table.at else { continue };
@@ -156,7 +155,7 @@ fn refuse_mixed(
     tables: &[ChangeTable],
     (number, link): (usize, &str),
     properties: &BTreeSet<Property>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     let keys = |table: &ChangeTable, wanted: Property| -> BTreeSet<String> {
         let of_link = |key: &&String| steps(key).get(1).is_some_and(|name| *name == link);
         let of_property = table.set.keys().filter(of_link).filter(|key| property(key) == Some(wanted));
@@ -227,7 +226,7 @@ struct Timeline<'a, 'd> {
 
 impl Timeline<'_, '_> {
     /// Makes the changes of a table. Returns those of each link, by its name.
-    fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeMap<String, Set>, ScenarioError> {
+    fn set(&mut self, number: usize, table: &ChangeTable) -> Result<BTreeMap<String, Set>, FileError> {
         let number = number.to_string();
         let mut changed: BTreeMap<String, Set> = BTreeMap::new();
         for (key, value) in links_first(&table.set) {
@@ -238,7 +237,7 @@ impl Timeline<'_, '_> {
                     .reader
                     .fail(&place, "expected links.NAME.KEY, in quotes: \"links.air.delay\" = \"6 s\""));
             };
-            if let Some(problem) = self.document.names_nothing(&path) {
+            if let Some(problem) = source::names_nothing(&self.document, &path) {
                 return Err(self.reader.fail(&place, problem));
             }
             if !can_change(rest) {
@@ -259,11 +258,11 @@ impl Timeline<'_, '_> {
     }
 
     /// A link as it is now.
-    fn link(&self, when: &str, name: &str) -> Result<LinkModel, ScenarioError> {
+    fn link(&self, when: &str, name: &str) -> Result<LinkModel, FileError> {
         let reader = Reader { document: &self.document, nodes: self.reader.nodes.clone(), ..*self.reader };
         let table = self.document.deserialize_at(&["links", name]);
         table
             .and_then(|table| link::read(&reader, name, table))
-            .map_err(|error| ScenarioError { problem: format!("{when}: {}", error.problem), ..error })
+            .map_err(|error| FileError { problem: format!("{when}: {}", error.problem), ..error })
     }
 }

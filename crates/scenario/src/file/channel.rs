@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use super::quantity::{Text, Written};
+use super::reader::{Key, Reader};
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::{ChannelConfig, Sojourn, StateSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use super::error::ScenarioError;
-use super::quantity::{Text, Written};
-use super::reader::{Key, Reader};
 
 /// A stay shorter than this is shorter than any frame. Its simulation would only take time.
 const SHORTEST_STAY: Duration = Duration::from_micros(10);
@@ -68,7 +67,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,
     table: &ChannelTable,
-) -> Result<ChannelConfig, ScenarioError> {
+) -> Result<ChannelConfig, FileError> {
     let stay = |state: &str, stay: &StayTable, default: Probability| {
         let key: &Key<'_> = &[place, &[state, "mean"]].concat();
         let loss = stay.loss.map_or(default, |Text(loss)| loss);

@@ -1,9 +1,8 @@
 //! What shows in the whole scenario only: whether it can run under each of its schemes.
-
-use super::error::ScenarioError;
 use super::reader::{Key, Reader};
 use crate::build::{BuildError, Network, of_stations};
 use crate::model::{ActivityModel, MTU, Scenario, TransportModel};
+use lasthop_config::FileError;
 
 /// Octets of the headers of IPv4 and TCP; options are taken from the segment.
 const HEADERS: u32 = 40;
@@ -11,7 +10,7 @@ const HEADERS: u32 = 40;
 const UDP_HEADERS: u32 = 28;
 
 /// What shows in the whole scenario only.
-pub(super) fn scenario(reader: &Reader<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn scenario(reader: &Reader<'_>, scenario: &Scenario) -> Result<(), FileError> {
     let network = Network::of(scenario).map_err(|error| cannot_run(reader, &error))?;
     if let Some(seed) = scenario.seeds.first() {
         of_stations(scenario, *seed).map_err(|error| cannot_run(reader, &error))?;
@@ -25,7 +24,7 @@ pub(super) fn scenario(reader: &Reader<'_>, scenario: &Scenario) -> Result<(), S
 }
 
 /// An error about the key that has what cannot be built.
-fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> ScenarioError {
+fn cannot_run(reader: &Reader<'_>, error: &BuildError) -> FileError {
     let problem = error.to_string();
     match error {
         BuildError::NoRoute { flow, .. } => reader.fail(&["flows", flow, "to"], problem),
@@ -45,7 +44,7 @@ fn refuse_large_datagrams(
     reader: &Reader<'_>,
     scenario: &Scenario,
     network: &Network<'_>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     if scenario.wlans.is_empty() {
         return Ok(());
     }
@@ -83,7 +82,7 @@ fn refuse_large_datagrams_of_sessions(
     reader: &Reader<'_>,
     scenario: &Scenario,
     network: &Network<'_>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     for (index, session) in scenario.sessions.iter().enumerate() {
         for (row, scheme) in scenario.schemes.iter().enumerate() {
             let datagram = match &session.activity {

@@ -3,14 +3,13 @@
 mod flavour;
 mod row;
 
-use lasthop_schemes::layer_entry::LayerEntry;
-use lasthop_schemes::stack::StackError;
-use lasthop_schemes::{SchemeError, SchemeStack};
-
-use super::error::ScenarioError;
 use super::reader::Reader;
 use super::tcp::TcpTable;
 use crate::model::SchemeChoice;
+use lasthop_config::FileError;
+use lasthop_schemes::layer_entry::LayerEntry;
+use lasthop_schemes::stack::StackError;
+use lasthop_schemes::{SchemeError, SchemeStack};
 
 pub(super) use flavour::Traffic;
 pub(super) use row::SchemeEntry;
@@ -21,7 +20,7 @@ pub(super) fn schemes(
     reader: &Reader<'_>,
     entries: Option<Vec<SchemeEntry>>,
     traffic: Traffic<'_>,
-) -> Result<Vec<SchemeChoice>, ScenarioError> {
+) -> Result<Vec<SchemeChoice>, FileError> {
     let entries = entries.unwrap_or_else(|| vec![SchemeEntry::named("none")]);
     if !(1..=MOST_SCHEMES).contains(&entries.len()) {
         let problem = format!("{} schemes; expected 1 to {MOST_SCHEMES}", entries.len());
@@ -53,7 +52,7 @@ fn choice(
     index: &str,
     entry: SchemeEntry,
     traffic: Traffic<'_>,
-) -> Result<SchemeChoice, ScenarioError> {
+) -> Result<SchemeChoice, FileError> {
     let SchemeEntry { layers, is_stack, label, tcp } = entry;
     let names: Vec<&str> = layers.iter().map(|layer| layer.scheme.as_str()).collect();
     let scheme = names.join("+");
@@ -99,7 +98,7 @@ fn is_label(label: &str) -> bool {
 }
 
 /// An error of a stack where it stands in the file.
-fn misplaced(reader: &Reader<'_>, index: &str, is_stack: bool, wrong: StackError) -> ScenarioError {
+fn misplaced(reader: &Reader<'_>, index: &str, is_stack: bool, wrong: StackError) -> FileError {
     let StackError { layer, setting, error } = wrong;
     let layer = layer.to_string();
     let entry = if is_stack { vec!["schemes", index, "stack", &layer] } else { vec!["schemes", index] };
@@ -124,7 +123,7 @@ pub(super) fn baseline(
     reader: &Reader<'_>,
     label: Option<String>,
     schemes: &[SchemeChoice],
-) -> Result<usize, ScenarioError> {
+) -> Result<usize, FileError> {
     let position = |label: &str| schemes.iter().position(|scheme| scheme.label == label);
     let Some(label) = label else { return Ok(position("none").unwrap_or(0)) };
     position(&label).ok_or_else(|| {

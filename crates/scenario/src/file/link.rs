@@ -10,11 +10,11 @@ mod table;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_sim::selection::Traffic;
 use lasthop_sim::{ChannelConfig, Cut, Direction, LinkLayer, Selection, WiredConfig, WirelessConfig};
 
 use super::channel;
-use super::error::ScenarioError;
 use super::quantity::{LinkRate, Mac, Text};
 use super::reader::Reader;
 use crate::model::{Link, LinkModel, WlanModel};
@@ -25,7 +25,7 @@ pub(super) use table::LinkTable;
 /// Links at most, those of cells included.
 pub(super) const MOST_LINKS: usize = 5_000;
 
-pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<LinkModel, ScenarioError> {
+pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<LinkModel, FileError> {
     let ends = ends(reader, name, &table)?;
     if table.kind == Medium::Wired {
         refuse_on_a_wired_link(reader, name, &table)?;
@@ -79,7 +79,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, table: LinkTable) -> Result<
     Ok(LinkModel { ends, link, selection, cut, queue_keys: Some(queue_keys) })
 }
 
-fn ends(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(usize, usize), ScenarioError> {
+fn ends(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(usize, usize), FileError> {
     let key = ["links", name, "between"];
     let (first, _) = reader.node(&key, &table.between[0])?;
     let (second, _) = reader.node(&key, &table.between[1])?;
@@ -90,7 +90,7 @@ fn ends(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(usize, us
     Ok((first, second))
 }
 
-fn refuse_on_a_wired_link(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(), ScenarioError> {
+fn refuse_on_a_wired_link(reader: &Reader<'_>, name: &str, table: &LinkTable) -> Result<(), FileError> {
     let wireless_only = [
         ("channel", table.channel.is_some()),
         ("link-layer", table.link_layer.is_some()),
@@ -122,7 +122,7 @@ fn clock(
     name: &str,
     table: &LinkTable,
     directions: [&Direction; 2],
-) -> Result<Duration, ScenarioError> {
+) -> Result<Duration, FileError> {
     let key = ["links", name, "clock"];
     let (least, most) = (Duration::from_millis(1), Duration::from_secs(1));
     let clock = reader.duration_in(&key, table.clock, Duration::ZERO, least, most)?;
@@ -140,7 +140,7 @@ pub(super) fn refuse_parallel(
     reader: &Reader<'_>,
     links: &[LinkModel],
     wlans: &[WlanModel],
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     let mut joined = BTreeMap::new();
     for link in links {
         let (first, second) = link.ends;
@@ -161,7 +161,7 @@ pub(super) fn refuse_parallel(
 pub(super) fn check_trace_given(
     reader: &Reader<'_>,
     links: &BTreeMap<String, LinkTable>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     let Some(trace) = &reader.overrides.trace else { return Ok(()) };
     let follows = |link: &LinkTable| link.kind == Medium::Wireless && direction::follows_a_trace(link);
     if links.values().any(follows) {
@@ -169,7 +169,7 @@ pub(super) fn check_trace_given(
             .named_files
             .trace(trace)
             .map(drop)
-            .map_err(|problem| ScenarioError::of_file("--trace", problem));
+            .map_err(|problem| FileError::of_file("--trace", problem));
     }
     Err(reader.fail(&["links"], "--trace was given, but no link has rate = \"trace\""))
 }

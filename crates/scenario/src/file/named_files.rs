@@ -13,7 +13,7 @@ use lasthop_sim::wireless::StateTrace;
 
 use super::delay_table;
 use super::digest::digest;
-use super::text::read_text;
+use lasthop_config::text::read_text;
 
 /// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
 /// less.

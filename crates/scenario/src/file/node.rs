@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_schemes::Role;
-use lasthop_schemes::words::counted;
-use lasthop_sim::NodeKind;
-use lasthop_sim::wifi::Position;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::error::ScenarioError;
 use super::pair;
 use super::quantity::{Metres, Octets, Text, Whole};
 use super::reader::Reader;
 use crate::model::NodeModel;
+use lasthop_config::FileError;
+use lasthop_config::words::counted;
+use lasthop_schemes::Role;
+use lasthop_sim::NodeKind;
+use lasthop_sim::wifi::Position;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Routes take memory by the square of the number of nodes: 2,000 nodes take 8 MB.
 const MOST_NODES: usize = 2_000;
@@ -63,7 +62,7 @@ enum Kind {
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: BTreeMap<String, NodeTable>,
-) -> Result<Vec<NodeModel>, ScenarioError> {
+) -> Result<Vec<NodeModel>, FileError> {
     let tables = reader.in_order("nodes", tables, MOST_NODES)?;
     if tables.len() < 2 {
         return Err(

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lasthop_schemes::words::cut;
+use lasthop_config::words::cut;
+use lasthop_config::{Document, FileError};
 
-use super::document::Document;
-use super::error::ScenarioError;
+use super::source;
 
 /// What the command line says instead of the file.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ impl Setting {
     }
 
     /// The document that its line is; an error if that is not one key with its value.
-    fn source(&self) -> Result<Document<'_>, ScenarioError> {
+    fn source(&self) -> Result<Document<'_>, FileError> {
         let source = Document::parse_setting(&self.line, name(&self.given))?;
         let path = self.path();
         let problem = if !source.has(&path) {
@@ -54,17 +54,17 @@ impl Setting {
         } else {
             return Ok(source);
         };
-        Err(ScenarioError::of_file(name(&self.given), problem))
+        Err(FileError::of_file(name(&self.given), problem))
     }
 
     /// An error if it sets what the sweep varies: `key`, which is at `path`, or something within it.
-    pub(super) fn refuse_varied(&self, key: &str, path: &[String]) -> Result<(), ScenarioError> {
+    pub(super) fn refuse_varied(&self, key: &str, path: &[String]) -> Result<(), FileError> {
         let source = self.source()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         if source.has(&path) || self.path().starts_with(&path) {
             let problem =
                 format!("this sweep varies {key}; change its values in the sweep, or leave out this setting");
-            return Err(ScenarioError::of_file(name(&self.given), problem));
+            return Err(FileError::of_file(name(&self.given), problem));
         }
         Ok(())
     }
@@ -72,12 +72,12 @@ impl Setting {
 
 /// Settings as lines of TOML: a value that is not TOML is taken as a string, so that a shell
 /// needs no quotes.
-pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, ScenarioError> {
+pub(super) fn as_toml(settings: &[String]) -> Result<Vec<Setting>, FileError> {
     settings.iter().map(|given| Ok(Setting { given: given.clone(), line: line(given)? })).collect()
 }
 
 /// Puts settings in the place of what the document has.
-pub(super) fn apply<'t>(settings: &'t [Setting], document: &mut Document<'t>) -> Result<(), ScenarioError> {
+pub(super) fn apply<'t>(settings: &'t [Setting], document: &mut Document<'t>) -> Result<(), FileError> {
     settings.iter().try_for_each(|setting| apply_one(setting, document))
 }
 
@@ -86,20 +86,20 @@ fn name(setting: &str) -> String {
     format!("--set {}", cut(setting))
 }
 
-fn line(setting: &str) -> Result<String, ScenarioError> {
+fn line(setting: &str) -> Result<String, FileError> {
     let Some((key, value)) = setting.split_once('=') else {
         let problem = "expected a key and a value with = between them, such as links.air.loss=3%";
-        return Err(ScenarioError::of_file(name(setting), problem));
+        return Err(FileError::of_file(name(setting), problem));
     };
     let (key, value) = (key.trim(), value.trim());
     let is_value = toml::from_str::<toml::Table>(&format!("x = {value}")).is_ok();
     Ok(if is_value { format!("{key} = {value}") } else { format!("{key} = {}", toml::Value::from(value)) })
 }
 
-fn apply_one<'t>(setting: &'t Setting, document: &mut Document<'t>) -> Result<(), ScenarioError> {
+fn apply_one<'t>(setting: &'t Setting, document: &mut Document<'t>) -> Result<(), FileError> {
     let source = setting.source()?;
     let path = setting.path();
-    if let Some(problem) = document.names_nothing(&path) {
+    if let Some(problem) = source::names_nothing(document, &path) {
         return Err(source.error(&path, problem));
     }
     document.replace_from(&source, &path, &path)

@@ -11,12 +11,12 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use lasthop_config::quantity::Count;
 use lasthop_packet::units::{
     EXPECTED_DATA, EXPECTED_DURATION, EXPECTED_RATE, UnitError, did_you_mean, meant_data, meant_rate,
     parse_duration, parse_octets,
 };
 use lasthop_packet::{Bitrate, Probability};
-use lasthop_schemes::settings::Count;
 use lasthop_sim::QueueLimit;
 use lasthop_sim::delay::Correlation;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

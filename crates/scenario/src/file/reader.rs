@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_sim::NodeKind;
-
-use super::document::Document;
-use super::error::ScenarioError;
+use super::groups::Groups;
 use super::named_files::NamedFiles;
 use super::overrides::Overrides;
 use super::quantity::{LONGEST_DELAY, Text};
 use crate::model::WlanStation;
+use lasthop_config::{Document, FileError};
+use lasthop_sim::NodeKind;
 
 /// The longest name of a scenario, or of anything in it, in characters.
 pub(super) const LONGEST_NAME: usize = 64;
@@ -22,6 +21,7 @@ pub(super) const LONGEST_NAME: usize = 64;
 /// What reading a scenario needs to know.
 pub(super) struct Reader<'a> {
     pub(super) document: &'a Document<'a>,
+    pub(super) groups: &'a Groups,
     pub(super) base: &'a Path,
     pub(super) overrides: &'a Overrides,
     pub(super) named_files: &'a NamedFiles,
@@ -37,7 +37,7 @@ pub(super) type Key<'a> = [&'a str];
 
 impl Reader<'_> {
     /// An error about a key.
-    pub(super) fn fail(&self, key: &Key<'_>, problem: impl Into<String>) -> ScenarioError {
+    pub(super) fn fail(&self, key: &Key<'_>, problem: impl Into<String>) -> FileError {
         self.document.error(key, problem)
     }
 
@@ -52,7 +52,7 @@ impl Reader<'_> {
         key: &Key<'_>,
         value: Option<Text<Duration>>,
         default: Duration,
-    ) -> Result<Duration, ScenarioError> {
+    ) -> Result<Duration, FileError> {
         self.duration_in(key, value, default, Duration::ZERO, Duration::MAX)
     }
 
@@ -64,34 +64,26 @@ impl Reader<'_> {
         default: Duration,
         least: Duration,
         most: Duration,
-    ) -> Result<Duration, ScenarioError> {
+    ) -> Result<Duration, FileError> {
         Ok(self.duration_if_given(key, value, least, most)?.unwrap_or(default))
     }
 
     /// When something starts; default at once.
-    pub(super) fn start(
-        &self,
-        key: &Key<'_>,
-        value: Option<Text<Duration>>,
-    ) -> Result<Duration, ScenarioError> {
+    pub(super) fn start(&self, key: &Key<'_>, value: Option<Text<Duration>>) -> Result<Duration, FileError> {
         let start = self.duration(key, value, Duration::ZERO)?;
         self.before_the_end(key, start)?;
         Ok(start)
     }
 
     /// Refuses what no run would come to.
-    pub(super) fn before_the_end(&self, key: &Key<'_>, at: Duration) -> Result<(), ScenarioError> {
+    pub(super) fn before_the_end(&self, key: &Key<'_>, at: Duration) -> Result<(), FileError> {
         let Some(end) = self.end.filter(|end| at >= *end) else { return Ok(()) };
         let [at, end] = [at, end].map(lasthop_packet::units::format_duration);
         Err(self.fail(key, format!("{at}: the run ends at {end}; expected a time before its end")))
     }
 
     /// How long something in the network delays packets; default not at all.
-    pub(super) fn delay(
-        &self,
-        key: &Key<'_>,
-        value: Option<Text<Duration>>,
-    ) -> Result<Duration, ScenarioError> {
+    pub(super) fn delay(&self, key: &Key<'_>, value: Option<Text<Duration>>) -> Result<Duration, FileError> {
         self.duration_in(key, value, Duration::ZERO, Duration::ZERO, LONGEST_DELAY)
     }
 
@@ -102,7 +94,7 @@ impl Reader<'_> {
         value: Option<Text<Duration>>,
         least: Duration,
         most: Duration,
-    ) -> Result<Option<Duration>, ScenarioError> {
+    ) -> Result<Option<Duration>, FileError> {
         let Some(Text(duration)) = value else { return Ok(None) };
         if (least..=most).contains(&duration) {
             return Ok(Some(duration));
@@ -114,7 +106,7 @@ impl Reader<'_> {
     }
 
     /// The index of a host that a flow names.
-    pub(super) fn host(&self, key: &Key<'_>, name: &str) -> Result<usize, ScenarioError> {
+    pub(super) fn host(&self, key: &Key<'_>, name: &str) -> Result<usize, FileError> {
         match self.node(key, name)? {
             (index, NodeKind::Host) => Ok(index),
             (_, kind) => {
@@ -125,9 +117,9 @@ impl Reader<'_> {
     }
 
     /// The index of a node that a key names.
-    pub(super) fn node(&self, key: &Key<'_>, name: &str) -> Result<(usize, NodeKind), ScenarioError> {
+    pub(super) fn node(&self, key: &Key<'_>, name: &str) -> Result<(usize, NodeKind), FileError> {
         self.nodes.get(name).copied().ok_or_else(|| {
-            if let Some(members) = self.document.members_of(name) {
+            if let Some(members) = self.groups.members_of(name) {
                 let problem = format!("{name:?} is a group of nodes; expected a single one: {members}");
                 return self.fail(key, problem);
             }
@@ -141,7 +133,7 @@ impl Reader<'_> {
 
     /// A node in a list of all: its name, or the members of its group.
     fn shown<'n>(&self, node: &'n str) -> Cow<'n, str> {
-        let members = self.document.group_of(node).and_then(|group| self.document.members_of(group));
+        let members = self.groups.group_of(node).and_then(|group| self.groups.members_of(group));
         members.map_or(Cow::Borrowed(node), Cow::Owned)
     }
 
@@ -151,7 +143,7 @@ impl Reader<'_> {
         key: &Key<'_>,
         name: &str,
         stations: &[WlanStation],
-    ) -> Result<usize, ScenarioError> {
+    ) -> Result<usize, FileError> {
         let (node, _) = self.node(key, name)?;
         let found = stations.iter().position(|station| station.node == node);
         found.ok_or_else(|| {
@@ -166,7 +158,7 @@ impl Reader<'_> {
         table: &str,
         members: BTreeMap<String, T>,
         most: usize,
-    ) -> Result<Vec<(String, T)>, ScenarioError> {
+    ) -> Result<Vec<(String, T)>, FileError> {
         if members.len() > most {
             let problem = format!("{} entries; expected at most {most}", members.len());
             return Err(self.fail(&[table], problem));

@@ -1,11 +1,10 @@
 //! Ways given by hand, and who may have ways on demand.
 
-use std::collections::BTreeMap;
-
-use super::error::ScenarioError;
 use super::node::NodeTable;
 use super::reader::Reader;
 use crate::model::{GivenRoute, LinkModel, NodeModel, WlanModel};
+use lasthop_config::FileError;
+use std::collections::BTreeMap;
 
 /// What the file gives: node, destination, neighbor.
 pub(super) fn written(nodes: &BTreeMap<String, NodeTable>) -> Vec<[String; 3]> {
@@ -22,7 +21,7 @@ pub(super) fn read(
     written: Vec<[String; 3]>,
     links: &[LinkModel],
     wlans: &[WlanModel],
-) -> Result<Vec<GivenRoute>, ScenarioError> {
+) -> Result<Vec<GivenRoute>, FileError> {
     let mut routes = Vec::new();
     for [at, to, next] in written {
         let key = ["nodes", at.as_str(), "routes", to.as_str()];
@@ -58,7 +57,7 @@ pub(super) fn refuse_gateways(
     nodes: &[NodeModel],
     links: &[LinkModel],
     wlans: &[WlanModel],
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     for (index, cell) in wlans.iter().enumerate().filter(|(_, cell)| cell.routing.is_some()) {
         let is_station = |node: usize| cell.stations.iter().any(|station| station.node == node);
         for link in links.iter().filter(|link| !link.link.is_of_cell(index)) {

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lasthop_config::{Document, FileError, Kind};
 use lasthop_sim::NodeKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::changes::ChangeTable;
-use super::document::Document;
-use super::error::ScenarioError;
-use super::kind::Kind;
+use super::groups::Groups;
 use super::lineup::{SchemeEntry, Traffic};
 use super::link::{LinkTable, MOST_LINKS};
 use super::named_files::NamedFiles;
@@ -95,8 +94,8 @@ pub(super) fn read(
     overrides: &Overrides,
     named_files: &NamedFiles,
     since: Option<&Since>,
-) -> Result<Scenario, ScenarioError> {
-    let mut document = document.with_groups_written_out()?;
+) -> Result<Scenario, FileError> {
+    let (mut document, groups) = Groups::write_out(document)?;
     if let Some(since) = since {
         overrides::apply(&since.set, &mut document)?;
     }
@@ -104,7 +103,8 @@ pub(super) fn read(
     sessions::refuse_unknown_keys(document)?;
     document.expect(Kind::Scenario)?;
     let file: ScenarioFile = document.deserialize()?;
-    let mut reader = Reader { document, base, overrides, named_files, nodes: Arc::default(), end: None };
+    let mut reader =
+        Reader { document, groups: &groups, base, overrides, named_files, nodes: Arc::default(), end: None };
     let duration = reader.duration(&["duration"], file.duration, Duration::from_secs(600))?;
     if duration.is_zero() {
         return Err(reader.fail(&["duration"], "the run would end at once; expected a duration above zero"));
@@ -179,7 +179,7 @@ pub(super) fn read(
     Ok(scenario)
 }
 
-fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, ScenarioError> {
+fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, FileError> {
     let name = name.unwrap_or_else(|| {
         let stem = Path::new(reader.document.name()).file_stem();
         stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
@@ -193,7 +193,7 @@ fn name(reader: &Reader<'_>, name: Option<String>) -> Result<String, ScenarioErr
 }
 
 /// It is printed on terminals, which control characters can do anything to.
-fn description(reader: &Reader<'_>, description: &str) -> Result<String, ScenarioError> {
+fn description(reader: &Reader<'_>, description: &str) -> Result<String, FileError> {
     let text = description.replace("\r\n", "\n");
     match text.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
         Some(control) => {

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::reader::Reader;
+use lasthop_config::FileError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
-
-use super::error::ScenarioError;
-use super::reader::Reader;
 
 const MOST_SEEDS: usize = 10_000;
 
@@ -64,7 +63,7 @@ impl JsonSchema for Seeds {
     }
 }
 
-pub(super) fn read(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>, ScenarioError> {
+pub(super) fn read(reader: &Reader<'_>, seeds: Option<Seeds>) -> Result<Vec<u64>, FileError> {
     let seeds = match seeds.unwrap_or(Seeds::Count(10)) {
         Seeds::Count(count) => (1..=count.min(MOST_SEEDS as u64 + 1)).collect(),
         Seeds::List(list) => list,

@@ -8,13 +8,11 @@ mod speech;
 mod table;
 mod video;
 mod voice;
-
-use super::document::Document;
-use super::error::ScenarioError;
 use super::quantity::Text;
 use super::reader::Reader;
 use super::tcp::TcpTable;
 use crate::model::{ActivityModel, SessionModel};
+use lasthop_config::{Document, FileError};
 use reading::Reading;
 use table::{KEYS, Kind, SessionTable};
 
@@ -24,7 +22,7 @@ pub(super) use table::SessionTable as Table;
 pub(super) const MOST_SESSIONS: usize = 2_000;
 
 /// Refuses a key that no session has, before serde does: it would offer those of every kind.
-pub(super) fn refuse_unknown_keys(document: &Document<'_>) -> Result<(), ScenarioError> {
+pub(super) fn refuse_unknown_keys(document: &Document<'_>) -> Result<(), FileError> {
     for name in document.keys(&["sessions"]) {
         let kind = document.get(&["sessions", name, "kind"]).and_then(|kind| kind.get_ref().as_str());
         let Some(kind) = kind.and_then(Kind::named) else { continue };
@@ -46,7 +44,7 @@ pub(super) fn read(
     name: &str,
     table: &SessionTable,
     tcp_of_all: &TcpTable,
-) -> Result<SessionModel, ScenarioError> {
+) -> Result<SessionModel, FileError> {
     let reading = Reading { reader, name };
     if let Some((key, kinds)) = KEYS.iter().find(|(key, kinds)| {
         !kinds.contains(&table.kind) && reader.document.get(&["sessions", name, key]).is_some()
@@ -83,13 +81,13 @@ pub(super) fn tcp(
     name: &str,
     table: &SessionTable,
     tcp_of_all: &TcpTable,
-) -> Result<lasthop_tcp::Config, ScenarioError> {
+) -> Result<lasthop_tcp::Config, FileError> {
     let own = table.tcp.as_ref().unwrap_or(tcp_of_all);
     super::tcp::read(reader, ["sessions", name], own, tcp_of_all)
 }
 
 /// The two hosts.
-fn ends(reading: &Reading<'_>, table: &SessionTable) -> Result<[usize; 2], ScenarioError> {
+fn ends(reading: &Reading<'_>, table: &SessionTable) -> Result<[usize; 2], FileError> {
     let is_call = table.kind == Kind::Voice;
     let (written, keys) = match (&table.between, &table.client, &table.server) {
         (Some([one, other]), None, None) if is_call => ([one, other], ["between"; 2]),

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lasthop_schemes::words::did_you_mean;
+use lasthop_config::words::did_you_mean;
+use lasthop_config::{Document, FileError};
 
 use super::changes::{OF_A_LINK, can_change, of_directions};
-use super::document::Document;
-use super::error::ScenarioError;
+use super::groups::Groups;
 use super::named_files::{FurtherFiles, NamedFiles};
 use super::overrides::{self, Overrides, Since};
+use super::source;
 use crate::change::is_of_connections;
 use crate::model::{LinkChange, Scenario};
 
@@ -34,7 +35,7 @@ pub struct Settings {
 
 impl Settings {
     /// Reads a scenario file, as [`super::read`] does.
-    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
+    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
         let text = super::read_file(path)?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut settings = Self::parse(text, super::name_of(path), base, overrides)?;
@@ -48,7 +49,7 @@ impl Settings {
         name: String,
         base: PathBuf,
         overrides: &Overrides,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, FileError> {
         let named_files = Arc::new(NamedFiles::default());
         let scenario = super::parse_with(&text, &name, &base, overrides, &named_files, None)?;
         let overrides = overrides.clone();
@@ -82,11 +83,11 @@ impl Settings {
         &mut self,
         assignments: &[(&str, &str)],
         further: FurtherFiles,
-    ) -> Result<Scenario, ScenarioError> {
+    ) -> Result<Scenario, FileError> {
         let of_command_line = overrides::as_toml(&self.overrides.settings)?;
-        let mut document = Document::parse(&self.text, self.name.clone())?;
+        let mut document = source::parse(&self.text, self.name.clone())?;
         overrides::apply(&of_command_line, &mut document)?;
-        let mut assigned = Assigned { document: document.with_groups_written_out()?, set: self.set.clone() };
+        let mut assigned = Assigned { document: Groups::write_out(&document)?.0, set: self.set.clone() };
         for change in &self.scenario.changes[..self.made] {
             change.set.iter().for_each(|(key, value)| assigned.put(key, &value.to_string()));
         }
@@ -121,8 +122,8 @@ impl Settings {
     }
 
     /// The key as the file has it.
-    fn full_key(&self, key: &str) -> Result<String, ScenarioError> {
-        let fail = |problem: String| ScenarioError {
+    fn full_key(&self, key: &str) -> Result<String, FileError> {
+        let fail = |problem: String| FileError {
             file: key.chars().take(80).collect(),
             line: None,
             key: String::new(),
@@ -195,9 +196,9 @@ fn is_within(assignment: &str, key: &str) -> bool {
 }
 
 /// An error about a value that was set: the file would have the whole key.
-fn as_assigned(error: ScenarioError) -> ScenarioError {
+fn as_assigned(error: FileError) -> FileError {
     match error.file.strip_prefix("--set links.") {
-        Some(assignment) => ScenarioError { file: assignment.to_owned(), ..error },
+        Some(assignment) => FileError { file: assignment.to_owned(), ..error },
         None => error,
     }
 }

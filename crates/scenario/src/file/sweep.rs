@@ -9,23 +9,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-
-use super::document::Document;
-use super::error::ScenarioError;
-use super::kind::Kind;
 use super::lineup::SchemeEntry;
 use super::named_files::NamedFiles;
 use super::overrides::{self, Overrides};
 use super::quantity::Text;
 use super::scenario;
 use super::seeds::Seeds;
-use super::text::{name_of, read_file};
+use super::source;
 use crate::model::Scenario;
 use axis::{Axis, axes};
 pub use column::Column;
 pub use inputs::Inputs;
+use lasthop_config::text::{name_of, read_file};
+use lasthop_config::{FileError, Kind};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
 
 /// The keys of the scenario that a sweep may override, in addition to the keys that it varies.
 const INSTEAD: [&str; 4] = ["seeds", "schemes", "baseline", "duration"];
@@ -99,22 +97,22 @@ impl JsonSchema for Varied {
 
 impl Sweep {
     /// Reads a sweep and checks each value of each parameter, with the first of the others.
-    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
+    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
         let text = read_file(path)?;
         Self::parse(&text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
     }
 
     /// Reads a sweep from text. `name` is the file name in errors. The scenario that the sweep
     /// names is looked up in `base`.
-    pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        let document = Document::parse(text, name.to_owned())?;
+    pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, FileError> {
+        let document = source::parse(text, name.to_owned())?;
         document.expect(Kind::Sweep)?;
         let file: SweepFile = document.deserialize()?;
         let scenario = base.join(file.scenario);
         let scenario_text =
             read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
         // Before its keys are varied: what is not there would be said of them.
-        Document::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
+        source::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
         let sweep = Self {
             name: Path::new(name)
@@ -181,12 +179,12 @@ impl Sweep {
 
     /// The scenario of a point of the grid, counted from 0; `None` after the end. An error means
     /// values that are wrong only in combination.
-    pub fn point(&self, index: usize) -> Option<Result<Scenario, ScenarioError>> {
+    pub fn point(&self, index: usize) -> Option<Result<Scenario, FileError>> {
         (index < self.len()).then(|| self.at(&self.choice(index)))
     }
 
     /// The scenarios of all points, the last parameter changing fastest.
-    pub fn points(&self) -> impl Iterator<Item = Result<Scenario, ScenarioError>> {
+    pub fn points(&self) -> impl Iterator<Item = Result<Scenario, FileError>> {
         (0..self.len()).filter_map(|index| self.point(index))
     }
 
@@ -202,10 +200,10 @@ impl Sweep {
     }
 
     /// The scenario with the chosen value of each parameter.
-    fn at(&self, choice: &[usize]) -> Result<Scenario, ScenarioError> {
+    fn at(&self, choice: &[usize]) -> Result<Scenario, FileError> {
         let settings = overrides::as_toml(&self.overrides.settings)?;
-        let sweep = Document::parse(&self.text, self.file.clone())?;
-        let mut document = Document::parse(&self.scenario_text, name_of(&self.scenario))?;
+        let sweep = source::parse(&self.text, self.file.clone())?;
+        let mut document = source::parse(&self.scenario_text, name_of(&self.scenario))?;
         for key in INSTEAD {
             document.replace_from(&sweep, &[key], &[key])?;
         }
@@ -214,7 +212,7 @@ impl Sweep {
             let index = chosen.to_string();
             let place: Vec<&str> = axis.place.iter().map(String::as_str).chain([index.as_str()]).collect();
             let path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
-            if let Some(problem) = document.names_nothing(&path) {
+            if let Some(problem) = source::names_nothing(&document, &path) {
                 return Err(sweep.error(&place, problem));
             }
             document.replace_from(&sweep, &place, &path)?;
@@ -224,7 +222,7 @@ impl Sweep {
     }
 
     /// The values of the sweep would take the place of such a setting without a word.
-    fn refuse_settings_of_what_varies(&self) -> Result<(), ScenarioError> {
+    fn refuse_settings_of_what_varies(&self) -> Result<(), FileError> {
         for setting in overrides::as_toml(&self.overrides.settings)? {
             for axis in &self.axes {
                 setting.refuse_varied(&axis.key, &axis.path)?;
@@ -233,7 +231,7 @@ impl Sweep {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), ScenarioError> {
+    fn check(&self) -> Result<(), FileError> {
         let mut choice = vec![0; self.axes.len()];
         self.at(&choice)?;
         for (index, axis) in self.axes.iter().enumerate() {

@@ -4,12 +4,11 @@ mod table;
 
 use std::time::Duration;
 
-use lasthop_schemes::words::counted;
-use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery, RtoConfig, SlowStart};
-
-use super::error::ScenarioError;
 use super::quantity::{Octets, ReceiveWindow, Text, Whole, Window};
 use super::reader::{Key, Reader};
+use lasthop_config::FileError;
+use lasthop_config::words::counted;
+use lasthop_tcp::{AckPolicy, Congestion, LINUX_WINDOW_MAX, RackConfig, Recovery, RtoConfig, SlowStart};
 use table::{Acks, CongestionName, PacingName, PresetName, RecoveryName, RtoRuleName, SlowStartName};
 
 pub(super) use table::TcpTable;
@@ -24,7 +23,7 @@ pub(super) fn read(
     of: [&str; 2],
     own: &TcpTable,
     all: &TcpTable,
-) -> Result<lasthop_tcp::Config, ScenarioError> {
+) -> Result<lasthop_tcp::Config, FileError> {
     Layers { reader, of, own, all }.config()
 }
 
@@ -37,7 +36,7 @@ struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    fn config(&self) -> Result<lasthop_tcp::Config, ScenarioError> {
+    fn config(&self) -> Result<lasthop_tcp::Config, FileError> {
         let default = self.default();
         let mss = self.get(|tcp| tcp.segment).map_or(u64::from(default.mss), |Text(Octets(segment))| segment);
         if !(1..=65_495).contains(&mss) {
@@ -105,7 +104,7 @@ impl Layers<'_> {
     }
 
     /// Of classic recoveries none knows when the oldest segment left.
-    fn segmentation_offload(&self, recovery: Recovery, default: bool) -> Result<bool, ScenarioError> {
+    fn segmentation_offload(&self, recovery: Recovery, default: bool) -> Result<bool, FileError> {
         let is_rack = matches!(recovery, Recovery::Rack(_));
         match self.get(|tcp| tcp.segmentation_offload) {
             Some(true) if !is_rack => {
@@ -133,7 +132,7 @@ impl Layers<'_> {
     }
 
     /// Loss recovery, with what belongs to it.
-    fn recovery(&self, default: Recovery) -> Result<Recovery, ScenarioError> {
+    fn recovery(&self, default: Recovery) -> Result<Recovery, FileError> {
         let recovery = self.get(|tcp| tcp.recovery).map_or(default, RecoveryName::recovery);
         let part = |key, field: fn(&TcpTable) -> Option<bool>, is_there: bool| {
             let value = self.get(field);
@@ -163,7 +162,7 @@ impl Layers<'_> {
         &self,
         congestion: Congestion,
         default: Option<u32>,
-    ) -> Result<Option<u32>, ScenarioError> {
+    ) -> Result<Option<u32>, FileError> {
         let key = "slow-start-limit";
         let Some(Text(limit)) = self.get(|tcp| tcp.slow_start_limit) else { return Ok(default) };
         if !congestion.counts_octets() {
@@ -180,7 +179,7 @@ impl Layers<'_> {
         }
     }
 
-    fn ack_policy(&self) -> Result<AckPolicy, ScenarioError> {
+    fn ack_policy(&self) -> Result<AckPolicy, FileError> {
         let delay = |default| {
             let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
             self.duration("ack-delay", |tcp| tcp.ack_delay, Duration::from_millis(default), least, most)
@@ -197,7 +196,7 @@ impl Layers<'_> {
         }
     }
 
-    fn rto(&self) -> Result<RtoConfig, ScenarioError> {
+    fn rto(&self) -> Result<RtoConfig, FileError> {
         let default = self.default().rto;
         let rule = self.get(|tcp| tcp.rto_rule).map_or(default.rule, RtoRuleName::rule);
         let (shortest, longest) = (Duration::from_millis(1), Duration::from_secs(3600));
@@ -228,13 +227,13 @@ impl Layers<'_> {
         default: Duration,
         least: Duration,
         most: Duration,
-    ) -> Result<Duration, ScenarioError> {
+    ) -> Result<Duration, FileError> {
         let value = self.get(field);
         self.at(key, |path| self.reader.duration_in(path, value, default, least, most))
     }
 
     /// The window at first, and what it may grow to.
-    fn receive_window(&self, mss: u64) -> Result<(u32, Option<u32>), ScenarioError> {
+    fn receive_window(&self, mss: u64) -> Result<(u32, Option<u32>), FileError> {
         let default = self.default();
         let least = lasthop_tcp::Config::default().window;
         let (window, most) = (self.get(|tcp| tcp.window), self.own.window_max_over(self.all));
@@ -254,7 +253,7 @@ impl Layers<'_> {
         }
     }
 
-    fn send_window(&self, mss: u64) -> Result<Option<u32>, ScenarioError> {
+    fn send_window(&self, mss: u64) -> Result<Option<u32>, FileError> {
         match self.get(|tcp| tcp.send_window) {
             None | Some(Text(Window::Unlimited)) => Ok(None),
             Some(Text(window)) => self.octets("send-window", mss, window).map(Some),
@@ -268,7 +267,7 @@ impl Layers<'_> {
         sack: bool,
         field: impl Fn(&TcpTable) -> Option<bool>,
         default: bool,
-    ) -> Result<bool, ScenarioError> {
+    ) -> Result<bool, FileError> {
         match self.get(field) {
             None => Ok(default && sack),
             Some(true) if !sack => Err(self.fail(key, "requires sack = true")),
@@ -276,12 +275,12 @@ impl Layers<'_> {
         }
     }
 
-    fn octets(&self, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {
+    fn octets(&self, key: &str, mss: u64, window: Window) -> Result<u32, FileError> {
         self.octets_from(1, key, mss, window)
     }
 
     /// A window of at least `least` octets.
-    fn octets_from(&self, least: u32, key: &str, mss: u64, window: Window) -> Result<u32, ScenarioError> {
+    fn octets_from(&self, least: u32, key: &str, mss: u64, window: Window) -> Result<u32, FileError> {
         let octets = match window {
             Window::Octets(octets) => octets,
             Window::Segments(segments) => segments.saturating_mul(mss),
@@ -294,7 +293,7 @@ impl Layers<'_> {
         Err(self.fail(key, format!("{octets}; expected a window of \"{least} B\" to \"1 GiB\"")))
     }
 
-    fn fail(&self, key: &str, problem: impl Into<String>) -> ScenarioError {
+    fn fail(&self, key: &str, problem: impl Into<String>) -> FileError {
         self.at(key, |path| self.reader.fail(path, problem))
     }
 

@@ -22,7 +22,7 @@ mod wlans;
 
 use std::path::Path;
 
-use super::{Overrides, ScenarioError, parse};
+use super::{FileError, Overrides, parse};
 use crate::model::Scenario;
 
 /// A small scenario that is right; tests spoil a line of it.
@@ -52,7 +52,7 @@ to = "phone"
 window = "64 KiB"
 "#;
 
-fn read(text: &str) -> Result<Scenario, ScenarioError> {
+fn read(text: &str) -> Result<Scenario, FileError> {
     parse(text, "x.toml", Path::new("."), &Overrides::default())
 }
 

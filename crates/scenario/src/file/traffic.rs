@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_sim::Opening;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::application::{self, ApplicationTable};
-use super::error::ScenarioError;
 use super::named::NameOrTable;
 use super::quantity::{Octets, Text};
 use super::reader::Reader;
@@ -63,7 +63,7 @@ pub(super) fn read(
     name: &str,
     table: &FlowTable,
     tcp_of_all: &TcpTable,
-) -> Result<FlowModel, ScenarioError> {
+) -> Result<FlowModel, FileError> {
     let from = reader.host(&["flows", name, "from"], &table.from)?;
     let to = reader.host(&["flows", name, "to"], &table.to)?;
     if from == to {
@@ -103,7 +103,7 @@ fn over_tcp(
     name: &str,
     table: &FlowTable,
     tcp_of_all: &TcpTable,
-) -> Result<TcpModel, ScenarioError> {
+) -> Result<TcpModel, FileError> {
     let opening = match table.opening {
         None | Some(OpeningName::Handshake) => Opening::Handshake,
         Some(OpeningName::Established) => Opening::Established,

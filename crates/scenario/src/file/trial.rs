@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::error::ScenarioError;
 use super::quantity::Text;
 use super::reader::Reader;
 use crate::model::{FlowModel, SessionModel, Trial};
+use lasthop_config::FileError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 const MOST_CONGESTION_CONTROLS: usize = 20;
 /// Linux has 15 characters and a zero (`TCP_CA_NAME_MAX`).
@@ -62,7 +61,7 @@ pub(super) fn read(
     table: TryTable,
     flows: &[FlowModel],
     sessions: &[SessionModel],
-) -> Result<Trial, ScenarioError> {
+) -> Result<Trial, FileError> {
     let default = Trial::default();
     let together = table.flows.unwrap_or_default() == Gathering::Together;
     let congestion = match table.congestion {

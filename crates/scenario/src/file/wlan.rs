@@ -11,11 +11,10 @@ mod routing;
 mod stations;
 mod table;
 
-use lasthop_sim::wifi::{Propagation, WlanConfig};
-
-use super::error::ScenarioError;
 use super::reader::Reader;
 use crate::model::{LinkModel, NodeModel, WlanModel};
+use lasthop_config::FileError;
+use lasthop_sim::wifi::{Propagation, WlanConfig};
 
 pub(super) use table::WlanTable;
 
@@ -26,7 +25,7 @@ pub(super) fn read(
     index: usize,
     table: &WlanTable,
     nodes: &[NodeModel],
-) -> Result<(WlanModel, Vec<LinkModel>), ScenarioError> {
+) -> Result<(WlanModel, Vec<LinkModel>), FileError> {
     let phy = phy::read(reader, name, table)?;
     let mac = mac::read(reader, name, table)?;
     let propagation = match &table.propagation {

@@ -6,7 +6,7 @@ use super::edge::AsTcpEdge;
 use super::settings::{NAME, Settings, SplitAt};
 use crate::lle::{Lle, Place};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent where connections are split, and one at each mobile host.
 pub static SCHEME: Scheme = Scheme {

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::last_hop::Aims;
 use crate::lle;
-use crate::settings::{GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 use crate::split::legs;
 use crate::split::settings::SplitSettings;
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
 
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "as-tcp";

@@ -5,7 +5,7 @@ use lasthop_agent::Agent;
 use super::options::MALFORMED_OPTIONS;
 use super::{C3tcp, Settings};
 use crate::scheme::{Placement, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at every station.
 pub static SCHEME: Scheme = Scheme {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Count, HOUR, MS, Preset, Presets, Time};
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{Count, HOUR, MS, Time};
 
 /// The settings of [`C3tcp`](super::C3tcp). `preset = "published"` takes defaults from the source. Keys
 /// that are given with it override these defaults.

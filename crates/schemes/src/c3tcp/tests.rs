@@ -12,7 +12,7 @@ mod transfer;
 use super::options::{Backward, Carried, Forward, Malformed, after_hop};
 use super::*;
 use crate::edits::But as _;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 const N1: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const N2: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));

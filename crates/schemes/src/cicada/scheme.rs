@@ -6,7 +6,7 @@ use super::agent::Cicada;
 use super::settings::{NAME, Settings};
 use super::streams::{LATE, MISSED, SAMPLES};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {

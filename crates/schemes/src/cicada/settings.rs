@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::quality::Quality;
 use crate::last_hop::Aims;
-use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
 use crate::split::legs;
 use crate::split::settings::SplitSettings;
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "cicada";

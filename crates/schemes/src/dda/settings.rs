@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{MINUTE, MS, Time};
+use lasthop_config::quantity::{MINUTE, MS, Time};
 
 /// The settings of DDA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{HOUR, MINUTE, Time};
+use lasthop_config::quantity::{HOUR, MINUTE, Time};
 
 /// The settings of EBSN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use super::agent::{Eln, LEFT, MARKED, TOLD};
 use super::sender::ElnSender;
 use super::settings::Settings;
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge, and a part of the senders at mobile hosts.
 pub static SCHEME: Scheme = Scheme {

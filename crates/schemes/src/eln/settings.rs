@@ -5,7 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{MINUTE, Preset, Presets, Time};
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{MINUTE, Time};
 
 /// The settings of ELN. The defaults are for unmodified senders. `preset = "published"` is for
 /// senders that implement ELN.

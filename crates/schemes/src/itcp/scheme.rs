@@ -5,8 +5,8 @@ use lasthop_agent::Agent;
 use super::agent::Itcp;
 use super::settings::Settings;
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
 use crate::split::inquiry::ENDS_GONE;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::last_hop::Aims;
-use crate::settings::{GIB, Octets, Preset, Presets, SECOND, Time, WEEK};
 use crate::split::legs;
 use crate::split::settings::SplitSettings;
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{GIB, Octets, SECOND, Time, WEEK};
 
 /// The settings of [`Itcp`](super::Itcp). The defaults are for current TCP. `preset = "published"` has
 /// the TCP of the paper's time. Keys that are given with it override these defaults.

@@ -9,7 +9,7 @@ use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
 use super::settings::{LegAcks, LegCongestion};
 use super::{Itcp, Settings};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 const SERVER: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 80);
 const PHONE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 5000);

@@ -4,7 +4,7 @@ use lasthop_agent::Agent;
 
 use super::{Lle, Settings};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at both ends of the last hop.
 pub static SCHEME: Scheme = Scheme {

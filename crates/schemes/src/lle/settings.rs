@@ -6,7 +6,8 @@ use lasthop_tcp::AckPolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Count, GIB, HOUR, MS, Octets, Preset, Presets, SECOND, Time, WEEK};
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{Count, GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
 
 /// The settings of [`Lle`](super::Lle). The defaults are for current TCP. `preset = "published"`
 /// takes the paper's defaults instead. Keys that are given with it override these defaults.

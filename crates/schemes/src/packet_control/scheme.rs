@@ -5,7 +5,7 @@ use lasthop_agent::Agent;
 use super::agent::{OLD_ACK, REPEATED_DATA};
 use super::{PacketControl, Settings};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Count, MINUTE, MS, Preset, Presets, Time};
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{Count, MINUTE, MS, Time};
 
 /// The settings of [`PacketControl`](super::PacketControl). The defaults are for current TCP.
 /// `preset = "published"` takes the paper's defaults instead. Keys that are given with it override

@@ -18,7 +18,7 @@ use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFl
 use super::flow::Flow;
 use super::{OLD_ACK, PacketControl, REPEATED_DATA, Settings};
 use crate::edits::But;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));

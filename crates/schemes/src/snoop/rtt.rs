@@ -158,7 +158,7 @@ impl HopRtt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Presets as _;
+    use lasthop_config::preset::Presets as _;
 
     const MILLI: Duration = Duration::from_millis(1);
 

@@ -7,7 +7,7 @@ use super::settings::UplinkHalf;
 use super::uplink::NackSender;
 use super::{Settings, Snoop};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {

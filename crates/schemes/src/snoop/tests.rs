@@ -19,7 +19,7 @@ mod today;
 mod transfer;
 
 use crate::edits::But;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 use crate::snoop;
+use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 
 /// The settings of [`Wtcp`](super::Wtcp). The settings of local recovery are
 /// [Snoop](crate::snoop)'s and have its defaults, unless another default is stated here.

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use lasthop_config::FileError;
 use lasthop_scenario::file::When;
-use lasthop_scenario::{Overrides, ScenarioError, Settings};
+use lasthop_scenario::{Overrides, Settings};
 
 use super::value::{self, Meant};
 use state::{State, leave_out_what_never_happens};
@@ -257,7 +258,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// What is wrong with the link, by the flag that said it.
-fn in_terms_of_flags(error: ScenarioError) -> String {
+fn in_terms_of_flags(error: FileError) -> String {
     const FLAGS: [&str; 14] = [
         "rate",
         "delay",

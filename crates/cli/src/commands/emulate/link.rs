@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use lasthop_scenario::file::name_of;
+use lasthop_config::text::name_of;
+use lasthop_config::words::did_you_mean;
 use lasthop_scenario::{Built, Overrides, Scenario, SchemeChoice, Settings};
-use lasthop_schemes::words::did_you_mean;
 use lasthop_sim::{NodeId, NodeKind};
 
 use super::flags::LinkFlags;

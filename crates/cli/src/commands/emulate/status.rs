@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::anyhow;
 use clap::Args;
+use lasthop_config::words::{counted, printable};
 use lasthop_live::emulator::control::{self, ControlError, Status};
 use lasthop_live::emulator::directory::Directory;
-use lasthop_schemes::words::{counted, printable};
 use serde::Deserialize;
 
 use super::{set, value};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use lasthop_config::words::counted;
 use lasthop_live::gateway::clients::{Carried, ClientReport};
 use lasthop_live::gateway::engine::FlowReport;
-use lasthop_schemes::words::counted;
 use serde::Serialize;
 
 /// Fewer segments say too little of a hop: at a loss of 1%, ten are lost.

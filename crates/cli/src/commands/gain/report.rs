@@ -1,10 +1,10 @@
 //! What is printed of a prediction.
 
 use anyhow::anyhow;
+use lasthop_config::words::counted;
 use lasthop_lab::table::{Table, number};
 use lasthop_lab::{Comparison, Estimate};
 use lasthop_packet::units::Bitrate;
-use lasthop_schemes::words::counted;
 use serde::Serialize;
 use serde_json::{Value, json};
 

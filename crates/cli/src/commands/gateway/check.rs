@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use lasthop_config::text::name_of;
 use lasthop_live::gateway::check::{Finding, Grade, MachineCheck, machine};
 use lasthop_live::gateway::config::Config;
-use lasthop_scenario::file::name_of;
 use serde_json::json;
 
 use super::lines::line;

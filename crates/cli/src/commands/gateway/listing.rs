@@ -2,9 +2,9 @@
 
 use clap::Args;
 use clap::builder::TypedValueParser;
+use lasthop_config::words::counted;
 use lasthop_live::gateway::control::Command;
 use lasthop_live::gateway::listing::{Query, Row, Selection};
-use lasthop_schemes::words::counted;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

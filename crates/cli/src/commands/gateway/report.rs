@@ -1,6 +1,7 @@
 //! What `lasthop gateway status` prints.
 
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
+use lasthop_config::words::counted;
 use lasthop_lab::table::Table;
 use lasthop_live::gateway::clients::Lost;
 use lasthop_live::gateway::control::{Drained, PortStatus, Status};
@@ -9,7 +10,6 @@ use lasthop_live::gateway::engine::RuleReport;
 use lasthop_live::gateway::hop_watch::HopCounters;
 use lasthop_live::gateway::packet_loop::{LoopReport, ThreadReport};
 use lasthop_live::gateway::punctuality::PunctualityReport;
-use lasthop_schemes::words::counted;
 
 use super::lines::line;
 use super::lists::percent;

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _, stdin, stdout};
 use std::time::{Duration, Instant};
 
-use lasthop_schemes::words::printable_lines;
+use lasthop_config::words::printable_lines;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr,

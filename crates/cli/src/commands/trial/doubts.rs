@@ -1,6 +1,6 @@
 //! Which rows of a trial are not trusted, and why.
 
-use lasthop_schemes::words::counted;
+use lasthop_config::words::counted;
 use serde::Serialize;
 
 /// Why a run is not trusted.

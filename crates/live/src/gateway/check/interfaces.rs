@@ -1,6 +1,6 @@
 //! The interfaces of a side: whether they are there and up, and whether the side is plausible.
 
-use lasthop_schemes::words::without_error_numbers;
+use lasthop_config::words::without_error_numbers;
 use rustix::io::Errno;
 
 use super::finding::{Findings, Grade};

@@ -3,8 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use lasthop_scenario::file::ScenarioError as ConfigError;
-use lasthop_scenario::file::document::Document;
+use lasthop_config::{Document, FileError};
 
 use super::entries;
 use super::tables::{PortsTable, SelectorTable};
@@ -18,11 +17,11 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn fail(&self, key: &[&str], problem: impl Into<String>) -> ConfigError {
+    pub(super) fn fail(&self, key: &[&str], problem: impl Into<String>) -> FileError {
         self.document.error(key, problem)
     }
 
-    pub(super) fn check_ports(&self, ports: &PortsTable) -> Result<(), ConfigError> {
+    pub(super) fn check_ports(&self, ports: &PortsTable) -> Result<(), FileError> {
         let lists = [("core", &ports.core), ("radio", &ports.radio)];
         let mut seen: Vec<&str> = Vec::new();
         for (side, names) in lists {
@@ -50,7 +49,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn selector(&self, at: &[&str], table: SelectorTable) -> Result<Selector, ConfigError> {
+    pub(super) fn selector(&self, at: &[&str], table: SelectorTable) -> Result<Selector, FileError> {
         let prefixes = |key: &str, texts: &[String]| {
             entries::prefixes(texts).map_err(|(index, problem)| {
                 let index = index.to_string();
@@ -65,7 +64,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn listen(&self, text: &str) -> Result<Option<SocketAddr>, ConfigError> {
+    pub(super) fn listen(&self, text: &str) -> Result<Option<SocketAddr>, FileError> {
         let key = ["metrics", "listen"];
         if text == "off" {
             return Ok(None);
@@ -87,7 +86,7 @@ impl Reader<'_> {
         Ok(Some(address))
     }
 
-    pub(super) fn socket(&self, text: &str) -> Result<Option<PathBuf>, ConfigError> {
+    pub(super) fn socket(&self, text: &str) -> Result<Option<PathBuf>, FileError> {
         match text {
             "off" => Ok(None),
             // sockaddr_un has room for 107 octets.

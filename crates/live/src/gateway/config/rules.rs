@@ -1,7 +1,7 @@
 //! From the tables of rules to rules that are ready to run.
 
 use lasthop_agent::LinkSenses;
-use lasthop_scenario::file::ScenarioError as ConfigError;
+use lasthop_config::FileError;
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::stack::StackError;
 use lasthop_schemes::{Scheme, SchemeStack};
@@ -11,11 +11,11 @@ use super::tables::RuleTable;
 use crate::gateway::plan::{RuleError, RulePlan, RuleProblem};
 use crate::gateway::selector::Selector;
 
-pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<RulePlan>, ConfigError> {
+pub(super) fn rules(reader: &Reader<'_>, tables: &[RuleTable]) -> Result<Vec<RulePlan>, FileError> {
     tables.iter().enumerate().map(|(index, table)| rule(reader, &index.to_string(), table)).collect()
 }
 
-fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan, ConfigError> {
+fn rule(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<RulePlan, FileError> {
     let stack = stack(reader, index, table)?;
     let traffic = reader.selector(&["rule", index], table.selector())?;
     let mut rule = RulePlan::new(&stack, traffic, reader.surroundings).map_err(|error| {
@@ -61,7 +61,7 @@ fn layer_key<'a>(table: &RuleTable, layer: &'a str) -> Vec<&'a str> {
 }
 
 /// The schemes of a rule.
-fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeStack, ConfigError> {
+fn stack(reader: &Reader<'_>, index: &str, table: &RuleTable) -> Result<SchemeStack, FileError> {
     let layers: Vec<(&str, toml::Table)> = match (&table.scheme, &table.stack) {
         (Some(scheme), None) => vec![(scheme, table.settings.clone())],
         (None, Some(stack)) if table.settings.is_empty() && !stack.is_empty() => {

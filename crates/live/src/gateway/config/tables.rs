@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use lasthop_agent::Budget;
+use lasthop_config::quantity::{Count, Octets, SECOND, TIB, Time, WEEK};
 use lasthop_schemes::layer_entry::{LayerEntry, scheme_name_schema};
-use lasthop_schemes::settings::{Count, Octets, SECOND, TIB, Time, WEEK};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -15,8 +15,8 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn the_packaged_file_says_what_an_empty_one_means() {
-    let document =
-        Document::parse_toml(DEFAULT_FILE, "packaging/gateway.toml".to_owned()).expect("it is TOML");
+    let document = Document::parse(DEFAULT_FILE, "packaging/gateway.toml".to_owned(), "a configuration")
+        .expect("it is TOML");
     let mut packaged: GatewayFile = document.deserialize().expect("it is right");
     let defaults = GatewayFile::default();
     assert_eq!(std::mem::replace(&mut packaged.rule, defaults.rule.clone()), defaults.rule);

@@ -1,8 +1,8 @@
 //! Another plan, the same connections.
 
 use lasthop_agent::{Bypass, Slot};
+use lasthop_config::words::counted;
 use lasthop_packet::Instant;
-use lasthop_schemes::words::counted;
 
 use super::{Engine, Outgoing, rule_for};
 use crate::gateway::connection::Leaving;

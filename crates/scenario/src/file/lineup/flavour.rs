@@ -1,12 +1,11 @@
 //! A row of a comparison may have a TCP of its own: its settings go over those of each flow.
-
-use crate::file::error::ScenarioError;
 use crate::file::reader::Reader;
 use crate::file::sessions;
 use crate::file::tcp::TcpTable;
 use crate::file::traffic::{self, FlowTable};
 use crate::file::transport::TransportName;
 use crate::model::{TcpModel, TransportModel};
+use lasthop_config::FileError;
 
 /// What a row's settings go over.
 #[derive(Clone, Copy)]
@@ -23,7 +22,7 @@ pub(super) fn of_flows(
     index: &str,
     tcp: &TcpTable,
     traffic: Traffic<'_>,
-) -> Result<Vec<Option<TcpModel>>, ScenarioError> {
+) -> Result<Vec<Option<TcpModel>>, FileError> {
     let ends = traffic.flows.iter().map(|(name, flow)| {
         if flow.transport == Some(TransportName::Udp) {
             return Ok(None);
@@ -44,7 +43,7 @@ pub(super) fn of_sessions(
     index: &str,
     tcp: &TcpTable,
     traffic: Traffic<'_>,
-) -> Result<Vec<Option<lasthop_tcp::Config>>, ScenarioError> {
+) -> Result<Vec<Option<lasthop_tcp::Config>>, FileError> {
     let ends = traffic.sessions.iter().map(|(name, session)| {
         let Some(session) = session.with_tcp(tcp) else { return Ok(None) };
         let config = sessions::tcp(reader, name, &session, traffic.tcp_of_all);
@@ -54,7 +53,7 @@ pub(super) fn of_sessions(
 }
 
 /// An error in what was read before and was right: what is wrong now is the row's.
-fn of_row(reader: &Reader<'_>, index: &str, error: ScenarioError) -> ScenarioError {
+fn of_row(reader: &Reader<'_>, index: &str, error: FileError) -> FileError {
     let setting = error.key.rsplit('.').next().unwrap_or_default();
     let place = ["schemes", index, "tcp", setting];
     let is_there = reader.document.get(&place).is_some();

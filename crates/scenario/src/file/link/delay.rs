@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_packet::units::format_duration;
 use lasthop_sim::delay::{Band, Bands, Correlation};
@@ -11,7 +12,6 @@ use lasthop_sim::{Delay, Distribution, Order};
 
 use super::distribution::{DelayTable, Place};
 use super::table::{DirectionTable, JitterDistribution, LinkTable, OrderName};
-use crate::file::error::ScenarioError;
 use crate::file::named::NameOrTable;
 use crate::file::quantity::Text;
 use crate::file::reader::{Key, Reader};
@@ -22,7 +22,7 @@ pub(super) fn read(
     name: &str,
     link: &LinkTable,
     (side, own): (&str, &DirectionTable),
-) -> Result<Delay, ScenarioError> {
+) -> Result<Delay, FileError> {
     let key_of = |key, is_own: bool| {
         if is_own { vec!["links", name, side, key] } else { vec!["links", name, key] }
     };
@@ -145,7 +145,7 @@ struct Jitter<'a> {
 }
 
 impl Jitter<'_> {
-    fn around(&self, reader: &Reader<'_>, mean: Duration) -> Result<Distribution, ScenarioError> {
+    fn around(&self, reader: &Reader<'_>, mean: Duration) -> Result<Distribution, FileError> {
         if let Some(Text(spread)) = self.spread.filter(|Text(spread)| *spread > mean) {
             let problem = format!(
                 "{} is out of range; expected at most the delay, {}: no packet arrives before it is sent",
@@ -174,7 +174,7 @@ impl Jitter<'_> {
     }
 
     /// A delay with a distribution has none.
-    fn refuse(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
+    fn refuse(&self, reader: &Reader<'_>) -> Result<(), FileError> {
         if self.spread.is_some_and(|Text(spread)| !spread.is_zero()) {
             let problem = "the delay has its own distribution; jitter is not allowed with it";
             return Err(reader.fail(self.spread_key, problem));

@@ -1,11 +1,11 @@
 //! One direction of a link: its rate, its queue, its loss, its delay.
 
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::{Capacity, Direction, Faults, Loss};
 
 use super::table::{DirectionTable, LinkTable};
 use super::{delay, queue};
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{LinkRate, Text};
 use crate::file::reader::Reader;
 
@@ -15,7 +15,7 @@ pub(super) fn read(
     table: &LinkTable,
     side: &str,
     own: &DirectionTable,
-) -> Result<Direction, ScenarioError> {
+) -> Result<Direction, FileError> {
     let queue = match &own.queue {
         Some(queue) => queue::read(reader, &["links", name, side, "queue"], Some(queue))?,
         None => queue::read(reader, &["links", name, "queue"], table.queue.as_ref())?,
@@ -49,7 +49,7 @@ fn capacity(
     table: &LinkTable,
     side: &str,
     own: &DirectionTable,
-) -> Result<Capacity, ScenarioError> {
+) -> Result<Capacity, FileError> {
     let key_of = |key| {
         let has_own = if key == "rate" { own.rate.is_some() } else { own.trace.is_some() };
         if has_own { vec!["links", name, side, key] } else { vec!["links", name, key] }

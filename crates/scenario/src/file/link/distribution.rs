@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::file::named::Named;
+use crate::file::quantity::{LONGEST_DELAY, Text};
+use crate::file::reader::{Key, Reader};
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::Distribution;
 use lasthop_sim::delay::{Band, Bands, BandsError};
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
-use crate::file::named::Named;
-use crate::file::quantity::{LONGEST_DELAY, Text};
-use crate::file::reader::{Key, Reader};
 
 /// Bands at most.
 const MOST_BANDS: usize = 1_000;
@@ -88,7 +87,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn fail(self, key: &Key<'_>, problem: impl Into<String>) -> ScenarioError {
+    fn fail(self, key: &Key<'_>, problem: impl Into<String>) -> FileError {
         self.reader.fail(&[self.key, key].concat(), problem)
     }
 
@@ -98,14 +97,14 @@ impl Place<'_> {
         key: &Key<'_>,
         value: Option<Text<Duration>>,
         least: Duration,
-    ) -> Result<Duration, ScenarioError> {
+    ) -> Result<Duration, FileError> {
         let key = [self.key, key].concat();
         let time = self.reader.duration_if_given(&key, value, least, LONGEST_DELAY)?;
         time.ok_or_else(|| self.reader.fail(&key, "missing; expected a duration, such as \"50 ms\""))
     }
 
     /// What a table has.
-    pub(super) fn distribution(self, table: &DelayTable) -> Result<Distribution, ScenarioError> {
+    pub(super) fn distribution(self, table: &DelayTable) -> Result<Distribution, FileError> {
         use DistributionName::{Bands, Exponential, Normal, Uniform};
         let none = Duration::ZERO;
         self.refuse_what_means_nothing(table)?;
@@ -127,7 +126,7 @@ impl Place<'_> {
         })
     }
 
-    fn bands(self, tables: &[BandTable]) -> Result<Distribution, ScenarioError> {
+    fn bands(self, tables: &[BandTable]) -> Result<Distribution, FileError> {
         if !(1..=MOST_BANDS).contains(&tables.len()) {
             let problem = format!("{} bands; expected 1 to {MOST_BANDS}", tables.len());
             return Err(self.fail(&["bands"], problem));
@@ -148,7 +147,7 @@ impl Place<'_> {
         })
     }
 
-    fn table(self, file: Option<&str>) -> Result<Distribution, ScenarioError> {
+    fn table(self, file: Option<&str>) -> Result<Distribution, FileError> {
         let Some(file) = file else {
             let problem = "missing; expected a `distribution` (\"uniform\", \"normal\", \
                            \"exponential\", \"bands\") or table = \"FILE\"";
@@ -158,7 +157,7 @@ impl Place<'_> {
         bands.map(Distribution::Bands).map_err(|problem| self.fail(&["table"], problem))
     }
 
-    fn refuse_what_means_nothing(self, table: &DelayTable) -> Result<(), ScenarioError> {
+    fn refuse_what_means_nothing(self, table: &DelayTable) -> Result<(), FileError> {
         use DistributionName::{Bands, Exponential, Normal, Uniform};
         let keys: [(&str, bool, &[DistributionName]); 6] = [
             ("min", table.min.is_some(), &[Uniform, Exponential]),

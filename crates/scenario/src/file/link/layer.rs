@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use crate::file::named::{NameOrTable, Named};
+use crate::file::quantity::{Octets, Text, Whole};
+use crate::file::reader::{Key, Reader};
+use lasthop_config::FileError;
 use lasthop_packet::units::cut_to_ticks;
 use lasthop_sim::{Arq, Capacity, Direction, Feedback, LinkLayer, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
-use crate::file::named::{NameOrTable, Named};
-use crate::file::quantity::{Octets, Text, Whole};
-use crate::file::reader::{Key, Reader};
 
 /// How much longer than an acknowledgment's way a sender waits by default, as the trace in appendix
 /// B.4 of the thesis shows.
@@ -68,7 +67,7 @@ pub(super) fn read(
     NameOrTable(table): &NameOrTable<LinkLayerTable>,
     directions: (&Direction, &Direction),
     clock: Duration,
-) -> Result<LinkLayer, ScenarioError> {
+) -> Result<LinkLayer, FileError> {
     let key = |key| ["links", name, "link-layer", key];
     let acknowledges = matches!(table.kind, LinkLayerKind::StopAndWait | LinkLayerKind::SelectiveRepeat);
     let meaningless = [
@@ -121,7 +120,7 @@ fn constant_delay(
     reader: &Reader<'_>,
     name: &str,
     (forward, backward): (&Direction, &Direction),
-) -> Result<Duration, ScenarioError> {
+) -> Result<Duration, FileError> {
     let problem = match forward.delay.constant() {
         _ if forward.delay.order == Order::Overtake || backward.delay.order == Order::Overtake => {
             "requires that frames stay in order; order = \"overtake\" and reorder are not allowed with it"

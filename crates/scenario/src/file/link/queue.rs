@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use crate::file::named::{NameOrTable, Named};
+use crate::file::quantity::{DATA, Octets, PACKETS, Text, Whole, Written, not};
+use crate::file::reader::{Key, Reader};
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_packet::units::format_octets;
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig, Thresholds};
 use lasthop_sim::{Discipline, QueueConfig, QueueLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
-use crate::file::named::{NameOrTable, Named};
-use crate::file::quantity::{DATA, Octets, PACKETS, Text, Whole, Written, not};
-use crate::file::reader::{Key, Reader};
 
 /// Within an order of magnitude of what Linux queues on an interface by default.
 const PLAIN: QueueLimit = QueueLimit::Packets(100);
@@ -154,7 +153,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     key: &Key<'_>,
     entry: Option<&NameOrTable<QueueTable>>,
-) -> Result<QueueConfig, ScenarioError> {
+) -> Result<QueueConfig, FileError> {
     let Some(NameOrTable(table)) = entry else { return Ok(PLAIN.into()) };
     let place = Place { reader, key };
     place.refuse_what_means_nothing(table)?;
@@ -176,11 +175,11 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn fail(self, key: &str, problem: impl Into<String>) -> ScenarioError {
+    fn fail(self, key: &str, problem: impl Into<String>) -> FileError {
         self.reader.fail(&[self.key, &[key]].concat(), problem)
     }
 
-    fn refuse_what_means_nothing(self, table: &QueueTable) -> Result<(), ScenarioError> {
+    fn refuse_what_means_nothing(self, table: &QueueTable) -> Result<(), FileError> {
         use DisciplineName::{Codel, FqCodel, Red};
         let keys: [(&str, bool, &[DisciplineName]); 12] = [
             ("ecn", table.ecn.is_some(), &[Red, Codel, FqCodel]),
@@ -202,7 +201,7 @@ impl Place<'_> {
         }
     }
 
-    fn codel(self, table: &QueueTable, default: CoDelConfig) -> Result<CoDelConfig, ScenarioError> {
+    fn codel(self, table: &QueueTable, default: CoDelConfig) -> Result<CoDelConfig, FileError> {
         let key = |key| [self.key, &[key]].concat();
         let (least, most) = (Duration::from_micros(1), Duration::from_secs(10));
         let target = self.reader.duration_in(&key("target"), table.target, default.target, least, most)?;
@@ -213,7 +212,7 @@ impl Place<'_> {
         Ok(CoDelConfig { target, interval, ecn: table.ecn.unwrap_or(default.ecn) })
     }
 
-    fn fq_codel(self, table: &QueueTable) -> Result<FqCoDelConfig, ScenarioError> {
+    fn fq_codel(self, table: &QueueTable) -> Result<FqCoDelConfig, FileError> {
         let default = FqCoDelConfig::default();
         Ok(FqCoDelConfig {
             codel: self.codel(table, default.codel)?,
@@ -229,7 +228,7 @@ impl Place<'_> {
         })
     }
 
-    fn red(self, table: &QueueTable) -> Result<RedConfig, ScenarioError> {
+    fn red(self, table: &QueueTable) -> Result<RedConfig, FileError> {
         let default = RedConfig::default();
         let max_probability = table.max_probability.map_or(default.max_probability, |Text(part)| part);
         if max_probability.is_zero() {
@@ -250,7 +249,7 @@ impl Place<'_> {
         })
     }
 
-    fn thresholds(self, table: &QueueTable) -> Result<Thresholds, ScenarioError> {
+    fn thresholds(self, table: &QueueTable) -> Result<Thresholds, FileError> {
         let given = |limit: Option<Text<QueueLimit>>, default| {
             limit.map_or(QueueLimit::Packets(default), |Text(limit)| limit)
         };
@@ -276,7 +275,7 @@ impl Place<'_> {
         value: Option<Text<Octets>>,
         default: u64,
         (least, most): (u64, u64),
-    ) -> Result<u64, ScenarioError> {
+    ) -> Result<u64, FileError> {
         let octets = value.map_or(default, |Text(Octets(octets))| octets);
         if (least..=most).contains(&octets) {
             return Ok(octets);

@@ -2,20 +2,17 @@
 
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::session::{DialogueKind, Ftp, Mail, Pace, Web};
 
 use super::reading::Reading;
 use super::table::{Kind, SessionTable};
 use super::{objects, size};
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{Octets, Text, Whole};
 
 /// What a client and its server say to each other; `None` for a call or a video.
-pub(super) fn read(
-    reading: &Reading<'_>,
-    table: &SessionTable,
-) -> Result<Option<DialogueKind>, ScenarioError> {
+pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Option<DialogueKind>, FileError> {
     let share = |part: Option<Text<Probability>>| part.map_or(Probability::ZERO, |Text(share)| share);
     Ok(Some(match table.kind {
         Kind::Voice | Kind::Video => return Ok(None),
@@ -31,7 +28,7 @@ pub(super) fn read(
     }))
 }
 
-fn web(reading: &Reading<'_>, table: &SessionTable) -> Result<Web, ScenarioError> {
+fn web(reading: &Reading<'_>, table: &SessionTable) -> Result<Web, FileError> {
     let Web { request, main_object, objects, object, parse_time, connections } =
         Web::evaluation_methodology();
     let request = match table.request {
@@ -56,7 +53,7 @@ fn web(reading: &Reading<'_>, table: &SessionTable) -> Result<Web, ScenarioError
 }
 
 /// When the next page, message or file is due.
-pub(super) fn pace(reading: &Reading<'_>, table: &SessionTable) -> Result<Pace, ScenarioError> {
+pub(super) fn pace(reading: &Reading<'_>, table: &SessionTable) -> Result<Pace, FileError> {
     match (table.load, table.think_time) {
         (Some(_), Some(_)) => Err(reading.fail(&["think-time"], "expected `load` or `think-time`, not both")),
         (Some(Text(rate)), None) => Ok(Pace::Load(rate)),

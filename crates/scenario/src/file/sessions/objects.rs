@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use lasthop_config::FileError;
 use lasthop_sim::heavy_tails::Pareto;
 use lasthop_sim::session::Objects;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,7 +12,6 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::reading::Reading;
-use crate::file::error::ScenarioError;
 use crate::file::quantity::Whole;
 
 /// Objects of a page at most.
@@ -71,7 +71,7 @@ pub(super) fn read(
     reading: &Reading<'_>,
     written: Option<ObjectsEntry>,
     default: Objects,
-) -> Result<Objects, ScenarioError> {
+) -> Result<Objects, FileError> {
     let table = match written {
         None => return Ok(default),
         Some(ObjectsEntry::Fixed(number)) => {

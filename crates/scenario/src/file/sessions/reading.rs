@@ -1,10 +1,9 @@
 //! What reading a session needs to know.
 
-use std::time::Duration;
-
-use crate::file::error::ScenarioError;
 use crate::file::quantity::Text;
 use crate::file::reader::Reader;
+use lasthop_config::FileError;
+use std::time::Duration;
 
 /// A session that is being read.
 pub(super) struct Reading<'a> {
@@ -20,7 +19,7 @@ impl Reading<'_> {
         value: Option<Text<Duration>>,
         default: Duration,
         (least, most): (Duration, Duration),
-    ) -> Result<Duration, ScenarioError> {
+    ) -> Result<Duration, FileError> {
         self.reader.duration_in(&self.key(key), value, default, least, most)
     }
 
@@ -29,7 +28,7 @@ impl Reading<'_> {
         ["sessions", self.name].iter().chain(rest).copied().collect()
     }
 
-    pub(super) fn fail(&self, rest: &[&str], problem: impl Into<String>) -> ScenarioError {
+    pub(super) fn fail(&self, rest: &[&str], problem: impl Into<String>) -> FileError {
         self.reader.fail(&self.key(rest), problem)
     }
 }

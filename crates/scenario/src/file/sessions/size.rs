@@ -1,5 +1,6 @@
 //! How large something is that is drawn.
 
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::heavy_tails::{Lognormal, Pareto};
 use lasthop_sim::session::{Measured, Size};
@@ -7,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::reading::Reading;
-use crate::file::error::ScenarioError;
 use crate::file::named::{NameOrTable, Named};
 use crate::file::quantity::{Octets, Text};
 
@@ -84,7 +84,7 @@ pub(super) fn read(
     key: &str,
     written: Option<&NameOrTable<SizeTable>>,
     default: impl FnOnce() -> Size,
-) -> Result<Size, ScenarioError> {
+) -> Result<Size, FileError> {
     let Some(NameOrTable(table)) = written else { return Ok(default()) };
     let fail = |of: &[&str], problem: &str| reading.fail(&[&[key], of].concat(), problem);
     if let Some(fixed) = table.fixed {
@@ -152,8 +152,8 @@ pub(super) fn read(
 fn measured(
     min: f64,
     bands: &[BandTable],
-    fail: impl Fn(&[&str], &str) -> ScenarioError,
-) -> Result<Size, ScenarioError> {
+    fail: impl Fn(&[&str], &str) -> FileError,
+) -> Result<Size, FileError> {
     if bands.is_empty() || bands.len() > 100 {
         return Err(fail(&["bands"], "expected 1 to 100 bands"));
     }

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
+use lasthop_config::FileError;
+use lasthop_config::words::counted;
 use lasthop_packet::Bitrate;
-use lasthop_schemes::words::counted;
 use lasthop_sim::heavy_tails::Pareto;
 use lasthop_sim::traffic::{Frames, Media, Video};
 
 use super::reading::Reading;
 use super::table::{BitRate, SessionTable};
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{Octets, Text, Whole};
 
 /// The largest payload of a packet: with RTP's, UDP's and IP's headers it fills an Ethernet frame.
 const LARGEST_PACKET: u64 = 1460;
 
 /// What a video's server sends.
-pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, ScenarioError> {
+pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, FileError> {
     let rate = table.rate.map(|Text(rate)| rate);
     let bit_rate = table.bit_rate.unwrap_or(BitRate::Variable);
     let keys = match bit_rate {
@@ -36,11 +36,7 @@ pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media,
     }))
 }
 
-fn constant(
-    reading: &Reading<'_>,
-    table: &SessionTable,
-    rate: Option<Bitrate>,
-) -> Result<Video, ScenarioError> {
+fn constant(reading: &Reading<'_>, table: &SessionTable, rate: Option<Bitrate>) -> Result<Video, FileError> {
     let Some(rate) = rate else {
         return Err(reading.fail(&[], "bit-rate = \"constant\" requires a rate, such as rate = \"1 Mbit/s\""));
     };
@@ -64,11 +60,7 @@ fn constant(
     Ok(Video::Constant { rate, packet: packet as u32 })
 }
 
-fn frames(
-    reading: &Reading<'_>,
-    table: &SessionTable,
-    rate: Option<Bitrate>,
-) -> Result<Frames, ScenarioError> {
+fn frames(reading: &Reading<'_>, table: &SessionTable, rate: Option<Bitrate>) -> Result<Frames, FileError> {
     let default = Frames::NEAR_REAL_TIME;
     let range = (Duration::from_millis(1), Duration::from_secs(10));
     let interval = reading.duration_in(&["frame-interval"], table.frame_interval, default.interval, range)?;

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_sim::Playout;
 use lasthop_sim::traffic::{Codec, Media, Spurts, Voice};
 
 use super::reading::Reading;
 use super::speech::{CodecName, SpurtsTable};
 use super::table::SessionTable;
-use crate::file::error::ScenarioError;
 use crate::file::named::NameOrTable;
 
 /// What each party of a call sends.
-pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, ScenarioError> {
+pub(super) fn read(reading: &Reading<'_>, table: &SessionTable) -> Result<Media, FileError> {
     let millis = Duration::from_millis;
     let codec = match table.codec.unwrap_or(CodecName::G711) {
         CodecName::G711 => Codec::G711 { concealment: table.concealment.unwrap_or(true) },

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use lasthop_schemes::words::cut;
+use lasthop_config::words::cut;
+use lasthop_config::{Document, FileError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::column::{Column, Written};
-use crate::file::document::Document;
-use crate::file::error::ScenarioError;
 
 /// More points than this are a mistake.
 const MOST_POINTS: usize = 100_000;
@@ -28,7 +27,7 @@ pub(super) struct Axis {
 }
 
 /// The parameters in the order of the file.
-pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
+pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, FileError> {
     let mut axes = Vec::new();
     if let Some(DeValue::Table(vary)) = sweep.get(&["vary"]).map(Spanned::get_ref) {
         collect_axes(sweep, vary, &mut Vec::new(), &mut axes)?;
@@ -48,7 +47,7 @@ pub(super) fn axes(sweep: &Document<'_>) -> Result<Vec<Axis>, ScenarioError> {
 }
 
 /// In the results "1%" and "1.0 %" are one value, and their rows would look alike.
-fn refuse_a_value_twice(sweep: &Document<'_>, axis: &Axis) -> Result<(), ScenarioError> {
+fn refuse_a_value_twice(sweep: &Document<'_>, axis: &Axis) -> Result<(), FileError> {
     let mut seen = BTreeSet::new();
     let Some(twice) = axis.values.iter().position(|value| !seen.insert(value)) else { return Ok(()) };
     let place: Vec<&str> = axis.place.iter().map(String::as_str).collect();
@@ -66,7 +65,7 @@ fn collect_axes(
     table: &DeTable<'_>,
     above: &mut Vec<String>,
     axes: &mut Vec<(usize, Axis)>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), FileError> {
     for (name, value) in table {
         above.push(name.get_ref().to_string());
         let place: Vec<&str> = ["vary"].into_iter().chain(above.iter().map(String::as_str)).collect();
@@ -98,7 +97,7 @@ fn collect_axes(
 }
 
 /// A key that is varied twice, or within another, would have other values than its column says.
-fn refuse_overlaps(sweep: &Document<'_>, axes: &[(usize, Axis)]) -> Result<(), ScenarioError> {
+fn refuse_overlaps(sweep: &Document<'_>, axes: &[(usize, Axis)]) -> Result<(), FileError> {
     let mut sorted: Vec<&(usize, Axis)> = axes.iter().collect();
     // A path comes right before those that begin with it.
     sorted.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_sim::{Delay, Distribution, Order};
 
 use super::{GOOD, check, error, read};
-use crate::file::{Overrides, ScenarioError, Sweep, parse};
+use crate::file::{FileError, Overrides, Sweep, parse};
 use crate::model::{Link, Scenario};
 
 fn ms(millis: u64) -> Duration {
@@ -197,7 +197,7 @@ fn a_share_that_skips_the_delay_says_with_what_it_does_not_go() {
 #[test]
 fn single_values_of_a_distribution_can_be_set_and_swept() {
     let text = with("delay = { distribution = \"uniform\", min = \"5 ms\", max = \"9 ms\" }");
-    let set = |settings: &[&str]| -> Result<Scenario, ScenarioError> {
+    let set = |settings: &[&str]| -> Result<Scenario, FileError> {
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         parse(&text, "x.toml", Path::new("."), &Overrides { settings, ..Overrides::default() })
     };

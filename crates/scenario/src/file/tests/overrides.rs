@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::GOOD;
 use crate::Scenario;
-use crate::file::{Overrides, ScenarioError, parse};
+use crate::file::{FileError, Overrides, parse};
 
-fn with(settings: &[&str]) -> Result<Scenario, ScenarioError> {
+fn with(settings: &[&str]) -> Result<Scenario, FileError> {
     let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
     parse(GOOD, "x.toml", Path::new("."), &Overrides { settings, ..Overrides::default() })
 }

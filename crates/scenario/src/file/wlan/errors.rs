@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_config::FileError;
 use lasthop_packet::Probability;
 use lasthop_sim::wifi::{ErrorConfig, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::channel::{self, ChannelTable};
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{DataRate, Text, Written};
 use crate::file::reader::{Key, Reader};
 use crate::model::{LinkModel, WlanStation};
@@ -48,7 +48,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     place: &Key<'_>,
     table: &ErrorTable,
-) -> Result<ErrorConfig, ScenarioError> {
+) -> Result<ErrorConfig, FileError> {
     let all = table.bit_error_rate.map(|Text(rate)| rate.value());
     let mut bit = all.map(|rate| [rate; Rate::ALL.len()]);
     for (written, Text(rate)) in &table.bit_error_rates {
@@ -77,7 +77,7 @@ pub(super) fn of_links(
     tables: &BTreeMap<String, LinkErrorTable>,
     stations: &[WlanStation],
     links: &[LinkModel],
-) -> Result<Vec<DirectionErrors>, ScenarioError> {
+) -> Result<Vec<DirectionErrors>, FileError> {
     let mut directions: Vec<DirectionErrors> = Vec::new();
     for (own_name, own) in tables {
         let key = |key| ["wlans", name, "link-errors", own_name, key];

@@ -1,10 +1,10 @@
 //! The links of a cell: who can send to whom.
 
+use lasthop_config::FileError;
 use lasthop_sim::RadioLinkConfig;
 use lasthop_sim::wifi::{Position, WlanConfig};
 
 use super::table::WlanTable;
-use crate::file::error::ScenarioError;
 use crate::file::link::MOST_LINKS;
 use crate::file::reader::Reader;
 use crate::model::{Link, LinkModel, NodeModel, WlanStation};
@@ -18,7 +18,7 @@ pub(super) fn audible(
     config: &WlanConfig,
     stations: &[WlanStation],
     nodes: &[NodeModel],
-) -> Result<Vec<LinkModel>, ScenarioError> {
+) -> Result<Vec<LinkModel>, FileError> {
     let place = |station: &WlanStation| station.config.position;
     let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
     let hear = |one: Position, other: Position| config.propagation.reaches(one, other);
@@ -77,7 +77,7 @@ pub(super) fn pairs(
     table: &WlanTable,
     stations: &[WlanStation],
     nodes: &[NodeModel],
-) -> Result<Vec<LinkModel>, ScenarioError> {
+) -> Result<Vec<LinkModel>, FileError> {
     if stations.len() * (stations.len() - 1) / 2 > MOST_LINKS {
         let problem = format!(
             "more than {MOST_LINKS} pairs of stations that might come into range; expected fewer stations"

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_packet::units::format_octets;
 use lasthop_sim::wifi::{DataOverhead, MacConfig, Standard};
 
 use super::table::WlanTable;
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{Octets, Text, Whole};
 use crate::file::reader::Reader;
 
-pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, ScenarioError> {
+pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<MacConfig, FileError> {
     let default = MacConfig::default();
     let limit = |value: Option<Whole<1, 255>>, default| value.map_or(default, |Whole(limit)| limit);
     let cts_to_self = table.cts_to_self.unwrap_or(false);

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_sim::wifi::Position;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
 use crate::file::pair;
 use crate::file::quantity::{Metres, Speed, Text, Whole};
 use crate::file::reader::Reader;
 use crate::model::{Mobility, NodeModel, Placement, WlanStation};
+use lasthop_config::FileError;
+use lasthop_sim::mobility::RandomWaypoint;
+use lasthop_sim::wifi::Position;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// The initial positions of the stations.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -75,7 +74,7 @@ pub(super) fn placement(
     table: &PlacementTable,
     (stations, nodes): (&[WlanStation], &[NodeModel]),
     is_on_demand: bool,
-) -> Result<Placement, ScenarioError> {
+) -> Result<Placement, FileError> {
     if !is_on_demand {
         let problem = "connectivity differs from seed to seed; requires `routing = \"aodv\"`";
         return Err(reader.fail(&["wlans", name, "placement"], problem));
@@ -111,7 +110,7 @@ pub(super) fn read(
     table: &MobilityTable,
     stations: &[WlanStation],
     keeps_links: bool,
-) -> Result<Mobility, ScenarioError> {
+) -> Result<Mobility, FileError> {
     if !keeps_links {
         let problem = "shortest paths do not follow stations that move; requires `routing = \"aodv\"` or an access point";
         return Err(reader.fail(&["wlans", name, "mobility"], problem));
@@ -148,7 +147,7 @@ fn area(
     reader: &Reader<'_>,
     key: &[&str],
     [Text(Metres(width)), Text(Metres(depth))]: &[Text<Metres>; 2],
-) -> Result<Position, ScenarioError> {
+) -> Result<Position, FileError> {
     if *width > 0.0 && *depth > 0.0 {
         return Ok(Position::new(*width, *depth));
     }

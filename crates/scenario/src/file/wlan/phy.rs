@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use lasthop_config::FileError;
 use lasthop_sim::wifi::{PhyConfig, Preamble, Rate, Standard};
 
 use super::table::WlanTable;
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{DataRate, Text, Whole};
 use crate::file::reader::Reader;
 
-pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<PhyConfig, ScenarioError> {
+pub(super) fn read(reader: &Reader<'_>, name: &str, table: &WlanTable) -> Result<PhyConfig, FileError> {
     let standard = table.standard.standard();
     let mut phy = PhyConfig::new(standard);
     if let Some(preamble) = table.preamble {
@@ -67,7 +67,7 @@ pub(super) fn rate(
     key: &[&str],
     table: &WlanTable,
     Text(DataRate(rate)): Text<DataRate>,
-) -> Result<Rate, ScenarioError> {
+) -> Result<Rate, FileError> {
     let standard = table.standard.standard();
     if rate.is_of(standard) {
         return Ok(rate);

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use crate::file::quantity::{StationQueue, Text, Whole};
+use crate::file::reader::Reader;
+use crate::model::{PowerSave, WlanStation};
+use lasthop_config::FileError;
 use lasthop_sim::QueueLimit;
 use lasthop_sim::wifi::PowerSaveConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
-use crate::file::quantity::{StationQueue, Text, Whole};
-use crate::file::reader::Reader;
-use crate::model::{PowerSave, WlanStation};
 
 /// A beacon's 16 bits say at most 65,535 TU, which are 67 s.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
@@ -48,7 +47,7 @@ pub(super) fn read(
     table: &PowerSaveTable,
     stations: &[WlanStation],
     has_access_point: bool,
-) -> Result<PowerSave, ScenarioError> {
+) -> Result<PowerSave, FileError> {
     let key = |key| ["wlans", name, "power-save", key];
     if !has_access_point {
         let problem = "only an access point sends beacons and buffers frames; requires an `access-point`";

@@ -1,13 +1,12 @@
 //! Who hears whom.
 
-use lasthop_sim::wifi::{Capture, Propagation, TwoRayGround};
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
 use crate::file::named::Named;
 use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};
 use crate::file::reader::Reader;
+use lasthop_config::FileError;
+use lasthop_sim::wifi::{Capture, Propagation, TwoRayGround};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Which stations hear each other.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -69,7 +68,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
     name: &str,
     table: &PropagationTable,
-) -> Result<Propagation, ScenarioError> {
+) -> Result<Propagation, FileError> {
     let fail = |key: &str, problem: &str| reader.fail(&["wlans", name, "propagation", key], problem);
     let of_ranges =
         [("reception", table.reception.is_some()), ("carrier-sense", table.carrier_sense.is_some())];
@@ -145,7 +144,7 @@ pub(super) fn capture(
     name: &str,
     table: &CaptureTable,
     propagation: &Propagation,
-) -> Result<Capture, ScenarioError> {
+) -> Result<Capture, FileError> {
     if *propagation == Propagation::Everywhere {
         let problem =
             "all signals are equally strong; expected a kind of propagation that depends on distance";

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use lasthop_sim::aodv::{AodvConfig, Metric};
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use crate::file::error::ScenarioError;
 use crate::file::named::Named;
 use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
+use lasthop_config::FileError;
+use lasthop_sim::aodv::{AodvConfig, Metric};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// How stations are reached, and AODV's parameters (RFC 3561, section 10).
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -110,7 +109,7 @@ pub(super) fn read(
     name: &str,
     table: &RoutingTable,
     has_access_point: bool,
-) -> Result<Option<AodvConfig>, ScenarioError> {
+) -> Result<Option<AodvConfig>, FileError> {
     if table.protocol == RoutingName::ShortestPath {
         let written = reader.document.get(&["wlans", name, "routing"]).and_then(|it| it.get_ref().as_table());
         let parameter = written.and_then(|table| table.keys().find(|key| *key.get_ref() != "protocol"));

@@ -1,12 +1,12 @@
 //! The stations of a cell.
 
-use lasthop_schemes::words::counted;
+use lasthop_config::FileError;
+use lasthop_config::words::counted;
 use lasthop_sim::QueueLimit;
 use lasthop_sim::wifi::StationConfig;
 
 use super::phy;
 use super::table::WlanTable;
-use crate::file::error::ScenarioError;
 use crate::file::quantity::{StationQueue, Text};
 use crate::file::reader::Reader;
 use crate::model::{NodeModel, WlanStation};
@@ -19,7 +19,7 @@ pub(super) fn read(
     name: &str,
     table: &WlanTable,
     nodes: &[NodeModel],
-) -> Result<Vec<WlanStation>, ScenarioError> {
+) -> Result<Vec<WlanStation>, FileError> {
     let least = if table.access_point.is_some() { 1 } else { 2 };
     if !(least..=MOST_STATIONS).contains(&table.stations.len()) {
         let problem = format!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_schemes::settings::{MS, SECOND, Time};
+use lasthop_config::quantity::{MS, SECOND, Time};
 
 /// What can be set, with what it is by default.
 #[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]

@@ -6,7 +6,7 @@ use lasthop_packet::{Packet, TcpFlags};
 use super::super::Settings;
 use super::bench::{Bench, phone, server};
 use crate::edits::But as _;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// What the phone hears acknowledged is never more than this.
 fn acknowledged(lines: &[String]) -> Vec<&str> {

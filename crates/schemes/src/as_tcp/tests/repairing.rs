@@ -8,7 +8,7 @@ use lasthop_packet::TcpFlags;
 use super::super::{Settings, SplitAt};
 use super::bench::{Bench, phone, server};
 use crate::edits::But as _;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// The octets of the phone's stream that have come to the server so far.
 fn arrived(lines: &[String], mut next: u32) -> u32 {

@@ -3,7 +3,7 @@
 use lasthop_tcp::{Config, Connection};
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn duplicate_acks_for_what_is_missing_off_the_hop_are_marked() {

@@ -1,7 +1,7 @@
 //! SUCCESS.
 
-use crate::settings::Presets as _;
 use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
+use lasthop_config::preset::Presets as _;
 use std::num::NonZeroU16;
 
 use super::*;

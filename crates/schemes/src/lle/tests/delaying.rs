@@ -1,7 +1,7 @@
 //! The agent follows a receiver that acknowledges fewer segments.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 fn settings(acks: DeliveryAcks) -> Settings {
     Settings { acks, ..Settings::published() }

@@ -1,6 +1,6 @@
 //! The link layer's word is not TCP's.
 
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 use std::time::Duration;
 
 use lasthop_agent::counter::AT_BOUND;

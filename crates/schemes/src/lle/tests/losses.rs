@@ -1,7 +1,7 @@
 //! FAILURE.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn failure_asks_the_sender_by_three_duplicates() {

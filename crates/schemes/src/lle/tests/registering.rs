@@ -1,7 +1,7 @@
 //! How the two agents know of each other, and notice that they do not any more.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn nothing_is_promised_to_a_host_without_an_agent() {

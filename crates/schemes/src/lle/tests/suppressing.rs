@@ -1,8 +1,8 @@
 //! What the receiver's agent keeps back, and what it never does.
 
 use super::*;
-use crate::settings::Presets as _;
 use lasthop_agent::counter::ACKS_SUPPRESSED;
+use lasthop_config::preset::Presets as _;
 
 const NEXT: u32 = FIRST + 100;
 

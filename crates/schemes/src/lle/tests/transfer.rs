@@ -3,7 +3,7 @@
 use super::control::{SEGMENT, answer, segment, sender_with};
 use super::keeping::asking;
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn what_was_acknowledged_moves_only_where_it_is_kept() {

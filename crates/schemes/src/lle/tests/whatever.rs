@@ -1,6 +1,6 @@
 //! Whatever comes.
 
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 use proptest::prelude::*;
 
 use super::*;

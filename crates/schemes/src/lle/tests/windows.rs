@@ -1,7 +1,7 @@
 //! The window in an ACK of ours.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// What the sender may send, in octets from the first.
 fn allowed(tcp: &Tcp) -> u32 {

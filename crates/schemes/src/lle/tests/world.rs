@@ -1,9 +1,9 @@
 //! Two real TCP endpoints, a wire, a hop whose link layer gives up at times, and agents at both
 //! ends of it that may die at any time: everything arrives in the end.
 
-use crate::settings::Presets as _;
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use lasthop_agent::{Owed, Whose};
+use lasthop_config::preset::Presets as _;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 

@@ -1,8 +1,8 @@
 //! What is not touched, bounds, and how settings are read.
 
-use crate::settings::Presets as _;
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::segment_cache::Cached;
+use lasthop_config::preset::Presets as _;
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Which ACKs pass, which trigger a repair, and which are suppressed.
 
 use super::*;
-use crate::settings::Presets as _;
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn the_first_duplicate_passes_the_second_repairs_and_the_expected_ones_are_suppressed() {

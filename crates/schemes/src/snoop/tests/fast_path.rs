@@ -1,7 +1,7 @@
 //! What may pass without asking.
 
-use crate::settings::Presets as _;
 use lasthop_agent::{Bypass, Limits, Shown};
+use lasthop_config::preset::Presets as _;
 use proptest::prelude::*;
 
 use super::*;

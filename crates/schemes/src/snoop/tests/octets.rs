@@ -1,7 +1,7 @@
 //! Octets, where ns-2 has packets.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn a_copy_carries_only_what_the_receiver_misses_of_a_super_packet() {

@@ -1,7 +1,7 @@
 //! Whatever comes.
 
-use crate::settings::Presets as _;
 use lasthop_agent::{Budget, SegmentCache};
+use lasthop_config::preset::Presets as _;
 use proptest::prelude::*;
 
 use super::*;

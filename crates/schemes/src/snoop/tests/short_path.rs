@@ -1,7 +1,7 @@
 //! Connections that are left to their senders.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 /// A flow that loses one segment in `loses`, each repaired at once, from a sender `beyond`
 /// milliseconds away over a hop of 4 ms. How many segments it was shown until it was left alone.

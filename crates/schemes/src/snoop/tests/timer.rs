@@ -1,7 +1,7 @@
 //! When the local timer runs and what it retransmits.
 
 use super::*;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 #[test]
 fn the_timer_repairs_at_most_ten_times() {

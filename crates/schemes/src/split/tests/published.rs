@@ -4,7 +4,7 @@ use lasthop_agent::Side;
 
 use super::bench::{Bench, fixed, mobile};
 use crate::cicada::Settings;
-use crate::settings::Presets as _;
+use lasthop_config::preset::Presets as _;
 
 const MSS: u32 = 1460;
 

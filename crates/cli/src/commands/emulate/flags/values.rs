@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_schemes::words::did_you_mean;
+use lasthop_config::words::did_you_mean;
 use toml::{Table, Value};
 
 use crate::commands::emulate::value::{self, Meant};

@@ -2,22 +2,21 @@
 //! points at to its key.
 
 mod format;
-mod groups;
 mod replaced;
 mod search;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use lasthop_schemes::strict;
-use lasthop_schemes::words::{cut, for_writers};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::error::ScenarioError;
-use super::text::{key_in_text, line_at};
+use crate::error::FileError;
+use crate::strict;
+use crate::text::{key_in_text, line_at};
+use crate::words::{cut, for_writers};
 use format::other_format;
 use search::path_at;
 
@@ -36,8 +35,6 @@ pub struct Document<'t> {
     root: Spanned<DeTable<'t>>,
     /// What a sweep or the command line has put in place of the file's values.
     replaced: Vec<Replaced>,
-    /// Groups of nodes that were written out, with their numbers of members.
-    groups: BTreeMap<String, usize>,
 }
 
 /// What stands in the place of a value of the file.
@@ -52,42 +49,26 @@ struct Replaced {
 }
 
 impl<'t> Document<'t> {
-    /// Parses a scenario or a sweep, which is never empty.
-    pub(super) fn parse(text: &'t str, name: String) -> Result<Self, ScenarioError> {
-        if text.trim().is_empty() {
-            return Err(ScenarioError::of_file(
-                name,
-                "the file is empty; expected a scenario, with nodes, links and flows, or a sweep",
-            ));
-        }
-        Self::parse_expected(text, name, "a scenario or a sweep, in TOML")
-    }
-
-    /// Parses a TOML file; `name` is what errors call it.
-    pub fn parse_toml(text: &'t str, name: String) -> Result<Self, ScenarioError> {
-        Self::parse_expected(text, name, "a configuration in TOML")
-    }
-
-    fn parse_expected(text: &'t str, name: String, expected: &str) -> Result<Self, ScenarioError> {
+    /// Parses a TOML file; `name` is what errors call it, and `expected` what they say was expected
+    /// in place of a file in another format.
+    pub fn parse(text: &'t str, name: String, expected: &str) -> Result<Self, FileError> {
         Self::parse_lines(text, name).map_err(|error| match other_format(text) {
             Some(format) => {
                 let problem = format!("this is a {format} file, such as results; expected {expected}");
-                ScenarioError { problem, ..error }
+                FileError { problem, ..error }
             }
             None => error,
         })
     }
 
-    fn parse_lines(text: &'t str, name: String) -> Result<Self, ScenarioError> {
+    fn parse_lines(text: &'t str, name: String) -> Result<Self, FileError> {
         match DeTable::parse(text) {
-            Ok(root) => {
-                Ok(Self { name, has_lines: true, text, root, replaced: Vec::new(), groups: BTreeMap::new() })
-            }
+            Ok(root) => Ok(Self { name, has_lines: true, text, root, replaced: Vec::new() }),
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
                 let message = error.message().lines().collect::<Vec<_>>().join("; ");
                 let is_deep = message.contains("recurs");
-                Err(ScenarioError {
+                Err(FileError {
                     line: Some(line_at(text.as_bytes(), offset)),
                     key: key_in_text(text, offset),
                     problem: if is_deep { TOO_DEEP.to_owned() } else { message },
@@ -98,25 +79,25 @@ impl<'t> Document<'t> {
     }
 
     /// Parses a setting of the command line, a line of TOML; `name` is what errors call it.
-    pub(super) fn parse_setting(text: &'t str, name: String) -> Result<Self, ScenarioError> {
+    pub fn parse_setting(text: &'t str, name: String) -> Result<Self, FileError> {
         match Self::parse_lines(text, name) {
             Ok(document) => Ok(Self { has_lines: false, ..document }),
-            Err(error) => Err(ScenarioError { line: None, key: String::new(), ..error }),
+            Err(error) => Err(FileError { line: None, key: String::new(), ..error }),
         }
     }
 
     /// What errors call the file.
-    pub(super) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Reads the whole file as `T`.
-    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         self.read_as(&[], &self.root)
     }
 
     /// Reads the table at this path as `T`.
-    pub(super) fn deserialize_at<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, ScenarioError> {
+    pub fn deserialize_at<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, FileError> {
         match self.get(path).map(|value| (value.span(), value.get_ref())) {
             Some((span, DeValue::Table(table))) => self.read_as(path, &Spanned::new(span, table.clone())),
             _ => Err(self.error(path, "expected a table")),
@@ -128,7 +109,7 @@ impl<'t> Document<'t> {
         &self,
         place: &[&str],
         table: &Spanned<DeTable<'t>>,
-    ) -> Result<T, ScenarioError> {
+    ) -> Result<T, FileError> {
         read_strictly(table.clone()).map_err(|error| {
             let path = error.span().map(|span| self.path_at(&span)).unwrap_or_default();
             let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -150,14 +131,14 @@ impl<'t> Document<'t> {
 
     /// An error about the key at this path, or about the innermost table on the way to it that the
     /// file has.
-    pub fn error(&self, path: &[&str], problem: impl Into<String>) -> ScenarioError {
+    pub fn error(&self, path: &[&str], problem: impl Into<String>) -> FileError {
         let (file, line) = self.place(path);
         let mut problem = problem.into();
         if let Some((end, _)) = problem.char_indices().nth(LONGEST_PROBLEM) {
             problem.truncate(end);
             problem.push_str("...");
         }
-        ScenarioError { file: file.to_owned(), line, key: self.display(path), problem }
+        FileError { file: file.to_owned(), line, key: self.display(path), problem }
     }
 
     /// Whether the file has a value at this path.
@@ -166,46 +147,37 @@ impl<'t> Document<'t> {
     }
 
     /// Whether the file has a key that is neither on the way to this path nor within its value.
-    pub(super) fn has_more_than(&self, path: &[&str]) -> bool {
+    pub fn has_more_than(&self, path: &[&str]) -> bool {
         let tables = (1..path.len()).filter_map(|depth| self.get(&path[..depth])?.get_ref().as_table());
         std::iter::once(self.root.get_ref()).chain(tables).any(|table| table.len() > 1)
     }
 
     /// The value at this path.
-    pub(super) fn get(&self, path: &[&str]) -> Option<&Spanned<DeValue<'t>>> {
+    pub fn get(&self, path: &[&str]) -> Option<&Spanned<DeValue<'t>>> {
         let (first, rest) = path.split_first()?;
         let value = self.root.get_ref().get(*first)?;
         rest.iter().try_fold(value, |value, step| child(value.get_ref(), step).map(|(_, value)| value))
     }
 
+    /// The whole file, for who knows what it means. A value that is put in keeps the place that it
+    /// comes with.
+    pub fn root_mut(&mut self) -> &mut DeTable<'t> {
+        self.root.get_mut()
+    }
+
     /// The keys of the table at this path; none where there is no table.
-    pub(super) fn keys(&self, path: &[&str]) -> impl Iterator<Item = &str> {
+    pub fn keys(&self, path: &[&str]) -> impl Iterator<Item = &str> {
         let table = self.get(path).and_then(|value| value.get_ref().as_table());
         table.into_iter().flatten().map(|(key, _)| key.get_ref().as_ref())
     }
 
-    /// What is wrong with setting the key at this path from outside, if it is in a node, link, cell or
-    /// flow that the file does not have. A session may be added.
-    pub(super) fn names_nothing(&self, path: &[&str]) -> Option<String> {
-        match *path {
-            [kind @ ("nodes" | "links" | "wlans" | "flows"), name, ..]
-                if self.get(&[kind, name]).is_none() =>
-            {
-                let known: Vec<&str> = self.keys(&[kind]).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                Some(format!("unknown name {name:?} in {kind}; expected one of: {known}"))
-            }
-            _ => None,
-        }
-    }
-
     /// The text that stands at a value of this file.
-    pub(super) fn source(&self, value: &Spanned<DeValue<'_>>) -> &str {
+    pub fn source(&self, value: &Spanned<DeValue<'_>>) -> &str {
         self.text.get(value.span()).unwrap_or_default()
     }
 
     /// Where in the file a key begins: sorts keys in the order of the file.
-    pub(super) fn position(&self, path: &[&str]) -> usize {
+    pub fn position(&self, path: &[&str]) -> usize {
         self.span(path).map_or(usize::MAX, |span| span.start)
     }
 
@@ -235,7 +207,7 @@ impl<'t> Document<'t> {
 
     /// `links.air.rate`, `schemes[2].label`, as the file has them: with its groups, and with quotes
     /// where TOML wants them.
-    pub(super) fn display(&self, path: &[&str]) -> String {
+    pub fn display(&self, path: &[&str]) -> String {
         let mut text = String::new();
         for (depth, step) in path.iter().enumerate() {
             if let Some(DeValue::Array(elements)) = self.get(&path[..depth]).map(Spanned::get_ref) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::error::ScenarioError;
+use crate::error::FileError;
 
 /// What stands for standard input in place of a file's name.
 const STANDARD_INPUT: &str = "-";
@@ -17,18 +17,18 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// Reads a scenario or a sweep; "-" is standard input. Longer files are refused.
-pub fn read_file(path: &Path) -> Result<String, ScenarioError> {
+/// Reads a configuration file of at most 16 MiB; "-" is standard input.
+pub fn read_file(path: &Path) -> Result<String, FileError> {
     if path.extension().is_some_and(|extension| extension == "dat") {
         let problem = "this is a data file of the 1997 thesis's simulator, for `lasthop run` or `compare`; expected a file in TOML";
-        return Err(ScenarioError::of_file(name_of(path), problem));
+        return Err(FileError::of_file(name_of(path), problem));
     }
     read_text(path, 16 << 20)
 }
 
-/// Reads a text file of bounded length.
-pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioError> {
-    let error = |problem: String| ScenarioError::of_file(name_of(path), problem);
+/// Reads a text file of at most `largest` octets.
+pub fn read_text(path: &Path, largest: u64) -> Result<String, FileError> {
+    let error = |problem: String| FileError::of_file(name_of(path), problem);
     let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
     let mut octets = Vec::new();
     let source: Box<dyn Read> = match path.to_str() {
@@ -46,9 +46,9 @@ pub(super) fn read_text(path: &Path, largest: u64) -> Result<String, ScenarioErr
     String::from_utf8(octets).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = line_at(error.as_bytes(), good);
-        ScenarioError {
+        FileError {
             line: Some(line),
-            ..ScenarioError::of_file(name_of(path), "not valid UTF-8; expected a text file")
+            ..FileError::of_file(name_of(path), "not valid UTF-8; expected a text file")
         }
     })
 }
@@ -66,13 +66,13 @@ fn compressed(octets: &[u8]) -> Option<String> {
 }
 
 /// The line, from 1, of an octet.
-pub(super) fn line_at(text: &[u8], offset: usize) -> usize {
+pub fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|octet| **octet == b'\n').count() + 1
 }
 
 /// The key that is being written where the syntax goes wrong, from the text itself: there is no
 /// document yet.
-pub(super) fn key_in_text(text: &str, offset: usize) -> String {
+pub fn key_in_text(text: &str, offset: usize) -> String {
     let known = |key: &str| {
         let key = key.trim();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.\"' ".contains(c);

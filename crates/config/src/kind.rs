@@ -1,8 +1,8 @@
 //! What kind of file a TOML file is, by the keys at its top: so that one that is given to the wrong
 //! command is recognized.
 
-use super::document::Document;
-use super::error::ScenarioError;
+use crate::document::Document;
+use crate::error::FileError;
 
 /// The kinds of configuration files that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Kind {
 impl Document<'_> {
     /// Fails if the file is plainly of another kind: it has a key that only that one has, and none of
     /// this kind's.
-    pub fn expect(&self, kind: Kind) -> Result<(), ScenarioError> {
+    pub fn expect(&self, kind: Kind) -> Result<(), FileError> {
         let first_of = |kind: Kind| kind.keys().iter().find(|key| self.get(&[key]).is_some());
         if first_of(kind).is_some() {
             return Ok(());

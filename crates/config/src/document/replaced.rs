@@ -6,17 +6,17 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Document, Replaced, index};
-use crate::file::error::ScenarioError;
+use crate::error::FileError;
 
 impl<'t> Document<'t> {
     /// Puts what `source` has at `place`, if it has anything there, in place of what this document
     /// has at `path`.
-    pub(in crate::file) fn replace_from(
+    pub fn replace_from(
         &mut self,
         source: &Document<'t>,
         place: &[&str],
         path: &[&str],
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), FileError> {
         let Some(value) = source.get(place) else { return Ok(()) };
         self.replace(path, value, source.place(place)).map_err(|problem| source.error(place, problem))
     }
@@ -71,6 +71,35 @@ impl<'t> Document<'t> {
         table.insert(Spanned::new(value.span(), (*last).to_owned().into()), value);
         self.replaced.push(replaced);
         Ok(())
+    }
+
+    /// Puts copies of the table `kind.name` in its place, under these names; `change` changes each,
+    /// by its index. Errors in any of them lead to where the table stands.
+    pub fn replace_by_copies(
+        &mut self,
+        kind: &str,
+        name: &str,
+        copies: &[String],
+        change: impl Fn(&mut DeValue<'t>, usize),
+    ) {
+        let Some(tables) = self.root.get_mut().get_mut(kind) else { return };
+        let DeValue::Table(tables) = tables.get_mut() else { return };
+        let Some((key, table)) = tables.remove_entry(name) else { return };
+        for (index, copy) in copies.iter().enumerate() {
+            let mut value = table.get_ref().clone();
+            change(&mut value, index);
+            tables.insert(Spanned::new(key.span(), copy.clone().into()), Spanned::new(table.span(), value));
+        }
+        let is_within = |replaced: &&Replaced| {
+            replaced.path.len() > 2 && replaced.path[0] == kind && replaced.path[1] == name
+        };
+        let within: Vec<Replaced> = self.replaced.iter().filter(is_within).cloned().collect();
+        for copy in copies {
+            self.replaced.extend(within.iter().cloned().map(|mut replaced| {
+                replaced.path[1].clone_from(copy);
+                replaced
+            }));
+        }
     }
 }
 

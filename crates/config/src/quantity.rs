@@ -1,11 +1,11 @@
-//! How a scheme's settings write numbers and quantities, each within a range that is checked when
-//! the file is read and is part of the JSON schema.
+//! Numbers and quantities in files, each within a range that is checked when the file is read and is
+//! part of the JSON schema.
 //!
 //! A field keeps its plain type and names what reads it, range included:
 //!
 //! ```
 //! # use std::time::Duration;
-//! use lasthop_schemes::settings::{Count, HOUR, MS, Time};
+//! use lasthop_config::quantity::{Count, HOUR, MS, Time};
 //!
 //! #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 //! struct Settings {
@@ -30,10 +30,8 @@ use std::time::Duration;
 
 use lasthop_packet::units::{UnitError, format_duration, format_octets};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
-
-use crate::strict;
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::{Serialize, Serializer};
 
 /// Microseconds in a millisecond, for [`Time`].
 pub const MS: u64 = 1_000;
@@ -126,37 +124,6 @@ impl<const LEAST: u64, const MOST: u64> Octets<LEAST, MOST> {
     /// Writes `"64 MiB"`.
     pub fn serialize<S: Serializer>(octets: &usize, serializer: S) -> Result<S::Ok, S::Error> {
         octets::serialize(octets, serializer)
-    }
-}
-
-/// Where settings that are not given take their defaults from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// Defaults for current TCP, chosen so that no acknowledged data is lost.
-    #[default]
-    Today,
-    /// Defaults from the paper, or from its authors' own code.
-    Published,
-}
-
-/// Settings with a preset.
-pub trait Presets: Serialize + DeserializeOwned {
-    /// The defaults of the paper, or of its authors' own code.
-    fn published() -> Self;
-
-    /// The preset that was given.
-    fn preset(&self) -> Preset;
-
-    /// Reads settings: what is not given comes from the preset.
-    fn read(given: toml::Table) -> Result<Self, toml::de::Error> {
-        let of_today: Self = strict::read(given.clone())?;
-        if of_today.preset() == Preset::Today {
-            return Ok(of_today);
-        }
-        let mut all = toml::Table::try_from(Self::published()).map_err(Error::custom)?;
-        all.extend(given);
-        strict::read(all)
     }
 }
 

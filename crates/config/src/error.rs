@@ -2,11 +2,11 @@
 
 use thiserror::Error;
 
-/// Why a scenario or a sweep cannot be used: `scenarios/x.toml:12: links.air.rate: "11 MB/s" is not
+/// Why a file cannot be used: `scenarios/x.toml:12: links.air.rate: "11 MB/s" is not
 /// a rate above zero, such as "11 Mbit/s"`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}{}{}: {problem}", at_line(*.line), at_key(.key))]
-pub struct ScenarioError {
+pub struct FileError {
     /// The file, as it was named.
     pub file: String,
     /// The line, from 1; `None` where the file as a whole is wrong.
@@ -17,7 +17,7 @@ pub struct ScenarioError {
     pub problem: String,
 }
 
-impl ScenarioError {
+impl FileError {
     /// A file that cannot be used at all.
     pub fn of_file(file: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, key: String::new(), problem: problem.into() }

@@ -1,0 +1,27 @@
+//! Floor 1: configuration files, from their text to values, with errors that name the place.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`document`] | [`Document`]: a TOML file, with the place of every key |
+//! | [`strict`] | reading without serde's leniency |
+//! | [`quantity`] | numbers, times and amounts of data, each within a range |
+//! | [`preset`] | settings whose defaults depend on a preset |
+//! | [`error`] | [`FileError`]: file, line, key, and what was expected |
+//! | [`words`] | the words of messages: "did you mean", texts that others have chosen |
+//! | [`text`] | files before they are parsed, their lines |
+//! | [`kind`] | [`Kind`]: which command a file is for |
+//!
+//! Start with [`Document`].
+
+pub mod document;
+pub mod error;
+pub mod kind;
+pub mod preset;
+pub mod quantity;
+pub mod strict;
+pub mod text;
+pub mod words;
+
+pub use document::Document;
+pub use error::FileError;
+pub use kind::Kind;

@@ -1,0 +1,219 @@
+//! Groups of like nodes: `count = 20` in a node's table stands for twenty nodes, and a flow, a
+//! session, a link or a cell that names the group for as many flows, sessions, links and stations.
+//! They are written out before tables are read, so that nothing else knows of groups but messages.
+
+use std::collections::BTreeMap;
+
+use lasthop_config::{Document, FileError};
+use toml::Spanned;
+use toml::de::{DeArray, DeValue};
+
+/// Members of a group at most.
+const MOST_MEMBERS: i128 = 2_000;
+/// Tables that groups stand for at most, in all.
+const MOST_TABLES: usize = 10_000;
+
+/// Each group's number of members.
+#[derive(Default)]
+pub(super) struct Groups(BTreeMap<String, usize>);
+
+impl Groups {
+    /// The document with every group written out, and its groups.
+    pub(super) fn write_out<'t>(document: &Document<'t>) -> Result<(Document<'t>, Self), FileError> {
+        let groups = Self::of(document)?;
+        let mut written = document.clone();
+        if !groups.0.is_empty() {
+            groups.write_out_nodes(&mut written)?;
+            groups.write_out_pairs(&mut written, "flows", &["from", "to"])?;
+            groups.write_out_pairs(&mut written, "sessions", &["client", "server", "between"])?;
+            groups.write_out_pairs(&mut written, "links", &["between"])?;
+            groups.write_out_stations(&mut written);
+        }
+        Ok((written, groups))
+    }
+
+    /// The group that a node is a member of.
+    pub(super) fn group_of(&self, node: &str) -> Option<&str> {
+        let (group, number) = node.rsplit_once('-')?;
+        let (group, count) = self.0.get_key_value(group)?;
+        (1..=*count).any(|index| number == index.to_string()).then_some(group)
+    }
+
+    /// The members of a group, as messages name them; `None` if it is no group.
+    pub(super) fn members_of(&self, group: &str) -> Option<String> {
+        self.0.get(group).map(|count| match count {
+            1 => member(group, 1),
+            count => format!("{} to {}", member(group, 1), member(group, *count)),
+        })
+    }
+
+    fn of(document: &Document<'_>) -> Result<Self, FileError> {
+        let mut groups = BTreeMap::new();
+        let mut members = 0;
+        for name in document.keys(&["nodes"]) {
+            let key = ["nodes", name, "count"];
+            let Some(count) = document.get(&key) else { continue };
+            let number = match count.get_ref() {
+                DeValue::Integer(count) => i128::from_str_radix(count.as_str(), count.radix()).ok(),
+                _ => None,
+            };
+            let count = number.filter(|count| (1..=MOST_MEMBERS).contains(count));
+            let count = count.and_then(|count| usize::try_from(count).ok());
+            let count = count.ok_or_else(|| {
+                let problem = format!("expected a number of nodes, a whole number from 1 to {MOST_MEMBERS}");
+                document.error(&key, problem)
+            })?;
+            members += count;
+            if members > MOST_TABLES {
+                return Err(document.error(&key, "too many nodes in total; expected fewer"));
+            }
+            groups.insert(name.to_owned(), count);
+        }
+        Ok(Self(groups))
+    }
+
+    fn write_out_nodes(&self, document: &mut Document<'_>) -> Result<(), FileError> {
+        for (group, count) in &self.0 {
+            let copies = members(group, *count);
+            if let Some(member) = copies.iter().find(|name| document.has(&["nodes", name])) {
+                let problem = format!("{member:?} is a member of the group {group:?}; expected another name");
+                return Err(document.error(&["nodes", member], problem));
+            }
+            document.replace_by_copies("nodes", group, &copies, |value, _| {
+                if let DeValue::Table(table) = value {
+                    table.remove("count");
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Flows, sessions and links: tables that name two nodes, each by a key of its own or both in a list.
+    fn write_out_pairs(
+        &self,
+        document: &mut Document<'_>,
+        kind: &str,
+        keys: &[&str],
+    ) -> Result<(), FileError> {
+        let mut wanted: Vec<(String, Vec<String>)> = Vec::new();
+        let mut copies = 0;
+        for name in document.keys(&[kind]) {
+            let mut given = keys.iter().filter_map(|key| Some((*key, document.get(&[kind, name, key])?)));
+            let counts = given.clone().flat_map(|(_, value)| names(value));
+            let counts: Vec<usize> = counts.filter_map(|name| self.0.get(name).copied()).collect();
+            let Some(count) = counts.first().copied() else { continue };
+            if counts.iter().any(|other| *other != count) {
+                let problem = "joins groups of different sizes; expected the same number of nodes in each";
+                let last = given.next_back().map_or(keys[0], |(key, _)| key);
+                return Err(document.error(&[kind, name, last], problem));
+            }
+            copies += count;
+            if copies > MOST_TABLES {
+                let problem = format!("too many {kind} in total; expected fewer");
+                return Err(document.error(&[kind, name], problem));
+            }
+            let copies = members(name, count);
+            if let Some(member) = copies.iter().find(|name| document.has(&[kind, name])) {
+                let problem = format!("{member:?} is a member of {name:?}; expected another name");
+                return Err(document.error(&[kind, member], problem));
+            }
+            wanted.push((name.to_owned(), copies));
+        }
+        for (name, copies) in wanted {
+            document.replace_by_copies(kind, &name, &copies, |value, index| {
+                let DeValue::Table(table) = value else { return };
+                for key in keys {
+                    if let Some(value) = table.get_mut(*key) {
+                        self.rename(value, index + 1);
+                    }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn write_out_stations(&self, document: &mut Document<'_>) {
+        if let Some(DeValue::Table(table)) = document.root_mut().get_mut("try").map(Spanned::get_mut)
+            && let Some(DeValue::Array(simulated)) = table.get_mut("simulated").map(Spanned::get_mut)
+        {
+            self.write_out_list(simulated);
+        }
+        let Some(wlans) = document.root_mut().get_mut("wlans") else { return };
+        let DeValue::Table(wlans) = wlans.get_mut() else { return };
+        for wlan in wlans.iter_mut().map(|(_, wlan)| wlan.get_mut()) {
+            let DeValue::Table(wlan) = wlan else { continue };
+            if let Some(stations) = wlan.get_mut("stations")
+                && let DeValue::Array(stations) = stations.get_mut()
+            {
+                self.write_out_list(stations);
+            }
+            for (table, list) in [("mobility", "fixed"), ("power-save", "stations")] {
+                if let Some(DeValue::Table(table)) = wlan.get_mut(table).map(Spanned::get_mut)
+                    && let Some(DeValue::Array(list)) = table.get_mut(list).map(Spanned::get_mut)
+                {
+                    self.write_out_list(list);
+                }
+            }
+            if let Some(except) = wlan.get_mut("except")
+                && let DeValue::Table(except) = except.get_mut()
+            {
+                for (group, count) in &self.0 {
+                    // What is said of one of them comes before what is said of all.
+                    let Some((key, value)) = except.remove_entry(group.as_str()) else { continue };
+                    for number in 1..=*count {
+                        let key = Spanned::new(key.span(), member(group, number).into());
+                        except.entry(key).or_insert_with(|| value.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts a group's member in the group's place.
+    fn rename(&self, value: &mut Spanned<DeValue<'_>>, number: usize) {
+        match value.get_mut() {
+            DeValue::String(text) if self.0.contains_key(text.as_ref()) => {
+                *text = member(text, number).into();
+            }
+            DeValue::Array(elements) => elements.iter_mut().for_each(|element| self.rename(element, number)),
+            _ => {}
+        }
+    }
+
+    /// Puts each group's members in the group's place.
+    fn write_out_list(&self, list: &mut DeArray<'_>) {
+        let mut written = DeArray::new();
+        for element in list.iter() {
+            let group = names(element).first().and_then(|name| self.0.get_key_value(*name));
+            match (element.get_ref(), group) {
+                (DeValue::String(_), Some((group, count))) => {
+                    for number in 1..=*count {
+                        let name = DeValue::String(member(group, number).into());
+                        written.push(Spanned::new(element.span(), name));
+                    }
+                }
+                _ => {
+                    written.push(element.clone());
+                }
+            }
+        }
+        *list = written;
+    }
+}
+
+fn member(group: &str, number: usize) -> String {
+    format!("{group}-{number}")
+}
+
+fn members(group: &str, count: usize) -> Vec<String> {
+    (1..=count).map(|number| member(group, number)).collect()
+}
+
+/// The strings of a string or of a list.
+fn names<'a>(value: &'a Spanned<DeValue<'_>>) -> Vec<&'a str> {
+    match value.get_ref() {
+        DeValue::String(text) => vec![text.as_ref()],
+        DeValue::Array(elements) => elements.iter().flat_map(names).collect(),
+        _ => Vec::new(),
+    }
+}
