@@ -44,7 +44,7 @@ instructions:    ## instructions per packet, compared with the recorded bound (n
 
 quiet:           ## the tests that assert times and rates, on a machine that does nothing else (needs root)
 	LASTHOP_QUIET=yes cargo test --workspace --locked --test emulator --test divert --test policy --test drills --test beside_real_hosts
-	LASTHOP_QUIET=yes cargo test --locked -p lasthop-live --lib gateway
+	LASTHOP_QUIET=yes cargo test --locked -p lasthop-gateway --lib
 
 fuzz:            ## each fuzz target for ten minutes (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run.sh 600

@@ -12,7 +12,7 @@
 # With several threads, the processor time is that of all of them. If it equals that of one thread, the threads do not
 # slow each other down.
 #
-# The two ends are TAP devices of one process (crates/live/examples/exchange.rs) in the gateway's namespace. A
+# The two ends are TAP devices of one process (crates/gateway/examples/exchange.rs) in the gateway's namespace. A
 # packet sent to a TAP device is only queued. The gateway's thread therefore does not pay for another host's
 # reception, as it would on veth.
 #
@@ -33,11 +33,11 @@ command -v ip > /dev/null || { echo "SKIPPED: ip is not installed" >&2; exit 0; 
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: network namespaces need root" >&2; exit 0; }
 [ -z "${PROFILE:-}" ] || command -v perf > /dev/null || { echo "SKIPPED: perf is not installed" >&2; exit 0; }
 target=${CARGO_TARGET_DIR:-target}/release
-[ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-live --example exchange
+[ -n "${NOBUILD:-}" ] || cargo build --release --locked --quiet -p lasthop-gateway --example exchange
 [ -n "${NOBUILD:-}${LASTHOP:-}" ] || cargo build --release --locked --quiet -p lasthop-cli
 lasthop=${LASTHOP:-$target/lasthop}
 program "$lasthop" "cargo build --release -p lasthop-cli builds it"
-program "$target/examples/exchange" "cargo build --release -p lasthop-live --example exchange builds it"
+program "$target/examples/exchange" "cargo build --release -p lasthop-gateway --example exchange builds it"
 alone
 
 g=bench-flows-$$

@@ -187,7 +187,7 @@ for case, rows in cases.items():
 END
 [ "${ENGINE:-yes}" = no ] && exit
 echo "the engine alone, ns per packet (64 segments of 1448 octets and their 64 ACKs at a time):"
-cargo bench --locked --quiet -p lasthop-live --bench gateway 2> /dev/null |
+cargo bench --locked --quiet -p lasthop-gateway --bench gateway 2> /dev/null |
     python3 -c 'import re, sys
 unit = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6}
 name = ""

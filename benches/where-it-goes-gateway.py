@@ -31,9 +31,9 @@ SYSTEM_CALLS = [
 ]
 OURS = [
     (r"lasthop_schemes|lasthop_agent(?!::slab)|<dyn lasthop_agent", "agent"),
-    (r"lasthop_packet|lasthop_live::frame", "packets: reading and writing headers"),
+    (r"lasthop_packet|lasthop_gateway::frame", "packets: reading and writing headers"),
     (r"aya::|divert::ring", "the ring"),
-    (r"malloc|free|realloc|lasthop_live::buffer|bytes::", "memory"),
+    (r"malloc|free|realloc|lasthop_gateway::buffer|bytes::", "memory"),
     (r"lasthop_", "engine: tables, rules, loop"),
 ]
 

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| lasthop_fuzz::requests::link_changes(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lasthop_fuzz::changes::link_changes(data));

@@ -1,9 +1,9 @@
-//! Targets of the crate `lasthop-live`.
+//! Targets of the crate `lasthop-gateway`.
 
 use std::num::NonZeroU16;
 
 use bytes::Bytes;
-use lasthop_live::frame::{Checksum, Frame};
+use lasthop_gateway::frame::{Checksum, Frame};
 use lasthop_packet::Payload;
 use lasthop_packet::wire::checksums_are_right;
 

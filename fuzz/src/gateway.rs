@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lasthop_agent::LinkSenses;
-use lasthop_live::gateway::config;
+use lasthop_gateway::config;
 
 /// A configuration either has an error with a place, or makes every agent that it names.
 pub fn gateway_config(data: &[u8]) {

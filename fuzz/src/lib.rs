@@ -4,11 +4,12 @@
 //! |---|---|---|
 //! | [`agents`] | `agents` | `crates/schemes/tests/corpus.rs` |
 //! | [`capacity`] | `capacity_trace` | `crates/sim/tests/corpus.rs` |
-//! | [`frame`] | `frames` | `crates/live/tests/corpus.rs` |
+//! | [`frame`] | `frames` | `crates/gateway/tests/corpus.rs` |
 //! | [`endpoint`] | `tcp_endpoint` | `crates/tcp/tests/corpus.rs` |
-//! | [`gateway`] | `gateway_config` | `crates/live/tests/corpus.rs` |
+//! | [`gateway`] | `gateway_config` | `crates/gateway/tests/corpus.rs` |
 //! | [`packet`] | `packet_parse`, `quotation`, `rtp`, `link_options` | `crates/packet/tests/corpus.rs` |
-//! | [`requests`] | `gateway_question`, `link_changes`, `http_request` | `crates/live/tests/corpus.rs` |
+//! | [`changes`] | `link_changes` | `crates/emulator/tests/corpus.rs` |
+//! | [`requests`] | `gateway_question`, `http_request` | `crates/gateway/tests/corpus.rs` |
 //! | [`scenario`] | `scenario`, `sweep` | `crates/scenario/tests/corpus.rs` |
 //! | [`datagrams`] | `datagrams` | `crates/schemes/tests/corpus.rs` |
 //! | [`as_tcp`] | `as_tcp` | `crates/schemes/tests/corpus.rs` |
@@ -27,6 +28,7 @@
 pub mod agents;
 pub mod as_tcp;
 pub mod capacity;
+pub mod changes;
 pub mod datafile;
 pub mod datagrams;
 pub mod endpoint;

@@ -8,19 +8,26 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 11] = [
+const FLOORS: [(&str, u32); 14] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
     ("lasthop-agent", 1),
     ("lasthop-tcp", 2),
+    ("lasthop-linux", 2),
     ("lasthop-schemes", 3),
     ("lasthop-sim", 3),
+    ("lasthop-gateway", 4),
     ("lasthop-scenario", 4),
     ("lasthop-lab", 5),
-    ("lasthop-live", 5),
-    ("lasthop-cli", 6),
+    ("lasthop-emulator", 5),
+    ("lasthop-trial", 6),
+    ("lasthop-cli", 7),
 ];
+
+/// The crates that may read clocks, files and the environment, and start threads.
+const IMPURE: [&str; 6] =
+    ["lasthop-linux", "lasthop-gateway", "lasthop-lab", "lasthop-emulator", "lasthop-trial", "lasthop-cli"];
 
 /// External crates that nothing below the scenario's floor may use: they read clocks, files or the
 /// environment, or start threads.
@@ -76,9 +83,17 @@ fn the_simulator_knows_no_scheme_and_the_schemes_no_simulator() {
 }
 
 #[test]
+fn the_gateway_knows_neither_simulator_nor_scenarios() {
+    let gateway = &dependencies()["lasthop-gateway"];
+    for unknown in ["lasthop-sim", "lasthop-scenario"] {
+        assert!(!gateway.iter().any(|used| used == unknown), "lasthop-gateway uses {unknown}");
+    }
+}
+
+#[test]
 fn pure_crates_use_nothing_that_reads_clocks_or_starts_threads() {
     for (name, used) in dependencies() {
-        if ["lasthop-lab", "lasthop-live", "lasthop-cli"].contains(&name.as_str()) {
+        if IMPURE.contains(&name.as_str()) {
             continue;
         }
         for forbidden in NOT_IN_PURE_CRATES {

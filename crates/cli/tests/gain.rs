@@ -8,11 +8,11 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_agent::{Agent, Context, LinkSenses, Side, Verdict};
+use lasthop_gateway::engine::FlowReport;
+use lasthop_gateway::frame::Headers;
+use lasthop_gateway::io::{Port, PortId};
+use lasthop_gateway::{Engine, Outgoing, config};
 use lasthop_lab::progress::Silent;
-use lasthop_live::frame::Headers;
-use lasthop_live::gateway::engine::FlowReport;
-use lasthop_live::gateway::{Engine, Outgoing, config};
-use lasthop_live::io::{Port, PortId};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::{Overrides, Scenario, file};

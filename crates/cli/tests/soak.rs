@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use lasthop_needs::{namespaces, tests};
 
-use lasthop_live::gateway::control::Command;
+use lasthop_gateway::control::Command;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use hosts::{Daemon, Site};

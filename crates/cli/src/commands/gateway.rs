@@ -17,12 +17,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use lasthop_config::text::name_of;
 use lasthop_config::words::did_you_mean;
-use lasthop_live::gateway::Start;
-use lasthop_live::gateway::clients::ClientReport;
-use lasthop_live::gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel};
-use lasthop_live::gateway::control::{Command, PortStatus, Reloaded, SetAside, parse_flow};
-use lasthop_live::gateway::engine::FlowReport;
-use lasthop_live::gateway::listing::{Query, Row};
+use lasthop_gateway::Start;
+use lasthop_gateway::clients::ClientReport;
+use lasthop_gateway::config::{self, Config, DEFAULT_FILE, LogFormat, LogLevel};
+use lasthop_gateway::control::{Command, PortStatus, Reloaded, SetAside, parse_flow};
+use lasthop_gateway::engine::FlowReport;
+use lasthop_gateway::listing::{Query, Row};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use socket::Where;
@@ -162,7 +162,7 @@ fn misread(file: &Path, error: config::FileError) -> Failure {
 }
 
 fn run(config: Config, file: &Path) -> Result<(), Failure> {
-    if !lasthop_live::may_change_the_network() {
+    if !lasthop_linux::may_change_the_network() {
         return Err(Failure::Run(anyhow!(
             "`lasthop gateway` takes frames out of the kernel's path, which requires root, or CAP_NET_ADMIN and CAP_BPF: run it with sudo"
         )));

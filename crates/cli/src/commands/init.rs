@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use lasthop_gateway::config::DEFAULT_FILE;
 use lasthop_lab::table::Table;
-use lasthop_live::gateway::config::DEFAULT_FILE;
 use lasthop_scenario::results::{Earlier, ResultFile};
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! `lasthop schema`.
 
 use clap::{Args, ValueEnum};
-use lasthop_live::gateway::config;
+use lasthop_gateway::config;
 use lasthop_scenario::file::schema::{scenario_schema, sweep_schema};
 
 use crate::failure::Failure;

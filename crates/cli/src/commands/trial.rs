@@ -16,10 +16,10 @@ use clap::Args;
 use lasthop_config::text::name_of;
 use lasthop_config::words::counted;
 use lasthop_lab::table;
-use lasthop_live::trial::{self, Program, RunOutcome, TrialError, plan};
-use lasthop_live::unprivileged;
+use lasthop_linux::unprivileged;
 use lasthop_scenario::results::{ResultFile, is_standard_output};
 use lasthop_scenario::{Scenario, SchemeChoice, file};
+use lasthop_trial::{Program, RunOutcome, TrialError, plan};
 
 use crate::failure::Failure;
 use crate::load::{self, Choices};
@@ -136,17 +136,17 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     for note in plan::notes(&scenario) {
         output::complain(&format!("note: {note}"));
     }
-    if !lasthop_live::may_administer_this_machine() {
+    if !lasthop_linux::may_administer_this_machine() {
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
     }
     let told = Told::listen()?;
-    let options = trial::Options {
+    let options = lasthop_trial::Options {
         sample_every: series.as_ref().map(|_| series::EVERY),
         stop: told.stop(),
         programs: &arguments.beside,
     };
-    let run = |case: &plan::Case| trial::run(&scenario, case, options);
+    let run = |case: &plan::Case| lasthop_trial::run(&scenario, case, options);
     let cases = plan::cases(&scenario);
     let Runs { done, failed } = runs::all(&cases, arguments.jobs as usize, told.stop(), run);
     match (told.signal(), failed) {

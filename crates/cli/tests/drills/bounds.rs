@@ -4,8 +4,8 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::gateway::control::Command;
-use lasthop_live::gateway::listing::Query;
+use lasthop_gateway::control::Command;
+use lasthop_gateway::listing::Query;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use lasthop_live::namespace::Namespace;
+use lasthop_linux::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
 

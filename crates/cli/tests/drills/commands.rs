@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::namespace::Namespace;
+use lasthop_linux::namespace::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::alone;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::device::{Device, Kind as DeviceKind};
+use lasthop_gateway::device::FrameDevice;
+use lasthop_linux::device::Kind as DeviceKind;
 use lasthop_packet::wire::emit;
 use lasthop_packet::{Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 
@@ -20,8 +21,8 @@ const TO: [u8; 6] = [2, 0, 0, 0, 0, 8];
 /// The gateway is a bridge between two wires whose other ends are in our hand.
 struct Wires {
     site: Site,
-    core: Device,
-    radio: Device,
+    core: FrameDevice,
+    radio: FrameDevice,
 }
 
 impl Wires {
@@ -29,7 +30,7 @@ impl Wires {
         let site = Site::hosts();
         let device = |name: &str| {
             let made = || {
-                let device = Device::new(name, DeviceKind::Tap).expect("TAP devices are to be had");
+                let device = FrameDevice::new(name, DeviceKind::Tap).expect("TAP devices are to be had");
                 device.bring_up(9_000, true).expect("it comes up");
                 device
             };
@@ -62,7 +63,7 @@ impl Wires {
     }
 }
 
-fn take(from: &Device, came: &mut Vec<Vec<u8>>, count: usize) {
+fn take(from: &FrameDevice, came: &mut Vec<Vec<u8>>, count: usize) {
     let (deadline, goal) = (Instant::now() + PATIENCE, came.len() + count);
     let mut octets = vec![0; 70_000];
     while came.len() < goal && Instant::now() < deadline {

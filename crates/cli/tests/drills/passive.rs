@@ -6,10 +6,10 @@ use std::process::Command as Process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::gateway::control::Command;
-use lasthop_live::gateway::engine::FlowReport;
-use lasthop_live::gateway::hop_watch::HopCounters;
-use lasthop_live::gateway::listing::Query;
+use lasthop_gateway::control::Command;
+use lasthop_gateway::engine::FlowReport;
+use lasthop_gateway::hop_watch::HopCounters;
+use lasthop_gateway::listing::Query;
 use lasthop_needs::quiet;
 use rustix::process::Signal;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use lasthop_live::gateway::control::Command;
+use lasthop_gateway::control::Command;
 use rustix::process::Signal;
 
 use crate::alone;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::namespace::Namespace;
+use lasthop_linux::namespace::Namespace;
 use rustix::process::Signal;
 
 use crate::alone;

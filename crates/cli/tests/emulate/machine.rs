@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use lasthop_live::namespace::Namespace;
+use lasthop_linux::namespace::Namespace;
 
 /// Runs the command in a network namespace of its own, where it can do no harm.
 pub fn emulate(arguments: &[&str]) -> Output {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use lasthop_live::namespace::Namespace;
+use lasthop_linux::namespace::Namespace;
 
 use crate::machine::{Machine, port_of, read_from, say_hello, text};
 

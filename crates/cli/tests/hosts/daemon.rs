@@ -6,8 +6,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::gateway::control::{self, AskError};
-use lasthop_live::namespace::Namespace;
+use lasthop_gateway::control::{self, AskError};
+use lasthop_linux::namespace::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use lasthop_live::emulator::{Device, Emulator, End, Options, running::Running};
-use lasthop_live::namespace::Namespace;
+use lasthop_emulator::{Device, Emulator, End, Options, running::Running};
+use lasthop_linux::namespace::Namespace;
 use lasthop_scenario::{Overrides, SchemeChoice, Settings};
 
 /// Where the server listens, in every kind of site.

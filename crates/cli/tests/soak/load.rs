@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_live::namespace::Namespace;
+use lasthop_linux::namespace::Namespace;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, listen, socket_with};
 
 use crate::hosts::{SERVER, Site, check, fill};

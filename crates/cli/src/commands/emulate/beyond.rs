@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use lasthop_live::emulator::behind::BehindHop;
-use lasthop_live::emulator::datagrams::Datagrams;
-use lasthop_live::emulator::keeper::Keeper;
-use lasthop_live::emulator::machine::Machine;
-use lasthop_live::emulator::masquerade::Masquerade;
-use lasthop_live::emulator::redirect;
-use lasthop_live::emulator::services::{Services, Wanted};
+use lasthop_emulator::behind::BehindHop;
+use lasthop_emulator::datagrams::Datagrams;
+use lasthop_emulator::keeper::Keeper;
+use lasthop_emulator::machine::Machine;
+use lasthop_emulator::masquerade::Masquerade;
+use lasthop_emulator::redirect;
+use lasthop_emulator::services::{Services, Wanted};
 
 /// What a user without root has to know.
 const RELAYED: &str = "without root, only TCP and UDP cross to this machine and, over IPv4, beyond, through a relay; use \

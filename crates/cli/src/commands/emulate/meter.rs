@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lasthop_live::emulator::{Handle, Summary};
+use lasthop_emulator::{Handle, Summary};
 
 const EVERY: Duration = Duration::from_millis(500);
 
@@ -68,7 +68,7 @@ fn line(before: &Summary, now: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_live::emulator::summary::Delivered;
+    use lasthop_emulator::summary::Delivered;
 
     use super::*;
 

@@ -4,12 +4,12 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
-use lasthop_live::emulator::command::RunAs;
-use lasthop_live::emulator::directory::Directory;
-use lasthop_live::emulator::machine::Machine;
-use lasthop_live::emulator::outside::Outside;
-use lasthop_live::emulator::user::User;
-use lasthop_live::unprivileged;
+use lasthop_emulator::command::RunAs;
+use lasthop_emulator::directory::Directory;
+use lasthop_emulator::machine::Machine;
+use lasthop_emulator::outside::Outside;
+use lasthop_emulator::user::User;
+use lasthop_linux::unprivileged;
 
 use crate::failure::Failure;
 
@@ -27,7 +27,7 @@ impl Place {
     /// The one for this process. The command runs as the user of this name, or as root, or as the
     /// caller. To be called before any thread starts.
     pub fn new(user: Option<&str>, as_root: bool) -> Result<Self, Failure> {
-        if lasthop_live::may_administer_this_machine() {
+        if lasthop_linux::may_administer_this_machine() {
             Self::in_this_network(user, as_root)
         } else {
             Self::in_its_own_network(user, as_root)

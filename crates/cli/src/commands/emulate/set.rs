@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_live::emulator::control::{self, ControlError, socket_of};
-use lasthop_live::emulator::directory::Directory;
+use lasthop_emulator::control::{self, ControlError, socket_of};
+use lasthop_emulator::directory::Directory;
 
 use super::value;
 use crate::failure::Failure;

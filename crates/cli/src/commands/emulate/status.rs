@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use clap::Args;
 use lasthop_config::words::{counted, printable};
-use lasthop_live::emulator::control::{self, ControlError, Status};
-use lasthop_live::emulator::directory::Directory;
+use lasthop_emulator::control::{self, ControlError, Status};
+use lasthop_emulator::directory::Directory;
 use serde::Deserialize;
 
 use super::{set, value};

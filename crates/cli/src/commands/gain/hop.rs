@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use lasthop_config::words::counted;
-use lasthop_live::gateway::clients::{Carried, ClientReport};
-use lasthop_live::gateway::engine::FlowReport;
+use lasthop_gateway::clients::{Carried, ClientReport};
+use lasthop_gateway::engine::FlowReport;
 use serde::Serialize;
 
 /// Fewer segments say too little of a hop: at a loss of 1%, ten are lost.
@@ -257,8 +257,8 @@ fn weighted_median(mut values: Vec<(f64, u64)>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_live::gateway::clients::ClientCounters;
-    use lasthop_live::gateway::hop_watch::HopCounters;
+    use lasthop_gateway::clients::ClientCounters;
+    use lasthop_gateway::hop_watch::HopCounters;
     use serde_json::json;
 
     use super::*;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use lasthop_config::text::name_of;
-use lasthop_live::gateway::check::{Finding, Grade, MachineCheck, machine};
-use lasthop_live::gateway::config::Config;
+use lasthop_gateway::check::{Finding, Grade, MachineCheck, machine};
+use lasthop_gateway::config::Config;
 use serde_json::json;
 
 use super::lines::line;

@@ -3,8 +3,8 @@
 use clap::Args;
 use clap::builder::TypedValueParser;
 use lasthop_config::words::counted;
-use lasthop_live::gateway::control::Command;
-use lasthop_live::gateway::listing::{Query, Row, Selection};
+use lasthop_gateway::control::Command;
+use lasthop_gateway::listing::{Query, Row, Selection};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! What `lasthop gateway flows` and `clients` print.
 
+use lasthop_gateway::clients::ClientReport;
+use lasthop_gateway::engine::FlowReport;
 use lasthop_lab::table::{Table, number};
-use lasthop_live::gateway::clients::ClientReport;
-use lasthop_live::gateway::engine::FlowReport;
 
 use super::lines::line;
 

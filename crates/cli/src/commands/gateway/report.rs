@@ -2,14 +2,14 @@
 
 use lasthop_agent::counter::{DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_config::words::counted;
+use lasthop_gateway::clients::Lost;
+use lasthop_gateway::control::{Drained, PortStatus, Status};
+use lasthop_gateway::counters::Passed;
+use lasthop_gateway::engine::RuleReport;
+use lasthop_gateway::hop_watch::HopCounters;
+use lasthop_gateway::packet_loop::{LoopReport, ThreadReport};
+use lasthop_gateway::punctuality::PunctualityReport;
 use lasthop_lab::table::Table;
-use lasthop_live::gateway::clients::Lost;
-use lasthop_live::gateway::control::{Drained, PortStatus, Status};
-use lasthop_live::gateway::counters::Passed;
-use lasthop_live::gateway::engine::RuleReport;
-use lasthop_live::gateway::hop_watch::HopCounters;
-use lasthop_live::gateway::packet_loop::{LoopReport, ThreadReport};
-use lasthop_live::gateway::punctuality::PunctualityReport;
 
 use super::lines::line;
 use super::lists::percent;

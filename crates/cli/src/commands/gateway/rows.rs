@@ -1,7 +1,7 @@
 //! Reports as CSV.
 
 use anyhow::anyhow;
-use lasthop_live::gateway::listing::{Of, Row};
+use lasthop_gateway::listing::{Of, Row};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -66,8 +66,8 @@ fn failed(error: csv::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_live::gateway::clients::ClientReport;
-    use lasthop_live::gateway::engine::FlowReport;
+    use lasthop_gateway::clients::ClientReport;
+    use lasthop_gateway::engine::FlowReport;
     use serde_json::json;
 
     use super::*;

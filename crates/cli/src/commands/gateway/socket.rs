@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lasthop_live::gateway::config::DEFAULT_SOCKET;
-use lasthop_live::gateway::control::{AskError, Command, ask};
+use lasthop_gateway::config::DEFAULT_SOCKET;
+use lasthop_gateway::control::{AskError, Command, ask};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

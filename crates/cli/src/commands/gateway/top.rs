@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use lasthop_gateway::clients::{Carried, ClientReport, Lost};
+use lasthop_gateway::control::{Command, Status};
+use lasthop_gateway::engine::FlowReport;
+use lasthop_gateway::listing::{Query, Selection};
 use lasthop_lab::table::{Table, number};
-use lasthop_live::gateway::clients::{Carried, ClientReport, Lost};
-use lasthop_live::gateway::control::{Command, Status};
-use lasthop_live::gateway::engine::FlowReport;
-use lasthop_live::gateway::listing::{Query, Selection};
 
 use super::lines::line;
 use super::listing::rows;
@@ -413,7 +413,7 @@ impl Sort {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_live::gateway::hop_watch::HopCounters;
+    use lasthop_gateway::hop_watch::HopCounters;
 
     use super::*;
 

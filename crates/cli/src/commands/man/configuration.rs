@@ -1,7 +1,7 @@
 //! The manual page of the gateway's configuration, from its schema.
 
 use clap_mangen::roff::{Roff, bold, roman};
-use lasthop_live::gateway::config;
+use lasthop_gateway::config;
 use serde_json::Value;
 
 use super::page::{CONFIGURATION, Page, add_references, title};

@@ -2,7 +2,7 @@
 
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use lasthop_live::gateway::config::DEFAULT_SOCKET;
+use lasthop_gateway::config::DEFAULT_SOCKET;
 
 /// A manual page.
 pub struct Page {

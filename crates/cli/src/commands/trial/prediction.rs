@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicBool;
 
 use lasthop_lab::stats::{Estimate, median};
 use lasthop_lab::table::{self, Table};
-use lasthop_live::trial::plan::{self, Case};
-use lasthop_live::trial::prediction::{self, predict};
-use lasthop_live::trial::sample::Sample;
-use lasthop_live::trial::session::SessionFigures;
 use lasthop_scenario::Scenario;
 use lasthop_scenario::results::ResultFile;
+use lasthop_trial::plan::{self, Case};
+use lasthop_trial::prediction::{self, predict};
+use lasthop_trial::sample::Sample;
+use lasthop_trial::session::SessionFigures;
 use serde::Serialize;
 
 use super::doubts::Notes;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use lasthop_lab::stats::median;
 use lasthop_lab::table::Table;
-use lasthop_live::trial::session::SessionRun;
-use lasthop_live::trial::{Outcome, RunOutcome};
 use lasthop_scenario::Scenario;
+use lasthop_trial::session::SessionRun;
+use lasthop_trial::{Outcome, RunOutcome};
 use serde::Serialize;
 
 use super::doubts::{Doubt, Notes, doubts};

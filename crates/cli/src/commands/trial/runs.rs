@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use lasthop_lab::Progress;
-use lasthop_live::trial::TrialError;
-use lasthop_live::trial::plan::Case;
+use lasthop_trial::TrialError;
+use lasthop_trial::plan::Case;
 
 use crate::progress::Bar;
 

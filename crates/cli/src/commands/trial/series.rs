@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use lasthop_live::trial::Outcome;
-use lasthop_live::trial::sample::Sample;
 use lasthop_scenario::results::ResultFile;
+use lasthop_trial::Outcome;
+use lasthop_trial::sample::Sample;
 
 use crate::failure::Failure;
 

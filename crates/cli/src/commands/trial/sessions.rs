@@ -3,8 +3,8 @@
 mod tables;
 
 use lasthop_lab::stats::median;
-use lasthop_live::trial::session::{SessionFigures, SessionRun};
 use lasthop_scenario::session_figures::{StreamFigures, Transactions};
+use lasthop_trial::session::{SessionFigures, SessionRun};
 use serde::Serialize;
 
 use super::doubts::{Doubt, Notes, doubts};

@@ -111,8 +111,8 @@ fn millis(seconds: Option<f64>, decimals: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_live::trial::session::SessionFigures;
     use lasthop_scenario::session_figures::Transactions;
+    use lasthop_trial::session::SessionFigures;
 
     use super::super::{Entry, rows};
     use super::*;

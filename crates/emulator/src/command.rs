@@ -1,0 +1,176 @@
+//! A command behind an emulated hop, in place of this process as far as its terminal and its caller
+//! can tell.
+
+#![expect(
+    unsafe_code,
+    reason = "waiting for a signal takes libc: rustix and the standard library have nothing for it"
+)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
+use rustix::time::Timespec;
+
+use super::behind::BehindHop;
+use super::names::Names;
+use super::open_files::OpenFiles;
+use super::user::User;
+use lasthop_linux::unprivileged::Caller;
+
+/// Signals that this process waits for instead of ending by them. Blocked as long as this value
+/// lives; threads that are started meanwhile leave them to it, and children start without.
+#[derive(Debug)]
+pub struct Signals {
+    waited_for: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    /// From now on. To be called before threads are started.
+    pub fn hold() -> Self {
+        let mut waited_for = MaybeUninit::uninit();
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: the sets are initialised by `sigemptyset` and `pthread_sigmask` before they are
+        // read, and the numbers are those of signals, for which none of these calls can fail.
+        unsafe {
+            libc::sigemptyset(waited_for.as_mut_ptr());
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
+                libc::sigaddset(waited_for.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, waited_for.as_ptr(), before.as_mut_ptr());
+            Self { waited_for: waited_for.assume_init(), before: before.assume_init() }
+        }
+    }
+
+    /// Waits for the next one: its number, and whether a process sent it, not the terminal or the
+    /// kernel.
+    fn next(&self) -> (i32, bool) {
+        let mut info: MaybeUninit<libc::siginfo_t> = MaybeUninit::zeroed();
+        // SAFETY: `sigwaitinfo` reads an initialised set and writes `info`, for which all zeroes is
+        // a value, too.
+        unsafe {
+            let signal = libc::sigwaitinfo(&raw const self.waited_for, info.as_mut_ptr());
+            (signal, info.assume_init().si_code <= 0)
+        }
+    }
+
+    /// Waits until a child ends. Signals that were sent to this process go on to the child; those
+    /// of the terminal have reached it already.
+    pub fn wait_for(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            let (signal, sent) = self.next();
+            if signal == libc::SIGCHLD || (!sent && signal != libc::SIGHUP) {
+                continue;
+            }
+            if let (Some(pid), Some(signal)) =
+                (Pid::from_raw(child.id().cast_signed()), Signal::from_named_raw(signal))
+            {
+                // It may have ended just now.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `waited_for` is initialised, and `before` is the set that was in force before.
+        unsafe {
+            // Those that came too late for the command would end this process now.
+            while libc::sigtimedwait(&raw const self.waited_for, std::ptr::null_mut(), &raw const at_once) > 0
+            {
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
+        }
+    }
+}
+
+/// How long a hop outlives its command.
+const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+
+/// Ends what a command that has ended has left running behind the hop, and waits until its last
+/// words have crossed most hops: else its peers would wait for them in vain.
+pub fn end_the_rest(hop: &BehindHop) {
+    // What cannot be found here is for the keeper.
+    let _ = hop.inside.signal_processes(Signal::TERM);
+    // A signal that cuts it short is one to end.
+    let _ = rustix::thread::nanosleep(&LINGER);
+    let _ = hop.inside.kill_processes();
+}
+
+/// The exit code that a shell would give this status.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// As whom a command runs.
+#[derive(Clone, Debug)]
+pub enum RunAs {
+    /// As whoever this process is.
+    ThisProcess,
+    /// As another user of this machine; this process is root.
+    User(User),
+    /// As the user who started this process, which has entered a user namespace since.
+    Caller(Caller),
+}
+
+/// Starts a command behind the hop. It is killed when the calling thread ends, however that comes
+/// about.
+pub fn start(
+    hop: &BehindHop,
+    names: &Names,
+    run_as: &RunAs,
+    command: &mut Command,
+    signals: &Signals,
+    files: OpenFiles,
+) -> io::Result<Child> {
+    command.env("LASTHOP_GATEWAY", hop.gateway.to_string());
+    if let Some(gateway_v6) = hop.gateway_v6 {
+        command.env("LASTHOP_GATEWAY_V6", gateway_v6.to_string());
+    }
+    if let RunAs::User(user) = run_as {
+        user.set_environment(command);
+    }
+    let before = signals.before;
+    let namespace = hop.inside.try_clone()?;
+    let mounts = names.mounts()?;
+    let run_as = run_as.clone();
+    let parent = getpid();
+    // SAFETY: the closure allocates nothing and makes only calls that are safe between fork and
+    // exec.
+    unsafe {
+        command.pre_exec(move || {
+            namespace.move_into()?;
+            if mounts.mount().is_err() {
+                // A name that does not resolve is no reason not to start.
+                let _ = libc::write(libc::STDERR_FILENO, NOT_MOUNTED.as_ptr().cast(), NOT_MOUNTED.len());
+            }
+            match &run_as {
+                RunAs::ThisProcess => {}
+                RunAs::User(user) => user.become_it()?,
+                RunAs::Caller(caller) => caller.become_it()?,
+            }
+            files.restore();
+            // After the change of user, which would clear it.
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if getppid() != Some(parent) {
+                // The parent died before it could be heard of.
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+const NOT_MOUNTED: &[u8] =
+    b"lasthop: the names `server` and `host.lasthop` do not resolve behind the hop: mounting files failed\n";

@@ -1,0 +1,205 @@
+//! The directory where emulations keep their sockets and files, and the lock between them.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+
+use lasthop_linux::clock;
+
+/// How long another emulation may have the lock; it needs it for far less.
+const LONGEST_LOCK: Duration = Duration::from_secs(5);
+
+/// A path of a directory with room for the rest of a socket's.
+const LONGEST_PATH: usize = 64;
+
+/// The name of a user's directory.
+const NAME: &str = "lasthop-emulate";
+
+/// The directory of the emulations of one user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// That of emulations that root starts. Not `/run/lasthop`: systemd removes that one when the
+    /// gateway's service stops.
+    pub fn of_root() -> Self {
+        Self { path: "/run/lasthop-emulate".into() }
+    }
+
+    /// That of emulations that this user starts without root.
+    pub fn of_this_user() -> Self {
+        let runtime = runtime_directories().into_iter().find(|path| is_usable(path));
+        let path = runtime.map_or_else(|| in_tmp(Path::new("/tmp")), |runtime| runtime.join(NAME));
+        Self { path }
+    }
+
+    /// All in which emulations may be that this user has started, with another environment, too. One
+    /// that somebody else has made is left out: its sockets may be anybody's.
+    pub fn all() -> Vec<Self> {
+        let runtime = runtime_directories().into_iter().map(|path| path.join(NAME));
+        let own = runtime.filter(|path| is_own(path)).chain(own_in_tmp(Path::new("/tmp")));
+        let mut all = vec![Self::of_root()];
+        for own in own.map(|path| Self { path }) {
+            if !all.contains(&own) {
+                all.push(own);
+            }
+        }
+        all
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that is locked.
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// Makes the directory, if it is missing: that of root for all, whose commands may run as other
+    /// users, that of a user for the user alone.
+    pub(super) fn make(&self) -> io::Result<()> {
+        let of_root = *self == Self::of_root();
+        let mode = if of_root { 0o755 } else { 0o700 };
+        match DirBuilder::new().mode(mode).create(&self.path) {
+            // Whatever this process would keep from others (umask(2)).
+            Ok(()) => fs::set_permissions(&self.path, Permissions::from_mode(mode)),
+            // Somebody else may have made it, and put there what we would open.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_own(&self.path) => {
+                fs::set_permissions(&self.path, Permissions::from_mode(mode))
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(io::Error::other(
+                "it is no directory, or belongs to another user; remove it, or set XDG_RUNTIME_DIR to a directory of your own",
+            )),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps other emulations from choosing a subnet and from changing rules and forwarding as long
+    /// as the file is open.
+    pub(super) fn lock(&self) -> io::Result<File> {
+        self.make()?;
+        let path = self.lock_file();
+        let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        let asked = clock::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(Errno::WOULDBLOCK) if clock::now().since(asked) < LONGEST_LOCK => {
+                    std::thread::park_timeout(Duration::from_millis(5));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Where systemd and its like let users keep sockets: as the environment says, and as usual.
+fn runtime_directories() -> Vec<PathBuf> {
+    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let usual = Path::new("/run/user").join(geteuid().as_raw().to_string());
+    named.into_iter().chain([usual]).collect()
+}
+
+/// Programs such as su(1) leave the variable of another user; and the path of a socket has at most
+/// 107 octets (unix(7)).
+fn is_usable(path: &Path) -> bool {
+    let is_users = fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
+    let own = path.join(NAME);
+    let is_free = fs::symlink_metadata(&own).is_err() || is_own(&own);
+    path.is_absolute() && path.as_os_str().len() <= LONGEST_PATH && is_users && is_free
+}
+
+/// Whether it is a directory, no link, and this user's.
+fn is_own(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw())
+}
+
+/// Where there is no other place: the first directory there that is this user's own, or the name of one
+/// to make. A name that another user has taken is not waited for: another one is drawn.
+fn in_tmp(tmp: &Path) -> PathBuf {
+    let plain = tmp.join(name_in_tmp());
+    own_in_tmp(tmp).into_iter().next().unwrap_or_else(|| match fs::symlink_metadata(&plain) {
+        Ok(_) => tmp.join(format!("{}-{:016x}", name_in_tmp(), RandomState::new().hash_one(0))),
+        Err(_) => plain,
+    })
+}
+
+/// This user's directories there, in order.
+fn own_in_tmp(tmp: &Path) -> Vec<PathBuf> {
+    let is_named = |name: &str| {
+        let rest = name.strip_prefix(&name_in_tmp());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let entries = fs::read_dir(tmp).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_named));
+    let mut own: Vec<PathBuf> = named.map(|entry| entry.path()).filter(|path| is_own(path)).collect();
+    own.sort();
+    own
+}
+
+fn name_in_tmp() -> String {
+    format!("{NAME}-{}", geteuid().as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_gateway_s_service_leaves_emulations_alone() {
+        let unit = include_str!("../../../packaging/lasthop-gateway.service");
+        let removed: Vec<_> =
+            unit.lines().filter_map(|line| line.strip_prefix("RuntimeDirectory=")).collect();
+        assert_eq!(removed, ["lasthop"]);
+        let ours = Directory::of_root();
+        assert!(!ours.path().starts_with("/run/lasthop"), "{}", ours.path().display());
+    }
+
+    #[test]
+    fn a_directory_that_is_a_link_or_another_user_s_is_refused() {
+        let place = tempfile::tempdir().expect("a directory");
+        let own = Directory { path: place.path().join("own") };
+        own.make().expect("it is new");
+        own.make().expect("it is ours");
+        let mode = fs::metadata(own.path()).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        fs::set_permissions(own.path(), Permissions::from_mode(0o777)).expect("it is ours");
+        own.make().expect("it is ours");
+        let mode = fs::metadata(own.path()).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "it was open to all");
+        let link = Directory { path: place.path().join("link") };
+        std::os::unix::fs::symlink(own.path(), link.path()).expect("there is room");
+        let error = link.make().expect_err("a link");
+        assert!(error.to_string().contains("belongs to another user"), "{error}");
+    }
+
+    #[test]
+    fn a_name_in_tmp_that_somebody_else_has_taken_keeps_nobody_from_an_emulation() {
+        let tmp = tempfile::tempdir().expect("a directory");
+        let plain = tmp.path().join(name_in_tmp());
+        assert_eq!(in_tmp(tmp.path()), plain);
+        // A link is nobody's directory, whoever made it.
+        std::os::unix::fs::symlink("/", &plain).expect("there is room");
+        let drawn = Directory { path: in_tmp(tmp.path()) };
+        assert!(drawn.path() != plain && in_tmp(tmp.path()) != drawn.path(), "{drawn:?}");
+        drawn.make().expect("it is new");
+        assert_eq!(in_tmp(tmp.path()), drawn.path(), "it is found again");
+        assert_eq!(own_in_tmp(tmp.path()), [drawn.path()]);
+        let of_another = tmp.path().join(format!("{}0", name_in_tmp()));
+        fs::create_dir(of_another).expect("there is room");
+        assert_eq!(own_in_tmp(tmp.path()), [drawn.path()]);
+    }
+}

@@ -1,0 +1,116 @@
+//! A process that clears up after an emulation that was killed. The emulation tells it through a
+//! pipe what there is to clear up. Whatever ends the emulation closes the pipe.
+//!
+//! The keeper's standard output is the namespace behind the hop: as long as the keeper has it open,
+//! the kernel gives its number to no other namespace, whose processes would be killed.
+
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::getppid;
+use serde::{Deserialize, Serialize};
+
+use super::behind::BehindHop;
+use super::control::socket_of;
+use super::directory::Directory;
+use super::masquerade::{Masquerade, Undo, undo_of_the_dead};
+use super::names::files_of;
+use lasthop_linux::namespace::Namespace;
+
+/// A keeper at work; it ends with this value.
+#[derive(Debug)]
+pub struct Keeper {
+    process: Child,
+    pipe: Option<ChildStdin>,
+}
+
+/// What a keeper is told, a JSON document a line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Note {
+    /// There is a host behind a hop; `pid` is the emulation.
+    Hop { pid: u32, device: String, directory: Directory },
+    /// It has been given the way to what this machine reaches.
+    Masquerade(Undo),
+    /// Everything has been cleared up.
+    Done,
+}
+
+impl Keeper {
+    /// Starts a keeper for the host behind a hop, all whose processes are to end with this process.
+    /// `program` is a command that calls [`keep`].
+    pub fn start(mut program: Command, hop: &BehindHop) -> io::Result<Self> {
+        let namespace = hop.inside.try_clone()?.into_file();
+        // Signals of the terminal are for the emulation.
+        program.process_group(0).stdin(Stdio::piped()).stdout(namespace).stderr(Stdio::null());
+        let mut process = program.spawn()?;
+        let pipe = process.stdin.take();
+        let mut keeper = Self { process, pipe };
+        let (device, directory) = (hop.device.clone(), hop.directory.clone());
+        keeper.tell(&Note::Hop { pid: std::process::id(), device, directory })?;
+        Ok(keeper)
+    }
+
+    /// Tells it what there is to undo on this machine.
+    pub fn watch_masquerade(&mut self, masquerade: &Masquerade<'_>) -> io::Result<()> {
+        self.tell(&Note::Masquerade(masquerade.undo().clone()))
+    }
+
+    fn tell(&mut self, note: &Note) -> io::Result<()> {
+        let Some(pipe) = &mut self.pipe else { return Ok(()) };
+        let mut line = serde_json::to_vec(note)?;
+        line.push(b'\n');
+        pipe.write_all(&line)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Not told, it clears up where nothing is left.
+        let _ = self.tell(&Note::Done);
+        drop(self.pipe.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// The work of a keeper: reads what there is to clear up until the other end is closed, and clears
+/// it up unless that has been done. `namespace` is the one behind the hop.
+pub fn keep(notes: impl BufRead, namespace: OwnedFd) -> io::Result<()> {
+    let mut hop = None;
+    let mut undo = None;
+    for line in notes.lines() {
+        // A line that was cut short by the end is none.
+        match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
+            Some(Note::Hop { pid, device, directory }) => hop = Some((pid, device, directory)),
+            Some(Note::Masquerade(note)) => undo = Some(note),
+            Some(Note::Done) => return Ok(()),
+            None => break,
+        }
+    }
+    let Some((pid, device, directory)) = hop else { return Ok(()) };
+    // What cannot be killed must not keep the rest.
+    let _ = Namespace::handed_over("behind the hop", namespace).kill_processes();
+    wait_for_the_end_of(pid);
+    let machine = Namespace::current("this machine")?;
+    undo_of_the_dead(&machine, &directory, &device, undo.as_ref());
+    for file in files_of(pid, &directory).into_iter().chain([socket_of(pid, &directory)]) {
+        // Most are gone.
+        let _ = fs::remove_file(file);
+    }
+    Ok(())
+}
+
+/// Waits until the emulation that started this process has ended: by the time its children have
+/// another parent, its devices are gone.
+fn wait_for_the_end_of(pid: u32) {
+    for _ in 0..200 {
+        if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != pid) {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,298 @@
+//! Services of this machine that are not reached from behind the hop without help, such as those that
+//! listen only on the loopback device: the gateway's address gets doors to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::sockopt::ip_original_dst;
+use rustix::time::Timespec;
+
+use super::behind::BehindHop;
+use super::machine::Machine;
+use super::questions::Questions;
+use super::relay::{Relays, descriptors};
+use lasthop_linux::clock;
+
+/// How often the services are looked for.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// Doors to services of this machine, open as long as this value lives.
+#[derive(Debug)]
+pub struct Services {
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Services {
+    /// Opens the doors that are wanted. To be called in the network namespace of this machine's end
+    /// of the hop. Only the host behind the hop may enter.
+    pub fn open(hop: &BehindHop, machine: Arc<Machine>, doors: Wanted) -> io::Result<Self> {
+        let Wanted { resolvers, localhost, elsewhere } = doors;
+        let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        let mut doors = Doors {
+            gateways: addresses(hop.gateway, hop.gateway_v6),
+            guests: addresses(hop.address, hop.address_v6),
+            machine,
+            localhost,
+            resolver: resolvers.first().copied(),
+            questions: Questions::open(hop.gateway, resolvers),
+            open: BTreeMap::new(),
+            elsewhere,
+            looked_at: clock::now(),
+            relays: Relays::new()?,
+            closed: BTreeSet::new(),
+        };
+        doors.look();
+        let waker = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("services".to_owned()).spawn(move || doors.serve(&waker))?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Closes the doors, once services have taken what the guest had sent them before its end, or
+    /// after a while. Returns what was not done, each a sentence.
+    pub fn close(&mut self) -> Vec<String> {
+        let told = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        match (told, self.thread.take()) {
+            (Ok(_), Some(thread)) => thread.join().unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The doors that are wanted.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// One to these resolvers, which are asked in this order.
+    pub resolvers: Vec<SocketAddr>,
+    /// One to each service that listens for TCP on the loopback device, now or later.
+    pub localhost: bool,
+    /// Where connections to other hosts are turned to: they are relayed to where they were sent.
+    pub elsewhere: Option<TcpListener>,
+}
+
+struct Doors {
+    gateways: Vec<IpAddr>,
+    /// Who may enter.
+    guests: Vec<IpAddr>,
+    machine: Arc<Machine>,
+    localhost: bool,
+    /// The resolver whose door for TCP is open.
+    resolver: Option<SocketAddr>,
+    questions: Option<Questions>,
+    /// For each door where it leads to.
+    open: BTreeMap<SocketAddr, (TcpListener, SocketAddr)>,
+    /// Where connections come in that were for other hosts.
+    elsewhere: Option<TcpListener>,
+    /// When the services were looked for.
+    looked_at: Instant,
+    /// Connections and questions at work.
+    relays: Relays,
+    /// Ports for whose doors there were no descriptors.
+    closed: BTreeSet<u16>,
+}
+
+/// Where a connection is to lead.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// To a service of this machine.
+    Service(SocketAddr),
+    /// Where it was sent, before a rule of the kernel's turned it to us.
+    WhereItWent,
+}
+
+impl Doors {
+    #[expect(clippy::disallowed_methods, reason = "no packet of the link waits in this thread")]
+    fn serve(mut self, stop: &OwnedFd) -> Vec<String> {
+        loop {
+            match self.wait(stop) {
+                // A signal is for somebody else, and so is the end of memory.
+                Err(_) => thread::sleep(Duration::from_millis(10)),
+                Ok(true) => return self.end(),
+                Ok(false) => {}
+            }
+            if let Some(questions) = &self.questions {
+                questions.answer(&self.guests, &self.machine, &self.relays);
+            }
+            for (listener, service) in self.open.values() {
+                self.let_in(listener, Target::Service(*service));
+            }
+            if let Some(listener) = &self.elsewhere {
+                self.let_in(listener, Target::WhereItWent);
+            }
+            if clock::now().since(self.looked_at) >= EVERY {
+                self.look();
+            }
+        }
+    }
+
+    /// Until somebody knocks or it is time to look again; whether it is time to end.
+    fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
+        let listeners = self.open.values().map(|(listener, _)| listener.as_fd());
+        let questions = self.questions.iter().map(AsFd::as_fd);
+        let elsewhere = self.elsewhere.iter().map(AsFd::as_fd);
+        let all = std::iter::once(stop.as_fd()).chain(questions).chain(listeners).chain(elsewhere);
+        let mut files: Vec<PollFd<'_>> =
+            all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
+        let every = Timespec { tv_sec: 0, tv_nsec: i64::from(EVERY.subsec_nanos()) };
+        poll(&mut files, Some(&every))?;
+        Ok(files[0].revents().contains(PollFlags::IN))
+    }
+
+    /// Opens doors to new services and closes those to services that are gone: whoever listens next
+    /// may want all addresses.
+    fn look(&mut self) {
+        self.looked_at = clock::now();
+        let mut services = Vec::new();
+        if self.localhost || !self.machine.is_here() {
+            // What cannot be read now says nothing about the services.
+            let Ok(found) = self.machine.services(self.localhost) else { return };
+            services.extend(found);
+        }
+        services.extend(self.resolver);
+        let wanted = doors_to(&services, &self.gateways);
+        self.open.retain(|door, (_, target)| wanted.get(door) == Some(target));
+        for (door, target) in wanted {
+            if self.open.contains_key(&door) {
+                continue;
+            }
+            // Relays and the emulator need the others.
+            if self.open.len() >= descriptors() / 4 {
+                self.closed.insert(door.port());
+                continue;
+            }
+            // Somebody who listens at all addresses needs no door.
+            let listener = TcpListener::bind(door)
+                .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+            if let Ok(listener) = listener {
+                self.open.insert(door, (listener, target));
+            }
+        }
+    }
+
+    /// Closes them all.
+    fn end(self) -> Vec<String> {
+        let Self { relays, machine, closed, open, .. } = self;
+        drop(open);
+        let mut notes = relays.end();
+        if !closed.is_empty() {
+            notes.push(format!(
+                "services that could not be reached, because this process may not open more files (`ulimit -n`): {}",
+                closed.len()
+            ));
+        }
+        if machine.is_gone() {
+            notes.push("the process in this machine's network has ended, and with it all relays".to_owned());
+        }
+        notes
+    }
+
+    fn let_in(&self, listener: &TcpListener, target: Target) {
+        loop {
+            let (stream, from) = match listener.accept() {
+                Ok(accepted) => accepted,
+                // This guest has gone; the next one may wait.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        // Without descriptors the guest waits, and so does this thread, for a moment.
+                        thread::park_timeout(Duration::from_millis(10));
+                    }
+                    return;
+                }
+            };
+            if !self.guests.contains(&from.ip()) {
+                continue;
+            }
+            let target = match target {
+                Target::Service(service) => service,
+                // One that has come here of its own accord wanted nobody else.
+                Target::WhereItWent => match wanted_by(&stream) {
+                    Some(wanted) => wanted,
+                    None => continue,
+                },
+            };
+            let machine = Arc::clone(&self.machine);
+            self.relays.connect(stream, move || machine.connect(target));
+        }
+    }
+}
+
+/// The door to each service at each gateway. One port may have a service for each family of
+/// addresses; one alone has the doors of both.
+fn doors_to(services: &[SocketAddr], gateways: &[IpAddr]) -> BTreeMap<SocketAddr, SocketAddr> {
+    let mut doors = BTreeMap::new();
+    for gateway in gateways {
+        let (same, other): (Vec<&SocketAddr>, _) =
+            services.iter().partition(|service| service.is_ipv4() == gateway.is_ipv4());
+        // Later ones replace earlier ones.
+        let all = other.into_iter().chain(same);
+        doors.extend(all.map(|service| (SocketAddr::new(*gateway, service.port()), *service)));
+    }
+    doors
+}
+
+/// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was another host.
+fn wanted_by(guest: &TcpStream) -> Option<SocketAddr> {
+    let sent_to = SocketAddr::V4(ip_original_dst(guest).ok()?);
+    guest.local_addr().is_ok_and(|own| own != sent_to && is_another_host(sent_to.ip())).then_some(sent_to)
+}
+
+/// Whether an address may lead to another host. A host whose user is its root can send to loopback
+/// addresses across a link; here they would lead to services that are this machine's alone.
+pub(super) fn is_another_host(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let is_this_host = match address {
+        // RFC 1122, section 3.2.1.3: "this host on this network".
+        IpAddr::V4(v4) => v4.octets()[0] == 0,
+        IpAddr::V6(v6) => v6.is_unspecified(),
+    };
+    !is_this_host && !address.is_loopback()
+}
+
+fn addresses(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Vec<IpAddr> {
+    std::iter::once(IpAddr::from(v4)).chain(v6.map(IpAddr::from)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_addresses_are_no_other_hosts() {
+        let is_another = |text: &str| is_another_host(text.parse().expect("an address"));
+        for own in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "::1", "::", "::ffff:127.0.0.1"] {
+            assert!(!is_another(own), "{own}");
+        }
+        assert!(is_another("192.0.2.1") && is_another("2001:db8::1") && is_another("10.0.0.1"));
+    }
+
+    #[test]
+    fn a_port_leads_to_the_service_of_the_same_family_if_there_is_one() {
+        let address = |text: &str| -> SocketAddr { text.parse().expect("an address") };
+        let services = ["127.0.0.1:80", "[::1]:80", "127.0.0.1:81", "[::1]:82"].map(address);
+        let gateways = ["100.64.0.1", "fd6c:6f70::1"].map(|text| text.parse().expect("an address"));
+        let doors = doors_to(&services, &gateways);
+        for (door, service) in [
+            ("100.64.0.1:80", "127.0.0.1:80"),
+            ("[fd6c:6f70::1]:80", "[::1]:80"),
+            ("[fd6c:6f70::1]:81", "127.0.0.1:81"),
+            ("100.64.0.1:82", "[::1]:82"),
+        ] {
+            assert_eq!(doors[&address(door)], address(service), "{door}");
+        }
+        assert_eq!(doors.len(), 6);
+    }
+}

@@ -1,0 +1,40 @@
+//! The programs that translate addresses.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use lasthop_linux::namespace::Namespace;
+
+/// Runs a program in a namespace, and returns what it prints.
+pub(super) fn run(namespace: &Namespace, words: &[&str], input: &str) -> Result<String, String> {
+    let Some((program, arguments)) = words.split_first() else { return Ok(String::new()) };
+    let output = namespace.enter(|| {
+        let mut child = Command::new(found(program))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // It may read nothing; its status says how it went.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        child.wait_with_output()
+    });
+    let output =
+        output.and_then(|output| output).map_err(|error| format!("cannot run `{program}`: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{program}`: {}", said.lines().next().unwrap_or("failed").trim()))
+}
+
+/// Where a program of the administrator's is: the search path of a user often leaves it out.
+pub(super) fn found(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let files = directories.map(|directory| directory.join(program));
+    files.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.into())
+}

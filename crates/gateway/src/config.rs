@@ -1,0 +1,194 @@
+//! The daemon's configuration file: TOML, read into what is ready to run.
+
+mod entries;
+mod reader;
+mod rules;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use lasthop_agent::Budget;
+use lasthop_config::text::{name_of, read_file};
+use lasthop_config::{Document, Kind};
+use lasthop_packet::units::format_octets;
+
+use super::plan::{Plan, RulePlan};
+use super::selector::Selector;
+use reader::Reader;
+use tables::GatewayFile;
+
+pub use super::plan::Surroundings;
+pub use lasthop_config::FileError;
+pub use tables::{Backend, DEFAULT_SOCKET, LogFormat, LogLevel};
+
+/// The example file: every key with its default and a description.
+pub const DEFAULT_FILE: &str = include_str!("../../../packaging/gateway.toml");
+
+const MOST_RULES: usize = 64;
+/// Of the agents' randomness.
+const SEED: u64 = 1;
+
+/// A configuration that was read and checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How frames are taken out of the kernel's path.
+    pub backend: Backend,
+    /// Interfaces to the wired network; `None` to find them.
+    pub core: Option<Vec<String>>,
+    /// Interfaces to the wireless hop; `None` to find them.
+    pub radio: Option<Vec<String>>,
+    /// What the engine does.
+    pub plan: Plan,
+    /// The address for Prometheus; `None` if there is none.
+    pub metrics: Option<SocketAddr>,
+    /// The control socket; `None` if there is none.
+    pub control: Option<PathBuf>,
+    /// The number of packet threads, 1 to 16.
+    pub threads: usize,
+    /// Whether the packet loop asks for real-time scheduling and locked memory.
+    pub realtime: bool,
+    /// The lowest level that is logged.
+    pub log_level: LogLevel,
+    /// How it is logged.
+    pub log_format: LogFormat,
+}
+
+/// Reads a file for a gateway in these surroundings.
+pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, FileError> {
+    parse(&read_file(path)?, &name_of(path), surroundings)
+}
+
+/// Reads a configuration from text. `name` is the file name in errors.
+pub fn parse(text: &str, name: &str, surroundings: impl Into<Surroundings>) -> Result<Config, FileError> {
+    let document = Document::parse(text, name.to_owned(), "a configuration in TOML")?;
+    document.expect(Kind::Gateway)?;
+    let file: GatewayFile = document.deserialize()?;
+    let reader = Reader { document: &document, surroundings: surroundings.into() };
+    let rules = file.rule.len();
+    if !(1..=MOST_RULES).contains(&rules) {
+        return Err(reader.fail(&["rule"], format!("{rules} rules; expected 1 to {MOST_RULES}")));
+    }
+    reader.check_ports(&file.ports)?;
+    let (threads, flows) = (file.process.threads, file.bounds.flows);
+    if threads > flows {
+        let problem = format!(
+            "{threads} threads share bounds.flows = {flows}; expected at least one connection per thread"
+        );
+        return Err(reader.fail(&["process", "threads"], problem));
+    }
+    let traffic = reader.selector(&["traffic"], file.traffic.selector())?;
+    let rules = rules::rules(&reader, &file.rule)?;
+    let metrics = reader.listen(&file.metrics.listen)?;
+    let control = reader.socket(&file.control.socket)?;
+    Ok(Config { metrics, control, ..Config::of(file, traffic, rules) })
+}
+
+/// The JSON schema of the file, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(GatewayFile).to_value()
+}
+
+/// Octets that the state of a connection takes, at least, in most schemes.
+const LEAST_STATE: usize = 1024;
+
+impl Config {
+    /// The configuration of an empty file, but with these rules for all traffic, no control socket
+    /// and no metrics page.
+    pub fn with_rules(rules: Vec<RulePlan>) -> Self {
+        Self::of(GatewayFile::default(), Selector::default(), rules)
+    }
+
+    /// What a file means, without control socket and metrics page; its selectors and rules have
+    /// been read.
+    fn of(file: GatewayFile, traffic: Selector, rules: Vec<RulePlan>) -> Self {
+        let plan = Plan {
+            traffic,
+            rules,
+            passive: file.passive,
+            budget: file.bounds.budget(),
+            idle: file.idle.times(),
+            stepping_aside: file.stepping_aside.plan(),
+            most_clients: Some(file.metrics.clients).filter(|most| *most > 0),
+            seed: SEED,
+        };
+        Self {
+            backend: file.backend,
+            core: file.ports.core,
+            radio: file.ports.radio,
+            plan,
+            metrics: None,
+            control: None,
+            threads: file.process.threads,
+            realtime: file.process.realtime,
+            log_level: file.log.level,
+            log_format: file.log.format,
+        }
+    }
+
+    /// The keys that differ from those of `other`, the file at start, and that a running gateway
+    /// does not take over. It takes over all of `[traffic]` except connections that the kernel does
+    /// not pass to the gateway.
+    pub fn takes_restart(&self, other: &Self) -> Vec<&'static str> {
+        let differing = [
+            ("backend", self.backend != other.backend),
+            ("passive", self.plan.passive != other.plan.passive),
+            ("ports", self.core != other.core || self.radio != other.radio),
+            ("traffic", self.plan.traffic.goes_beyond(&other.plan.selection(1))),
+            ("rule", self.plan.takes_datagrams() && !other.plan.takes_datagrams()),
+            ("metrics", self.metrics != other.metrics),
+            ("control", self.control != other.control),
+            ("process", self.realtime != other.realtime || self.threads != other.threads),
+            ("log", self.log_level != other.log_level || self.log_format != other.log_format),
+        ];
+        differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+    }
+
+    /// Settings that the file allows and that its author probably did not intend; one sentence
+    /// each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let Budget { flows, octets_per_flow, octets_in_all } = self.plan.share(0, self.threads).budget;
+        let [per_flow, in_all] = [octets_per_flow, octets_in_all].map(|octets| format_octets(octets as u64));
+        let whose = if self.threads > 1 { "a thread's share of " } else { "" };
+        if octets_in_all == 0 {
+            notes.push(format!(
+                "{whose}bounds.octets-in-all is 0: agents cannot keep packets or the state of connections, and all packets pass untouched"
+            ));
+        } else if octets_per_flow < LEAST_STATE {
+            notes.push(format!(
+                "bounds.octets-per-flow is {per_flow}: most schemes need more than 1 KiB for a connection's state, and without it all \
+                 packets pass untouched"
+            ));
+        } else if octets_per_flow > octets_in_all {
+            notes.push(format!(
+                "bounds.octets-per-flow ({per_flow}) is more than {whose}bounds.octets-in-all ({in_all}), the limit for all connections together"
+            ));
+        } else if flows > octets_in_all / LEAST_STATE {
+            notes.push(format!(
+                "{whose}bounds.octets-in-all ({in_all}) is less than 1 KiB for each connection of bounds.flows; most schemes need more than \
+                 that for a connection's state, and when the memory is used up, new connections pass untouched"
+            ));
+        }
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        if self.realtime && self.threads >= processors {
+            notes.push(format!(
+                "process.realtime with process.threads = {} on {processors} processors: under load, nothing else would run; use fewer \
+                 threads than processors",
+                self.threads
+            ));
+        }
+        let all = self.plan.rules.iter().position(|rule| rule.traffic == Selector::default());
+        if let Some(all) = all.filter(|all| all + 1 < self.plan.rules.len()) {
+            notes.push(format!(
+                "rule[{}] and the rules after it are never used: rule[{all}] matches every connection, and the first match counts",
+                all + 1
+            ));
+        }
+        notes
+    }
+}

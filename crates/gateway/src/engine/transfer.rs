@@ -1,0 +1,179 @@
+//! Connections as values: for another engine, here or elsewhere, to go on with.
+
+use std::net::IpAddr;
+
+use lasthop_agent::{FlowState, ImportError, Obligation, Side, Whose};
+use lasthop_packet::{FlowKey, Instant, Protocol};
+use serde::{Deserialize, Serialize};
+
+use super::{Engine, Outgoing, rule_for};
+use crate::connection::{Arrival, State, TrackedConnection};
+use crate::frame::LinkHeader;
+use crate::io::PortId;
+
+/// A connection with what its agent knows of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedConnection {
+    connection: FlowKey,
+    /// The schemes of its rule, from the core side to the radio side.
+    schemes: String,
+    /// By [`State::index`].
+    state: u8,
+    /// How packets of it came in, from the core side and from the radio side; `None` where none
+    /// did.
+    arrivals: [Option<SavedArrival>; 2],
+    /// Whether a FIN came, from the core side and from the radio side.
+    finished: [bool; 2],
+    /// What its agent owed of it.
+    owed: Obligation,
+    pub(super) states: Vec<FlowState>,
+}
+
+/// A port by its number, and a link header.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedArrival {
+    port: u16,
+    link: Vec<u8>,
+}
+
+impl SavedConnection {
+    /// The address of its client, which decides which worker has it.
+    pub const fn client(&self) -> IpAddr {
+        self.connection.destination.0
+    }
+}
+
+impl Engine {
+    /// Takes out the connections that agents have state of, with that state: from then on they pass
+    /// without. What agents hold moves with them. Of connections that were seen in one direction
+    /// only, agents have no state worth moving, unless they owe something.
+    pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
+        let mut saved = Vec::new();
+        for slot in self.connections.slots() {
+            let connection = self.connections.at(slot);
+            let (key, rule) =
+                (self.connections.key(slot), connection.rule.filter(|_| connection.aside.is_none()));
+            let arrivals = [Side::Core, Side::Radio].map(|side| connection.from(side).arrival.clone());
+            let (Some(rule), is_two_way) = (rule, connection.is_two_way()) else { continue };
+            let state = connection.state.index() as u8;
+            let finished = [connection.from_core.finished, connection.from_radio.finished];
+            let owed = self.obligation(slot);
+            if !is_two_way && owed.is_free() {
+                continue;
+            }
+            let states = self.export_one(rule, key, now, out);
+            if states.is_empty() {
+                continue;
+            }
+            let schemes = self.rules[usize::from(rule)].schemes.clone();
+            let arrivals = arrivals.map(|arrival| arrival.map(SavedArrival::from));
+            saved.push(SavedConnection { connection: key, schemes, state, arrivals, finished, owed, states });
+        }
+        saved
+    }
+
+    /// Goes on with a connection of another engine. The state may be anything. What was owed of one
+    /// that is refused is counted as broken: the other engine has parted with it.
+    pub fn import(
+        &mut self,
+        saved: &SavedConnection,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Result<(), ImportError> {
+        let imported = self.take_over(saved, now, out);
+        self.counters.counts.taken_over += u64::from(imported.is_ok());
+        if imported.is_err() {
+            self.counters.counts.not_taken_over += 1;
+            self.counters.counts.count_broken(saved.owed);
+        }
+        imported
+    }
+
+    fn take_over(
+        &mut self,
+        saved: &SavedConnection,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Result<(), ImportError> {
+        let key = saved.connection;
+        let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
+        let rule = rule.filter(|rule| self.rules[usize::from(*rule)].schemes == saved.schemes);
+        let rule = rule.ok_or_else(|| ImportError::OtherScheme(saved.schemes.clone()))?;
+        let state = State::ALL.get(usize::from(saved.state)).copied();
+        let state = state.ok_or(ImportError::Malformed("unknown state of a connection"))?;
+        if (state == State::Datagrams) != (key.protocol == Protocol::Udp) {
+            return Err(ImportError::Malformed("the state belongs to another protocol"));
+        }
+        let [core, radio] = &saved.arrivals;
+        let core = core.as_ref().map(|core| self.arrival(core, Side::Core)).transpose()?;
+        let radio = radio.as_ref().map(|radio| self.arrival(radio, Side::Radio)).transpose()?;
+        if saved.states.iter().any(|state| state.connection != key) {
+            return Err(ImportError::Malformed("a state belongs to another connection"));
+        }
+        if self.connections.find(key).is_some() {
+            return Err(ImportError::Known);
+        }
+        let mut connection = TrackedConnection::new(Some(rule), state, now);
+        (connection.from_core.arrival, connection.from_radio.arrival) = (core, radio);
+        (connection.from_core.finished, connection.from_radio.finished) = saved.finished.into();
+        let slot = self.remember(key, connection, now).ok_or(ImportError::NoRoom("connections"))?;
+        let imported = self.import_all(rule, &saved.states, now, out);
+        if imported.is_err() {
+            self.forget(slot, now, out);
+        }
+        imported
+    }
+
+    /// Takes a connection's state out of a rule's agent. What of it cannot be moved is sent on.
+    pub(super) fn export_one(
+        &mut self,
+        rule: u16,
+        key: FlowKey,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Vec<FlowState> {
+        let whose = Whose::Connection(key);
+        let states = self.call(usize::from(rule), now, |agent, cx| agent.export(whose, cx));
+        self.send_outbox(None, now, out);
+        states.unwrap_or_default()
+    }
+
+    /// Gives a connection's state to a rule's agent: all of it or none.
+    pub(super) fn import_all(
+        &mut self,
+        rule: u16,
+        states: &[FlowState],
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Result<(), ImportError> {
+        for (index, state) in states.iter().enumerate() {
+            let imported = self.call(usize::from(rule), now, |agent, cx| agent.import(state, cx));
+            self.send_outbox(None, now, out);
+            if let Err(refusal) = imported.unwrap_or(Err(ImportError::NoRoom("the agent panicked"))) {
+                for state in &states[..index] {
+                    self.export_one(rule, state.connection, now, out);
+                }
+                return Err(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where packets came in, if there is such a port.
+    fn arrival(&self, saved: &SavedArrival, side: Side) -> Result<Arrival, ImportError> {
+        let wrong = ImportError::Malformed("unknown port");
+        let port = self.ports.get(usize::from(saved.port)).filter(|port| port.side == side);
+        let link = if port.ok_or_else(|| wrong.clone())?.ethernet {
+            LinkHeader::ethernet(&saved.link).filter(|link| link.len() == saved.link.len())
+        } else {
+            saved.link.is_empty().then_some(LinkHeader::NONE)
+        };
+        Ok(Arrival { port: PortId(saved.port), link: link.ok_or(wrong)? })
+    }
+}
+
+impl From<Arrival> for SavedArrival {
+    fn from(arrival: Arrival) -> Self {
+        Self { port: arrival.port.0, link: arrival.link.octets().to_vec() }
+    }
+}

@@ -1,0 +1,257 @@
+//! What a gateway leaves to the one that takes its place after a restart: its connections, with
+//! what its agents know of them, in a file beside its control socket.
+//!
+//! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents
+//! can do with that: it is as if what passed had taken another way. A file that is older than
+//! [`OLDEST`], or from before the last boot, is of no use, and is removed; so is one that is larger
+//! than [`LARGEST`], unread. One that others may have written stays, unread. A checksum is verified
+//! before anything is read: a wrong bit in what an agent keeps would become a wrong octet for an
+//! application.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lasthop_packet::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::engine::SavedConnection;
+use crate::io::Port;
+
+/// State that is older than this is not gone on with.
+const OLDEST: Duration = Duration::from_secs(30);
+
+/// A larger file is none of ours: all agents together take less by default.
+const LARGEST: u64 = 256 << 20;
+
+/// The first octets of the file; the number is the version of what follows: a CRC-32 of the rest, in
+/// network order, and [`Left`].
+const MAGIC: &[u8] = b"lasthop gateway state 4\n";
+
+/// What is in the file behind the checksum.
+#[derive(Serialize, Deserialize)]
+struct Left {
+    /// Which boot the time is of.
+    boot: String,
+    at: u64,
+    /// The ports' names: connections refer to them by number.
+    ports: Vec<String>,
+    connections: Vec<SavedConnection>,
+}
+
+/// Where a gateway with this control socket leaves its state.
+pub(super) fn file_of(socket: &Path) -> PathBuf {
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".state");
+    name.into()
+}
+
+/// Leaves connections to a successor. The file appears when it is whole, and only its owner can
+/// read it.
+pub(super) fn leave(
+    path: &Path,
+    ports: &[Port],
+    connections: Vec<SavedConnection>,
+    now: Instant,
+) -> io::Result<()> {
+    let ports = ports.iter().map(|port| port.name.clone()).collect();
+    let left = Left { boot: boot_id()?, at: now.as_nanos(), ports, connections };
+    let head = [MAGIC, &[0; 4]].concat();
+    let mut octets = postcard::to_extend(&left, head).map_err(io::Error::other)?;
+    let (head, rest) = octets.split_at_mut(MAGIC.len() + 4);
+    head[MAGIC.len()..].copy_from_slice(&crc32fast::hash(rest).to_be_bytes());
+    if octets.len() as u64 > LARGEST {
+        return Err(io::Error::other("the state file is too large"));
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    match fs::remove_file(&part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+    let written = file.write_all(&octets).and_then(|()| fs::rename(&part, path));
+    written.inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
+/// Takes what a predecessor has left, and removes the file. Nothing if there is none, or it is of
+/// no use; an error says why.
+pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<SavedConnection>> {
+    let mut file = match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    fs::remove_file(path)?;
+    let unusable = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why.to_owned()));
+    if file.metadata()?.len() > LARGEST {
+        return unusable("the state file is too large");
+    }
+    let mut octets = Vec::new();
+    (&mut file).take(LARGEST).read_to_end(&mut octets)?;
+    let Some(octets) = octets.strip_prefix(MAGIC) else {
+        return unusable("another version wrote the state file");
+    };
+    let damaged = "the state file is damaged";
+    let Some((checksum, octets)) = octets.split_first_chunk() else { return unusable(damaged) };
+    if crc32fast::hash(octets) != u32::from_be_bytes(*checksum) {
+        return unusable("the state file is damaged: its checksum is wrong");
+    }
+    let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable(damaged) };
+    let age = now.since(Instant::from_nanos(left.at));
+    if left.boot != boot_id()? || age > OLDEST || now.as_nanos() < left.at {
+        return unusable("the state file is too old");
+    }
+    if !left.ports.iter().eq(ports.iter().map(|port| &port.name)) {
+        return unusable("the state file is for other ports");
+    }
+    Ok(left.connections)
+}
+
+/// Opens a file that no other user can have written.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let metadata = file.metadata()?;
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_file() || !is_ours || metadata.mode() & 0o077 != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "another user may have written the state file",
+        ));
+    }
+    Ok(file)
+}
+
+fn boot_id() -> io::Result<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use lasthop_agent::Side;
+
+    use super::*;
+
+    fn ports() -> Vec<Port> {
+        let port = |name: &str, side| Port { name: name.into(), side, ethernet: true, copies_of: None };
+        vec![port("eth0", Side::Core), port("wlan0", Side::Radio)]
+    }
+
+    fn soon(now: Instant) -> Instant {
+        now + Duration::from_secs(1)
+    }
+
+    #[test]
+    fn the_service_managers_restart_keeps_it() {
+        let unit = include_str!("../../../packaging/lasthop-gateway.service");
+        assert!(unit.contains("RuntimeDirectoryPreserve=restart\n"));
+    }
+
+    #[test]
+    fn what_is_left_is_taken_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = file_of(&directory.path().join("gateway.sock"));
+        assert_eq!(path.file_name().and_then(|name| name.to_str()), Some("gateway.sock.state"));
+        let now = Instant::from_secs(1000);
+        assert_eq!(take(&path, &ports(), now).expect("there is none"), Vec::new());
+        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
+        assert_eq!(take(&path, &ports(), soon(now)).expect("it is right"), Vec::new());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_removed_and_the_reason_is_told() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.state");
+        let now = Instant::from_secs(1000);
+        let mut others = ports();
+        others.pop();
+        let late = now + OLDEST + Duration::from_secs(1);
+        let cases: [(&[Port], Instant, &str); 3] = [
+            (&ports(), late, "too old"),
+            (&ports(), Instant::ZERO, "too old"),
+            (&others, now, "other ports"),
+        ];
+        for (ports_now, at, why) in cases {
+            leave(&path, &ports(), Vec::new(), now).expect("there is room");
+            let error = take(&path, ports_now, at).expect_err("it is of no use");
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(!path.exists());
+        }
+        for (octets, why) in [(&b"something else"[..], "version"), (MAGIC, "damaged")] {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)
+                .expect("there is room");
+            file.write_all(octets).expect("there is room");
+            let error = take(&path, &ports(), now).expect_err("it is of no use");
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_with_a_wrong_bit_or_without_its_end_is_not_used() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.state");
+        let now = Instant::from_secs(1000);
+        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        let whole = fs::read(&path).expect("it is there");
+        let assert_refused = |octets: &[u8]| {
+            // What is there keeps its owner and mode.
+            leave(&path, &ports(), Vec::new(), now).expect("there is room");
+            fs::write(&path, octets).expect("it is ours");
+            let error = take(&path, &ports(), soon(now)).expect_err("it is of no use");
+            assert!(error.to_string().contains("state file"), "{error}");
+            assert!(!path.exists());
+        };
+        for bit in 0..whole.len() * 8 {
+            let mut octets = whole.clone();
+            octets[bit / 8] ^= 1 << (bit % 8);
+            assert_refused(&octets);
+        }
+        for len in 0..whole.len() {
+            assert_refused(&whole[..len]);
+        }
+        assert_refused(&[&whole[..], b"more"].concat());
+    }
+
+    #[test]
+    fn gateways_with_different_control_sockets_leave_different_files() {
+        let sockets = ["gateway", "gateway.sock", "gateway.socket", "gateway.sock.1", "other/gateway.sock"];
+        let files: BTreeSet<PathBuf> = sockets.iter().map(|socket| file_of(Path::new(socket))).collect();
+        assert_eq!(files.len(), sockets.len(), "{files:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_unread() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.state");
+        let now = Instant::from_secs(1000);
+        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        // A hole, which takes no room on the disk, and would in memory.
+        let file = OpenOptions::new().write(true).open(&path).expect("it is ours");
+        file.set_len(LARGEST + 1).expect("there is room");
+        let error = take(&path, &ports(), now).expect_err("it is of no use");
+        assert!(error.to_string().contains("too large"), "{error}");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_others_may_have_written_is_not_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gateway.state");
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path).expect("room");
+        file.write_all(MAGIC).expect("there is room");
+        assert!(take(&path, &ports(), Instant::ZERO).is_err());
+        std::os::unix::fs::symlink(&path, directory.path().join("link.state")).expect("a link");
+        assert!(take(&directory.path().join("link.state"), &ports(), Instant::ZERO).is_err());
+    }
+}

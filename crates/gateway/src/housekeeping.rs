@@ -1,0 +1,453 @@
+//! The thread beside the packet loops: signals, the control socket, and the metrics page. It asks
+//! the packet loops by message, and never touches a packet. It never blocks on a client, so that a
+//! signal is obeyed at once.
+
+use std::convert::Infallible;
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lasthop_agent::LinkSenses;
+use lasthop_packet::Instant;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+use tracing::{error, info, warn};
+
+use super::clients::ClientReport;
+use super::config::{self, Backend, Config};
+use super::control::{self, Answer, Command, Drained, List, Reloaded, SetAside, Status, parse_flow};
+use super::engine::{EngineReport, FlowReport};
+use super::listeners::{Listeners, empty};
+use super::listing::{Query, Selection};
+use super::requests::{Requests, StopAtEnd, Unanswered};
+use super::{http, metrics, ports};
+use crate::io::Port;
+use lasthop_linux::clock;
+use lasthop_linux::control::client::{Answers, Client, Part};
+
+/// Clients of the control socket, and of the metrics listener, at a time. A further one takes the place
+/// of the first that has not asked anything yet; if all have, it waits in the kernel's backlog.
+const MOST_CLIENTS: usize = 16;
+
+/// What this thread knows of the packet loops, and of the outside.
+pub(super) struct Housekeeping {
+    pub(super) requests: Requests,
+    /// The configuration file, where there is one to read again.
+    pub(super) file: Option<PathBuf>,
+    pub(super) ports: Vec<Port>,
+    /// The configuration that the daemon was started with.
+    pub(super) in_force: Config,
+    pub(super) backend: Backend,
+    pub(super) listeners: Listeners,
+    /// Whether this thread is in the network namespace of the ports.
+    pub(super) is_with_ports: bool,
+}
+
+/// How often it is asked whether addresses are translated, where that matters.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The connected clients.
+#[derive(Default)]
+struct Visitors {
+    control: Vec<Client<FlowsAnswer>>,
+    metrics: Vec<Client<Infallible>>,
+    /// Nobody is let in before this.
+    closed_until: Option<Instant>,
+}
+
+/// After a client could not be let in, for want of descriptors perhaps: it still waits, and would
+/// call us at once and for ever.
+const CLOSED: Duration = Duration::from_secs(1);
+
+/// What there is to do.
+#[derive(Default)]
+struct Ready {
+    ended: bool,
+    stop: bool,
+    reload: bool,
+    control: bool,
+    metrics: bool,
+}
+
+impl Housekeeping {
+    /// Runs until the packet loops have ended.
+    pub(super) fn run(self) {
+        // Without this thread nothing could stop them.
+        let _end = StopAtEnd(self.requests.clone());
+        let mut visitors = Visitors::default();
+        let mut look_at = self.may_break_translation().then(|| clock::now() + LOOK);
+        loop {
+            let ready = match self.wait(&visitors, look_at) {
+                Ok(ready) => ready,
+                Err(error) => {
+                    error!(%error, "cannot wait for signals and requests; the gateway exits");
+                    return;
+                }
+            };
+            if ready.ended {
+                return;
+            }
+            if let Some(signals) = &self.listeners.signals {
+                if ready.stop && empty(&signals.stop) {
+                    info!("stop requested");
+                    self.requests.stop();
+                }
+                if ready.reload && empty(&signals.reload) {
+                    // What went wrong is in the log.
+                    let _ = self.reload();
+                }
+            }
+            let now = clock::now();
+            if look_at.is_some_and(|at| at <= now) {
+                look_at = Some(now + LOOK);
+                self.give_way_to_translation();
+            }
+            visitors.closed_until = visitors.closed_until.filter(|until| *until > now);
+            if let (true, Some(listener)) = (ready.control, &self.listeners.control) {
+                let let_in = listener.let_in(now).map(|client| client.map(|(client, _)| client));
+                visitors.welcome(let_in, now, |visitors| &mut visitors.control);
+            }
+            if let (true, Some(listener)) = (ready.metrics, &self.listeners.metrics) {
+                visitors.welcome(let_in_metrics(listener, now), now, |visitors| &mut visitors.metrics);
+            }
+            visitors.control.retain_mut(|client| client.step(now, &ControlOffice(&self)));
+            visitors.metrics.retain_mut(|client| client.step(now, &MetricsOffice(&self)));
+        }
+    }
+
+    /// Whether `auto` chose tun, which it would not have done with address translation.
+    fn may_break_translation(&self) -> bool {
+        self.is_with_ports && self.in_force.backend == Backend::Auto && self.backend == Backend::Tun
+    }
+
+    /// Ends the gateway if addresses are translated by now.
+    fn give_way_to_translation(&self) {
+        if let Some(place) = ports::translation() {
+            error!("{place} now translates addresses, which the backend tun would break; the gateway exits");
+            self.requests.stop();
+        }
+    }
+
+    /// Waits until something can be done, a client's time is over, or `at` has come.
+    fn wait(&self, visitors: &Visitors, at: Option<Instant>) -> io::Result<Ready> {
+        let Listeners { control, metrics, signals, ended } = &self.listeners;
+        let listeners: [Option<BorrowedFd<'_>>; 5] = [
+            Some(ended.as_fd()),
+            signals.as_ref().map(|signals| signals.stop.as_fd()),
+            signals.as_ref().map(|signals| signals.reload.as_fd()),
+            control
+                .as_ref()
+                .map(AsFd::as_fd)
+                .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.control)),
+            metrics
+                .as_ref()
+                .map(AsFd::as_fd)
+                .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.metrics)),
+        ];
+        // A listener that is not there is watched for nothing.
+        let watched = listeners.map(|listener| match listener {
+            Some(listener) => PollFd::from_borrowed_fd(listener, PollFlags::IN),
+            None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
+        });
+        let clients = || visitors.control.iter().map(watch_of).chain(visitors.metrics.iter().map(watch_of));
+        let of_clients = clients().map(|(fd, waits_for, _)| PollFd::from_borrowed_fd(fd, waits_for));
+        let mut watched: Vec<PollFd<'_>> = watched.into_iter().chain(of_clients).collect();
+        let timeout =
+            clients().map(|(_, _, deadline)| deadline).chain(at).chain(visitors.closed_until).min().map(
+                |deadline| {
+                    let left = deadline.since(clock::now());
+                    Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
+                },
+            );
+        loop {
+            match poll(&mut watched, timeout.as_ref()) {
+                Ok(_) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let ready = |index: usize| listeners[index].is_some() && !watched[index].revents().is_empty();
+        Ok(Ready { ended: ready(0), stop: ready(1), reload: ready(2), control: ready(3), metrics: ready(4) })
+    }
+
+    fn status(&self) -> Result<Status, String> {
+        let report = self.requests.report().map_err(|why| why.to_string())?;
+        Ok(Status::new(self.file.as_deref(), self.backend, &self.ports, report))
+    }
+
+    fn metrics_page(&self) -> Option<String> {
+        let report = self.requests.report().ok()?;
+        Some(metrics::page(self.backend, self.in_force.backend, &report))
+    }
+
+    fn flows(&self, query: &Query) -> Result<FlowsAnswer, String> {
+        let selection = Selection::of(query)?;
+        let report = self.requests.report().map_err(|why| why.to_string())?;
+        selection.check_words(report.engine.rules.iter().map(|rule| &*rule.name))?;
+        Ok(FlowsAnswer::of(selection))
+    }
+
+    fn clients(&self, query: &Query) -> Result<Vec<ClientReport>, String> {
+        let selection = Selection::of(query)?;
+        let report = self.requests.report().map_err(|why| why.to_string())?;
+        let clients = report.engine.clients.ok_or_else(|| {
+            "clients are not counted: set `clients` in [metrics] of the gateway's file to their number, then run `lasthop gateway reload`".to_owned()
+        })?;
+        Ok(selection.pick(clients.rows(), |client| client))
+    }
+
+    fn drain(&self) -> Result<Drained, String> {
+        let drained = self.requests.drain().map_err(|why| why.to_string())?;
+        let EngineReport { held, owed_connections, octets_at_risk, .. } = drained;
+        Ok(Drained { held, owed_connections, octets_at_risk })
+    }
+
+    fn set_aside(&self, flow: &str) -> Result<SetAside, String> {
+        let key = parse_flow(flow)?;
+        let is_there = self.requests.set_aside(key).map_err(|why| why.to_string())?;
+        if is_there { Ok(SetAside {}) } else { Err(format!("unknown connection {flow}")) }
+    }
+
+    /// Reads the file again and has the packet loop follow it. A wrong one changes nothing.
+    fn reload(&self) -> Result<Reloaded, String> {
+        let Some(file) = &self.file else {
+            return Err("this gateway was started without a configuration file".to_owned());
+        };
+        // A pipe is at its end, and an empty file would be a right one.
+        if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(format!("{}: not a regular file; cannot be read again", file.display()));
+        }
+        let config = config::read(file, LinkSenses::empty()).map_err(|error| {
+            warn!(%error, "the new configuration was rejected; the old one stays in force");
+            format!("{error}; the old configuration stays in force")
+        })?;
+        let mut notes: Vec<String> = config
+            .takes_restart(&self.in_force)
+            .into_iter()
+            .map(|key| match key {
+                "traffic" | "rule" => {
+                    format!("[{key}] is in force; traffic that it newly selects reaches the gateway after a restart")
+                }
+                "passive" if self.in_force.plan.passive => {
+                    "the gateway is passive until it is restarted without --passive and passive = true".to_owned()
+                }
+                _ => format!("[{key}] has changed; the change takes effect after a restart"),
+            })
+            .collect();
+        let note = match self.requests.reload(&config.plan) {
+            // A passive gateway has no rules.
+            Ok(_) if self.in_force.plan.passive => None,
+            Ok(selected) => selected.note(),
+            Err(why @ Unanswered::Pending) => Some(why.to_string()),
+            Err(why) => {
+                warn!(file = %file.display(), %why, "the old configuration stays in force");
+                return Err(format!("{why}; the old configuration stays in force"));
+            }
+        };
+        if let Some(note) = note {
+            warn!(file = %file.display(), "{note}");
+            notes.push(note);
+        }
+        info!(file = %file.display(), ?notes, "reloaded");
+        Ok(Reloaded { notes })
+    }
+}
+
+impl Visitors {
+    /// Takes in a client, if it is still there and may come in.
+    fn welcome<R>(
+        &mut self,
+        let_in: io::Result<Option<Client<R>>>,
+        now: Instant,
+        room: impl FnOnce(&mut Self) -> &mut Vec<Client<R>>,
+    ) {
+        match let_in {
+            Ok(client) => {
+                let clients = room(self);
+                // One that asks nothing makes room for one that may.
+                if client.is_some()
+                    && clients.len() >= MOST_CLIENTS
+                    && let Some(silent) = clients.iter().position(Client::is_silent)
+                {
+                    clients.remove(silent);
+                }
+                clients.extend(client);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                warn!(%error, "cannot accept a client");
+                self.closed_until = Some(now + CLOSED);
+            }
+        }
+    }
+}
+
+/// Whether a further client can be let in.
+fn has_room<R>(clients: &[Client<R>]) -> bool {
+    clients.len() < MOST_CLIENTS || clients.iter().any(Client::is_silent)
+}
+
+/// What is waited for of a client, and until when.
+fn watch_of<R>(client: &Client<R>) -> (BorrowedFd<'_>, PollFlags, Instant) {
+    (client.fd(), client.waits_for(), client.deadline())
+}
+
+fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client<Infallible>>> {
+    let (stream, _) = listener.accept()?;
+    stream.set_nonblocking(true)?;
+    Ok(Some(Client::new(stream, now)))
+}
+
+/// Answers at the control socket.
+struct ControlOffice<'a>(&'a Housekeeping);
+
+impl Answers for ControlOffice<'_> {
+    type Rest = FlowsAnswer;
+
+    fn is_whole(&self, question: &[u8]) -> bool {
+        control::is_whole(question)
+    }
+
+    fn answer(&self, question: &[u8]) -> Part<FlowsAnswer> {
+        match control::read_question(question) {
+            Ok(Command::Status) => said(self.0.status()),
+            Ok(Command::Flows(query)) => match self.0.flows(&query) {
+                Ok(answer) => self.go_on(answer),
+                Err(why) => said::<()>(Err(why)),
+            },
+            Ok(Command::Clients(query)) => said(self.0.clients(&query)),
+            Ok(Command::Reload) => said(self.0.reload()),
+            Ok(Command::Drain) => said(self.0.drain()),
+            Ok(Command::Aside { flow }) => said(self.0.set_aside(&flow)),
+            Err(why) => said::<()>(Err(why)),
+        }
+    }
+
+    fn go_on(&self, mut rest: FlowsAnswer) -> Part<FlowsAnswer> {
+        match self.0.requests.flows(rest.place) {
+            Ok(page) => {
+                let octets = rest.take(page.flows, page.next.is_none());
+                Part { octets, rest: page.next.map(|place| FlowsAnswer { place, ..rest }) }
+            }
+            Err(why) if !rest.list.has_begun => said::<()>(Err(why.to_string())),
+            // The loop has ended in the midst of the list. It stays short, and no JSON.
+            Err(_) => Part::whole(Vec::new()),
+        }
+    }
+}
+
+/// A list of connections, which are asked for a page at a time: the one answer that is too long for one
+/// piece.
+struct FlowsAnswer {
+    selection: Selection<FlowReport>,
+    /// Where the next page begins.
+    place: usize,
+    list: List,
+    /// The first so far in the order of the selection, and some more, where we pick them.
+    first: Vec<FlowReport>,
+}
+
+impl FlowsAnswer {
+    fn of(selection: Selection<FlowReport>) -> Self {
+        Self { selection, place: 0, list: List::default(), first: Vec::new() }
+    }
+
+    /// Takes a page, the last one or not. What is to be sent now.
+    fn take(&mut self, mut page: Vec<FlowReport>, is_last: bool) -> Vec<u8> {
+        let Some(picked) = self.selection.picked() else {
+            page.retain(|flow| self.selection.keeps(flow));
+            return self.list.part(&page, is_last);
+        };
+        self.first.extend(page.into_iter().filter(|flow| self.selection.keeps(flow)));
+        if is_last || self.first.len() > 2 * picked {
+            self.first = self.selection.pick(std::mem::take(&mut self.first), |flow| flow);
+        }
+        if is_last { self.list.part(&self.first, true) } else { Vec::new() }
+    }
+}
+
+/// Answers at the metrics address.
+struct MetricsOffice<'a>(&'a Housekeeping);
+
+impl Answers for MetricsOffice<'_> {
+    type Rest = Infallible;
+
+    fn is_whole(&self, question: &[u8]) -> bool {
+        http::is_whole(question)
+    }
+
+    fn answer(&self, question: &[u8]) -> Part<Infallible> {
+        let address = self.0.listeners.metrics.as_ref().and_then(|listener| listener.local_addr().ok());
+        let host = match address {
+            Some(address) if !address.ip().is_loopback() => http::Host::Any,
+            _ => http::Host::Local,
+        };
+        Part::whole(http::answer(question, host, |path| match path {
+            "/metrics" => self.0.metrics_page(),
+            "/healthz" => self.0.requests.report().ok().map(|_| "ok\n".to_owned()),
+            _ => None,
+        }))
+    }
+
+    fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+        match rest {}
+    }
+}
+
+fn said<T: Serialize>(outcome: Result<T, String>) -> Part<FlowsAnswer> {
+    Part::whole(Answer::from(outcome).line())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    struct Echo;
+
+    impl Answers for Echo {
+        type Rest = Infallible;
+
+        fn is_whole(&self, _question: &[u8]) -> bool {
+            true
+        }
+
+        fn answer(&self, _question: &[u8]) -> Part<Infallible> {
+            // More than the kernel has room for.
+            Part::whole(vec![7; 1 << 24])
+        }
+
+        fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+            match rest {}
+        }
+    }
+
+    #[test]
+    fn a_client_that_asks_nothing_makes_room_for_a_further_one_and_one_that_asked_does_not() {
+        let now = Instant::ZERO;
+        let mut visitors = Visitors::default();
+        let mut others = Vec::new();
+        let mut let_in = |visitors: &mut Visitors| {
+            let (other, ours) = UnixStream::pair().expect("sockets");
+            ours.set_nonblocking(true).expect("a socket");
+            others.push(other);
+            visitors.welcome(Ok(Some(Client::new(ours, now))), now, |visitors| &mut visitors.metrics);
+        };
+        for _ in 0..3 * MOST_CLIENTS {
+            assert!(has_room(&visitors.metrics));
+            let_in(&mut visitors);
+        }
+        assert_eq!(visitors.metrics.len(), MOST_CLIENTS);
+        for other in &mut others {
+            // Those that made room are gone.
+            let _ = io::Write::write_all(other, b"?");
+        }
+        visitors.metrics.retain_mut(|client| client.step(now, &Echo));
+        assert_eq!(visitors.metrics.len(), MOST_CLIENTS);
+        assert!(!has_room(&visitors.metrics), "all are being answered");
+    }
+}

@@ -1,0 +1,188 @@
+//! Attaching the programs to interfaces, and detaching them.
+//!
+//! We own what we attached by its handle: a TCX link by its descriptor, a filter by its priority
+//! and handle. A link ends with its process. A filter does not; the next gateway that claims the
+//! interface removes it ([`crate::io::claim`]).
+
+use std::io;
+use std::process::Command;
+use std::thread;
+
+use aya::programs::links::LinkOrder;
+use aya::programs::tc::{
+    NlOptions, SchedClassifierLink, TcAttachOptions, TcError, TcHandle, qdisc_add_clsact,
+};
+use aya::programs::{SchedClassifier, TcAttachType};
+
+use super::error::{ProgramError, with_sources};
+use crate::io::claim::ENDING;
+use lasthop_linux::clock;
+use lasthop_linux::device::Interface;
+use lasthop_linux::netlink::{self, Asks, Request, is_absent, written};
+
+/// The programs that each worker has, with the hook that each is for.
+pub(super) const DOWN: Hook = Hook { program: "lasthop_down", at: TcAttachType::Egress };
+pub(super) const UP: Hook = Hook { program: "lasthop_up", at: TcAttachType::Ingress };
+pub(super) const RESTORE: Hook = Hook { program: "lasthop_restore", at: TcAttachType::Ingress };
+pub(super) const HOOKS: [Hook; 3] = [DOWN, UP, RESTORE];
+/// With several workers: the programs that hand a packet to its worker's copy.
+pub(super) const STEER_DOWN: Hook = Hook { program: "lhop_steer_down", at: TcAttachType::Egress };
+pub(super) const STEER_UP: Hook = Hook { program: "lhop_steer_up", at: TcAttachType::Ingress };
+
+/// Priority and handle of our filters ("lhop"), unlikely to be used by anything else.
+const PRIORITY: u16 = 0x6c68;
+const HANDLE: TcHandle = TcHandle::new(0x6c68, 0x6f70);
+
+/// A program, and where on an interface it runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hook {
+    pub(super) program: &'static str,
+    pub(super) at: TcAttachType,
+}
+
+/// How programs are attached to interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attachment {
+    /// By TCX links if the kernel has them, otherwise by filters.
+    #[default]
+    Newest,
+    /// By filters of a `clsact` queueing discipline, as every kernel has them. They outlive a
+    /// process that is killed, and then pass everything until the next start removes them.
+    Filters,
+}
+
+/// What we attached; detached when this is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Attached {
+    /// With the interface of each.
+    links: Vec<(String, SchedClassifierLink)>,
+    /// Interfaces to which we, or a dead gateway, gave a `clsact` discipline.
+    disciplined: Vec<String>,
+}
+
+impl Attached {
+    /// Attaches a program to an interface that we have claimed or created.
+    pub(super) fn attach(
+        &mut self,
+        program: &mut SchedClassifier,
+        hook: Hook,
+        interface: &str,
+        how: Attachment,
+    ) -> Result<(), ProgramError> {
+        if remove_filter(interface, hook) {
+            self.disciplined.push(interface.to_owned());
+        }
+        if stays_linked(interface, hook) {
+            return Err(ProgramError::Linked { interface: interface.to_owned() });
+        }
+        let link = TcAttachOptions::TcxOrder(LinkOrder::default());
+        if how == Attachment::Newest
+            && let Ok(id) = program.attach_with_options(interface, hook.at, link)
+        {
+            self.links.extend(program.take_link(id).map(|link| (interface.to_owned(), link)));
+            return Ok(());
+        }
+        let refused = |error: String| ProgramError::Attach { interface: interface.to_owned(), error };
+        match qdisc_add_clsact(interface) {
+            Ok(()) => self.disciplined.push(interface.to_owned()),
+            Err(error) if already_there(&error) => {}
+            Err(error) => return Err(refused(with_sources(&error))),
+        }
+        let filter = NlOptions { priority: PRIORITY, handle: HANDLE, classid: None };
+        let attached = program.attach_with_options(interface, hook.at, TcAttachOptions::Netlink(filter));
+        let id = attached.map_err(|error| refused(with_sources(&error)))?;
+        self.links.extend(program.take_link(id).map(|link| (interface.to_owned(), link)));
+        Ok(())
+    }
+
+    /// Detaches what is attached to an interface, as far as that is there.
+    pub(super) fn forget(&mut self, interface: &str) {
+        self.links.retain(|(name, _)| name != interface);
+        self.disciplined.retain(|name| name != interface);
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // In the order in which the kernel closes them when we are killed: no frame is redirected
+        // to a device that is about to vanish.
+        while self.links.pop().is_some() {}
+        for interface in &self.disciplined {
+            remove_empty_discipline(interface);
+        }
+    }
+}
+
+/// Removes the filter that a dead gateway left at this hook. Whether there was one.
+fn remove_filter(interface: &str, hook: Hook) -> bool {
+    let filter = SchedClassifierLink::attached(interface, hook.at, PRIORITY, HANDLE, None);
+    filter.is_ok_and(|filter| aya::programs::links::Link::detach(filter).is_ok())
+}
+
+/// Whether our program is attached at this hook of an interface, by a link or by our filter.
+pub(super) fn is_attached(interface: &str, hook: Hook) -> bool {
+    // What cannot be asked, for want of descriptors for example, is taken for attached.
+    is_linked(interface, hook, &[hook]) || has_filter(interface, hook).unwrap_or(true)
+}
+
+/// Whether one of these programs is linked there. Where there are no TCX links the query fails, and
+/// there is none.
+fn is_linked(interface: &str, hook: Hook, programs: &[Hook]) -> bool {
+    let is_one = |name: &[u8]| programs.iter().any(|hook| hook.program.as_bytes() == name);
+    SchedClassifier::query_tcx(interface, hook.at)
+        .is_ok_and(|(_, attached)| attached.iter().any(|program| is_one(program.name())))
+}
+
+/// A message about a filter, and the attribute with its kind (`linux/rtnetlink.h`); the two
+/// parents that a `clsact` discipline has, and all protocols.
+const RTM_GETTFILTER: u16 = 46;
+const TCA_KIND: u16 = 1;
+const INGRESS: u32 = 0xffff_fff2;
+const EGRESS: u32 = 0xffff_fff3;
+const ETH_P_ALL: u16 = 3;
+
+/// Whether our filter is at this hook.
+fn has_filter(interface: &str, hook: Hook) -> io::Result<bool> {
+    let parent = if hook.at == TcAttachType::Ingress { INGRESS } else { EGRESS };
+    let info = u32::from(PRIORITY) << 16 | u32::from(ETH_P_ALL.to_be());
+    let index = Interface::named(interface)?.index();
+    // `struct tcmsg`.
+    let message = [0, index, HANDLE.into(), parent, info].map(u32::to_ne_bytes).concat();
+    let body = [message, written(TCA_KIND, b"bpf\0")].concat();
+    let request = Request { protocol: None, kind: RTM_GETTFILTER, asks: Asks::One, body: &body };
+    match netlink::ask(request, |_, _| None::<()>) {
+        Ok(_) => Ok(true),
+        Err(error) if is_absent(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the `clsact` discipline of an interface unless somebody has filters in it. One that
+/// stays, for want of `tc`, does nothing.
+fn remove_empty_discipline(interface: &str) {
+    let tc = |arguments: &[&str]| Command::new("tc").args(arguments).output().map(|output| output.stdout);
+    let is_empty = |direction| {
+        tc(&["filter", "show", "dev", interface, direction]).is_ok_and(|filters| filters.is_empty())
+    };
+    if is_empty("ingress") && is_empty("egress") {
+        let _ = tc(&["qdisc", "del", "dev", interface, "clsact"]);
+    }
+}
+
+/// Whether one of our programs is still linked to the interface, although no gateway has claimed it.
+#[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
+fn stays_linked(interface: &str, hook: Hook) -> bool {
+    let asked = clock::now();
+    let ours = [&HOOKS[..], &[STEER_DOWN, STEER_UP]].concat();
+    while is_linked(interface, hook, &ours) {
+        if clock::now().since(asked) > ENDING {
+            return true;
+        }
+        thread::sleep(ENDING / 50);
+    }
+    false
+}
+
+fn already_there(error: &TcError) -> bool {
+    with_sources(error).contains("os error 17")
+}

@@ -1,0 +1,206 @@
+//! The TUN backend: rules of policy routing lead the TCP that is wanted into one TUN device a port,
+//! and what is written back is routed as ever. It needs no BPF.
+//!
+//! What it cannot do, and the tc backend can:
+//!
+//! - **hang**: while the process lives but does nothing, TCP that is led to it is lost. If the
+//!   process ends, in whatever way, the devices vanish, the rules lead nowhere, and the kernel
+//!   routes on.
+//! - **translate addresses**: connection tracking sees each packet twice, on two interfaces, and
+//!   masquerading breaks.
+//! - **bridge**: only routed traffic meets a rule.
+//! - The time to live falls by one more, and traceroute shows one hop more.
+//!
+//! TCP to and from the gateway itself does not come to us, because the kernel looks at its own
+//! addresses first.
+
+mod error;
+mod mend;
+mod routing;
+mod rules;
+
+use std::io;
+
+use lasthop_packet::Instant;
+use rustix::fs::Access;
+
+use super::claim::{self, Claims};
+use super::devices::Devices;
+use super::health::Health;
+use super::poller::Poller;
+use super::{Fault, PacketIo, Port, PortId, Selection, Sent, Wake};
+use crate::device::FrameDevice;
+use crate::frame::Frame;
+use lasthop_linux::clock;
+use lasthop_linux::device::{Interface, Kind};
+
+pub use error::PolicyError;
+pub(crate) use error::RULES;
+pub use rules::clear_away;
+
+use rules::{FAMILIES, Rules, additions, run_ip};
+
+/// Each port has a routing table: this number and that of its interface.
+const FIRST_TABLE: u32 = 26_000;
+/// An address that nobody talks to or from (RFC 7600). A device without any fails each check of the
+/// reverse path.
+const DUMMY_ADDRESS: &str = "192.0.0.8/32";
+/// Frames are IP packets here.
+const LARGEST_TUN_MTU: u32 = 65_535;
+
+/// The TUN backend. It belongs to the network namespace of the thread that opened it, and is to be
+/// dropped in it.
+#[derive(Debug)]
+pub struct Policy {
+    rules: Rules,
+    devices: Devices,
+    /// The number of each port's interface, and of its device.
+    numbers: Vec<Numbers>,
+    health: Health,
+    /// Whether all rules and routes of ours are there, as far as is known.
+    are_rules_whole: bool,
+    poller: Poller<io::Result<bool>>,
+    /// The ports' interfaces; free again behind all the rest.
+    claims: Claims,
+}
+
+/// Numbers of interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    port: u32,
+    tun: u32,
+}
+
+impl Policy {
+    /// Claims these ports' interfaces and leads the selected TCP that comes in by them to us. Needs
+    /// `CAP_NET_ADMIN`, `/proc/sys/net` to be writable, and `ip` of iproute2. A gateway of this
+    /// kind that was here before and was killed is cleaned up after.
+    pub fn open(ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
+        let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
+        Self::over(Claims::take(&names)?, ports, selection)
+    }
+
+    /// Tests what this backend needs, without any effect on traffic: a TUN device, `ip`, policy routing
+    /// and, where the settings are that it changes, the right to. The device vanishes again.
+    pub(crate) fn try_out() -> Result<(), PolicyError> {
+        drop(FrameDevice::new("lasthop%d", Kind::Tun)?);
+        for family in FAMILIES {
+            run_ip(family, &["rule show".to_owned()])?;
+        }
+        rustix::fs::access("/proc/sys/net/ipv4/conf/all/rp_filter", Access::WRITE_OK).map_err(|error| {
+            PolicyError::Setting { setting: "rp_filter", name: "lasthop0".to_owned(), error: error.into() }
+        })
+    }
+
+    /// How many rules a family needs for these ports; an error if there are not so many priorities.
+    pub(crate) fn rules_needed(ports: &[String], selection: &Selection) -> Result<usize, PolicyError> {
+        let ports: Vec<(String, u32)> = ports.iter().map(|port| (port.clone(), FIRST_TABLE)).collect();
+        Ok(additions(&ports, selection)?.iter().map(Vec::len).max().unwrap_or(0))
+    }
+
+    /// The same as [`Policy::open`] over interfaces that are claimed already.
+    pub(crate) fn over(claims: Claims, ports: Vec<Port>, selection: &Selection) -> Result<Self, PolicyError> {
+        let number_of = |port: &Port| {
+            Interface::named(&port.name).map(|interface| interface.index()).map_err(PolicyError::Wait)
+        };
+        let interfaces: Vec<u32> = ports.iter().map(number_of).collect::<Result<_, PolicyError>>()?;
+        let names = ports.iter().map(|port| port.name.clone());
+        let tables = interfaces.iter().map(|number| FIRST_TABLE.saturating_add(*number));
+        let rules = Rules::new(names.zip(tables).collect(), selection, &claims)?;
+        let (mut devices, mut numbers) = (Vec::with_capacity(ports.len()), Vec::new());
+        for port in interfaces {
+            let tun = FrameDevice::new("lasthop%d", Kind::Tun)?;
+            numbers.push(Numbers { port, tun: set_up(&tun)? });
+            devices.push(tun);
+        }
+        let ports = ports.into_iter().map(|port| Port { ethernet: false, ..port }).collect();
+        let devices = Devices::new(ports, devices).map_err(PolicyError::Wait)?;
+        let poller = Poller::start(rules.are_whole()).map_err(PolicyError::Thread)?;
+        let health = Health::new(clock::now());
+        let mut policy = Self { rules, devices, numbers, health, are_rules_whole: true, poller, claims };
+        policy.rules.clear_away(|port| claim::holder(port).is_none())?;
+        policy.lead()?;
+        Ok(policy)
+    }
+
+    /// Leads packets to the devices; what is there already stays.
+    fn lead(&mut self) -> Result<(), PolicyError> {
+        let names = (0..self.numbers.len()).map(|port| self.devices.device(port).name());
+        self.rules.add(names, DUMMY_ADDRESS)
+    }
+}
+
+impl Drop for Policy {
+    fn drop(&mut self) {
+        // Nothing more is led to us, and what is here already goes on.
+        self.rules.remove();
+        self.devices.drain();
+    }
+}
+
+/// Brings up a device that takes in what other interfaces received; returns its number.
+fn set_up(tun: &FrameDevice) -> Result<u32, PolicyError> {
+    let interface = tun.bring_up(LARGEST_TUN_MTU, false)?;
+    for (family, setting, value) in [
+        ("ipv4", "forwarding", "1"),
+        ("ipv6", "forwarding", "1"),
+        // The way back to a packet's source is by the port and not by this device. The kernel takes
+        // the larger of this and the setting of all interfaces: 2 is the loose check. It fails on a
+        // device without an address, see `DUMMY_ADDRESS`.
+        ("ipv4", "rp_filter", "2"),
+        ("ipv4", "send_redirects", "0"),
+    ] {
+        interface.set(family, setting, value).map_err(|error| PolicyError::Setting {
+            setting,
+            name: tun.name().to_owned(),
+            error,
+        })?;
+    }
+    Ok(interface.index())
+}
+
+/// Whether an IP packet is for several. TCP never is.
+fn is_multicast(packet: &[u8]) -> bool {
+    match packet {
+        [first, ..] if first >> 4 == 6 => packet.get(24) == Some(&0xff),
+        _ => packet.get(16).is_some_and(|first| first >> 4 == 0xe),
+    }
+}
+
+impl PacketIo for Policy {
+    fn ports(&self) -> &[Port] {
+        self.devices.ports()
+    }
+
+    fn receive(&mut self, frames: &mut Vec<(PortId, Frame)>) -> io::Result<()> {
+        let before = frames.len();
+        self.devices.receive(frames)?;
+        // The kernel looks for IPv6 neighbours on the device. That is not for any port.
+        let mut index = 0;
+        frames.retain(|(_, frame)| {
+            index += 1;
+            index <= before || !is_multicast(&frame.octets)
+        });
+        Ok(())
+    }
+
+    fn send(&mut self, port: PortId, frame: &Frame) -> io::Result<Sent> {
+        self.devices.send(port, frame)
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
+        self.devices.wait(until, None).map(drop)
+    }
+
+    fn waker(&self) -> Wake {
+        self.devices.waker()
+    }
+
+    fn faults(&mut self, now: Instant) -> &[Fault] {
+        self.look_after(now);
+        &self.health.faults
+    }
+
+    /// Nobody listens.
+    fn heartbeat(&mut self, _now: Instant) {}
+}

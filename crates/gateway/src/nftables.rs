@@ -1,0 +1,57 @@
+//! Lists of what nftables has in the calling thread's network namespace.
+
+use std::io;
+
+use rustix::io::Errno;
+use rustix::net::netlink;
+
+use lasthop_linux::netlink::{Asks, Request, ask};
+
+/// What can be listed (`linux/netfilter/nf_tables.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// `NFT_MSG_GETCHAIN`, answered by `NFT_MSG_NEWCHAIN`.
+    Chains,
+    /// `NFT_MSG_GETFLOWTABLE`, answered by `NFT_MSG_NEWFLOWTABLE`.
+    Flowtables,
+}
+
+/// `NFNL_SUBSYS_NFTABLES`, in the upper octet.
+const NFTABLES: u16 = 0x0a00;
+/// `struct nfgenmsg`; all zeros are all families.
+const FAMILY: usize = 4;
+
+/// Has the kernel list all of a kind, and returns the first that `pick` takes, which gets the
+/// attributes of one after the other. A kernel without nftables has none. The kernel answers only
+/// processes with `CAP_NET_ADMIN`.
+pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+    let request = Request {
+        protocol: Some(netlink::NETFILTER),
+        kind: what.asked(),
+        asks: Asks::All,
+        body: &[0; FAMILY],
+    };
+    let found = ask(request, |kind, message| {
+        message.get(FAMILY..).filter(|_| kind == what.told()).and_then(&mut pick)
+    });
+    // A kernel without nftables knows no such protocol, or no such request.
+    found.or_else(|error| match Errno::from_io_error(&error) {
+        Some(Errno::PROTONOSUPPORT | Errno::INVAL) => Ok(None),
+        _ => Err(error),
+    })
+}
+
+impl Listed {
+    const fn asked(self) -> u16 {
+        NFTABLES
+            | match self {
+                Self::Chains => 4,
+                Self::Flowtables => 23,
+            }
+    }
+
+    const fn told(self) -> u16 {
+        // `NFT_MSG_NEW...` stands before `NFT_MSG_GET...`.
+        self.asked() - 1
+    }
+}

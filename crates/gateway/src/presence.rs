@@ -1,0 +1,278 @@
+//! Whether the packet loop takes traffic. A loop that gets too little processor time is worse than
+//! none: frames wait for it, connections alternate between the loop and the kernel's own path, and
+//! packets are reordered. One whose ports lose frames stops all connections. So the loop steps out,
+//! and steps in again after nothing was wrong for a while; longer each time.
+
+use std::time::Duration;
+
+use lasthop_linux::processor::ProcessorTime;
+use lasthop_packet::Instant;
+
+use crate::io::LONGEST_WAIT;
+
+/// After an absence this long the heartbeat was stale and frames already bypassed the loop.
+pub(super) const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
+/// How often the processor time of the loop's thread is looked at.
+const WINDOW: Duration = Duration::from_millis(100);
+/// Starved is a thread that waits for a processor for at least this share of a window,
+const WAITS: f64 = 0.5;
+/// and in all of it rests for less than this share. One whose work gets done rests, even if it
+/// shares a processor with others of its priority and waits a few milliseconds each time.
+const RESTS: f64 = 0.1;
+/// How long the loop has to be on time before it steps in again: the first time, and at most.
+const SHORTEST_STAY: Duration = Duration::from_millis(100);
+const LONGEST_STAY: Duration = Duration::from_secs(10);
+/// After it was in for this many times its last stay outside, the stay is the shortest again.
+const FORGIVEN_AFTER: u32 = 10;
+
+/// Whether the loop is in or out. Reads no clock.
+#[derive(Debug)]
+pub(super) struct Presence {
+    is_out: bool,
+    /// Whether frames can bypass the loop. If not, they wait for it, however late it is.
+    can_step_out: bool,
+    /// When it stepped in; while it is out, since when nothing has been wrong.
+    since: Instant,
+    stay: Duration,
+    /// When the current window began, and the thread's processor time by then.
+    window: (Instant, Option<ProcessorTime>),
+    steps_out: u64,
+    /// How often of these because ports lost frames.
+    by_ports: u64,
+    /// When it last stepped out, and how long it was out in all before that.
+    left: Instant,
+    was_out: Duration,
+    why: Option<Why>,
+}
+
+/// Why the loop last stepped out or had to stay out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It did not run for so long.
+    Late(Duration),
+    /// It waited for a processor most of the time.
+    Starved,
+    /// The ports lose frames.
+    Ports,
+}
+
+impl Presence {
+    /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel
+    /// counts it.
+    pub(super) fn new(now: Instant, time: Option<ProcessorTime>, can_step_out: bool) -> Self {
+        Self {
+            is_out: false,
+            can_step_out,
+            since: now,
+            stay: SHORTEST_STAY,
+            window: (now, time),
+            steps_out: 0,
+            by_ports: 0,
+            left: now,
+            was_out: Duration::ZERO,
+            why: None,
+        }
+    }
+
+    /// Called when a turn begins, `late` after it was due, to which the end of the last turn counts for
+    /// which the loop gave no sign of life; `ports_work` says that ports lose no frames;
+    /// `time` is only called at the end of a window. Returns whether the loop is in.
+    pub(super) fn is_in(
+        &mut self,
+        now: Instant,
+        late: Duration,
+        ports_work: bool,
+        time: impl FnOnce() -> Option<ProcessorTime>,
+    ) -> bool {
+        let mut why = match (ports_work, late >= MISSED && self.can_step_out) {
+            (false, _) => Some(Why::Ports),
+            (true, true) => Some(Why::Late(late)),
+            (true, false) => None,
+        };
+        let (began, before) = self.window;
+        let lasted = now.since(began);
+        if lasted >= WINDOW {
+            let time = time();
+            let is_starved =
+                time.zip(before).is_some_and(|(time, before)| is_starved(time.since(before), lasted));
+            why = why.or((is_starved && self.can_step_out).then_some(Why::Starved));
+            self.window = (now, time);
+        }
+        self.why = why.or(self.why);
+        match (self.is_out, why.is_some()) {
+            (false, true) => {
+                self.by_ports += u64::from(why == Some(Why::Ports));
+                self.step_out(now);
+            }
+            (true, true) => self.since = now,
+            (true, false) if now.since(self.since) >= self.stay => {
+                self.is_out = false;
+                self.since = now;
+                self.was_out += now.since(self.left);
+            }
+            _ => {}
+        }
+        !self.is_out
+    }
+
+    fn step_out(&mut self, now: Instant) {
+        let was_in_for_long = now.since(self.since) >= self.stay * FORGIVEN_AFTER;
+        if self.steps_out > 0 {
+            self.stay = if was_in_for_long { SHORTEST_STAY } else { (self.stay * 2).min(LONGEST_STAY) };
+        }
+        self.is_out = true;
+        self.since = now;
+        self.left = now;
+        self.steps_out += 1;
+    }
+
+    /// Whether it is out, and how often it stepped out.
+    pub(super) const fn report(&self) -> (bool, u64) {
+        (self.is_out, self.steps_out)
+    }
+
+    /// How often it stepped out because ports lost frames.
+    pub(super) const fn by_ports(&self) -> u64 {
+        self.by_ports
+    }
+
+    /// How long it was out, in all.
+    pub(super) fn was_out(&self, now: Instant) -> Duration {
+        let current = if self.is_out { now.since(self.left) } else { Duration::ZERO };
+        self.was_out + current
+    }
+
+    /// Why it last stepped out or had to stay out; `None` if it never did.
+    pub(super) const fn why(&self) -> Option<Why> {
+        self.why
+    }
+}
+
+fn is_starved(time: ProcessorTime, lasted: Duration) -> bool {
+    let rested = lasted.saturating_sub(time.ran + time.waited);
+    time.waited >= lasted.mul_f64(WAITS) && rested < lasted.mul_f64(RESTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TURN: Duration = Duration::from_millis(1);
+
+    /// A loop that turns every millisecond.
+    struct Loop {
+        presence: Presence,
+        now: Instant,
+        time: ProcessorTime,
+    }
+
+    impl Loop {
+        fn new() -> Self {
+            let presence = Presence::new(Instant::ZERO, Some(ProcessorTime::default()), true);
+            Self { presence, now: Instant::ZERO, time: ProcessorTime::default() }
+        }
+
+        /// A turn that begins late.
+        fn turn(&mut self, late: Duration) -> bool {
+            self.now = self.now + TURN + late;
+            let time = self.time;
+            self.presence.is_in(self.now, late, true, || Some(time))
+        }
+
+        /// A turn in which the thread waited and ran for shares of the time.
+        fn share(&mut self, waited: f64, ran: f64) -> bool {
+            self.time.waited += TURN.mul_f64(waited);
+            self.time.ran += TURN.mul_f64(ran);
+            self.turn(Duration::ZERO)
+        }
+
+        /// Until it is in again; how long that took.
+        fn until_in(&mut self) -> Duration {
+            let began = self.now;
+            while !self.turn(Duration::ZERO) {}
+            self.now.since(began)
+        }
+    }
+
+    #[test]
+    fn a_missed_heartbeat_is_followed_by_a_stay_outside() {
+        let mut one = Loop::new();
+        assert!(one.turn(MISSED.saturating_sub(TURN)), "late, but not missed");
+        assert!(!one.turn(MISSED));
+        assert_eq!(one.presence.why(), Some(Why::Late(MISSED)));
+        assert_eq!(one.until_in(), SHORTEST_STAY);
+        assert!((0..1000).all(|_| one.turn(Duration::ZERO)));
+    }
+
+    #[test]
+    fn who_comes_and_goes_stays_outside_for_longer_each_time_and_is_forgiven() {
+        let mut one = Loop::new();
+        let mut stays = Vec::new();
+        for _ in 0..9 {
+            assert!(!one.turn(MISSED));
+            stays.push(one.until_in().as_millis());
+        }
+        assert_eq!(stays, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
+        for _ in 0..LONGEST_STAY.as_millis() as u64 * u64::from(FORGIVEN_AFTER) {
+            assert!(one.turn(Duration::ZERO));
+        }
+        assert!(!one.turn(MISSED));
+        assert_eq!(one.until_in(), SHORTEST_STAY);
+    }
+
+    #[test]
+    fn a_loop_that_is_late_outside_stays_outside() {
+        let mut one = Loop::new();
+        assert!((0..100).all(|_| !one.turn(MISSED)));
+        assert_eq!(one.until_in(), SHORTEST_STAY);
+        assert_eq!(one.presence.report(), (false, 1));
+    }
+
+    #[test]
+    fn who_never_rests_and_mostly_waits_steps_out_although_no_heartbeat_is_missed() {
+        let mut one = Loop::new();
+        assert!((0..1000).all(|_| one.share(0.7, 0.1)), "it rests: its work gets done, if later");
+        assert!((0..1000).all(|_| one.share(0.3, 0.7)), "it works most of the time");
+        assert!(!one.turn(MISSED));
+        one.until_in();
+        assert!((0..200).any(|_| !one.share(0.7, 0.25)));
+        assert!((0..1000).all(|_| !one.share(0.7, 0.25)));
+        assert_eq!(one.presence.why(), Some(Why::Starved), "this time it was not late");
+        one.until_in();
+    }
+
+    #[test]
+    fn a_loop_whose_ports_lose_frames_is_out_until_a_while_after_they_work() {
+        let mut presence = Presence::new(Instant::ZERO, None, true);
+        let at = Instant::from_millis;
+        assert!(!presence.is_in(at(10), Duration::ZERO, false, || None));
+        assert_eq!(presence.why(), Some(Why::Ports));
+        assert!(!presence.is_in(at(500), Duration::ZERO, false, || None));
+        assert!(!presence.is_in(at(510), Duration::ZERO, true, || None));
+        assert!(presence.is_in(at(600), Duration::ZERO, true, || None));
+        assert_eq!(presence.was_out(at(1000)), Duration::from_millis(590));
+        assert!(!presence.is_in(at(1000), Duration::ZERO, false, || None));
+        assert_eq!(presence.was_out(at(1010)), Duration::from_millis(600));
+    }
+
+    #[test]
+    fn a_loop_for_which_frames_wait_is_out_only_while_its_ports_lose_them() {
+        let mut one = Loop::new();
+        one.presence.can_step_out = false;
+        assert!(one.turn(10 * MISSED));
+        assert!((0..1000).all(|_| one.share(0.7, 0.25)));
+        assert_eq!(one.presence.report(), (false, 0));
+        assert!(!one.presence.is_in(one.now, Duration::ZERO, false, || None));
+    }
+
+    #[test]
+    fn where_the_kernel_does_not_tell_heartbeats_alone_count() {
+        let mut presence = Presence::new(Instant::ZERO, None, true);
+        let mut now = Instant::ZERO;
+        for _ in 0..1000 {
+            now += TURN;
+            assert!(presence.is_in(now, Duration::ZERO, true, || None));
+        }
+        assert!(!presence.is_in(now + MISSED, MISSED, true, || None));
+    }
+}

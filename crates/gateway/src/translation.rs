@@ -1,0 +1,132 @@
+//! Whether address translation is set up on this machine. The kernel is asked directly: neither
+//! `nft` nor `iptables` has to be installed.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::nftables::{self, Listed};
+use lasthop_linux::netlink::{Attribute, attributes, text};
+
+/// What is known of address translation in the network namespace of the calling thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Translation {
+    /// There is none.
+    None,
+    /// There is a chain or a table for it, whatever its rules are.
+    Found(NatRule),
+    /// It cannot be determined, for this reason.
+    Unknown(String),
+}
+
+/// Where rules that translate addresses are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NatRule {
+    /// A chain of nftables, which is where `iptables-nft` puts its own.
+    Chain {
+        /// Its table.
+        table: String,
+        /// Its name.
+        chain: String,
+    },
+    /// The table `nat` of the older iptables.
+    Table,
+}
+
+impl fmt::Display for NatRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chain { table, chain } => write!(f, "the chain {chain} of the nftables table {table}"),
+            Self::Table => f.write_str("the table nat of iptables-legacy"),
+        }
+    }
+}
+
+/// Looks for address translation; `proc` is `/proc/thread-self/net`.
+pub(super) fn look(proc: &Path) -> Translation {
+    for names in ["ip_tables_names", "ip6_tables_names"] {
+        match has_nat(&proc.join(names)) {
+            Ok(true) => return Translation::Found(NatRule::Table),
+            Ok(false) => {}
+            Err(error) => return Translation::Unknown(format!("cannot read {names}: {error}")),
+        }
+    }
+    match ask_nftables() {
+        Ok(Some(rule)) => Translation::Found(rule),
+        Ok(None) => Translation::None,
+        Err(error) => Translation::Unknown(format!("cannot query nftables: {error}")),
+    }
+}
+
+/// Whether the older iptables have a table `nat` here. The kernel makes it when somebody uses it,
+/// and keeps it. A file that is not there belongs to a kernel without them.
+fn has_nat(names: &Path) -> io::Result<bool> {
+    match fs::read_to_string(names) {
+        Ok(names) => Ok(names.lines().any(|name| name == "nat")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Attributes of a chain (`linux/netfilter/nf_tables.h`).
+const TABLE: u16 = 1;
+const NAME: u16 = 3;
+const TYPE: u16 = 7;
+
+/// Has nftables list its chains; returns one that translates.
+fn ask_nftables() -> io::Result<Option<NatRule>> {
+    nftables::dump(Listed::Chains, rule_of)
+}
+
+/// The chain that these attributes describe, if it translates.
+fn rule_of(described: &[u8]) -> Option<NatRule> {
+    let (mut table, mut chain, mut translates) = (String::new(), String::new(), false);
+    for Attribute { number, value } in attributes(described) {
+        match number {
+            TABLE => table = text(value),
+            NAME => chain = text(value),
+            TYPE => translates = text(value) == "nat",
+            _ => {}
+        }
+    }
+    translates.then_some(NatRule::Chain { table, chain })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use lasthop_linux::netlink::written;
+
+    fn chain(kind: &str) -> Vec<u8> {
+        let of_text = |number, text: &str| written(number, &[text.as_bytes(), &[0]].concat());
+        [of_text(TABLE, "home"), of_text(NAME, "out"), of_text(TYPE, kind)].concat()
+    }
+
+    #[test]
+    fn only_a_chain_of_the_type_nat_translates() {
+        let rule = NatRule::Chain { table: "home".into(), chain: "out".into() };
+        assert_eq!(rule_of(&chain("nat")), Some(rule));
+        assert_eq!(rule_of(&chain("filter")), None);
+    }
+
+    #[test]
+    fn a_table_of_the_older_iptables_is_found_by_name() {
+        let proc = tempfile::tempdir().expect("a directory");
+        let write = |text| fs::write(proc.path().join("ip6_tables_names"), text).expect("a file");
+        assert!(!has_nat(&proc.path().join("ip6_tables_names")).expect("it need not be there"));
+        write("filter\nmangle\n");
+        assert_ne!(look(proc.path()), Translation::Found(NatRule::Table));
+        write("filter\nnat\n");
+        assert_eq!(look(proc.path()), Translation::Found(NatRule::Table));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_read_without_harm(garbage in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = rule_of(&garbage);
+        }
+    }
+}

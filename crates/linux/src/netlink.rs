@@ -1,0 +1,233 @@
+//! Requests to the kernel over netlink(7), in the calling thread's network namespace. Requests and
+//! answers are messages of attributes; no program such as `ip`, `tc` or `nft` is needed.
+#![expect(unsafe_code, reason = "rustix has no options of netlink sockets")]
+
+use std::io;
+use std::iter::from_fn;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read, write};
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
+
+/// A request: a protocol of netlink, a type of message, and the message behind its header.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// `NETLINK_...`; `None` for `NETLINK_ROUTE`.
+    pub protocol: Option<Protocol>,
+    /// The type of the message.
+    pub kind: u16,
+    /// What is asked for.
+    pub asks: Asks,
+    /// What is behind the header.
+    pub body: &'a [u8],
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// A change, or one object: the answer ends with an acknowledgment or an error.
+    One,
+    /// A list of all objects.
+    All,
+    /// A list of the objects that have what the message says; an error of the kind `Unsupported` where
+    /// the kernel cannot make one (before Linux 4.20).
+    AllStrictly,
+}
+
+/// An attribute of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute<'a> {
+    /// Its type, without the flags `NLA_F_...`.
+    pub number: u16,
+    /// Its octets.
+    pub value: &'a [u8],
+}
+
+/// How long the kernel may take for an answer that it gives at once.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Sends a request, and returns the first that `pick` takes of the answer's messages: it gets the
+/// type of each and what is behind its header. An error is the kernel's.
+pub fn ask<T>(request: Request<'_>, mut pick: impl FnMut(u16, &[u8]) -> Option<T>) -> io::Result<Option<T>> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, request.protocol)?;
+    if request.asks == Asks::AllStrictly {
+        check_strictly(&socket)?;
+    }
+    write(&socket, &request.octets())?;
+    let mut answer = vec![0; 64 * 1024];
+    loop {
+        poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&PATIENCE))?;
+        let len = read(&socket, &mut answer)?;
+        match read_answer(&answer[..len], &mut pick)? {
+            Answer::Found(found) => return Ok(Some(found)),
+            Answer::End => return Ok(None),
+            Answer::More => {}
+        }
+    }
+}
+
+/// Has the kernel heed what a request for a list says (`NETLINK_GET_STRICT_CHK`).
+fn check_strictly(socket: &OwnedFd) -> io::Result<()> {
+    let yes: libc::c_int = 1;
+    // SAFETY: the kernel reads one int.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_NETLINK,
+            libc::NETLINK_GET_STRICT_CHK,
+            (&raw const yes).cast(),
+            size_of_val(&yes) as libc::socklen_t,
+        )
+    };
+    if set < 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
+}
+
+/// The attributes that are written one after the other; also those within an attribute.
+pub fn attributes(mut octets: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
+    from_fn(move || {
+        let (attribute, rest) = split(octets, u16::from_ne_bytes(*octets.first_chunk()?).into(), 4)?;
+        octets = rest;
+        let number = u16::from_ne_bytes([attribute[2], attribute[3]]) & 0x3fff;
+        Some(Attribute { number, value: &attribute[4..] })
+    })
+}
+
+/// The text that an attribute has.
+pub fn text(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()
+}
+
+/// An attribute as netlink writes it.
+pub fn written(number: u16, value: &[u8]) -> Vec<u8> {
+    let mut octets = (4 + value.len() as u16).to_ne_bytes().to_vec();
+    octets.extend(number.to_ne_bytes());
+    octets.extend(value);
+    octets.resize(octets.len().next_multiple_of(4), 0);
+    octets
+}
+
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+/// `NLM_F_REQUEST | NLM_F_ACK`, and `NLM_F_REQUEST | NLM_F_DUMP`.
+const ONE: u16 = 0x5;
+const ALL: u16 = 0x301;
+/// `struct nlmsghdr`.
+const HEADER: usize = 16;
+
+impl Request<'_> {
+    fn octets(&self) -> Vec<u8> {
+        let flags = match self.asks {
+            Asks::One => ONE,
+            Asks::All | Asks::AllStrictly => ALL,
+        };
+        let mut octets = ((HEADER + self.body.len()) as u32).to_ne_bytes().to_vec();
+        octets.extend(self.kind.to_ne_bytes());
+        octets.extend(flags.to_ne_bytes());
+        octets.resize(HEADER, 0);
+        octets.extend(self.body);
+        octets
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer<T> {
+    Found(T),
+    End,
+    More,
+}
+
+/// Reads the messages of one datagram.
+fn read_answer<T>(
+    mut octets: &[u8],
+    pick: &mut impl FnMut(u16, &[u8]) -> Option<T>,
+) -> io::Result<Answer<T>> {
+    while let Some((message, rest)) = message(octets) {
+        octets = rest;
+        match u16::from_ne_bytes([message[4], message[5]]) {
+            NLMSG_DONE => return Ok(Answer::End),
+            NLMSG_ERROR => {
+                let code = message.get(HEADER..HEADER + 4).and_then(|code| code.try_into().ok());
+                let error = code.map_or(0, i32::from_ne_bytes).wrapping_neg();
+                // Zero is an acknowledgment.
+                return if error == 0 { Ok(Answer::End) } else { Err(io::Error::from_raw_os_error(error)) };
+            }
+            kind => {
+                if let Some(found) = pick(kind, &message[HEADER..]) {
+                    return Ok(Answer::Found(found));
+                }
+            }
+        }
+    }
+    Ok(Answer::More)
+}
+
+/// Splits what netlink puts one after the other, each piece aligned to four octets: a piece of
+/// `len` octets that has a header, and the rest. `None` if there is no whole one.
+fn split(octets: &[u8], len: usize, header: usize) -> Option<(&[u8], &[u8])> {
+    let piece = octets.get(..len).filter(|piece| piece.len() >= header)?;
+    Some((piece, octets.get(len.next_multiple_of(4)..).unwrap_or_default()))
+}
+
+fn message(octets: &[u8]) -> Option<(&[u8], &[u8])> {
+    split(octets, u32::from_ne_bytes(*octets.first_chunk()?) as usize, HEADER)
+}
+
+/// Whether an error says that there is no such object.
+pub fn is_absent(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| [Errno::NOENT, Errno::NODEV, Errno::INVAL].contains(&errno))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A type of message that means something to whoever asks.
+    const KIND: u16 = 0x0a17;
+
+    fn message_of(kind: u16, body: &[u8]) -> Vec<u8> {
+        Request { protocol: None, kind, asks: Asks::One, body }.octets()
+    }
+
+    fn named(kind: u16, name: &str) -> Vec<u8> {
+        message_of(kind, &written(1, name.as_bytes()))
+    }
+
+    fn read_all(messages: &[Vec<u8>], wanted: &str) -> io::Result<Answer<String>> {
+        let mut pick = |kind: u16, described: &[u8]| {
+            let names = attributes(described).map(|attribute| text(attribute.value));
+            names.into_iter().find(|name| kind == KIND && name == wanted)
+        };
+        read_answer(&messages.concat(), &mut pick)
+    }
+
+    #[test]
+    fn the_one_that_is_picked_is_found_among_others_and_among_other_messages() {
+        let read = |messages: &[Vec<u8>]| read_all(messages, "ft").expect("it is no error");
+        assert_eq!(read(&[named(KIND, "a"), named(KIND, "ft")]), Answer::Found("ft".to_owned()));
+        assert_eq!(read(&[named(KIND, "a"), named(KIND + 1, "ft")]), Answer::More);
+        assert_eq!(read(&[named(KIND, "a"), message_of(NLMSG_DONE, &[0; 4])]), Answer::End);
+    }
+
+    #[test]
+    fn an_acknowledgment_ends_the_answer_and_a_refusal_is_an_error() {
+        let error = |code: i32| read_all(&[message_of(NLMSG_ERROR, &(-code).to_ne_bytes())], "");
+        assert_eq!(error(0).expect("an acknowledgment"), Answer::End);
+        let refused = error(Errno::PERM.raw_os_error()).expect_err("a refusal");
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        assert!(!is_absent(&refused) && is_absent(&Errno::NODEV.into()));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_read_without_harm(garbage in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read_answer(&garbage, &mut |_, described| {
+                attributes(described).map(|attribute| text(attribute.value)).last()
+            });
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the kernel says of a thread and the processors.
+
+use std::fs;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The processor time of a thread: since it began, or between two moments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// How long it ran.
+    pub ran: Duration,
+    /// How long it had something to do, and waited for a processor to do it on.
+    pub waited: Duration,
+    /// How often it was given a processor.
+    pub times: u64,
+}
+
+impl ProcessorTime {
+    /// Of the calling thread since it began; `None` where the kernel does not tell (it takes
+    /// `CONFIG_SCHED_INFO`).
+    ///
+    /// From `/proc/PID/schedstat`: nanoseconds, nanoseconds, timeslices (Linux,
+    /// `Documentation/scheduler/sched-stats.rst`).
+    pub fn of_this_thread() -> Option<Self> {
+        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
+        let (ran, waited, times) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        // Zeros throughout are a kernel that does not count.
+        (ran > 0).then_some(Self {
+            ran: Duration::from_nanos(ran),
+            waited: Duration::from_nanos(waited),
+            times,
+        })
+    }
+
+    /// What came after `earlier`.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self {
+            ran: self.ran.saturating_sub(earlier.ran),
+            waited: self.waited.saturating_sub(earlier.waited),
+            times: self.times.saturating_sub(earlier.times),
+        }
+    }
+}
+
+/// How a thread that had something to do waited for a processor to do it on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptWaiting {
+    /// Seconds, in all.
+    pub total_s: f64,
+    /// How often it was given a processor.
+    pub times: u64,
+}
+
+impl KeptWaiting {
+    /// Does something on this thread, and tells how the thread waited for a processor meanwhile.
+    pub fn during<T>(work: impl FnOnce() -> T) -> (T, Option<Self>) {
+        let before = ProcessorTime::of_this_thread();
+        let outcome = work();
+        let time = ProcessorTime::of_this_thread().zip(before).map(|(now, before)| now.since(before));
+        (outcome, time.map(Self::of))
+    }
+
+    /// Of the time of a thread.
+    pub fn of(time: ProcessorTime) -> Self {
+        Self { total_s: time.waited.as_secs_f64(), times: time.times }
+    }
+
+    /// Seconds that it waited each time, on average.
+    pub fn mean_s(self) -> f64 {
+        self.total_s / (self.times.max(1) as f64)
+    }
+}

@@ -1,0 +1,51 @@
+//! Being on time: what the kernel can do for a thread that must not be late.
+
+#![expect(unsafe_code, reason = "rustix has no call that sets a scheduling policy")]
+
+use std::io;
+use std::num::NonZeroU64;
+
+use lasthop_config::words::without_error_numbers;
+use rustix::mm::MlockAllFlags;
+
+/// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt
+/// threads have 50).
+pub const PRIORITY: libc::c_int = 40;
+
+/// Asks for real-time scheduling of the calling thread and for memory that is not paged out;
+/// returns a sentence for each thing that was not granted.
+pub fn ask_for_it() -> Vec<String> {
+    let mut refusals = Vec::new();
+    if let Err(error) = schedule_first() {
+        refusals.push(format!(
+            "no real-time scheduling (SCHED_FIFO): {}; a busy machine will delay packets",
+            without_error_numbers(&error.to_string())
+        ));
+    }
+    // Pages are locked as they are touched: all at once would take the whole stack of every thread.
+    let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    if let Err(error) = rustix::mm::mlockall(flags) {
+        refusals.push(format!(
+            "memory is not locked: {}; a machine short of memory will delay packets",
+            without_error_numbers(&error.to_string())
+        ));
+    }
+    refusals
+}
+
+/// Has timers of the calling thread expire when they are due, not up to 50 us later.
+pub fn no_timer_slack() {
+    // An error leaves the default, which the measured lateness shows.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
+
+fn schedule_first() -> io::Result<()> {
+    // The kernel's `struct sched_param` is this one number.
+    let parameter: libc::c_int = PRIORITY;
+    // Children do not inherit it.
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // Not the C library's function: musl's refuses, because POSIX has it change a whole process.
+    // SAFETY: the call reads `parameter` and changes nothing but the calling thread's scheduling.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameter) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

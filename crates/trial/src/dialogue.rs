@@ -1,0 +1,276 @@
+//! A dialogue between two real hosts: the script that the simulator follows, over connections of
+//! the kernel's TCP.
+//!
+//! One thread has both ends of all of its connections: what the script says next depends on what
+//! has arrived at either.
+
+mod connection;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+
+use lasthop_packet::Instant;
+use lasthop_sim::session::{Dialogue, Happening, Lane, Party, Step};
+use lasthop_sim::{SessionOutcome, SessionResult};
+use lasthop_tcp::Stats;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::pattern::PIECE;
+use super::socket;
+use super::timetable::Timetable;
+use super::wait::timespec;
+use connection::Connection;
+use lasthop_linux::namespace::Namespace;
+
+/// Connections that the script has left, and that are still being closed: beyond, the oldest is
+/// given up.
+const MOST_LEFT: usize = 256;
+
+/// A dialogue that is to be held.
+pub(super) struct Conversation<'a> {
+    pub(super) name: &'a str,
+    /// The host that opens connections, and the other one, each with its address.
+    pub(super) client: &'a Namespace,
+    pub(super) server: (&'a Namespace, IpAddr),
+    /// The congestion control of both.
+    pub(super) congestion: &'a str,
+    pub(super) dialogue: Dialogue,
+    pub(super) timetable: Timetable<'a>,
+}
+
+impl Conversation<'_> {
+    /// Holds it. The calling thread is the client's from then on.
+    pub(super) fn run(self) -> io::Result<SessionOutcome> {
+        self.client.move_into()?;
+        let timetable = self.timetable;
+        let name = self.name.to_owned();
+        let mut held = Held {
+            conversation: self,
+            due: None,
+            steps: Vec::new(),
+            listeners: Vec::new(),
+            connections: Vec::new(),
+            opened: 0,
+            is_wrong: false,
+        };
+        timetable.wait_for_start();
+        let done_at = held.hold()?;
+        while let Some(left) = held.connections.pop() {
+            held.count(&left);
+            left.abort();
+        }
+        let dialogue = &held.conversation.dialogue;
+        let end = done_at.unwrap_or_else(|| timetable.now().min(timetable.end));
+        Ok(SessionOutcome {
+            name,
+            octets: dialogue.received(),
+            measured: timetable.measured(end),
+            intact: !held.is_wrong,
+            result: SessionResult::Dialogue(dialogue.outcome()),
+        })
+    }
+}
+
+/// A dialogue while it is held.
+struct Held<'a> {
+    conversation: Conversation<'a>,
+    /// When the script wants to be called.
+    due: Option<Instant>,
+    /// A list that is used again.
+    steps: Vec<Step>,
+    listeners: Vec<Listener>,
+    connections: Vec<Connection>,
+    opened: u64,
+    /// An octet arrived that was not the one sent.
+    is_wrong: bool,
+}
+
+/// Where the server waits for those that the script calls at a port.
+struct Listener {
+    port: u16,
+    socket: TcpListener,
+    /// Its port is the kernel's choice: several sessions have servers on one host.
+    address: SocketAddr,
+}
+
+/// What the kernel has news of.
+#[derive(Clone, Copy)]
+enum Ready {
+    Listener(usize),
+    /// An end of the connection with this number.
+    End(u64, usize),
+}
+
+impl Held<'_> {
+    /// Goes on until nothing more is to be expected, the run ends, or the user wants it to; when
+    /// nothing more was to be expected.
+    fn hold(&mut self) -> io::Result<Option<Instant>> {
+        let timetable = self.conversation.timetable;
+        let mut buffer = vec![0; PIECE];
+        let mut is_stopped = false;
+        self.tell(Happening::Start)?;
+        loop {
+            let now = timetable.now();
+            if now >= timetable.end || timetable.is_interrupted() {
+                return Ok(None);
+            }
+            if now >= timetable.stop && !is_stopped {
+                is_stopped = true;
+                self.tell(Happening::Stop)?;
+            }
+            if self.due.is_some_and(|due| due <= now) {
+                self.due = None;
+                self.tell(Happening::Due)?;
+            }
+            if self.conversation.dialogue.is_done() {
+                return Ok(Some(now));
+            }
+            self.connections.iter_mut().for_each(Connection::flush);
+            self.settle()?;
+            let stop = (!is_stopped).then_some(timetable.stop);
+            let next = self.due.into_iter().chain(stop).chain([timetable.end]);
+            for ready in self.wait(next)? {
+                match ready {
+                    Ready::Listener(index) => self.accept(index)?,
+                    Ready::End(number, end) => self.read(number, end, &mut buffer)?,
+                }
+            }
+        }
+    }
+
+    /// The script hears of something, and what it wants is done.
+    fn tell(&mut self, happening: Happening) -> io::Result<()> {
+        let mut steps = std::mem::take(&mut self.steps);
+        let now = self.conversation.timetable.now();
+        let wake_at = self.conversation.dialogue.go_on(happening, now, &mut steps);
+        self.due = wake_at.or(self.due);
+        for step in steps.drain(..) {
+            match step {
+                Step::Open { lane, port } => self.open(lane, port)?,
+                Step::Write { lane, from, octets } => {
+                    self.on_lane(lane, |connection| connection.say(from, octets));
+                }
+                Step::Close { lane, from } => self.on_lane(lane, |connection| connection.close(from)),
+                Step::Leave { lane, from } => self.on_lane(lane, |connection| {
+                    connection.close(from);
+                    connection.lane = None;
+                }),
+            }
+        }
+        self.steps = steps;
+        Ok(())
+    }
+
+    fn on_lane(&mut self, lane: Lane, act: impl FnOnce(&mut Connection)) {
+        self.connections.iter_mut().find(|connection| connection.lane == Some(lane)).map(act);
+    }
+
+    fn open(&mut self, lane: Lane, port: u16) -> io::Result<()> {
+        self.on_lane(lane, |before| before.lane = None);
+        let Conversation { server, congestion, .. } = self.conversation;
+        if !self.listeners.iter().any(|listener| listener.port == port) {
+            let socket = socket::listen(server.0, server.1, 0, congestion)?;
+            let address = socket.local_addr()?;
+            self.listeners.push(Listener { port, socket, address });
+        }
+        let listener = self.listeners.iter().find(|listener| listener.port == port);
+        let Some(Listener { address, .. }) = listener else { return Ok(()) };
+        self.opened += 1;
+        self.connections.push(Connection::open(self.opened, lane, *address, congestion)?);
+        Ok(())
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
+        loop {
+            let Listener { socket, address, .. } = &self.listeners[listener];
+            match socket.accept() {
+                Ok((accepted, client)) => {
+                    let called = |one: &&mut Connection| one.is_between(client, *address);
+                    // What nothing has opened, or has been given up since, is closed again.
+                    if let Some(connection) = self.connections.iter_mut().find(called) {
+                        connection.accept(accepted)?;
+                    }
+                }
+                Err(error) if connection::is_later(&error) => return Ok(()),
+                // A connection that was reset before it was accepted: the client's end says so, too.
+                Err(error) if socket::is_hang_up(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// An end of a connection may have something to read.
+    fn read(&mut self, number: u64, end: usize, buffer: &mut [u8]) -> io::Result<()> {
+        // It may have been given up since.
+        let Some(connection) = self.connections.iter_mut().find(|one| one.number == number) else {
+            return Ok(());
+        };
+        let taken = connection.read(end, buffer);
+        let lane = connection.lane;
+        self.is_wrong |= taken.is_wrong;
+        self.conversation.dialogue.note_received(taken.octets);
+        if let Some(lane) = lane {
+            for _ in 0..taken.messages {
+                self.tell(Happening::Arrived(lane, Party::of(end)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks which connections are over or have failed.
+    fn settle(&mut self) -> io::Result<()> {
+        while let Some(index) = self.connections.iter().position(Connection::is_over) {
+            let over = self.connections.remove(index);
+            self.count(&over);
+            if over.lane.is_some() && (over.has_failed() || over.has_unsaid()) {
+                self.fail()?;
+            }
+        }
+        let mut left = self.connections.iter().enumerate().filter(|(_, one)| one.lane.is_none());
+        if let (Some((oldest, _)), Some(_)) = (left.next(), left.nth(MOST_LEFT - 1)) {
+            let oldest = self.connections.remove(oldest);
+            self.count(&oldest);
+            oldest.abort();
+        }
+        Ok(())
+    }
+
+    /// A connection has failed: the others that the script talks over are given up, too, as in the
+    /// simulator.
+    fn fail(&mut self) -> io::Result<()> {
+        while let Some(index) = self.connections.iter().position(|connection| connection.lane.is_some()) {
+            let given_up = self.connections.remove(index);
+            self.count(&given_up);
+            given_up.abort();
+        }
+        self.tell(Happening::Failed)
+    }
+
+    fn count(&mut self, gone: &Connection) {
+        self.conversation.dialogue.count(&Stats { retransmits: gone.retransmits(), ..Stats::default() });
+    }
+
+    /// Waits until the kernel has news, or one of these times comes.
+    fn wait(&self, times: impl IntoIterator<Item = Instant>) -> io::Result<Vec<Ready>> {
+        let mut watched = Vec::new();
+        let mut polled = Vec::new();
+        for (index, listener) in self.listeners.iter().enumerate() {
+            watched.push(Ready::Listener(index));
+            polled.push(PollFd::new(&listener.socket, PollFlags::IN));
+        }
+        for connection in &self.connections {
+            for (end, (socket, interest)) in connection.interests() {
+                watched.push(Ready::End(connection.number, end));
+                polled.push(PollFd::new(socket, interest));
+            }
+        }
+        let patience = self.conversation.timetable.until_first(times);
+        match poll(&mut polled, Some(&timespec(patience))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let news = watched.into_iter().zip(&polled).filter(|(_, polled)| !polled.revents().is_empty());
+        Ok(news.map(|(watched, _)| watched).collect())
+    }
+}

@@ -1,0 +1,120 @@
+//! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers
+//! tell it.
+
+#[cfg(test)]
+mod tests;
+
+use std::net::Ipv4Addr;
+
+use lasthop_agent::LinkSenses;
+use lasthop_scenario::{LinkModel, Scenario};
+use lasthop_schemes::SchemeStack;
+use lasthop_sim::{LinkId, NodeId};
+
+use super::error::TrialError;
+use super::site::{End, Site, device_name, ends};
+use lasthop_emulator::Emulator;
+use lasthop_gateway::config::Config;
+use lasthop_gateway::link::LinkTeller;
+use lasthop_gateway::plan::{AgentMaker, RuleError, RulePlan, RuleProblem, Surroundings};
+use lasthop_gateway::selector::Selector;
+use lasthop_gateway::{Gateway, Start};
+
+/// Fates of frames that may wait for the packet loop. A hop of 100 Mbit/s makes some 8000 a second:
+/// what a loop misses that is held up for 100 ms fits, and a turn that takes all of it is short.
+const FATES: usize = 1024;
+
+/// Starts a gateway with schemes at the edge of a site, on the best backend that there is; `agent`
+/// in place of their own, if there is one. Also says what the agent needs to see of the link layer.
+pub(super) fn start(
+    scenario: &Scenario,
+    edge: usize,
+    site: &Site,
+    stack: &SchemeStack,
+    agent: Option<AgentMaker>,
+) -> Result<(Gateway, LinkSenses), TrialError> {
+    let surroundings = Surroundings { senses: senses(scenario, edge), address: site.address(edge) };
+    let rule = RulePlan::new(stack, Selector::default(), surroundings);
+    let mut rule = rule.map_err(|error| TrialError::Gateway(error.to_string()))?;
+    if agent.is_some() {
+        rule.agent = agent;
+    }
+    let (core, radio) = ports(scenario, edge);
+    let config = Config {
+        core: Some(core),
+        radio: Some(radio),
+        // It is part of the apparatus, as the emulator is: what it is late by, the run is late by.
+        realtime: true,
+        ..Config::with_rules(vec![rule])
+    };
+    let needs = config.plan.needs();
+    let gateway = Start { config, file: None, owns_process: false }.inside(&site.hosts[edge])?;
+    Ok((gateway, needs))
+}
+
+/// Checks that a gateway at this edge could run every scheme.
+pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> {
+    // Which address it is does not matter, only that there is one.
+    let surroundings = Surroundings { senses: senses(scenario, edge), address: Ipv4Addr::LOCALHOST.into() };
+    for scheme in &scenario.schemes {
+        let Some(stack) = scheme.stack() else { continue };
+        RulePlan::new(stack, Selector::default(), surroundings)
+            .map_err(|error| TrialError::Gateway(format!("{:?}: {}", scheme.label, refusal(&error))))?;
+    }
+    Ok(())
+}
+
+/// Why a scheme cannot run here, and what to leave out.
+fn refusal(error: &RuleError) -> String {
+    let (why, settings) = match &error.problem {
+        RuleProblem::NothingHere => ("", 0),
+        RuleProblem::Blind { missing, settings } if (*missing - LinkTeller::SENSES).is_empty() => (
+            ", which its link layer does not report (this requires one that confirms delivery)",
+            settings.len(),
+        ),
+        RuleProblem::Blind { settings, .. } => {
+            (", which only simulated nodes have (`lasthop compare`)", settings.len())
+        }
+    };
+    let what = match settings {
+        0 => "the scheme",
+        1 => "this setting",
+        _ => "these settings",
+    };
+    format!("{error}{why}; leave {what} out, or choose other schemes with --schemes")
+}
+
+/// What the edge's link layers have to offer: what all of its wireless ones have, and can be told.
+fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
+    let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
+    let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
+    offered.fold(LinkTeller::SENSES, LinkSenses::intersection)
+}
+
+/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links;
+/// `transmitters` are what transmits for it on them in the model. What becomes of the clients' own
+/// frames is not for an access point to know.
+pub(super) fn listen(
+    gateway: &Gateway,
+    emulator: &mut Emulator,
+    transmitters: Vec<(NodeId, LinkId)>,
+) -> Result<(), TrialError> {
+    let teller = gateway.link_layer(FATES)?;
+    emulator.on_fates(move |fate| {
+        if transmitters.contains(&(fate.from, fate.link)) {
+            teller.tell(&fate.event);
+        }
+    });
+    Ok(())
+}
+
+/// The edge's interfaces: to the wired network, and to the wireless hop.
+pub(super) fn ports(scenario: &Scenario, edge: usize) -> (Vec<String>, Vec<String>) {
+    let of_edge = ends(scenario).filter(|end| end.node == edge);
+    let named = of_edge.map(|end| (&scenario.links[end.link], end.link));
+    let (radio, core): (Vec<_>, Vec<_>) = named.partition(|(link, _)| link.link.is_wireless());
+    let names = |links: Vec<(&LinkModel, usize)>| {
+        links.into_iter().map(|(link, index)| device_name(link, index)).collect()
+    };
+    (names(core), names(radio))
+}

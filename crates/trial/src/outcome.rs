@@ -1,0 +1,194 @@
+//! What a run brought: what its flows and sessions had, beside what the simulator has for them, and
+//! how the apparatus did.
+
+use std::time::Duration;
+
+use lasthop_agent::Tally;
+use lasthop_agent::counter::{ACKS_GENERATED, ACKS_SUPPRESSED};
+use lasthop_scenario::Scenario;
+use serde::Serialize;
+
+use super::flows::Brought;
+use super::plan::{Case, CaseFlow};
+use super::prediction::{Predicted, Prediction, share_of};
+use super::sample::Sample;
+use super::session::{SessionFigures, SessionRun};
+use super::stations::{StationUse, awake_share};
+use lasthop_gateway::packet_loop::LoopReport;
+
+/// What one run brought.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// For each of its flows, in order.
+    pub flows: Vec<Outcome>,
+    /// For each of its sessions, in order.
+    pub sessions: Vec<SessionRun>,
+}
+
+/// What one run brought for one of its flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The flow.
+    pub flow: String,
+    /// The sender's congestion control.
+    pub congestion: String,
+    /// The scheme's label.
+    pub scheme: String,
+    /// The seed of the emulated links.
+    pub seed: u64,
+    /// The flows of the run.
+    pub beside: Vec<String>,
+    /// Goodput in bits per second. For a flow without a size it is measured after the settling
+    /// time; for a flow with a size, from the moment when the sender could send, after the handshake,
+    /// to the last octet.
+    pub goodput_bps: f64,
+    /// Goodput in the simulator, in bits per second, with the same seed; `None` for a congestion
+    /// control that the simulator does not have.
+    pub predicted_goodput_bps: Option<f64>,
+    /// Share of the goodput of all flows in the run.
+    #[serde(rename = "goodput_share")]
+    pub share: f64,
+    /// `goodput_share` in the simulator.
+    #[serde(rename = "predicted_goodput_share")]
+    pub predicted_share: Option<f64>,
+    /// Share of the run for which the flow's host was awake; `None` if it is not in power-save
+    /// mode.
+    pub awake_share: Option<f64>,
+    /// `awake_share` in the simulator.
+    pub predicted_awake_share: Option<f64>,
+    /// Octets that the receiver received.
+    pub octets: u64,
+    /// Seconds from the flow's start, handshake included, to its last octet; `None` for a flow that has
+    /// no size or did not complete.
+    pub completion_s: Option<f64>,
+    /// Segments that the sender's TCP retransmitted.
+    pub retransmits: u64,
+    /// Median round-trip time of the latency probe, in milliseconds; `None` if no packet came back.
+    /// The probe sends small packets over the path of the run's first flow during the transfer.
+    pub latency_median_ms: Option<f64>,
+    /// 95th percentile of that round-trip time, in milliseconds; `None` likewise.
+    pub latency_p95_ms: Option<f64>,
+    /// Processor time of the gateway's packet loop, as a share of one core; `None` without a
+    /// gateway.
+    pub gateway_cores: Option<f64>,
+    /// Report of the gateway's packet loop, as `report` in `lasthop gateway status --json`; `None`
+    /// without a gateway.
+    pub gateway: Option<LoopReport>,
+    /// Whether every octet arrived as it was sent.
+    pub intact: bool,
+    /// One entry for each station of each 802.11 cell.
+    pub stations: Vec<StationUse>,
+    /// ACKs that agents in the model generated on behalf of receivers; those of the gateway are in
+    /// `gateway`.
+    pub acks_generated: u64,
+    /// ACKs that agents in the model kept off the air; those of the gateway are in `gateway`.
+    pub acks_suppressed: u64,
+    /// Summary of the emulator.
+    pub emulator: lasthop_emulator::Summary,
+    /// Whether emulator, gateway and hosts were on time.
+    pub trusted: bool,
+    /// Why the run is not trusted, each reason a sentence.
+    pub because: Vec<String>,
+    /// The sender over time, if asked for.
+    #[serde(skip)]
+    pub series: Vec<Sample>,
+    /// The simulator's sender over time, if asked for and it has the congestion control.
+    #[serde(skip)]
+    pub predicted_series: Vec<Sample>,
+}
+
+/// What is the same for all flows and sessions of a run.
+pub(super) struct Circumstances {
+    pub(super) gateway_cores: Option<f64>,
+    pub(super) gateway: Option<LoopReport>,
+    pub(super) stations: Vec<StationUse>,
+    /// What agents in the model reported.
+    pub(super) reported: Tally,
+    pub(super) emulator: lasthop_emulator::Summary,
+    pub(super) because: Vec<String>,
+}
+
+impl RunOutcome {
+    pub(super) fn new(
+        scenario: &Scenario,
+        case: &Case,
+        brought: Brought,
+        predicted: Option<&Prediction>,
+        circumstances: &Circumstances,
+    ) -> Self {
+        let (of_flows, of_sessions) = match predicted {
+            Some(Prediction { flows, sessions }) => (&flows[..], &sessions[..]),
+            None => (&[][..], &[][..]),
+        };
+        let sessions = case.sessions.iter().zip(&brought.sessions).enumerate();
+        let sessions = sessions.map(|(place, (of_case, held))| SessionRun {
+            session: of_case.name.clone(),
+            kind: of_case.kind,
+            congestion: of_case.congestion.clone(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            beside: case.flows.iter().map(|flow| flow.name.clone()).collect(),
+            controls: case.congestion().cloned().collect(),
+            real: SessionFigures::of(scenario, &scenario.sessions[of_case.index], held),
+            predicted: of_sessions.get(place).cloned(),
+            intact: held.intact,
+            gateway: circumstances.gateway.clone(),
+            emulator: circumstances.emulator.clone(),
+            stations: circumstances.stations.clone(),
+            trusted: circumstances.because.is_empty(),
+            because: circumstances.because.clone(),
+        });
+        let sessions = sessions.collect();
+        Self { flows: flows(scenario, case, brought, of_flows, circumstances), sessions }
+    }
+}
+
+fn flows(
+    scenario: &Scenario,
+    case: &Case,
+    brought: Brought,
+    predicted: &[Predicted],
+    circumstances: &Circumstances,
+) -> Vec<Outcome> {
+    let Brought { flows, round_trips, .. } = brought;
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let mut predicted = predicted.iter();
+    let flows = case.flows.iter().zip(flows).map(|(flow, transferred)| {
+        let predicted = predicted.next();
+        Outcome {
+            flow: flow.name.clone(),
+            congestion: flow.congestion.clone(),
+            scheme: case.scheme.clone(),
+            seed: case.seed,
+            beside: others(case, flow),
+            goodput_bps: transferred.goodput_bps,
+            predicted_goodput_bps: predicted.map(|flow| flow.goodput_bps),
+            share: share_of(transferred.goodput_bps, &goodputs),
+            predicted_share: predicted.map(|flow| flow.share),
+            awake_share: awake_share(scenario, &scenario.flows[flow.index], &circumstances.stations),
+            predicted_awake_share: predicted.and_then(|flow| flow.awake_share),
+            octets: transferred.octets,
+            completion_s: transferred.completion.map(|time| time.as_secs_f64()),
+            retransmits: transferred.retransmits,
+            latency_median_ms: round_trips.quantile(0.5).map(millis),
+            latency_p95_ms: round_trips.quantile(0.95).map(millis),
+            gateway_cores: circumstances.gateway_cores,
+            gateway: circumstances.gateway.clone(),
+            intact: transferred.intact,
+            stations: circumstances.stations.clone(),
+            acks_generated: circumstances.reported.of(&ACKS_GENERATED),
+            acks_suppressed: circumstances.reported.of(&ACKS_SUPPRESSED),
+            emulator: circumstances.emulator.clone(),
+            trusted: circumstances.because.is_empty(),
+            because: circumstances.because.clone(),
+            series: transferred.series,
+            predicted_series: predicted.map(|flow| flow.series.clone()).unwrap_or_default(),
+        }
+    });
+    flows.collect()
+}
+
+fn others(case: &Case, flow: &CaseFlow) -> Vec<String> {
+    case.flows.iter().filter(|other| *other != flow).map(|other| other.name.clone()).collect()
+}

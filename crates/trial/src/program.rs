@@ -1,0 +1,59 @@
+//! Another program in the place of the gateway: a proxy that the schemes are to be compared with.
+
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use lasthop_linux::namespace::Namespace;
+
+/// A program that runs at the edge, in place of a scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The label of its row.
+    pub label: String,
+    /// What is run, without arguments.
+    pub path: PathBuf,
+}
+
+/// A program that runs. It ends when this value does, and whatever it has started with it.
+#[derive(Debug)]
+pub(super) struct Running(Child);
+
+impl Program {
+    /// Starts it on a host. It is told the host's interfaces in the environment, `LASTHOP_CORE` and
+    /// `LASTHOP_RADIO`, each a list with spaces between; and it says that it is ready by a line on
+    /// standard output, for which this waits.
+    pub(super) fn start(&self, host: &Namespace, core: &[String], radio: &[String]) -> io::Result<Running> {
+        let mut command = Command::new(&self.path);
+        command
+            .env("LASTHOP_CORE", core.join(" "))
+            .env("LASTHOP_RADIO", radio.join(" "))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .process_group(0);
+        // The child is where the thread is that makes it.
+        let mut child = host.enter(move || command.spawn())??;
+        let out = child.stdout.take();
+        let running = Running(child);
+        let mut line = String::new();
+        let read = out.map_or(Ok(0), |out| BufReader::new(out).read_line(&mut line))?;
+        if read == 0 {
+            return Err(io::Error::other(
+                "it exited without printing the line on standard output that says it is ready",
+            ));
+        }
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        let _ = self.0.wait();
+    }
+}

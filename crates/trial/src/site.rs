@@ -1,0 +1,178 @@
+//! A scenario's nodes as hosts of this machine: a network namespace each, joined by emulated links.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_scenario::{LinkModel, Scenario};
+use lasthop_schemes::Role;
+use lasthop_sim::NodeKind;
+
+use super::error::TrialError;
+use lasthop_linux::namespace::Namespace;
+
+/// More nodes than this are no demonstration.
+const MOST_NODES: usize = 50;
+/// A link's number is the third octet of its hosts' addresses.
+const MOST_LINKS: usize = 1 << u8::BITS;
+/// The kernel's limit is 15 characters and a zero (`IFNAMSIZ`).
+const LONGEST_DEVICE_NAME: usize = 15;
+
+/// Which host a node is, how it is called there, and where its packets go.
+pub struct Site {
+    /// Hosts by the index of their node.
+    pub hosts: Vec<Namespace>,
+    /// Each host's address on each of its links.
+    addresses: Vec<Vec<(usize, IpAddr)>>,
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The link's index.
+    pub link: usize,
+    /// The node's index.
+    pub node: usize,
+    /// 0 for the link's first node, 1 for the second.
+    pub place: usize,
+}
+
+/// Links between real hosts, with their indices.
+fn links(scenario: &Scenario) -> impl Iterator<Item = (usize, &LinkModel)> {
+    scenario.links.iter().enumerate().filter(|(_, link)| scenario.joins_real_hosts(link))
+}
+
+/// Both ends of every link between real hosts.
+pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
+    links(scenario).flat_map(|(link, model)| {
+        [model.ends.0, model.ends.1].into_iter().enumerate().map(move |(place, node)| End {
+            link,
+            node,
+            place,
+        })
+    })
+}
+
+/// What a link's device is called on both its hosts: the link's name, or its number where that
+/// cannot be.
+pub fn device_name(link: &LinkModel, index: usize) -> String {
+    let name = link.name();
+    // A dot in a device's name is a step of its sysctl's.
+    if name.len() <= LONGEST_DEVICE_NAME && name != "lo" && !name.contains('.') {
+        name.to_owned()
+    } else {
+        format!("link{index}")
+    }
+}
+
+/// Checks that there are hosts and addresses for all of it.
+pub fn check(scenario: &Scenario) -> Result<(), TrialError> {
+    let counts = [("nodes", scenario.nodes.len(), MOST_NODES), ("links", scenario.links.len(), MOST_LINKS)];
+    match counts.into_iter().find(|(_, count, most)| count > most) {
+        None => Ok(()),
+        Some((what, count, most)) => Err(TrialError::unsuitable(
+            what,
+            format!("{count} {what}; expected at most {most} between real hosts on one machine"),
+        )),
+    }
+}
+
+/// The one node where an agent can sit: the router between wires and a wireless hop.
+pub fn edge(scenario: &Scenario) -> Result<usize, TrialError> {
+    let mut edges = (0..scenario.nodes.len())
+        .filter(|node| scenario.nodes[*node].kind == NodeKind::Router && scenario.role(*node) == Role::Edge);
+    let edge = edges.next().ok_or_else(|| {
+        let problem = "no node is an edge, where the schemes run between real hosts; expected one router with a wired and a \
+                       wireless link";
+        TrialError::unsuitable("nodes", problem)
+    })?;
+    match edges.next() {
+        None => Ok(edge),
+        Some(other) => {
+            let [edge, other] = [edge, other].map(|node| &scenario.nodes[node].name);
+            let problem = format!(
+                "{edge:?} and {other:?} both have wired and wireless links; expected one such router between real hosts"
+            );
+            Err(TrialError::unsuitable("nodes", problem))
+        }
+    }
+}
+
+impl Site {
+    /// A namespace for each node; their devices are still to come.
+    pub fn new(scenario: &Scenario) -> Result<Self, TrialError> {
+        check(scenario)?;
+        let hosts = scenario.nodes.iter().map(|node| Namespace::new(&node.name));
+        let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(TrialError::Namespace)?;
+        let mut addresses = vec![Vec::new(); hosts.len()];
+        for end in ends(scenario) {
+            addresses[end.node].push((end.link, address(end)));
+        }
+        Ok(Self { hosts, addresses })
+    }
+
+    /// The address by which others know a node.
+    pub fn address(&self, node: usize) -> IpAddr {
+        self.addresses[node].first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |(_, address)| *address)
+    }
+
+    /// Gives the devices, which are there now, their addresses, and every node a way to every link.
+    pub fn configure(&self, scenario: &Scenario) -> Result<(), TrialError> {
+        for (node, host) in self.hosts.iter().enumerate() {
+            let mut commands = Vec::new();
+            for end in ends(scenario).filter(|end| end.node == node) {
+                let device = device_name(&scenario.links[end.link], end.link);
+                commands.push(format!("address add {}/24 dev {device}", address(end)));
+                // The emulator delivers whatever comes in at the other end: nobody has to be asked
+                // for.
+                commands.push(format!("link set {device} arp off up"));
+            }
+            let next_hops = next_hops(scenario, node);
+            for (link, model) in links(scenario) {
+                if model.ends.0 == node || model.ends.1 == node {
+                    continue;
+                }
+                // Either end will do: the way to the farther one leads over the nearer.
+                let gateway = [model.ends.0, model.ends.1].into_iter().find_map(|end| next_hops[end]);
+                if let Some(gateway) = gateway {
+                    commands.push(format!("route add 10.77.{link}.0/24 via {gateway}"));
+                }
+            }
+            let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+            host.ip(&commands)?;
+            host.sysctl("ipv4/ip_forward", "1").map_err(TrialError::Namespace)?;
+            for (path, value) in &scenario.trial.sysctl {
+                host.sysctl(path, value).map_err(|error| TrialError::Sysctl { path: path.clone(), error })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `10.77.LINK.1` and `.2`; [`check`] has seen to it that the link's number is an octet.
+fn address(end: End) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 77, end.link as u8, 1 + end.place as u8))
+}
+
+/// The address of the neighbour that leads to each node, by the fewest hops.
+fn next_hops(scenario: &Scenario, from: usize) -> Vec<Option<IpAddr>> {
+    let mut next_hops = vec![None; scenario.nodes.len()];
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        for (link, model) in links(scenario) {
+            let (neighbour, place) = match model.ends {
+                (first, second) if first == node => (second, 1),
+                (first, second) if second == node => (first, 0),
+                _ => continue,
+            };
+            if neighbour == from || next_hops[neighbour].is_some() {
+                continue;
+            }
+            next_hops[neighbour] = match next_hops[node] {
+                Some(gateway) => Some(gateway),
+                None => Some(address(End { link, node: neighbour, place })),
+            };
+            queue.push_back(neighbour);
+        }
+    }
+    next_hops
+}
