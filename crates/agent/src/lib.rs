@@ -1,4 +1,4 @@
-//! Floor 1: what a scheme's code at the edge of a wireless hop looks like to the world that runs
+//! What a scheme's code at the edge of a wireless hop looks like to the world that runs
 //! it.
 //!
 //! | module | what is in it |

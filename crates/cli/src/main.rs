@@ -1,4 +1,4 @@
-//! Floor 6: the `lasthop` command.
+//! The `lasthop` command.
 //!
 //! Exit codes: 0 success, 1 a failed run, 2 a usage or file error, 3 a run that is not to be trusted
 //! where that was required. Results go to standard output, everything else to standard error.

@@ -8,21 +8,23 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 14] = [
+const FLOORS: [(&str, u32); 16] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
     ("lasthop-agent", 1),
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
+    ("lasthop-aodv", 2),
     ("lasthop-schemes", 3),
-    ("lasthop-sim", 3),
+    ("lasthop-apps", 3),
+    ("lasthop-sim", 4),
     ("lasthop-gateway", 4),
-    ("lasthop-scenario", 4),
-    ("lasthop-lab", 5),
-    ("lasthop-emulator", 5),
-    ("lasthop-trial", 6),
-    ("lasthop-cli", 7),
+    ("lasthop-scenario", 5),
+    ("lasthop-lab", 6),
+    ("lasthop-emulator", 6),
+    ("lasthop-trial", 7),
+    ("lasthop-cli", 8),
 ];
 
 /// The crates that may read clocks, files and the environment, and start threads.

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use lasthop_agent::Counter;
 use lasthop_agent::counter::{DROP_REASONS, REPORTS};
+use lasthop_aodv::AodvCounters;
 use lasthop_gateway::counters::{EngineCounters, PacketCounters, Passed};
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_sim::Counters;
-use lasthop_sim::aodv::AodvCounters;
 
 const FILE: &str = "docs/src/reference.md";
 

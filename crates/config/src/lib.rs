@@ -1,4 +1,4 @@
-//! Floor 1: configuration files, from their text to values, with errors that name the place.
+//! Configuration files, from their text to values, with errors that name the place.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Floor 5: the emulator, the very simulator, paced by the wall clock, with real Linux hosts at its ends.
+//! The emulator, the very simulator, paced by the wall clock, with real Linux hosts at its ends.
 //!
 //! | module | what is in it |
 //! |---|---|

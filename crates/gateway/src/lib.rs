@@ -1,4 +1,4 @@
-//! Floor 4: the gateway, agents on a Linux access point's own traffic.
+//! The gateway, agents on a Linux access point's own traffic.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Floor 5: runs, comparisons, sweeps, paper reproductions.
+//! Runs, comparisons, sweeps, paper reproductions.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Floor 2: what lasthop asks of the Linux kernel, apart from packets' ways through a gateway.
+//! What lasthop asks of the Linux kernel, apart from packets' ways through a gateway.
 //!
 //! | module | what is in it |
 //! |---|---|

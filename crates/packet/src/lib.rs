@@ -1,4 +1,4 @@
-//! Floor 0: what every other crate stands on.
+//! What every other crate stands on.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -99,6 +99,11 @@ impl fmt::Display for Instant {
     }
 }
 
+/// A duration in nanoseconds, at most those of [`Instant::MAX`].
+pub fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! Floor 4: from files to a simulated world.
+//! From files to a simulated world.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -5,12 +5,12 @@ mod random;
 
 use std::collections::BTreeMap;
 
+use lasthop_aodv::AodvConfig;
 use lasthop_packet::Rng;
 use lasthop_scenario::model::{GivenRoute, Placement};
 use lasthop_scenario::{BuildError, Link, LinkModel, Scenario, SchemeChoice, WlanModel, WlanStation};
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::{Placement as _, Role, Seat};
-use lasthop_sim::aodv::AodvConfig;
 use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{LinkLayer, NodeId, NodeKind, RadioLinkConfig};

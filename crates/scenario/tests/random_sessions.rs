@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{LinkSenses, Owed};
+use lasthop_apps::session::{DialogueKind, Ftp, Mail, Pace, Size, Web};
+use lasthop_apps::traffic::{Codec, Frames, Media, Spurts, Video, Voice};
 use lasthop_packet::{Bitrate, Instant, Probability, Rng};
 use lasthop_scenario::{ActivityModel, SchemeChoice, SessionModel};
 use lasthop_schemes::Scheme;
 use lasthop_schemes::catalogue::CATALOGUE;
-use lasthop_sim::session::{DialogueKind, Ftp, Mail, Pace, Size, Web};
-use lasthop_sim::traffic::{Codec, Frames, Media, Spurts, Video, Voice};
 use lasthop_sim::{Playout, SessionResult, World};
 
 use random::scenario;

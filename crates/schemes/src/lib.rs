@@ -1,4 +1,4 @@
-//! Floor 3: every scheme, once, as a pure state machine.
+//! Every scheme, once, as a pure state machine.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
-use crate::aodv::Aodv;
 use crate::id::AgentId;
 use crate::parcel::ParcelKey;
 use crate::schedule::LazyTimer;
+use lasthop_aodv::Aodv;
 
 /// A node with AODV.
 pub(crate) struct AdHocNode {

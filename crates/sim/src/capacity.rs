@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lasthop_packet::time::nanos;
 use lasthop_packet::units::cut_to_ticks;
 use lasthop_packet::{Bitrate, Instant};
 use thiserror::Error;
@@ -229,11 +230,6 @@ impl Pace {
             Self::Fixed { .. } | Self::Stalled { .. } => Instant::MAX,
         }
     }
-}
-
-/// A duration in nanoseconds, at most those of [`Instant::MAX`].
-pub(crate) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use lasthop_tcp::{Connection, Stats};
 
 use crate::endpoints::Endpoints;
 use crate::id::{ChannelEndId, NodeId, SessionId};
-use crate::session::script::Lane;
+use lasthop_apps::session::script::Lane;
 
 pub(crate) use channel::{Channel, ChannelKey, Taken};
 

@@ -13,8 +13,8 @@ use crate::faults::Faults;
 use crate::id::{MediumId, NodeId};
 use crate::loss::Loss;
 use crate::queue::{QueueConfig, QueueLimit};
-use crate::traffic::Application;
 use crate::wireless::{ChannelConfig, LinkLayer};
+use lasthop_apps::traffic::Application;
 
 /// A node.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_packet::{Probability, Rng};
 use thiserror::Error;
 
-use crate::capacity::nanos;
+use lasthop_packet::time::nanos;
 pub(crate) use variation::Delays;
 
 /// The one-way propagation delay of one direction of a link, drawn for each packet.

@@ -5,10 +5,10 @@ use lasthop_tcp::Stats;
 use lasthop_tcp::rtt::RttSamples;
 
 use crate::config::Opening;
-use crate::datagrams::{Datagrams, Received, UdpOutcome};
 use crate::id::{ConnectionId, NodeId};
-use crate::measured::Measured;
-use crate::traffic::Source;
+use lasthop_apps::datagrams::{Datagrams, Received, UdpOutcome};
+use lasthop_apps::measured::Measured;
+use lasthop_apps::traffic::Source;
 
 /// A flow as it stands.
 #[derive(Debug)]

@@ -6,16 +6,16 @@ use lasthop_packet::{Instant, Packet, Transport, Udp};
 use lasthop_tcp::Connection;
 use lasthop_tcp::connection::Endpoint;
 
-use crate::datagrams::Received;
 use crate::endpoints::Endpoints;
 use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, TcpOutcome, TransportOutcome};
 use crate::id::{ConnectionId, FlowId, NodeId};
-use crate::measured::Measured;
 use crate::observe::{End, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
-use crate::traffic::Source;
 use crate::transit::Transit;
+use lasthop_apps::datagrams::Received;
+use lasthop_apps::measured::Measured;
+use lasthop_apps::traffic::Source;
 
 /// Ports tell the flows of a pair of hosts apart: the sender's counts them from here, and wraps
 /// after so many.

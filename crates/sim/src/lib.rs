@@ -1,4 +1,4 @@
-//! Floor 3: the packet-level simulator. It knows packets, agents and TCP endpoints, and no scheme.
+//! The packet-level simulator. It knows packets, agents and TCP endpoints, and no scheme.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -20,7 +20,6 @@
 //! | [`change`] | changes of a link while packets are on it |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
-//! | [`aodv`] | routes on demand in ad hoc networks (RFC 3561) |
 //! | [`mobility`] | where stations go: random waypoints |
 //! | [`traffic`] | applications: what a flow has to send, and when |
 //! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
@@ -44,7 +43,7 @@
 
 pub mod accounts;
 mod ad_hoc;
-pub mod aodv;
+mod calls;
 pub mod capacity;
 mod cells;
 pub mod change;
@@ -53,23 +52,17 @@ pub mod config;
 pub mod counters;
 pub mod cut;
 mod cut_links;
-pub mod datagrams;
 pub mod delay;
-pub mod durations;
 mod endpoints;
 pub mod faults;
 mod faulty_links;
 mod flight;
 pub mod flow;
-pub mod heavy_tails;
 mod hosts;
 pub mod id;
 mod links;
 pub mod loss;
-mod measured;
-pub mod media;
 pub mod mobility;
-pub mod mos;
 mod network;
 pub mod observe;
 mod parcel;
@@ -81,12 +74,10 @@ mod schedule;
 mod seats;
 pub mod selection;
 mod selective_links;
-pub mod session;
 mod sessions;
 mod streams;
 mod technology;
 mod telemetry;
-pub mod traffic;
 mod transit;
 mod upcoming;
 mod warm_up;
@@ -103,21 +94,22 @@ pub use config::{
 };
 pub use counters::Counters;
 pub use cut::Cut;
-pub use datagrams::{DelayOutcome, UdpOutcome};
 pub use delay::{Delay, Distribution, Order};
-pub use durations::Durations;
 pub use faults::Faults;
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, StationId, WlanId};
+pub use lasthop_apps::datagrams::{DelayOutcome, UdpOutcome};
+pub use lasthop_apps::durations::Durations;
+pub use lasthop_apps::measured::Measured;
+pub use lasthop_apps::media::{CallQuality, Playout, StreamOutcome};
+pub use lasthop_apps::session::{
+    Activity, CallOutcome, DialogueOutcome, Pace, SessionOutcome, SessionResult, SessionTcp,
+};
+pub use lasthop_apps::traffic::Application;
 pub use loss::Loss;
-pub use measured::Measured;
-pub use media::{CallQuality, Playout, StreamOutcome};
 pub use observe::{Interest, Observer, TraceEvent};
 pub use queue::{Discipline, QueueConfig, QueueLimit};
 pub use selection::Selection;
-pub use session::{
-    Activity, CallOutcome, DialogueOutcome, Pace, SessionConfig, SessionOutcome, SessionResult, SessionTcp,
-};
-pub use traffic::Application;
+pub use sessions::SessionConfig;
 pub use wireless::{Arq, ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
 pub use world::World;

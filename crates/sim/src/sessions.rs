@@ -2,13 +2,34 @@
 
 use lasthop_packet::{Instant, Rng};
 
+use crate::calls::Calls;
 use crate::channels::{ChannelKey, Channels};
 use crate::id::{NodeId, SessionId};
-use crate::measured::Measured;
-use crate::media::Calls;
-use crate::session::dialogue::Dialogue;
-use crate::session::script::Step;
-use crate::session::{DialogueOutcome, SessionOutcome, SessionResult, SessionSoFar, SessionTcp};
+use lasthop_apps::measured::Measured;
+use lasthop_apps::session::dialogue::Dialogue;
+use lasthop_apps::session::script::Step;
+use lasthop_apps::session::{
+    Activity, DialogueOutcome, SessionOutcome, SessionResult, SessionSoFar, SessionTcp,
+};
+
+/// A session between two hosts.
+pub struct SessionConfig {
+    /// Its name, for reports.
+    pub name: String,
+    /// How many sessions the scenario has before it: with its name and the seed it decides what the
+    /// session draws ([`lasthop_apps::session::Draws`]), whichever of the others this world has.
+    pub index: usize,
+    /// The host that begins: a client, or one party of a call.
+    pub client: NodeId,
+    /// The other host.
+    pub server: NodeId,
+    /// When it starts.
+    pub start: Instant,
+    /// When it stops: nothing new is begun, and no packet of a call is sent; `None` for never.
+    pub stop: Option<Instant>,
+    /// What they do.
+    pub activity: Activity,
+}
 
 #[derive(Default)]
 pub(crate) struct Sessions {

@@ -5,7 +5,7 @@ use lasthop_packet::Instant;
 use crate::cells::RadioUse;
 use crate::flow::FlowSoFar;
 use crate::id::{FlowId, SessionId, StationId, WlanId};
-use crate::session::SessionSoFar;
+use lasthop_apps::session::SessionSoFar;
 
 /// What had become of everything when measuring began; nothing where all was measured.
 #[derive(Default)]

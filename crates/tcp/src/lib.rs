@@ -1,4 +1,4 @@
-//! Floor 2: the TCP endpoint as a pure state machine: packets and the time go in, packets and a
+//! The TCP endpoint as a pure state machine: packets and the time go in, packets and a
 //! deadline come out.
 //!
 //! | module | what is in it |

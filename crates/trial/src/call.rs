@@ -7,9 +7,9 @@ use std::io;
 use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
+use lasthop_apps::media::{Call, Outgoing};
 use lasthop_packet::Instant;
 use lasthop_packet::rtp::Rtp;
-use lasthop_sim::media::{Call, Outgoing};
 use lasthop_sim::{SessionOutcome, SessionResult};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

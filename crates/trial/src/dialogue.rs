@@ -9,8 +9,8 @@ mod connection;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
+use lasthop_apps::session::{Dialogue, Happening, Lane, Party, Step};
 use lasthop_packet::Instant;
-use lasthop_sim::session::{Dialogue, Happening, Lane, Party, Step};
 use lasthop_sim::{SessionOutcome, SessionResult};
 use lasthop_tcp::Stats;
 use rustix::event::{PollFd, PollFlags, poll};

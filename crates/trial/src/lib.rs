@@ -1,4 +1,4 @@
-//! Floor 6: a scenario tried between real hosts on this machine alone: server, gateway, client, the kernel's
+//! A scenario tried between real hosts on this machine alone: server, gateway, client, the kernel's
 //! own TCP, emulated links.
 //!
 //! | module | what is in it |

@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use lasthop_apps::media::Call;
+use lasthop_apps::media::call::START_PORT;
+use lasthop_apps::session::{Dialogue, Draws};
 use lasthop_packet::Instant;
 use lasthop_scenario::{ActivityModel, Scenario};
 use lasthop_sim::SessionOutcome;
-use lasthop_sim::media::Call;
-use lasthop_sim::media::call::START_PORT;
-use lasthop_sim::session::{Dialogue, Draws};
 
 use super::plan::{Case, CaseSession};
 use super::site::Site;

@@ -37,9 +37,9 @@ fn settings(calls: usize, load_kbps: u32) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
+    use lasthop_apps::session::Pace;
     use lasthop_scenario::model::{ActivityModel, SessionModel};
     use lasthop_scenario::{Overrides, Scenario, file};
-    use lasthop_sim::session::Pace;
 
     use super::*;
 

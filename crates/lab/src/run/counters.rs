@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_aodv::AodvCounters;
 use lasthop_scenario::Built;
 use lasthop_sim::DropCause;
-use lasthop_sim::aodv::AodvCounters;
 
 const IN_TRANSIT: &str = "packets_in_transit";
 const HELD_BY_AGENTS: &str = "packets_held_by_agents";

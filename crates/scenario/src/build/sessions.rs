@@ -1,7 +1,7 @@
 //! Sessions between two nodes of a world.
 
+use lasthop_apps::session::{EndExtensions, Party};
 use lasthop_packet::Instant;
-use lasthop_sim::session::{EndExtensions, Party};
 use lasthop_sim::{Activity, NodeId, SessionConfig, SessionId, SessionTcp, World};
 
 use crate::model::{ActivityModel, Scenario, SchemeChoice, SessionModel};

@@ -6,11 +6,11 @@ use super::named::{NameOrTable, Named};
 use super::quantity::{Octets, Text};
 use super::reader::Reader;
 use super::transport::TransportName;
+use lasthop_apps::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_packet::Bitrate;
 use lasthop_sim::Application;
-use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lasthop_sim::session::{DialogueKind, Pace};
-use lasthop_sim::traffic::Media;
+use lasthop_apps::session::{DialogueKind, Pace};
+use lasthop_apps::traffic::Media;
 
 /// A session between two hosts.
 #[derive(Clone, Debug)]

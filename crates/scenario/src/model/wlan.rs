@@ -1,6 +1,6 @@
 //! An IEEE 802.11 cell: its stations, where they stand and how they move.
 
-use lasthop_sim::aodv::AodvConfig;
+use lasthop_aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
 use lasthop_sim::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
 

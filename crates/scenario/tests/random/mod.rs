@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use lasthop_apps::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_packet::{Bitrate, Probability, Rng};
 use lasthop_scenario::{
     FlowModel, Link, LinkChange, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel,
     Trial,
 };
-use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
     Application, Arq, Capacity, ChannelConfig, Delay, Direction, Distribution, Faults, Feedback, LinkLayer,
     NodeKind, Opening, Order, QueueLimit, Sojourn, StateSource, WiredConfig, WirelessConfig,

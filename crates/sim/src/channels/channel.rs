@@ -9,7 +9,7 @@ use lasthop_tcp::connection::{Endpoint, State};
 use crate::flow::is_piece;
 use crate::id::{ChannelEndId, NodeId, SessionId};
 use crate::schedule::LazyTimer;
-use crate::session::script::Lane;
+use lasthop_apps::session::script::Lane;
 
 /// Which connection: a place that is used again, and how often it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

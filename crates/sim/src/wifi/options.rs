@@ -13,8 +13,8 @@ use lasthop_packet::Instant;
 use super::frame::Receiver;
 use super::knowledge::Knowledge;
 use super::wlan::Wlan;
-use crate::capacity::nanos;
 use crate::id::StationId;
+use lasthop_packet::time::nanos;
 
 impl Wlan {
     /// Whether a station knows options in frames; by default none does.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_packet::Bitrate;
 
 use super::frame;
-use crate::capacity::nanos;
+use lasthop_packet::time::nanos;
 
 /// A physical layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ use super::StationId;
 use super::events::Event;
 use super::frame::OwnFrame;
 use super::wlan::Wlan;
-use crate::capacity::nanos;
+use lasthop_packet::time::nanos;
 
 use buffer::Buffer;
 pub use config::PowerSaveConfig;

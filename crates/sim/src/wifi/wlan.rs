@@ -15,9 +15,9 @@ use super::propagation::{Capture, Propagation};
 use super::station::{Station, StationConfig};
 use super::times::Times;
 use super::used::Used;
-use crate::capacity::nanos;
 use crate::id::StationId;
 use crate::wireless::Channel;
+use lasthop_packet::time::nanos;
 
 /// Stations on one channel. See [`crate::wifi`].
 #[derive(Debug)]

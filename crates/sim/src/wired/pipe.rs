@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
-use crate::capacity::{Capacity, Pace, Rest, nanos};
+use crate::capacity::{Capacity, Pace, Rest};
 use crate::config::Direction;
 use crate::delay::{Delay, Delays};
 use crate::flight::Flight;
@@ -16,6 +16,7 @@ use crate::id::{LinkId, NodeId};
 use crate::loss::{Loss, Losses};
 use crate::parcel::ParcelKey;
 use crate::queue::QueueLimit;
+use lasthop_packet::time::nanos;
 
 #[derive(Debug)]
 pub(crate) struct Pipe {

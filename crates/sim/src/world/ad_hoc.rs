@@ -1,4 +1,4 @@
-//! Nodes that look for their routes on demand ([`crate::aodv`]): packets that wait for a route,
+//! Nodes that look for their routes on demand ([`lasthop_aodv`]): packets that wait for a route,
 //! messages in and out, broken links.
 //!
 //! No table of static routes has a way from such a node, so nothing is asked of other nodes'
@@ -17,11 +17,11 @@ use thiserror::Error;
 use super::World;
 use crate::accounts::DropCause;
 use crate::ad_hoc::{AdHocNode, Waiting};
-use crate::aodv::{Aodv, AodvConfig, AodvCounters, Metric, Output, Way};
 use crate::id::{AgentId, NodeId, WlanId};
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{At, Egress};
+use lasthop_aodv::{Aodv, AodvConfig, AodvCounters, Metric, Output, Way};
 
 /// Why a node cannot have AODV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -4,11 +4,11 @@ use lasthop_packet::{Instant, Packet, Udp};
 
 use super::World;
 use crate::id::{AgentId, NodeId, PartyId, SessionId};
-use crate::media::Call;
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use crate::session::Draws;
-use crate::traffic::Media;
+use lasthop_apps::media::Call;
+use lasthop_apps::session::Draws;
+use lasthop_apps::traffic::Media;
 
 impl World {
     /// A call between two hosts, whose streams start at `start`.

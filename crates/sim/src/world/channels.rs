@@ -6,9 +6,9 @@ use crate::id::{AgentId, ChannelEndId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::resets;
 use crate::schedule::Event;
-use crate::session::dialogue::Happening;
-use crate::session::script::Party;
 use crate::sessions::Work;
+use lasthop_apps::session::dialogue::Happening;
+use lasthop_apps::session::script::Party;
 
 impl World {
     /// A packet has reached a host; whether it is for a connection of a session.

@@ -9,9 +9,9 @@ use super::World;
 use crate::channels::ChannelKey;
 use crate::id::SessionId;
 use crate::schedule::Event;
-use crate::session::dialogue::Happening;
-use crate::session::script::{Lane, Party, Step};
 use crate::sessions::{Talk, Work};
+use lasthop_apps::session::dialogue::Happening;
+use lasthop_apps::session::script::{Lane, Party, Step};
 
 /// How long a client takes to find that it has no port for a connection: it does not try again at
 /// once and for ever.

@@ -5,13 +5,13 @@ use lasthop_tcp::Connection;
 
 use super::World;
 use crate::config::{FlowConfig, Opening, TcpConfig, TransportConfig};
-use crate::datagrams::Datagrams;
 use crate::flow::{Carrier, Flow, Transfer};
 use crate::hosts::ports;
 use crate::id::{FlowId, NodeId};
 use crate::observe::TraceEvent;
 use crate::schedule::Event;
-use crate::traffic::{Next, Source, Write};
+use lasthop_apps::datagrams::Datagrams;
+use lasthop_apps::traffic::{Next, Source, Write};
 
 impl World {
     /// Adds a flow.

@@ -7,7 +7,7 @@ use crate::config::NodeKind;
 use crate::id::{AgentId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use crate::session::dialogue::Happening;
+use lasthop_apps::session::dialogue::Happening;
 
 impl World {
     /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop and every

@@ -3,9 +3,9 @@
 use super::World;
 use crate::id::{PartyId, SessionId};
 use crate::schedule::Event;
-use crate::session::dialogue::{Dialogue, Happening};
-use crate::session::{Activity, Draws, SessionConfig, SessionOutcome, SessionSoFar};
-use crate::sessions::{Session, Talk, Work};
+use crate::sessions::{Session, SessionConfig, Talk, Work};
+use lasthop_apps::session::dialogue::{Dialogue, Happening};
+use lasthop_apps::session::{Activity, Draws, SessionOutcome, SessionSoFar};
 
 impl World {
     /// Adds a session. Its two hosts are not the same.

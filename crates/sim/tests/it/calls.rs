@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allocation_counter::measure;
+use lasthop_apps::mos;
+use lasthop_apps::traffic::{Codec, Media, Spurts, Voice};
 use lasthop_packet::rtp::{Compound, Control, RtpPacket};
 use lasthop_packet::{Instant, Transport};
-use lasthop_sim::traffic::{Codec, Media, Spurts, Voice};
 use lasthop_sim::{
     Activity, CallOutcome, Direction, Interest, LinkLayer, NodeKind, Observer, Playout, QueueLimit,
-    SessionConfig, SessionId, SessionResult, StreamOutcome, TraceEvent, World, mos,
+    SessionConfig, SessionId, SessionResult, StreamOutcome, TraceEvent, World,
 };
 
 use crate::support::{direction, hash, node, percent, wired, wireless};

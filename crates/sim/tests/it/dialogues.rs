@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
+use lasthop_apps::session::{DialogueKind, Ftp, Mail, Objects, Pace, Size, Web};
 use lasthop_packet::{Bitrate, Instant, Probability};
-use lasthop_sim::session::{DialogueKind, Ftp, Mail, Objects, Pace, Size, Web};
 use lasthop_sim::{
     Activity, DialogueOutcome, Direction, NodeId, NodeKind, QueueLimit, SessionConfig, SessionId,
     SessionResult, SessionTcp, World,

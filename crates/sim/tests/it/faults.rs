@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{Instant, Packet, Transport};
-use lasthop_sim::traffic::{Beat, Constant};
 use lasthop_sim::world::{Change, Way};
 use lasthop_sim::{
     Application, Direction, DropCause, Faults, FlowConfig, LinkId, LinkLayer, NodeId, NodeKind,

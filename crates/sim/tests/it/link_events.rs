@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_aodv::AodvConfig;
 use lasthop_packet::{Packet, Seq};
-use lasthop_sim::aodv::AodvConfig;
 use lasthop_sim::wifi::{
     ErrorConfig, Position, PowerSaveConfig, Propagation, Standard, StationConfig, WlanConfig,
 };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
+use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::Instant;
-use lasthop_sim::traffic::{Beat, Constant};
 use lasthop_sim::{Application, Delay, Distribution, NodeKind, Opening, Order, WiredConfig, World};
 use lasthop_tcp::{AckPolicy, Config, Congestion, Recovery};
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allocation_counter::measure;
+use lasthop_apps::traffic::{Beat, Bulk, Constant};
 use lasthop_packet::wire::{checksums_are_right, emit, parse};
 use lasthop_packet::{Ecn, Instant, Ip, Packet, Payload, Transport, Udp};
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig, Thresholds};
-use lasthop_sim::traffic::{Beat, Bulk, Constant};
 use lasthop_sim::world::{Change, ChangeError, Way};
 use lasthop_sim::{
     Application, Direction, Discipline, DropCause, FlowConfig, FlowId, Interest, LinkId, LinkLayer, NodeId,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_agent::{Agent, Stack};
+use lasthop_apps::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_packet::{Bitrate, Instant, Rng};
 use lasthop_sim::delay::{Band, Bands};
 use lasthop_sim::loss::GilbertElliott;
 use lasthop_sim::queue::{CoDelConfig, FqCoDelConfig, RedConfig};
-use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_sim::{
     Application, Arq, Capacity, CapacityTrace, ChannelConfig, Delay, Direction, Discipline, Distribution,
     Faults, Feedback, FlowConfig, LinkId, LinkLayer, Loss, MediumId, NodeConfig, NodeId, NodeKind, Opening,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_agent::{Agent, Context, LinkSenses, Side, Verdict};
+use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp, wire};
 use lasthop_sim::selection::{Match, MatchedProtocol, Selection, Traffic};
-use lasthop_sim::traffic::{Beat, Constant};
 use lasthop_sim::world::{Change, ChangeError, Way};
 use lasthop_sim::{
     Application, Capacity, Direction, Faults, Loss, NodeId, NodeKind, TransportOutcome, World,

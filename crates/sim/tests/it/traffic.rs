@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
+use lasthop_apps::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_packet::{Bitrate, Instant};
-use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Span};
 use lasthop_sim::{
     Application, Direction, DropCause, FlowConfig, FlowId, LinkLayer, NodeId, NodeKind, Opening, QueueLimit,
     UdpOutcome, World,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-use lasthop_sim::session::{Lane, Party};
+use lasthop_apps::session::{Lane, Party};
 use rustix::event::PollFlags;
 
 use crate::pattern;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_apps::session::{DialogueKind, Ftp, Mail, Pace, Web};
 use lasthop_config::FileError;
 use lasthop_packet::Probability;
-use lasthop_sim::session::{DialogueKind, Ftp, Mail, Pace, Web};
 
 use super::reading::Reading;
 use super::table::{Kind, SessionTable};

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use lasthop_apps::heavy_tails::Pareto;
+use lasthop_apps::session::Objects;
 use lasthop_config::FileError;
-use lasthop_sim::heavy_tails::Pareto;
-use lasthop_sim::session::Objects;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;

@@ -1,9 +1,9 @@
 //! How large something is that is drawn.
 
+use lasthop_apps::heavy_tails::{Lognormal, Pareto};
+use lasthop_apps::session::{Measured, Size};
 use lasthop_config::FileError;
 use lasthop_packet::Probability;
-use lasthop_sim::heavy_tails::{Lognormal, Pareto};
-use lasthop_sim::session::{Measured, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

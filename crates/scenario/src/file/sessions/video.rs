@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use lasthop_apps::heavy_tails::Pareto;
+use lasthop_apps::traffic::{Frames, Media, Video};
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_packet::Bitrate;
-use lasthop_sim::heavy_tails::Pareto;
-use lasthop_sim::traffic::{Frames, Media, Video};
 
 use super::reading::Reading;
 use super::table::{BitRate, SessionTable};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_apps::traffic::{Codec, Media, Spurts, Voice};
 use lasthop_config::FileError;
 use lasthop_sim::Playout;
-use lasthop_sim::traffic::{Codec, Media, Spurts, Voice};
 
 use super::reading::Reading;
 use super::speech::{CodecName, SpurtsTable};

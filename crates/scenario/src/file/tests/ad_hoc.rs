@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_sim::aodv::{AodvConfig, Metric};
+use lasthop_aodv::{AodvConfig, Metric};
 
 use super::{error, read};
 use crate::model::Link;

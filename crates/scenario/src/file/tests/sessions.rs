@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use lasthop_apps::heavy_tails::{Lognormal, Pareto};
+use lasthop_apps::session::{DialogueKind, Ftp, Mail, Objects, Pace, Size, Web};
+use lasthop_apps::traffic::{Codec, Frames, Media, Spurts, Video, Voice};
 use lasthop_packet::{Bitrate, Probability};
 use lasthop_sim::Playout;
-use lasthop_sim::heavy_tails::{Lognormal, Pareto};
-use lasthop_sim::session::{DialogueKind, Ftp, Mail, Objects, Pace, Size, Web};
-use lasthop_sim::traffic::{Codec, Frames, Media, Spurts, Video, Voice};
 
 use super::{GOOD, error, read};
 use crate::model::{ActivityModel, SessionModel};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_apps::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 use lasthop_packet::Bitrate;
 use lasthop_sim::Application;
-use lasthop_sim::traffic::{Beat, Bulk, Constant, OnOff, Shape, Span};
 
 use super::{GOOD, check, read};
 use crate::model::TransportModel;

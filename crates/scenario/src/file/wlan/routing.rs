@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::file::named::Named;
 use crate::file::quantity::{Text, Whole};
 use crate::file::reader::Reader;
+use lasthop_aodv::{AodvConfig, Metric};
 use lasthop_config::FileError;
-use lasthop_sim::aodv::{AodvConfig, Metric};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -49,6 +49,6 @@ impl PowerSaveConfig {
     /// Nanoseconds after which a frame is too old.
     pub(super) fn most_age(&self) -> u64 {
         let listen = self.beacon_interval.saturating_mul(self.listen_interval);
-        crate::capacity::nanos(self.ageing.max(listen))
+        lasthop_packet::time::nanos(self.ageing.max(listen))
     }
 }

@@ -1,0 +1,241 @@
+//! Durations in a bounded place: their mean, variance and quantiles.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What was measured of something that takes time, again and again: delays of datagrams, times of
+/// pages. It takes up to 60 kB, however many there were.
+#[derive(Clone, Default, PartialEq)]
+pub struct Durations {
+    count: u64,
+    /// In nanoseconds, as all below.
+    sum: u128,
+    least: u64,
+    most: u64,
+    /// Mean and sum of the squared deviations from it, by Welford's recurrence: the variance of
+    /// small deviations from a large mean stays exact.
+    mean: f64,
+    squares: f64,
+    /// Counts by [`bucket`]; as long as the longest needs, at most 7,424 of them.
+    histogram: Vec<u64>,
+}
+
+/// Buckets a doubling: each is 1/128 of its doubling's start wide.
+const BITS: u32 = 7;
+
+impl Durations {
+    /// Takes one more in.
+    /// Counts a duration.
+    pub fn take(&mut self, duration: Duration) {
+        self.take_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Counts a duration in nanoseconds.
+    pub fn take_nanos(&mut self, nanos: u64) {
+        if self.count == 0 {
+            (self.least, self.most) = (nanos, nanos);
+        }
+        (self.least, self.most) = (self.least.min(nanos), self.most.max(nanos));
+        self.count += 1;
+        self.sum += u128::from(nanos);
+        let deviation = nanos as f64 - self.mean;
+        self.mean += deviation / self.count as f64;
+        self.squares += deviation * (nanos as f64 - self.mean);
+        let bucket = bucket(nanos);
+        if bucket >= self.histogram.len() {
+            self.histogram.resize(bucket + 1, 0);
+        }
+        self.histogram[bucket] += 1;
+    }
+
+    /// How many there were.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean, in seconds; `None` if there were none.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
+    }
+
+    /// The variance (of these, not of what they are a sample of), in seconds squared; `None` if
+    /// there were none.
+    pub fn variance_s2(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.squares / self.count as f64).max(0.0) / 1e18)
+    }
+
+    /// The shortest, in seconds; `None` if there were none.
+    pub fn least_s(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.least as f64 / 1e9)
+    }
+
+    /// The longest, in seconds; `None` if there were none.
+    pub fn most_s(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.most as f64 / 1e9)
+    }
+
+    /// What this share of them, 0 to 1, does not exceed, in seconds and within 0.4%; `None` if
+    /// there were none.
+    pub fn quantile_s(&self, share: f64) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = ((share * self.count as f64).ceil() as u64).max(1);
+        let mut before = 0;
+        let found = self.histogram.iter().position(|count| {
+            before += count;
+            before >= rank
+        });
+        let middle = found.map_or(self.most as f64, middle);
+        Some(middle.clamp(self.least as f64, self.most as f64) / 1e9)
+    }
+
+    /// Those taken since it was as `earlier`. The shortest and the longest are within 0.4%, as
+    /// quantiles are.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        if earlier.count == 0 {
+            return self.clone();
+        }
+        let count = self.count - earlier.count;
+        if count == 0 {
+            return Self::default();
+        }
+        let mut histogram = self.histogram.clone();
+        for (ours, theirs) in histogram.iter_mut().zip(&earlier.histogram) {
+            *ours -= theirs;
+        }
+        let within = |bucket: Option<usize>| {
+            let nanos = bucket.map_or(self.most as f64, middle);
+            nanos.clamp(self.least as f64, self.most as f64) as u64
+        };
+        let least = within(histogram.iter().position(|count| *count > 0));
+        let most = within(histogram.iter().rposition(|count| *count > 0));
+        let (ours, theirs, all) = (count as f64, earlier.count as f64, self.count as f64);
+        let mean = (self.mean * all - earlier.mean * theirs) / ours;
+        let apart = mean - earlier.mean;
+        let squares = self.squares - earlier.squares - apart * apart * ours * theirs / all;
+        Self { count, sum: self.sum - earlier.sum, least, most, mean, squares, histogram }
+    }
+
+    /// Takes in all that another took.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            self.clone_from(other);
+            return;
+        }
+        let (ours, theirs) = (self.count as f64, other.count as f64);
+        let (apart, all) = (other.mean - self.mean, ours + theirs);
+        self.squares += other.squares + apart * apart * ours * theirs / all;
+        self.mean += apart * theirs / all;
+        (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
+        self.count += other.count;
+        self.sum += other.sum;
+        if self.histogram.len() < other.histogram.len() {
+            self.histogram.resize(other.histogram.len(), 0);
+        }
+        for (ours, theirs) in self.histogram.iter_mut().zip(&other.histogram) {
+            *ours += theirs;
+        }
+    }
+}
+
+impl fmt::Debug for Durations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, least, most, mean, .. } = self;
+        let fields = [("least", *least as f64), ("mean", *mean), ("most", *most as f64)];
+        let mut shown = f.debug_struct("Durations");
+        shown.field("count", count);
+        for (name, nanos) in fields {
+            shown.field(name, &(nanos / 1e9));
+        }
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Which bucket a duration goes to: each has its own below 128 ns, from there on they are 1/128 of
+/// a power of two wide.
+fn bucket(nanos: u64) -> usize {
+    let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS + 1);
+    ((shift << BITS) as usize) + (nanos >> shift) as usize
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> f64 {
+    let shift = (bucket >> BITS).saturating_sub(1);
+    let (first, width) = (bucket - (shift << BITS), (1_u64 << shift) as f64);
+    first as f64 * width + (width - 1.0) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn durations(nanos: impl IntoIterator<Item = u64>) -> Durations {
+        let mut durations = Durations::default();
+        nanos.into_iter().for_each(|nanos| durations.take(Duration::from_nanos(nanos)));
+        durations
+    }
+
+    #[test]
+    fn a_quantile_is_close() {
+        let p95 = durations((1..=100_000).map(|n| n * 1_000)).quantile_s(0.95).expect("many");
+        assert!((p95 / 0.095 - 1.0).abs() < 0.004, "{p95}");
+        assert_eq!(Durations::default().quantile_s(0.5), None);
+    }
+
+    #[test]
+    fn a_variance_by_hand_and_none_of_what_is_always_as_long() {
+        // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, variance 4.
+        let some = durations([2, 4, 4, 4, 5, 5, 7, 9].map(|ms| ms * 1_000_000));
+        assert!((some.variance_s2().expect("eight") - 4e-6).abs() < 1e-18);
+        assert_eq!((some.mean_s(), some.least_s(), some.most_s()), (Some(0.005), Some(0.002), Some(0.009)));
+        assert_eq!(durations([12_345_678; 1000]).variance_s2(), Some(0.0));
+    }
+
+    #[test]
+    fn two_that_are_merged_are_as_one_that_took_all() {
+        let square = |n: u64| n * n % 7919 * 1000;
+        let mut merged = durations((0..500).map(square));
+        merged.merge(&durations((500..1700).map(square)));
+        merged.merge(&Durations::default());
+        let all = durations((0..1700).map(square));
+        assert_eq!((merged.count(), merged.mean_s()), (all.count(), all.mean_s()));
+        assert_eq!((merged.least_s(), merged.most_s()), (all.least_s(), all.most_s()));
+        assert_eq!(merged.quantile_s(0.5), all.quantile_s(0.5));
+        let (one, other) = (merged.variance_s2().expect("some"), all.variance_s2().expect("some"));
+        assert!((one / other - 1.0).abs() < 1e-12, "{one} {other}");
+    }
+
+    #[test]
+    fn what_was_taken_since_is_as_if_it_alone_had_been() {
+        let square = |n: u64| 1_000_000 + n * n % 7919 * 1000;
+        let earlier = durations((0..500).map(square));
+        let since = durations((0..1700).map(square)).since(&earlier);
+        let alone = durations((500..1700).map(square));
+        assert_eq!((since.count(), since.mean_s()), (alone.count(), alone.mean_s()));
+        assert_eq!(since.quantile_s(0.5), alone.quantile_s(0.5));
+        let close = |one: Option<f64>, other: Option<f64>, within: f64| {
+            (one.expect("some") / other.expect("some") - 1.0).abs() < within
+        };
+        assert!(close(since.variance_s2(), alone.variance_s2(), 1e-9));
+        assert!(close(since.least_s(), alone.least_s(), 0.004));
+        assert!(close(since.most_s(), alone.most_s(), 0.004));
+        assert_eq!(earlier.since(&earlier), Durations::default());
+        assert_eq!(earlier.since(&Durations::default()), earlier);
+    }
+
+    #[test]
+    fn every_duration_has_a_bucket_around_it_and_the_last_is_bounded() {
+        for shift in 0..64 {
+            for nanos in [1u64 << shift, (1u64 << shift) | (1u64 << shift >> 3), (1u64 << shift) - 1] {
+                let middle = middle(bucket(nanos));
+                assert!((middle - nanos as f64).abs() <= nanos as f64 / 256.0 + 0.5, "{nanos}: {middle}");
+            }
+        }
+        assert_eq!(bucket(u64::MAX), 7423);
+    }
+}
