@@ -18,6 +18,7 @@ checks:
 lint:            ## formatting, and clippy with warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features lasthop-cli/router --locked -- -D warnings
+	cargo clippy -p lasthop-cli --no-default-features --locked -- -D warnings
 
 unit:            ## unit, script, property and integration tests
 	cargo test --workspace --locked

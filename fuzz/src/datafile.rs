@@ -1,18 +1,18 @@
-//! Targets of `lasthop_scenario::datafile`, the thesis's own input format.
+//! Targets of `lasthop_thesis`, the thesis's own input format.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_packet::Instant;
 use lasthop_scenario::Link;
-use lasthop_scenario::datafile;
+
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{ChannelConfig, Interest, Observer, StateSource, TraceEvent};
 
 /// A data file is refused with a short message about one of its lines, or can be built and run.
 pub fn datafile(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
-    let file = match datafile::parse(text, "datafile.dat", Path::new("/nowhere")) {
+    let file = match lasthop_thesis::parse(text, "datafile.dat", Path::new("/nowhere")) {
         Ok(file) => file,
         Err(error) => {
             let lines = text.lines().count().max(1);
@@ -57,7 +57,8 @@ const NETWORK: &str = include_str!("../corpus/datafile/manual");
 /// Runs a network for a while under a trace: the states that were seen, and the number of events
 /// that there were.
 fn follow(network: &str, trace: &StateTrace) -> (String, u64) {
-    let mut file = datafile::parse(network, "datafile.dat", Path::new("/nowhere")).expect("a good file");
+    let mut file =
+        lasthop_thesis::parse(network, "datafile.dat", Path::new("/nowhere")).expect("a good file");
     for link in &mut file.scenario.links {
         let channel = match &mut link.link {
             Link::Wireless { config, .. } => &mut config.channel,

@@ -14,7 +14,7 @@
 //! | [`datagrams`] | `datagrams` | `crates/schemes/tests/corpus.rs` |
 //! | [`as_tcp`] | `as_tcp` | `crates/schemes/tests/corpus.rs` |
 //! | [`splits`] | `splits` | `crates/schemes/tests/corpus.rs` |
-//! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
+//! | [`datafile`] | `datafile`, `state_trace` | `crates/thesis/tests/corpus.rs` |
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text; [`ends`] are the two
 //! hosts of those whose agents split connections.

@@ -11,11 +11,11 @@ use lasthop_config::FileError;
 use lasthop_config::text::name_of;
 use lasthop_config::words::did_you_mean;
 use lasthop_packet::units::format_duration;
-use lasthop_scenario::datafile::{self, DataFile};
 use lasthop_scenario::{Overrides, Scenario, SchemeChoice, file};
 use lasthop_schemes::SchemeError;
 use lasthop_schemes::catalogue::CATALOGUE;
 
+use crate::data_file::{self, DataFile};
 use crate::failure::Failure;
 use crate::output;
 
@@ -76,7 +76,7 @@ pub fn any(path: &Path, choices: &Choices) -> Result<Loaded, Failure> {
                 "--set is allowed only with scenarios; to change a data file (.dat), edit it"
             )));
         }
-        let data = datafile::read(path).map_err(Failure::usage)?;
+        let data = data_file::read(path).map_err(Failure::usage)?;
         return Ok(Loaded::DataFile(Box::new(data)));
     }
     let scenario = file::read(path, &choices.overrides()).map_err(Failure::usage)?;

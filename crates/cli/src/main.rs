@@ -5,6 +5,8 @@
 
 mod command_line;
 mod commands;
+#[cfg_attr(not(feature = "thesis"), path = "data_file/absent.rs")]
+mod data_file;
 mod failure;
 mod leftovers;
 mod load;

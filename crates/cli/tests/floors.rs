@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 16] = [
+const FLOORS: [(&str, u32); 17] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -21,7 +21,8 @@ const FLOORS: [(&str, u32); 16] = [
     ("lasthop-sim", 4),
     ("lasthop-gateway", 4),
     ("lasthop-scenario", 5),
-    ("lasthop-lab", 6),
+    ("lasthop-thesis", 6),
+    ("lasthop-lab", 7),
     ("lasthop-emulator", 6),
     ("lasthop-trial", 7),
     ("lasthop-cli", 8),

@@ -30,6 +30,7 @@ pub mod capture;
 pub mod cicada;
 pub mod claim;
 pub mod compare;
+#[cfg(feature = "thesis")]
 pub mod goel;
 pub mod kliazovich;
 pub mod packet_control;

@@ -21,7 +21,7 @@ use lasthop_sim::{
 
 pub use error::BuildError;
 pub use links::{BuiltLinks, RealHosts};
-pub(crate) use network::Network;
+pub use network::Network;
 pub(crate) use places::of_stations;
 use seats::{SeatedAgent, Seats};
 
@@ -63,7 +63,7 @@ struct Plan {
 
 impl Plan {
     fn of(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<Self, BuildError> {
-        let network = Network::of(scenario)?;
+        let network = Network::new(scenario)?;
         Ok(Self { places: of_stations(scenario, seed)?, agents: network.agents(scheme)? })
     }
 }
@@ -76,7 +76,7 @@ impl Scenario {
 
     /// Whether every row of the comparison can run with each of its seeds.
     pub fn check_all(&self) -> Result<(), BuildError> {
-        let network = Network::of(self)?;
+        let network = Network::new(self)?;
         for seed in &self.seeds {
             of_stations(self, *seed)?;
         }

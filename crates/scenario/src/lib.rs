@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
-//! | [`datafile`] | the 1997 thesis's own format, and the traces that its simulator writes |
 //! | [`results`] | files of results: whole or not there, and never in an input's place |
 //! | [`session_figures`] | what sessions came to, in figures, wherever they ran |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
@@ -16,7 +15,6 @@
 
 pub mod build;
 pub mod change;
-pub mod datafile;
 pub mod file;
 pub mod memory;
 pub mod model;
@@ -25,7 +23,6 @@ pub mod results;
 pub mod session_figures;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
-pub use datafile::{DataFile, DataFileError};
 pub use file::{FurtherFiles, Overrides, Settings, Sweep};
 pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkInterval, LinkModel, Measure, NodeModel, Property,

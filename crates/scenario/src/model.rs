@@ -25,7 +25,7 @@ pub use node::NodeModel;
 pub use row::SchemeChoice;
 pub use session::{ActivityModel, SessionModel};
 pub use trial::Trial;
-pub(crate) use wlan::MTU;
+pub use wlan::MTU;
 pub use wlan::{Mobility, Placement, PowerSave, WlanModel, WlanStation};
 
 /// A network, its traffic, and the schemes to run it under.

@@ -1,7 +1,5 @@
 //! Runs the fuzz targets of this crate on their corpora, and on inputs made from these.
 
-#[path = "../../../fuzz/src/datafile.rs"]
-mod datafile;
 #[path = "../../../fuzz/src/replay.rs"]
 mod replay;
 #[path = "../../../fuzz/src/scenario.rs"]
@@ -17,14 +15,4 @@ fn no_input_breaks_a_rule_of_scenarios() {
 #[test]
 fn no_input_breaks_a_rule_of_sweeps() {
     replay("sweep", scenario::sweep);
-}
-
-#[test]
-fn no_input_breaks_a_rule_of_data_files() {
-    replay("datafile", datafile::datafile);
-}
-
-#[test]
-fn no_input_breaks_a_rule_of_link_states() {
-    replay("state_trace", datafile::state_trace);
 }

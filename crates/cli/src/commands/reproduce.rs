@@ -2,9 +2,11 @@
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+#[cfg(feature = "thesis")]
+use lasthop_lab::goel;
 use lasthop_lab::reproduce::{ExplainedRow, Explanations, Row, Tally};
 use lasthop_lab::run::RunError;
-use lasthop_lab::{as_tcp, bianchi, cicada, goel, kliazovich, packet_control, relatives, table};
+use lasthop_lab::{as_tcp, bianchi, cicada, kliazovich, packet_control, relatives, table};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -46,6 +48,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, ValueEnum)]
 enum Paper {
     /// Goel, "Improving the Performance of TCP over Wireless Links", thesis, IIT Kanpur 1997
+    #[cfg(feature = "thesis")]
     Goel,
     /// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", JSAC
     /// 2000, with frozen back-off
@@ -118,6 +121,7 @@ fn named(row: &Row) -> String {
 
 fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, RunError> {
     match paper {
+        #[cfg(feature = "thesis")]
         Paper::Goel => goel::reproduce(seeds, bar),
         Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),
         Paper::LleTcp => kliazovich::reproduce(seeds, bar),
@@ -127,7 +131,10 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, RunError> {
         Paper::Cicada => cicada::reproduce(seeds, bar),
         Paper::AsTcp => as_tcp::reproduce(seeds, bar),
         Paper::All => {
+            #[cfg(feature = "thesis")]
             let mut rows = goel::reproduce(seeds, bar)?;
+            #[cfg(not(feature = "thesis"))]
+            let mut rows = Vec::new();
             rows.extend(bianchi::reproduction::reproduce(seeds, bar));
             rows.extend(kliazovich::reproduce(seeds, bar)?);
             rows.extend(kliazovich::c3tcp::reproduce(seeds, bar)?);

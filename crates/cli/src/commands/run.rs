@@ -8,11 +8,11 @@ use clap::Args;
 use lasthop_lab::capture::Capture;
 use lasthop_lab::run::{RunSummary, run_observed};
 use lasthop_lab::{series, table};
-use lasthop_scenario::datafile::{DataFile, EventKinds};
 use lasthop_scenario::results::{ResultFile, is_standard_output, make_directory};
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
 use lasthop_sim::Observer;
 
+use crate::data_file::{DataFile, EventKinds};
 use crate::failure::Failure;
 use crate::leftovers::Files;
 use crate::load::{self, Choices, Loaded};

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
-use lasthop_scenario::datafile::CLOCK;
 use lasthop_scenario::{
     FlowModel, Link, LinkModel, NodeModel, Scenario, SchemeChoice, TcpModel, TransportModel, Trial,
 };
@@ -12,6 +11,7 @@ use lasthop_sim::{
     Opening, QueueLimit, WiredConfig, WirelessConfig,
 };
 use lasthop_tcp::{Config, RtoConfig};
+use lasthop_thesis::CLOCK;
 
 /// One setting of the parameters that the thesis varies.
 #[derive(Clone, Copy, Debug, PartialEq)]

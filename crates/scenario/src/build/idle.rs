@@ -15,7 +15,7 @@ impl Scenario {
         if layers.iter().all(Layer::is_nothing) {
             return Ok(Vec::new());
         }
-        let network = Network::of(self)?;
+        let network = Network::new(self)?;
         let is_idle = |layer: &&Layer| !layer.is_nothing() && !network.seats_any(layer.placement());
         Ok(layers.iter().filter(is_idle).map(about).collect())
     }

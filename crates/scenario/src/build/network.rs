@@ -11,7 +11,7 @@ use super::seats::{SeatedAgent, Seats};
 use crate::model::{Link, Scenario, SchemeChoice};
 
 /// A scenario's network, with a way for each of its flows.
-pub(crate) struct Network<'a> {
+pub struct Network<'a> {
     scenario: &'a Scenario,
     routes: Routes,
     /// Nodes are the scenario's.
@@ -20,7 +20,7 @@ pub(crate) struct Network<'a> {
 
 impl<'a> Network<'a> {
     /// The network, if packets can travel it as the scenario wants them to.
-    pub(crate) fn of(scenario: &'a Scenario) -> Result<Self, BuildError> {
+    pub fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
         let routes = routes(scenario);
         let seats = seats(scenario, &routes);
         let network = Self { scenario, routes, seats };
@@ -49,7 +49,7 @@ impl<'a> Network<'a> {
     }
 
     /// Whether packets from one node to another cross an 802.11 cell.
-    pub(crate) fn crosses_a_wlan(&self, from: usize, to: usize) -> bool {
+    pub fn crosses_a_wlan(&self, from: usize, to: usize) -> bool {
         let links = &self.scenario.links;
         self.routes.are_on_demand(from, to)
             || self.routes.path(from, to).any(|hop| matches!(links[hop.link].link, Link::Radio { .. }))

@@ -11,7 +11,7 @@ const UDP_HEADERS: u32 = 28;
 
 /// What shows in the whole scenario only.
 pub(super) fn scenario(reader: &Reader<'_>, scenario: &Scenario) -> Result<(), FileError> {
-    let network = Network::of(scenario).map_err(|error| cannot_run(reader, &error))?;
+    let network = Network::new(scenario).map_err(|error| cannot_run(reader, &error))?;
     if let Some(seed) = scenario.seeds.first() {
         of_stations(scenario, *seed).map_err(|error| cannot_run(reader, &error))?;
     }

@@ -6,7 +6,7 @@ use lasthop_sim::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, W
 
 /// The largest datagram that a station takes, in octets. IEEE 802.11-2012, 8.2.3, has 2,304 octets
 /// for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as long.
-pub(crate) const MTU: u32 = 2_304;
+pub const MTU: u32 = 2_304;
 
 /// An IEEE 802.11 cell. Its links are among [`Scenario::links`](crate::Scenario::links).
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use super::draft::Draft;
 use super::error::Problem;
 use super::nodes::Sort;
 use super::syntax::Block;
-use crate::build::Network;
-use crate::model::{FlowModel, MTU, TcpModel, TransportModel};
+use lasthop_scenario::build::Network;
+use lasthop_scenario::model::{FlowModel, MTU, TcpModel, TransportModel};
 
 /// Octets of data in a packet.
 const PACKET_SIZES: RangeInclusive<u64> = 1..=65_495;
@@ -97,7 +97,7 @@ impl Draft {
             return Ok(());
         }
         let sources = blocks.iter().filter(|block| Sort::of(block.component).is_some_and(Sort::is_source));
-        let network = Network::of(scenario);
+        let network = Network::new(scenario);
         for (flow, block) in scenario.flows.iter().zip(sources) {
             let size = block.whole("pkt_size", PACKET_SIZES, " octets")?;
             let most = u64::from(MTU - HEADERS);

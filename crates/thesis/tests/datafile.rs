@@ -6,17 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench::{Run, TempDir};
-use lasthop_scenario::datafile::{self, EventKinds};
+use lasthop_scenario::Link;
 use lasthop_scenario::results::Earlier;
-use lasthop_scenario::{DataFile, DataFileError, Link};
 use lasthop_sim::{LinkLayer, NodeKind};
+use lasthop_thesis::{DataFile, DataFileError, EventKinds};
 
 /// The manual's example (appendix B.3), put together, with what it leaves on the lines: comments
 /// anywhere and a `;` here and there.
 const MANUAL: &str = include_str!("../../../fuzz/corpus/datafile/manual");
 
 fn parse(text: &str) -> Result<DataFile, DataFileError> {
-    datafile::parse(text, "datafile.dat", Path::new("/nowhere"))
+    lasthop_thesis::parse(text, "datafile.dat", Path::new("/nowhere"))
 }
 
 fn with(from: &str, to: &str) -> String {
@@ -203,13 +203,14 @@ fn octets_that_are_no_data_file_are_refused_with_a_short_message() {
     let text: String = octets.iter().map(|octet| char::from(octet & 0x7f)).collect();
     for (octets, expected) in [(octets, "not valid UTF-8"), (text.into_bytes(), "expected a component")] {
         let directory = TempDir::new().with("datafile.dat", &octets);
-        let error = datafile::read(&directory.path().join("datafile.dat"))
+        let error = lasthop_thesis::read(&directory.path().join("datafile.dat"))
             .map(|_| ())
             .expect_err("noise")
             .to_string();
         assert!(error.contains(expected) && error.len() < 1000, "{error}");
     }
-    let error = datafile::read(Path::new("/nowhere/datafile.dat")).map(|_| ()).expect_err("it is not there");
+    let error =
+        lasthop_thesis::read(Path::new("/nowhere/datafile.dat")).map(|_| ()).expect_err("it is not there");
     assert!(error.line.is_none() && error.file == "/nowhere/datafile.dat", "{error}");
 }
 
@@ -225,7 +226,7 @@ fn link_states_are_read_or_refused_with_the_line() {
         let directory = TempDir::new().with("datafile.dat", &uses);
         let directory =
             trace.into_iter().fold(directory, |directory, trace| directory.with("trace.dat", trace));
-        let read = datafile::read(&directory.path().join("datafile.dat"));
+        let read = lasthop_thesis::read(&directory.path().join("datafile.dat"));
         read.err().map(|error| {
             assert!(error.file.ends_with("trace.dat"), "{error}");
             (error.line, error.problem)
@@ -254,7 +255,7 @@ fn a_list_of_packets_to_lose_is_read_or_refused_with_the_line() {
     let read = |list: Option<&str>| {
         let directory = TempDir::new().with("datafile.dat", &drops);
         let directory = list.into_iter().fold(directory, |directory, list| directory.with("drops.dat", list));
-        datafile::read(&directory.path().join("datafile.dat")).map(|_| ()).map_err(|error| error.line)
+        lasthop_thesis::read(&directory.path().join("datafile.dat")).map(|_| ()).map_err(|error| error.line)
     };
     assert_eq!(read(Some("# none\n0\n1024 2\n")), Ok(()));
     assert_eq!(read(None), Err(None));
@@ -345,7 +346,7 @@ fn traces_have_the_thesiss_names_and_appear_only_where_there_is_something_to_tel
 #[test]
 fn without_a_directory_only_the_trace_of_link_states_is_written_beside_the_data_file() {
     let directory = TempDir::new().with("datafile.dat", MANUAL);
-    let file = datafile::read(&directory.path().join("datafile.dat")).expect("a good file");
+    let file = lasthop_thesis::read(&directory.path().join("datafile.dat")).expect("a good file");
     let mut built = file.scenario.build(&file.scenario.schemes[0], 1).expect("it can be built");
     let observers =
         file.observers(&built, None, EventKinds::empty(), Box::new(std::io::sink()), Earlier::Goes);

@@ -97,8 +97,8 @@ mod trace_file;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::model::Scenario;
 use draft::Draft;
+use lasthop_scenario::model::Scenario;
 use states::LinkStates;
 
 pub use clock::CLOCK;

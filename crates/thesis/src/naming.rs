@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use lasthop_packet::{Instant, Packet, Quotation, Seq, Transport};
 use lasthop_sim::{FlowId, LinkId, NodeId};
 
-use crate::build::Built;
+use lasthop_scenario::build::Built;
 
 /// The names of a built scenario's nodes and where its flows' data begins.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use super::block::Located;
 use super::error::Problem;
 use super::nodes::Sort;
 use super::syntax::Block;
-use crate::model::{NodeModel, Scenario, SchemeChoice, Trial};
+use lasthop_scenario::model::{NodeModel, Scenario, SchemeChoice, Trial};
 
 /// Routing keeps a table of all pairs of nodes.
 const MOST_NODES: usize = 2_000;

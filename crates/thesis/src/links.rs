@@ -14,7 +14,7 @@ use super::clock::CLOCK;
 use super::draft::Draft;
 use super::error::Problem;
 use super::syntax::Block;
-use crate::model::{Link, LinkModel};
+use lasthop_scenario::model::{Link, LinkModel};
 
 const MOST_LINKS: usize = 10_000;
 

@@ -15,7 +15,7 @@ use lasthop_tcp::IcmpNotice;
 use super::kinds::EventKinds;
 use super::naming::{Millis, Names};
 use super::periodic::Periodic;
-use crate::build::Built;
+use lasthop_scenario::build::Built;
 
 /// Writes a line an event: the clock in ms, the kind, and what appendix B.4 has of it. A frame is
 /// `<from, to, number, -1, DATA>`, where, as there, each transmission has a number of its own; a

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use lasthop_packet::Instant;
-use lasthop_scenario::datafile::{self, EventKinds};
+use lasthop_scenario::SchemeChoice;
 use lasthop_scenario::results::Earlier;
-use lasthop_scenario::{DataFile, SchemeChoice};
 use lasthop_sim::FlowOutcome;
 use lasthop_tcp::Stats;
+use lasthop_thesis::{DataFile, EventKinds};
 
 /// Writes where the test can read.
 #[derive(Clone, Default)]
@@ -41,7 +41,7 @@ pub struct Run {
 impl Run {
     /// Of the data file at this path, under this scheme.
     pub fn of(path: &Path, scheme: &str) -> Self {
-        Self::of_file(&datafile::read(path).expect("a good data file"), scheme)
+        Self::of_file(&lasthop_thesis::read(path).expect("a good data file"), scheme)
     }
 
     pub fn of_file(file: &DataFile, scheme: &str) -> Self {

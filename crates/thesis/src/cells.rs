@@ -14,7 +14,7 @@ use super::error::{Problem, quoted};
 use super::links::ATTEMPTS_MORE;
 use super::nodes::Sort;
 use super::syntax::Block;
-use crate::model::{Link, WlanModel, WlanStation};
+use lasthop_scenario::model::{Link, WlanModel, WlanStation};
 
 /// How the links of a cell share their medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

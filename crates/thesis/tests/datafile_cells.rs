@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use bench::{Run, TempDir};
 use lasthop_packet::Bitrate;
-use lasthop_scenario::{DataFile, Link, Scenario, datafile};
+use lasthop_scenario::{Link, Scenario};
 use lasthop_sim::wifi::{Propagation, Scheduler};
+use lasthop_thesis::DataFile;
 
 /// Which way a host's connection goes.
 #[derive(Clone, Copy, PartialEq)]
@@ -102,7 +103,8 @@ impl Cell {
 }
 
 fn parse(text: &str) -> DataFile {
-    datafile::parse(text, "datafile.dat", Path::new("/nowhere")).unwrap_or_else(|error| panic!("{error}"))
+    lasthop_thesis::parse(text, "datafile.dat", Path::new("/nowhere"))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn file(run: &Run, name: &str) -> String {

@@ -1,0 +1,58 @@
+//! A build without the reader of the 1997 thesis's data files: there are none.
+#![allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same functions as with the reader")]
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::anyhow;
+use lasthop_scenario::Scenario;
+use lasthop_scenario::build::Built;
+use lasthop_scenario::results::Earlier;
+use lasthop_sim::Observer;
+
+/// Never there.
+pub struct DataFile {
+    pub scenario: Scenario,
+    pub notes: Vec<String>,
+    never: std::convert::Infallible,
+}
+
+/// Kinds of events to print: of a data file alone.
+#[derive(Clone, Copy)]
+pub struct EventKinds;
+
+impl EventKinds {
+    pub const DEFAULT: Self = Self;
+
+    pub const fn empty() -> Self {
+        Self
+    }
+
+    pub const fn is_empty(self) -> bool {
+        true
+    }
+
+    pub fn named(_: &str) -> Result<Self, anyhow::Error> {
+        Ok(Self)
+    }
+}
+
+impl DataFile {
+    pub fn observers(
+        &self,
+        _: &Built,
+        _: Option<&Path>,
+        _: EventKinds,
+        _: Box<dyn Write + Send>,
+        _: Earlier,
+    ) -> io::Result<Vec<Box<dyn Observer>>> {
+        match self.never {}
+    }
+}
+
+pub fn read(path: &Path) -> Result<DataFile, anyhow::Error> {
+    Err(anyhow!(
+        "{}: this command was built without the reader of the 1997 thesis's data files",
+        path.display()
+    ))
+}
