@@ -29,7 +29,7 @@ ROOMS = [
     (r"tcp/src/congestion", "TCP: congestion control"),
     (r"tcp/src/", "TCP: sending, acknowledging"),
     (r"packet/src/", "packets"),
-    (r"(agent|schemes)/src/", "agents"),
+    (r"(agent|hop|schemes)/src/", "agents"),
     (r"crates/", "other crates of lasthop"),
 ]
 ENVIRONMENT = {**os.environ, "CARGO_PROFILE_RELEASE_DEBUG": "line-tables-only"}

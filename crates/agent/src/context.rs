@@ -182,9 +182,14 @@ impl<'a> Context<'a> {
     /// The same call, with another outbox and a budget beside others, who have taken that many octets
     /// of it: how an agent calls agents that it is made of.
     pub fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
+        Context { outbox, ..self.beside(taken) }
+    }
+
+    /// The same call, with a budget beside others, who have taken that many octets of it.
+    pub fn beside(&mut self, taken: usize) -> Context<'_> {
         let budget = self.budget.beside(taken);
         let Self { now, neighbour, may_owe, is_real, .. } = *self;
-        Context { now, rng: self.rng, outbox, budget, neighbour, may_owe, is_real }
+        Context { now, rng: self.rng, outbox: self.outbox, budget, neighbour, may_owe, is_real }
     }
 }
 

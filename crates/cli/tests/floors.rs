@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 17] = [
+const FLOORS: [(&str, u32); 18] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
@@ -16,10 +16,11 @@ const FLOORS: [(&str, u32); 17] = [
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
     ("lasthop-aodv", 2),
-    ("lasthop-schemes", 3),
+    ("lasthop-hop", 3),
     ("lasthop-apps", 3),
+    ("lasthop-schemes", 4),
     ("lasthop-sim", 4),
-    ("lasthop-gateway", 4),
+    ("lasthop-gateway", 5),
     ("lasthop-scenario", 5),
     ("lasthop-thesis", 6),
     ("lasthop-lab", 7),

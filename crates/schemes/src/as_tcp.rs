@@ -6,8 +6,8 @@
 //!
 //! | rule | section | where |
 //! |---|---|---|
-//! | the access point splits each connection, and goes on with the sink by ordinary TCP | III.A, III.B | [`crate::split::transparent`], `edge` |
-//! | opening and closing are those of TCP: numbers are learned from the handshake, and the MAC ACK of a SYN or a FIN says nothing to TCP | III.B | [`crate::split::opening`]; [`crate::lle::Place`] |
+//! | the access point splits each connection, and goes on with the sink by ordinary TCP | III.A, III.B | `lasthop_hop::split::transparent`, `edge` |
+//! | opening and closing are those of TCP: numbers are learned from the handshake, and the MAC ACK of a SYN or a FIN says nothing to TCP | III.B | `lasthop_hop::split::opening`; [`crate::lle::Place`] |
 //! | TAS at the mobile host: a MAC ACK becomes a TCP ACK to the host's own TCP | III.B | [`crate::lle`], at either [end of the hop](crate::lle::Place::EndOfHop) |
 //! | TAS at the access point: the TCP ACKs that the terminating half makes stay off the air, duplicates included | III.B | `evidence = false` in [`Settings`]; the same |
 //! | where the MAC gives up there is no ACK, and the sender's timer acts | III.B | `loss-questions = false` in [`Settings`] |

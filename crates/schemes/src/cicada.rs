@@ -11,20 +11,20 @@
 //! | section II and III | here |
 //! |---|---|
 //! | CICADA table; only traffic between wired and wireless is managed | [`interfaces`] |
-//! | a connection is met at either phase of its handshake, opened from either side | [`crate::split::opening`] |
-//! | virtual stack: a virtual TCP in each end's place | the legs of [`crate::split::pair`]; what all connections to a mobile host share is its hop, [`crate::last_hop`] |
-//! | `VCache` for each direction, whose free space is the window | `crate::split::vcache` |
-//! | Joint-Table: both ends' addresses and own sequence numbers | [`crate::split::pair`]: each leg goes on with the other end's numbers, so that nothing is translated |
-//! | TEMP space, USE flags: where what is stored goes out | `crate::split::turns`: a turn on its hop for a leg with something to send |
-//! | a duplicate ACK is answered from the `VCache` | the leg's loss recovery. Where that has nothing of it, it is routed on in `crate::split::packets`: as published any (`route-duplicates`), by default only the answer to a keep-alive probe (see 13) |
-//! | windows similar to those of 4.3BSD, but for the one that is offered | as published: `windows = "4.3bsd"`, [`crate::split::legs::bsd`] |
+//! | a connection is met at either phase of its handshake, opened from either side | `lasthop_hop::split::opening` |
+//! | virtual stack: a virtual TCP in each end's place | the legs of `lasthop_hop::split::pair`; what all connections to a mobile host share is its hop, [`lasthop_hop::last_hop`] |
+//! | `VCache` for each direction, whose free space is the window | `lasthop_hop::split::vcache` |
+//! | Joint-Table: both ends' addresses and own sequence numbers | `lasthop_hop::split::pair`: each leg goes on with the other end's numbers, so that nothing is translated |
+//! | TEMP space, USE flags: where what is stored goes out | `lasthop_hop::split::turns`: a turn on its hop for a leg with something to send |
+//! | a duplicate ACK is answered from the `VCache` | the leg's loss recovery. Where that has nothing of it, it is routed on in `lasthop_hop::split::packets`: as published any (`route-duplicates`), by default only the answer to a keep-alive probe (see 13) |
+//! | windows similar to those of 4.3BSD, but for the one that is offered | as published: `windows = "4.3bsd"`, [`lasthop_hop::split::legs::bsd`] |
 //! | selective acknowledgments towards both ends | both legs, if both ends offer them |
-//! | removal when the connection is released | `crate::split::relay` |
+//! | removal when the connection is released | `lasthop_hop::split::relay` |
 //! | virtual IP layers for datagrams, and a pointer for each stream; no buffering | an entry of `streams` |
 //! | RTP and RTCP are captured and sampled each `T_RTP` | `streams::source`, `streams::clock` |
 //! | round trips of both legs; packets that are out of date are discarded | `streams::legs`, `streams::transit`, `streams::lateness` |
 //! | the quality that was agreed on | `quality`: settings, the same for all calls |
-//! | bandwidth for elastic and for real-time traffic | `calls-first`: [`crate::split::table::Splits::hold_back`], `crate::last_hop::shared` |
+//! | bandwidth for elastic and for real-time traffic | `calls-first`: [`lasthop_hop::split::Splits::hold_back`], `lasthop_hop::last_hop::shared` |
 //!
 //! With `preset = "published"` the windows are those of 4.3BSD, each connection's by itself. The paper's
 //! results are for "bandwidth allocation", of which the text describes only that packets of calls which
@@ -45,7 +45,7 @@
 //! 4. *Timestamps* that a leg sends in an end's name are the latest that this end has sent: never
 //!    ahead of its own clock. What a leg echoes is its own business, as it has to be.
 //! 5. *The leg over the hop*, by default, takes no loss for congestion. How much is on the hop is the [local
-//!    window](crate::last_hop) that all connections of a mobile host share, and its retransmission
+//!    window](lasthop_hop::last_hop) that all connections of a mobile host share, and its retransmission
 //!    timer is 20 ms or little more than a round trip over the hop. The leg over the wire is a
 //!    sender as Linux has it.
 //! 6. *Uploads.* After a loss the next 16 segments off the hop are acknowledged one by one; else every
@@ -56,7 +56,7 @@
 //!    opening at once, and connections whose handshake passed before the agent was there.
 //! 8. *Keep-alive probes* go to the end that is asked, and its answer goes back: an access point
 //!    that answered would keep a connection alive whose end is gone. For the same reason nothing is
-//!    acknowledged in the name of an end that was not heard from lately: see `crate::split::presence`.
+//!    acknowledged in the name of an end that was not heard from lately: see `lasthop_hop::split::presence`.
 //! 9. *Urgent data* keeps its place: both legs carry the urgent pointer.
 //! 10. *Calls.* RTP in both directions is a call; only of a call is anything given up, and never
 //!     for longer than `sampling-interval`. While there is one, connections leave room for it:
@@ -76,7 +76,7 @@
 //!     lack, and sends them in order, so no end asks for one that the other end would have to send: such an
 //!     ACK answers a copy of the leg's own that was needless. Three of them routed on would make the other
 //!     end retransmit and reduce its window. Where packets go past the agent, ACKs do, too
-//!     (`crate::split::passed_by`).
+//!     (`lasthop_hop::split::passed_by`).
 //!
 //! # When the agent goes away
 //!
@@ -110,6 +110,8 @@ mod quality;
 mod scheme;
 mod settings;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 pub use agent::Cicada;
 pub use scheme::SCHEME;

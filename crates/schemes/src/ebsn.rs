@@ -17,7 +17,7 @@
 //! # What is left open, what we chose
 //!
 //! 1. *The message's form*: that of Simple ICMP's DEFER with a code of its own
-//!    ([`ControlMessage`](crate::control_message::ControlMessage)). So a sender believes one only if it quotes data that is
+//!    ([`ControlMessage`](lasthop_hop::control_message::ControlMessage)). So a sender believes one only if it quotes data that is
 //!    outstanding (RFC 5927, section 4.1).
 //! 2. *How many*: a fast hop fails thousands of times a second, and each message crosses the wire.
 //!    One per connection and `least-interval` is sent, by default 50 ms: a quarter of the least RTO

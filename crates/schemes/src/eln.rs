@@ -11,8 +11,8 @@
 //!
 //! | rule | where |
 //! |---|---|
-//! | the base station keeps the holes in the data that comes off the hop; it caches nothing | [`crate::upload::holes`] |
-//! | a hole is the hop's loss only if nothing says that the hop's queue overflowed | [`crate::upload::hop_delay`] |
+//! | the base station keeps the holes in the data that comes off the hop; it caches nothing | [`lasthop_hop::upload::holes`] |
+//! | a hole is the hop's loss only if nothing says that the hop's queue overflowed | [`lasthop_hop::upload::hop_delay`] |
 //! | a duplicate ACK for what is missing there is marked | `flow` |
 //! | at a marked one the sender sends again, and does not take it for congestion | `sender` |
 //!
@@ -43,7 +43,7 @@
 //!
 //! - a hole whose neighbours waited as long as packets ever do there, unless packets that waited
 //!   less are lost nearly as often, and a hole that shows while a queue stands
-//!   ([`crate::upload::hop_delay`]); without timestamps none can be told from these;
+//!   ([`lasthop_hop::upload::hop_delay`]); without timestamps none can be told from these;
 //! - everything up to an acknowledgment of all that had been sent, where a segment comes that was
 //!   here before (it was lost on the wire, or the receiver's ACK was), where data carries CE, and
 //!   where the receiver echoes ECE;

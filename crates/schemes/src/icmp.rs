@@ -52,7 +52,7 @@ mod simple;
 #[cfg(test)]
 mod tests;
 
-pub use crate::control_message::ControlMessage as Message;
+pub use lasthop_hop::control_message::ControlMessage as Message;
 pub use notifier::Notifier;
 pub use refined::RefinedSender;
 pub use scheme::{REFINED, SIMPLE};

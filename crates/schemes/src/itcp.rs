@@ -8,11 +8,11 @@
 //!
 //! | rule | where it stands | file |
 //! |---|---|---|
-//! | two connections, each with sequence numbers of its own | CICADA, II | [`crate::split`] |
+//! | two connections, each with sequence numbers of its own | CICADA, II | [`lasthop_hop::split`] |
 //! | only a mobile host opens one | CICADA, II | `opened-by` in [`settings`]; by default either end |
 //! | no selective acknowledgments | CICADA, III | `sack` in [`settings`] |
 //! | both ends are ordinary TCPs of the time | CICADA, II: those of 4.3BSD | `congestion = "4.3bsd"`, `acks = "delayed"` in [`settings`]; by default Linux's |
-//! | what one leg has acknowledged, the other delivers, with its own retransmissions | dissertation, 2.4 | [`crate::split`] |
+//! | what one leg has acknowledged, the other delivers, with its own retransmissions | dissertation, 2.4 | [`lasthop_hop::split`] |
 //!
 //! # What is left open, what we chose
 //!
@@ -23,7 +23,7 @@
 //!    other one has answered, and hears nothing if that does not answer. An end that knows the opener
 //!    by its own number has had the SYN before this agent was there: that connection is left alone.
 //!    So is one whose SYN asks for what no leg can answer in the other end's name: see
-//!    [`crate::split::carried`].
+//!    [`lasthop_hop::split::carried`].
 //! 3. *Closing.* Each leg closes by itself: a FIN is acknowledged at once, and goes on behind the
 //!    data. Here a sender may take for delivered what never arrives: the
 //!    violation of end-to-end semantics that CICADA's paper and the dissertation name.
@@ -33,7 +33,7 @@
 //! 6. *Idle connections* stay for as long as both ends are there, asleep: the ends do not know each
 //!    other's numbers. After `idle-timeout` they are asked, and reset where one of them is gone.
 //! 7. *Hosts that are gone.* Nothing is acknowledged in the name of an end that was not heard from
-//!    lately, and a keepalive becomes a question to the other end: see `crate::split::presence`.
+//!    lately, and a keepalive becomes a question to the other end: see `lasthop_hop::split::presence`.
 //! 8. *Urgent data* keeps its place: both legs carry the urgent pointer.
 //!
 //! # What it costs when the agent goes away

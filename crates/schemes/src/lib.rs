@@ -14,16 +14,11 @@
 //! | [`itcp`] | I-TCP (1995): two connections in place of one |
 //! | [`cicada`] | CICADA (2005): the same in the ends' own numbers, opened from either side |
 //! | [`as_tcp`] | AS-TCP: a split whose hop has no TCP ACKs |
-//! | [`split`] | what these three have in common: legs, and what goes from one to the other |
-//! | [`control_message`] | what a link layer tells a TCP sender, by ICMP |
-//! | `window_scale` | what the handshake says of windows |
-//! | `timestamps` | the clocks that timestamps come from |
-//! | `lately` | the least of what was seen lately |
-//! | [`last_hop`] | how much may be on the hop to a mobile host: a window that keeps the queue there short |
-//! | [`upload`] | what an access point can know of an upload: its holes, the hop's delay |
 //! | [`scheme`] | what a scheme is to the worlds: settings to agents and TCP extensions, role by role |
 //! | [`stack`] | schemes with their settings, on top of each other |
 //! | [`catalogue`] | every scheme by name |
+//!
+//! What schemes share about a last hop is in [`lasthop_hop`].
 //!
 //! Start with the module doc of a scheme: it cites the paper, and says where each rule comes from
 //! and what we chose.
@@ -32,7 +27,6 @@ pub mod as_tcp;
 pub mod c3tcp;
 pub mod catalogue;
 pub mod cicada;
-pub mod control_message;
 pub mod dda;
 pub mod ebsn;
 #[cfg(test)]
@@ -40,22 +34,13 @@ mod edits;
 pub mod eln;
 pub mod icmp;
 pub mod itcp;
-pub mod last_hop;
-mod lately;
 pub mod layer_entry;
 pub mod lle;
 mod none;
 pub mod packet_control;
-mod plain_ack;
 pub mod scheme;
 pub mod snoop;
-pub mod split;
 pub mod stack;
-mod syn;
-mod timestamps;
-mod transfer;
-pub mod upload;
-mod window_scale;
 pub mod wtcp;
 
 pub use scheme::{Placement, Role, Scheme, SchemeError, Seat};

@@ -19,12 +19,12 @@
 //! | `timer = "hop"` | RFC 6298 with back-off, from 20 ms on, longer where the receiver may delay its ACK, and the longer the more copies were needless; sends the first segment missing and the last | [`rtt`], [`ack_processing`] |
 //! | `withholding` | SACK blocks above the first hole of ours, the duplicate ACKs that then say nothing, and reports of data doubled by our copies do not reach the sender; for 100 ms and two round trips over the hop at most | [`ack_rewriting`] |
 //! | `monotone-timestamps` | copies, and packets that waited, carry the highest TSval that went to the receiver | [`segmentation`] |
-//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`crate::last_hop`], [`hold_queue`] |
+//! | `local-window` | packets wait here and not in the queue behind, which stays about 3 ms long: a repair takes one short round trip, overtakes what waits, and so does everybody else's packet | [`lasthop_hop::last_hop`], [`hold_queue`] |
 //!
 //! *Not asked for:* data in order and its acknowledgments, as long as nothing waits and nothing is
 //! missing ([`fast_path`]): a gateway's kernel forwards them.
 //!
-//! *A hop that loses nothing* (a run of 1,000 segments without a loss; [`crate::last_hop`]), and has
+//! *A hop that loses nothing* (a run of 1,000 segments without a loss; [`lasthop_hop::last_hop`]), and has
 //! no queue or delivers more than 1 Gbit/s, is only watched: nothing waits for room, and where packets
 //! pass without asking their headers are enough. So nothing of them is cached. The first loss is
 //! then the sender's to repair, and it hears of it. After that data is cached again, until the hop
@@ -59,7 +59,7 @@
 //!
 //! *ACKs that queue* on a narrow way back make the round trip long, and no data waits longer for it. While
 //! the hop loses nothing, the window leaves that time out, by the timestamps of the ACKs
-//! ([`WayBack`](crate::last_hop::WayBack)). Once it loses something, repairs take that time, too.
+//! ([`WayBack`](lasthop_hop::last_hop::WayBack)). Once it loses something, repairs take that time, too.
 //!
 //! *A silent receiver.* What was on the hop when the timer expired no longer counts in the window, which
 //! other connections to the same address share: they may be those of another device behind it. Until the
@@ -233,9 +233,9 @@ mod uploads;
 use lasthop_agent::{
     Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot, Verdict, Whose,
 };
+use lasthop_hop::last_hop::{Aims, Hops, LastHop, Trust};
 use lasthop_packet::{FlowKey, Packet, PacketTooBig, TcpFlags};
 
-use crate::last_hop::{Aims, Hops, LastHop, Trust};
 use flow::SnoopFlow;
 pub use scheme::SCHEME;
 pub use settings::Settings;

@@ -26,7 +26,7 @@ const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
 const ON_THE_AIR: usize = 16;
 
 /// Schemes whose agents are ends of connections: what they absorb they answer for, as TCP does, and
-/// what becomes of it is a property of its own (`lasthop_schemes::split`).
+/// what becomes of it is a property of its own (`lasthop_hop::split`).
 const SPLITS: [&str; 3] = ["i-tcp", "cicada", "as-tcp"];
 
 /// No packets, events, times and calls make a stack of agents panic, lose, invent or alter data,

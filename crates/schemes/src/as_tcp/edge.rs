@@ -5,12 +5,12 @@ use lasthop_agent::{
     Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Outbox, Owed, Side,
     Verdict, Whose,
 };
+use lasthop_hop::split::Transparent;
 use lasthop_packet::{FlowKey, Packet};
 
 use super::saved::{Layer, unwrap, wrap};
 use super::settings::{NAME, Settings};
 use crate::lle::{Lle, Place};
-use crate::split::transparent::Transparent;
 
 /// The AS-TCP agent of an access point, or of the router before it.
 ///

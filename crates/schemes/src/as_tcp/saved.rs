@@ -1,10 +1,10 @@
 //! The state of one of the two layers, as the scheme's own.
 
 use lasthop_agent::{Context, FlowState, ImportError};
+use lasthop_hop::transfer::{export, import};
 use serde::{Deserialize, Serialize};
 
 use super::settings::NAME;
-use crate::transfer::{export, import};
 
 /// The version of [`Saved`].
 const VERSION: u8 = 1;

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
+use lasthop_hop::last_hop::Aims;
+use lasthop_hop::split::SplitSettings;
+use lasthop_hop::split::legs;
 use lasthop_tcp::LINUX_WINDOW_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::last_hop::Aims;
 use crate::lle;
-use crate::split::legs;
-use crate::split::settings::SplitSettings;
-use lasthop_config::preset::{Preset, Presets};
-use lasthop_config::quantity::{GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
 
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "as-tcp";
@@ -91,7 +91,6 @@ impl Settings {
             bound: self.buffer,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
-            notifies: false,
             routes_duplicates: false,
         }
     }

@@ -10,13 +10,13 @@ use lasthop_agent::{
     Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report, Side,
     Verdict, Whose,
 };
+use lasthop_hop::handshake::opening;
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, Tcp, TcpFlags};
 
 use super::flow::Flow;
 use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, after_hop};
 use super::settings::Settings;
 use super::window::window_field;
-use crate::syn::opening;
 
 /// A connection that was used within this time does not make room for another.
 const GRACE: Duration = Duration::from_secs(60);

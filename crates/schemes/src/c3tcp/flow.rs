@@ -1,10 +1,10 @@
 //! What is kept of a connection: of constant size.
 
+use lasthop_hop::handshake::Scale;
 use lasthop_packet::{Packet, Seq};
 
 use super::receiver::Echo;
 use super::window::PathWindow;
-use crate::window_scale::Scale;
 
 /// A connection that has an end here, from its handshake on.
 #[derive(Clone, Copy, Debug, Default)]

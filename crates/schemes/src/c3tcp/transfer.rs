@@ -1,6 +1,8 @@
 //! A connection's state as a value: all of it. What was measured keeps its age.
 
 use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_hop::handshake::Scale;
+use lasthop_hop::transfer::{Away, export, import};
 use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +11,6 @@ use super::flow::Flow;
 use super::receiver::Echo;
 use super::scheme::SCHEME;
 use super::window::{Measured, PathWindow};
-use crate::transfer::{Away, export, import};
-use crate::window_scale::Scale;
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.

@@ -5,13 +5,14 @@ use std::time::Duration;
 use lasthop_agent::{
     Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
 };
+use lasthop_hop::last_hop::Aims;
+use lasthop_hop::split::Transparent;
 use lasthop_packet::{FlowKey, Packet, Protocol};
 
 use super::interfaces::{Policy, medium, policy};
 use super::settings::{NAME, Settings};
 use super::streams::Streams;
-use crate::last_hop::Aims;
-use crate::split::transparent::Transparent;
+use crate::eln::{self, Eln};
 
 /// The CICADA agent, for an access point. It needs nothing of the link layer.
 pub struct Cicada {
@@ -25,8 +26,12 @@ impl Cicada {
     /// An agent that has seen nothing yet.
     pub fn new(settings: &Settings) -> Self {
         let is_split = |input, output| policy(medium(input), medium(output)) == Policy::Split;
+        let mut connections = Transparent::new(NAME, settings.splits(), is_split);
+        if settings.notification {
+            connections = connections.with_notifier(Box::new(Eln::new(eln::Settings::default())));
+        }
         Self {
-            connections: Transparent::new(NAME, settings.splits(), is_split),
+            connections,
             streams: Streams::new(settings.quality(), settings.sampling_interval),
             beside_calls: settings.calls_first.then(|| settings.aims_beside_calls()),
         }

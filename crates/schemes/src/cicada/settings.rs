@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
+use lasthop_hop::last_hop::Aims;
+use lasthop_hop::split::SplitSettings;
+use lasthop_hop::split::legs;
 use lasthop_tcp::{Config, LINUX_WINDOW_MAX, RtoConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quality::Quality;
-use crate::last_hop::Aims;
-use crate::split::legs;
-use crate::split::settings::SplitSettings;
-use lasthop_config::preset::{Preset, Presets};
-use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
 
 /// The scheme's name, also of states that move.
 pub(super) const NAME: &str = "cicada";
@@ -126,7 +126,6 @@ impl Settings {
             bound: self.vcache,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
-            notifies: self.notification,
             routes_duplicates: self.route_duplicates,
         }
     }

@@ -24,7 +24,7 @@
 //! - *Audio and video between the same ports*, as browsers send them (RFC 8843), are sources of one
 //!   call; each is judged by its own clock. There may be four in each direction.
 //! - *Elastic traffic* is held back while there are calls: see
-//!   [`crate::split::table::Splits::hold_back`].
+//!   [`lasthop_hop::split::Splits::hold_back`].
 
 mod clock;
 mod lateness;

@@ -1,9 +1,8 @@
 //! What is known of one connection: a constant number of octets.
 
 use lasthop_agent::Limits;
+use lasthop_hop::plain_ack::{PlainAck, is_plain};
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
-
-use crate::plain_ack::{PlainAck, is_plain};
 
 /// Duplicates that go on at once: one below the sender's threshold (RFC 5681, section 3.2).
 const FIRST: u32 = 2;

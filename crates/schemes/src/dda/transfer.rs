@@ -1,14 +1,14 @@
 //! A connection's state as a value. The delay of what is held begins again.
 
 use lasthop_agent::{Bypass, Context, FlowState, ImportError, Whose};
+use lasthop_hop::plain_ack::PlainAck;
+use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Dda;
 use super::flow::{Flow, MOST_HELD};
 use super::scheme::SCHEME;
-use crate::plain_ack::PlainAck;
-use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.

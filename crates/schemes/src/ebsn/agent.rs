@@ -6,10 +6,10 @@ use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
     Agent, Context, FlowState, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict, Whose,
 };
+use lasthop_hop::control_message::ControlMessage;
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Settings;
-use crate::control_message::ControlMessage;
 
 /// Sits where data goes onto the wireless link.
 #[derive(Debug)]

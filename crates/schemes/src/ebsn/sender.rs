@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_hop::control_message::ControlMessage;
 use lasthop_packet::Instant;
 use lasthop_tcp::{IcmpNotice, SenderControl, SenderExtension};
-
-use crate::control_message::ControlMessage;
 
 /// Restarts the retransmission timer with each message, for a while.
 #[derive(Clone, Debug)]

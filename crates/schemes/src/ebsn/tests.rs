@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{AT_BOUND, CONTROL_MESSAGES};
 use lasthop_agent::{Agent, Budget, Context, LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_hop::control_message::ControlMessage;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Quotation, Rng, Seq, Tcp, TcpFlags};
 use lasthop_tcp::{Config, Connection};
 
 use super::*;
-use crate::control_message::ControlMessage;
 
 const MSS: u32 = 1000;
 const FIRST: Seq = Seq(u32::MAX - 3499);

@@ -38,19 +38,12 @@ pub struct Eln {
     pub(super) settings: Settings,
     /// By the direction from the core to the radio side.
     pub(super) flows: FlowTable<ElnFlow>,
-    /// Octets that something else has taken of the same memory.
-    others: usize,
 }
 
 impl Eln {
     /// An agent that has seen nothing yet.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, flows: FlowTable::new(GRACE), others: 0 }
-    }
-
-    /// Leaves room for octets that something else has taken of the same memory.
-    pub const fn leave_room(&mut self, octets: usize) {
-        self.others = octets;
+        Self { settings, flows: FlowTable::new(GRACE) }
     }
 
     fn on_data(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
@@ -71,7 +64,7 @@ impl Eln {
 
     /// Makes a flow; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: ElnFlow, cx: &mut Context<'_>) -> bool {
-        let most = self.flows.most(cx.budget(), self.others + self.flows.octets(), 0);
+        let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.flows.remove(idlest);
         }

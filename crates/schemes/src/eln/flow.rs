@@ -1,11 +1,11 @@
 //! What is known of one connection's upload.
 
+use lasthop_hop::upload::holes::{Arrival, Holes, Signs};
+use lasthop_hop::upload::hop_delay::HopDelay;
 use lasthop_packet::{Ecn, Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::recovery::{Recovery, Repairs};
 use super::settings::Settings;
-use crate::upload::holes::{Arrival, Holes, Signs};
-use crate::upload::hop_delay::HopDelay;
 
 /// What is known of one connection's upload. Constant state.
 #[derive(Debug)]

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use lasthop_hop::transfer::Away;
+use lasthop_hop::upload::holes::{Hole, Holes};
 use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
-
-use crate::transfer::Away;
-use crate::upload::holes::{Hole, Holes};
 
 /// Recoveries that pass into each other echo no timestamp from before this: the sender measures a
 /// round-trip time by it.

@@ -2,6 +2,8 @@
 //! takes is measured again; until then what is lost may be congestion.
 
 use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_hop::transfer::{export, import};
+use lasthop_hop::upload::holes::Holes;
 use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +11,6 @@ use super::agent::Eln;
 use super::flow::ElnFlow;
 use super::recovery::SavedRecovery;
 use super::scheme::SCHEME;
-use crate::transfer::{export, import};
-use crate::upload::holes::Holes;
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.

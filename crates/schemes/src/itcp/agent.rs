@@ -5,15 +5,15 @@ use lasthop_agent::{
     Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side,
     Verdict, Whose,
 };
+use lasthop_hop::handshake::opening as opens;
+use lasthop_hop::split::Splits;
+use lasthop_hop::split::carried;
 use lasthop_packet::quote::{PacketTooBig, Quotation, error_about};
 use lasthop_packet::{FlowKey, Packet, Seq, Transport};
 use lasthop_tcp::State;
 
 use super::opening::{Opening, Outcome};
 use super::settings::{OpenedBy, Settings};
-use crate::split::carried;
-use crate::split::table::Splits;
-use crate::syn::opening as opens;
 
 /// The I-TCP agent, for an access point. It needs nothing of the link layer.
 pub struct Itcp {

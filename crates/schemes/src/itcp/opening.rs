@@ -2,12 +2,11 @@
 //! the answer.
 
 use lasthop_agent::Side;
+use lasthop_hop::split::Pair;
+use lasthop_hop::split::legs::NO_END;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{Config, Connection, State};
-
-use crate::split::legs::NO_END;
-use crate::split::pair::Pair;
 
 /// A SYN, and the leg onward that it has called for.
 pub(super) struct Opening {

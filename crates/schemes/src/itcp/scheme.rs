@@ -1,12 +1,12 @@
 //! I-TCP as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
+use lasthop_config::preset::Presets as _;
+use lasthop_hop::split::ENDS_GONE;
 
 use super::agent::Itcp;
 use super::settings::Settings;
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use crate::split::inquiry::ENDS_GONE;
-use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use lasthop_config::preset::{Preset, Presets};
+use lasthop_config::quantity::{GIB, Octets, SECOND, Time, WEEK};
+use lasthop_hop::last_hop::Aims;
+use lasthop_hop::split::SplitSettings;
+use lasthop_hop::split::legs;
 use lasthop_tcp::{AckPolicy, Config, Congestion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::last_hop::Aims;
-use crate::split::legs;
-use crate::split::settings::SplitSettings;
-use lasthop_config::preset::{Preset, Presets};
-use lasthop_config::quantity::{GIB, Octets, SECOND, Time, WEEK};
 
 /// The settings of [`Itcp`](super::Itcp). The defaults are for current TCP. `preset = "published"` has
 /// the TCP of the paper's time. Keys that are given with it override these defaults.
@@ -128,7 +127,6 @@ impl Settings {
             bound: self.buffer,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
-            notifies: false,
             routes_duplicates: false,
         }
     }

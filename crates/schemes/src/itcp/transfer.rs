@@ -1,6 +1,8 @@
 //! Connections that are being opened, and pairs, as values for another agent.
 
 use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
+use lasthop_hop::split::check;
+use lasthop_hop::transfer::{export, import, segment};
 use lasthop_packet::{FlowKey, Instant, PacketRecord, TcpFlags};
 use lasthop_tcp::{Config, Connection, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -8,8 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::agent::Itcp;
 use super::opening::Opening;
 use super::scheme::SCHEME;
-use crate::split::transfer::check;
-use crate::transfer::{export, import, segment};
 
 /// The version of [`SavedOpening`], which also tells it from a pair.
 const VERSION: u8 = 105;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use lasthop_hop::transfer::Away;
 use lasthop_packet::Instant;
 use lasthop_tcp::AckPolicy;
 use serde::{Deserialize, Serialize};
 
 use super::restoring::MOST_COUNTED;
-use crate::transfer::Away;
 
 /// How long an ACK may wait at the most, in any setting.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);

@@ -1,6 +1,7 @@
 //! What is kept about a connection.
 
 use lasthop_agent::{Obligation, Side};
+use lasthop_hop::handshake::{answers, is_syn_ack, opening, permits_sack};
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags, Timestamps};
 
 use super::confirming::Confirming;
@@ -8,9 +9,8 @@ use super::control::Control;
 use super::receiver::Receiver;
 use super::receiving::Receiving;
 use super::settings::Settings;
-use crate::syn::{answers, is_syn_ack, opening, permits_sack};
 
-pub(super) use crate::window_scale::Scale;
+pub(super) use lasthop_hop::handshake::Scale;
 
 /// A connection, from its handshake on: without the handshake it is not known how windows are scaled
 /// (RFC 7323, section 2).

@@ -2,9 +2,8 @@
 //! counts are believed.
 
 use lasthop_agent::{Context, ImportError};
+use lasthop_hop::transfer::segment;
 use lasthop_packet::{FlowKey, Packet, PacketRecord};
-
-use crate::transfer::segment;
 
 /// Counts that come from elsewhere are cut to this: more would change nothing.
 pub(super) const MOST_COUNTED: u32 = 1 << 16;

@@ -2,6 +2,7 @@
 //! in the receiver's name, what is kept for that, and what is owed to the other end.
 
 use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Room, Whose};
+use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{FlowKey, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,6 @@ use super::receiver::Receiver;
 use super::receiving::SavedReceiving;
 use super::restoring::Restoring;
 use super::scheme::SCHEME;
-use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.

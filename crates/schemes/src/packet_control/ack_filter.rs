@@ -1,11 +1,11 @@
 //! The ACK filter: what an ACK from the mobile host is, and whether the sender is to see it.
 
+use lasthop_hop::plain_ack::{PlainAck, is_plain};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::duplicates::Duplicates;
 use super::flow::Flow;
 use super::settings::{Settings, Withholding};
-use crate::plain_ack::{PlainAck, is_plain};
 
 /// Blocks that an ACK with timestamps has room for (RFC 2018, section 3).
 const BLOCKS_PER_ACK: usize = 3;

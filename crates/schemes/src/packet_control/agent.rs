@@ -7,13 +7,13 @@ use lasthop_agent::{
     Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side,
     Verdict, Whose,
 };
+use lasthop_hop::plain_ack::PlainAck;
 use lasthop_packet::{FlowKey, Packet, SackBlocks, Tcp, TcpFlags};
 
 use super::ack_filter::AckFate;
 use super::data_filter::DataFate;
 use super::flow::Flow;
 use super::settings::Settings;
-use crate::plain_ack::PlainAck;
 
 /// An ACK that was overtaken by a later one that acknowledged more (paper, section 3.B.1).
 pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "old ACK");

@@ -1,10 +1,10 @@
 //! The data filter: what the sender repeats although it has been told that it arrived.
 
+use lasthop_hop::plain_ack::PlainAck;
 use lasthop_packet::{Ecn, Packet, Seq, Tcp, TcpFlags};
 
 use super::flow::Flow;
 use super::settings::Settings;
-use crate::plain_ack::PlainAck;
 
 /// An ACK is made at every second repetition of a segment (paper, section 4): one may be on its way
 /// already.

@@ -1,6 +1,7 @@
 //! What is known of one connection: a constant number of octets.
 
 use lasthop_agent::Limits;
+use lasthop_hop::plain_ack::PlainAck;
 use lasthop_packet::{Instant, Packet, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,6 @@ use super::duplicates::Duplicates;
 use super::lateness::Lateness;
 use super::repetitions::Repetitions;
 use super::reports::Reports;
-use crate::plain_ack::PlainAck;
 
 /// A connection whose data goes to a mobile host.
 #[derive(Clone, Debug)]

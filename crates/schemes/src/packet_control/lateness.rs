@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lasthop_hop::transfer::Away;
 use lasthop_packet::{Instant, Seq};
 
-use crate::transfer::Away;
 use serde::{Deserialize, Serialize};
 
 /// Of an overtaken segment that is less late, this part is taken off what was learned; and so it is

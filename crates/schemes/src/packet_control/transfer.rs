@@ -2,6 +2,8 @@
 //! a repetition later.
 
 use lasthop_agent::{Bypass, Context, FlowState, ImportError, Whose};
+use lasthop_hop::plain_ack::PlainAck;
+use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{FlowKey, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +13,6 @@ use super::flow::{Flow, Seen};
 use super::lateness::SavedLateness;
 use super::reports::Reports;
 use super::scheme::SCHEME;
-use crate::plain_ack::PlainAck;
-use crate::transfer::{export, import};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.

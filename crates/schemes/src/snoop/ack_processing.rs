@@ -1,13 +1,13 @@
 //! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be
 //! repaired, and with what.
 
+use lasthop_hop::last_hop::Progress;
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
 use super::flow::{Receiver, SnoopFlow};
 use super::scoreboard::Range;
 use super::segmentation::cut;
 use super::settings::Settings;
-use crate::last_hop::Progress;
 
 /// Time-outs in a row after which what was on the hop is taken for lost; fewer may be a delay.
 const SILENCE: u32 = 2;

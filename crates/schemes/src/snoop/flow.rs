@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_agent::{Budget, Limits, PacketQueue, Room, SegmentCache, Slot};
+use lasthop_hop::last_hop::{Pace, WayBack};
 use lasthop_packet::{Instant, Packet, Seq};
 
 use super::expectation::Duplicates;
@@ -13,7 +14,6 @@ use super::rtt::HopRtt;
 use super::scoreboard::Scoreboard;
 use super::segmentation::{cut, stamp};
 use super::settings::{LossDetection, Settings};
-use crate::last_hop::{Pace, WayBack};
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{AT_BOUND, FULL};
 use lasthop_agent::{Context, Report, Side, Slot, Verdict};
+use lasthop_hop::last_hop::{Aims, LastHop, Trust};
 use lasthop_packet::{Instant, Packet};
 
 use super::Snoop;
 use super::flow::{Receiver, Signal, SnoopFlow};
 use super::segmentation::{is_repairable, take_front};
-use crate::last_hop::{Aims, LastHop, Trust};
 
 /// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
 /// long as the answer took, no other is dropped: a sender takes a round trip to come down to half

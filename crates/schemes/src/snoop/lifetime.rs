@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Bypass, Context, MEMORY_IN_ALL, Report, Slot};
+use lasthop_hop::last_hop::{Hops, LastHop};
 use lasthop_packet::{FlowKey, Instant, Seq};
 
 use super::Snoop;
 use super::flow::{Receiver, SnoopFlow};
 use super::uplink::Uplink;
-use crate::last_hop::{Hops, LastHop};
 
 impl Snoop {
     /// Makes a flow; `None` if there is no room for it.

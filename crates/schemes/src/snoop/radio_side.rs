@@ -3,13 +3,13 @@
 use lasthop_agent::counter::{DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side, Slot, Verdict};
+use lasthop_hop::last_hop::Progress;
 use lasthop_packet::Packet;
 
 use super::ack_rewriting::AckRewrite;
 use super::duplicates::AckEffect;
 use super::flow::SnoopFlow;
 use super::{Settings, Snoop};
-use crate::last_hop::Progress;
 
 impl Snoop {
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.

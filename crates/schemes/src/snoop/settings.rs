@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::last_hop::Aims;
 use lasthop_config::preset::{Preset, Presets};
 use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
+use lasthop_hop::last_hop::Aims;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The settings of [`Snoop`](super::Snoop). The defaults are for current TCP.
 /// `preset = "published"` takes the defaults of the paper and of the authors' ns-2 code instead.

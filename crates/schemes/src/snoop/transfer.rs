@@ -5,6 +5,8 @@
 //! second time, or slow the sender down a second time.
 
 use lasthop_agent::{Context, FlowState, ImportError, Side, Slot, Whose};
+use lasthop_hop::last_hop::{HopEstimate, LastHop};
+use lasthop_hop::transfer::{Away, export, import, segment};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +17,6 @@ use super::scheme::SCHEME;
 use super::scoreboard::{Departure, Scoreboard};
 use super::segmentation::is_repairable;
 use super::{Settings, Snoop};
-use crate::last_hop::{HopEstimate, LastHop};
-use crate::transfer::{Away, export, import, segment};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.

@@ -28,11 +28,11 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{AT_BOUND, CONTROL_MESSAGES};
 use lasthop_agent::{Context, FlowTable, Report, Side, Whose};
+use lasthop_hop::upload::holes::{Hole, Holes, Signs};
+use lasthop_hop::upload::hop_delay::HopDelay;
 use lasthop_packet::{FlowKey, Instant, Packet, Payload, SackBlocks, Seq, TcpFlags};
 
 use super::settings::Settings;
-use crate::upload::holes::{Hole, Holes, Signs};
-use crate::upload::hop_delay::HopDelay;
 
 pub use nack::Nack;
 pub use sender::NackSender;

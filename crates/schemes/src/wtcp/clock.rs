@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
+use lasthop_hop::last_hop::TIMESTAMP_RATES;
 use lasthop_packet::{Instant, Seq};
-
-use crate::timestamps::RATES;
 
 /// A clock is known once it was seen for this time, and for [`LEAST_TICKS`].
 const LEAST_SPAN: Duration = Duration::from_secs(1);
@@ -83,7 +82,7 @@ impl SenderClock {
 
 /// The rate of a clock that made `ticks` in the time of `span`, if it is one of those in use.
 fn nominal(ticks: u64, span: Duration) -> Option<u64> {
-    RATES.into_iter().find(|rate| {
+    TIMESTAMP_RATES.into_iter().find(|rate| {
         let expected = self::ticks(span, *rate);
         expected.abs_diff(u128::from(ticks)) <= expected / u128::from(TOLERANCE)
     })

@@ -6,10 +6,9 @@
 use std::time::Duration;
 
 use lasthop_agent::Side;
+use lasthop_hop::lately::LeastLately;
 use lasthop_packet::Instant;
 use lasthop_packet::rtp::{Compound, Control, ReportBlocks};
-
-use crate::lately::LeastLately;
 
 /// The least round trip counts for this long, up to twice as long: reports come every 5 s or so.
 const LASTS: Duration = Duration::from_secs(60);

@@ -4,9 +4,8 @@
 
 use std::time::Duration;
 
+use lasthop_hop::lately::LeastLately;
 use lasthop_packet::Instant;
-
-use crate::lately::LeastLately;
 
 /// The least transit time counts for this long, up to twice as long: clocks drift apart, and paths
 /// change.

@@ -2,13 +2,13 @@
 
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_SUPPRESSED, AT_BOUND};
 use lasthop_agent::{Context, Report, Side, Verdict};
+use lasthop_hop::handshake::opening;
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
 use super::Lle;
 use crate::lle::confirming::Promise;
 use crate::lle::mark::Mark;
 use crate::lle::receiving::Decision;
-use crate::syn::opening;
 
 impl Lle {
     pub(super) fn on_core(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {

@@ -3,6 +3,7 @@
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKNOWLEDGED_AND_LOST, ACKS_SUPPRESSED};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{Context, Report, Side, Verdict};
+use lasthop_hop::handshake::opening;
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
 use super::Lle;
@@ -12,7 +13,6 @@ use crate::lle::flow::LleFlow;
 use crate::lle::mark::Mark;
 use crate::lle::receiving::{is_bare, is_plain};
 use crate::lle::shares::{on_wire_in_full, restate};
-use crate::syn::opening;
 
 /// What a packet of the receiver's means, by who listens.
 enum Heard {

@@ -1,6 +1,7 @@
 //! What was acknowledged in the receiver's name, as a value.
 
 use lasthop_agent::ImportError;
+use lasthop_hop::transfer::Away;
 use lasthop_packet::{Instant, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,6 @@ use super::{Confirming, Kept, Told};
 use crate::lle::delaying::{Delaying, SavedDelaying};
 use crate::lle::ranges::Ranges;
 use crate::lle::restoring::{MOST_COUNTED, Restoring};
-use crate::transfer::Away;
 
 /// A [`Confirming`] as a value.
 #[derive(Debug, Serialize, Deserialize)]

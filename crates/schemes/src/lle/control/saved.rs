@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use lasthop_agent::{ImportError, SegmentCache};
+use lasthop_hop::transfer::Away;
 use lasthop_packet::{Instant, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::{Control, LONGEST_TIMEOUT, Stored};
 use crate::lle::ranges::Ranges;
 use crate::lle::restoring::{MOST_COUNTED, Restoring};
-use crate::transfer::Away;
 
 /// A [`Control`] as a value.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use lasthop_agent::ImportError;
+use lasthop_hop::transfer::Away;
 use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::{Passed, Receiving};
-use crate::transfer::Away;
 
 /// An ACK is owed for no longer, whatever a state says.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -3,10 +3,10 @@
 use std::mem;
 use std::time::Duration;
 
+use lasthop_hop::last_hop::Progress;
 use lasthop_packet::{Instant, Seq};
 
 use super::{Range, Scoreboard, State};
-use crate::last_hop::Progress;
 
 impl Scoreboard {
     /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip

@@ -12,7 +12,11 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Seq};
 
 use crate::lately::LeastLately;
-use crate::timestamps::RATES;
+
+/// Ticks a second of the clocks that hosts take their timestamps from, from the slowest one: RFC 7323,
+/// section 5.4, has 1 ms to 1 s, Linux 1 ms (1 us as `tcp_usec_ts`), Windows 10 or 1 ms, the BSDs 1, 10
+/// or 500 ms.
+pub const TIMESTAMP_RATES: [u64; 6] = [1, 2, 10, 100, 1_000, 1_000_000];
 
 /// The rate of a clock is known from what it ticks in this time.
 const LEAST_SPAN: Duration = Duration::from_millis(100);
@@ -79,7 +83,7 @@ impl WayBack {
         }
         let seen = u128::from(ticks) * 1_000_000_000 / span.as_nanos();
         let is_possible = |rate: &u64| self.slower_than.is_none_or(|refuted| *rate < refuted);
-        let mut rates = RATES.into_iter().filter(is_possible);
+        let mut rates = TIMESTAMP_RATES.into_iter().filter(is_possible);
         let rate = rates.find(|rate| 2 * u128::from(*rate) >= seen).unwrap_or(0);
         if rate != self.rate {
             (self.rate, self.least) = (rate, LeastLately::new());

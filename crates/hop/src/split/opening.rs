@@ -8,7 +8,7 @@ use lasthop_tcp::{Config, Connection, Handshake};
 
 use super::carried;
 use super::pair::Pair;
-use crate::syn::{is_syn, opening};
+use crate::handshake::{is_syn, opening};
 
 /// A segment with a number further behind the handshake is another connection's, or forged.
 const FURTHEST: u32 = 1 << 20;

@@ -5,14 +5,14 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`opening`] | a handshake that passes from end to end, and the legs that take its place |
+//! | `opening` | a handshake that passes from end to end, and the legs that take its place |
 //! | `openings` | how many of these there may be, and for how long |
-//! | [`pair`] | the two legs of a connection |
+//! | `pair` | the two legs of a connection |
 //! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
 //! | `windows` | which connections share a window over the hop: those of a host, or all |
 //! | `share` | what one connection has of that window |
 //! | `late_acks` | ACKs that are late because they queue on their way back |
-//! | [`table`] | all pairs |
+//! | `table` | all pairs |
 //! | `packets` | what becomes of a packet of a pair's connection |
 //! | `relay` | from one leg to the other |
 //! | `lifetime` | timers, sleep and waking, the end of those that are idle |
@@ -23,15 +23,15 @@
 //! | `turns` | who may send over which hop |
 //! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
 //! | `sleep` | what is kept of a pair that nothing happens on |
-//! | [`transparent`] | handshakes that pass, and the pairs that take their place |
+//! | `transparent` | handshakes that pass, and the pairs that take their place |
 //! | `transfer` | a pair as a value, for another agent |
-//! | `notifying` | what mobile hosts hear of their losses |
-//! | [`settings`] | what can be set |
+//! | `notifier` | an agent between the legs and the hop |
+//! | `settings` | what can be set |
 //! | [`legs`] | how the endpoint of each leg is set |
 //!
 //! # Numbers are kept
 //!
-//! With [`opening`] both legs go on with the sequence numbers, options and timestamps of the two
+//! With `opening` both legs go on with the sequence numbers, options and timestamps of the two
 //! ends. So nothing is translated, and where nothing is owed, packets may pass the agent by, or the
 //! agent may be gone, and the connection goes on.
 //!
@@ -43,28 +43,33 @@
 //! has.
 
 pub mod carried;
-pub mod inquiry;
+mod inquiry;
 mod knowledge;
 mod late_acks;
 pub mod legs;
 mod lifetime;
 mod liveness;
-mod notifying;
-pub mod opening;
+mod notifier;
+mod opening;
 mod openings;
 mod packets;
-pub mod pair;
+mod pair;
 mod passed_by;
 mod presence;
 mod relay;
-pub mod settings;
+mod settings;
 mod share;
 mod sleep;
-pub mod table;
-#[cfg(test)]
-mod tests;
-pub(crate) mod transfer;
-pub mod transparent;
+mod table;
+mod transfer;
+mod transparent;
 mod turns;
 mod vcache;
 mod windows;
+
+pub use inquiry::ENDS_GONE;
+pub use pair::Pair;
+pub use settings::SplitSettings;
+pub use table::Splits;
+pub use transfer::check;
+pub use transparent::Transparent;

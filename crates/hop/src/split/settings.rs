@@ -20,9 +20,6 @@ pub struct SplitSettings {
     pub idle_timeout: Duration,
     /// A connection used within this time is not removed to make room for another.
     pub grace: Duration,
-    /// Whether sending mobile hosts learn which of their losses occurred on the hop, so that
-    /// they undo a reduction of their window: see [`crate::eln`].
-    pub notifies: bool,
     /// Whether an ACK that repeats the last one goes on to the other end where nothing is left to send to
     /// the end that sent it; it is taken in as well.
     pub routes_duplicates: bool,

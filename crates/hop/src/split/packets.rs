@@ -4,7 +4,6 @@ use lasthop_agent::counter::{AT_BOUND, FULL};
 use lasthop_agent::{Context, Report, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet, Quotation};
 
-use super::notifying::pass;
 use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
@@ -77,7 +76,9 @@ impl Splits {
         // One whose window the leg takes is no duplicate, but news to this leg alone (RFC 5681, section 2).
         let is_routed = may_be_routed && pair.leg(from).flight().peer_window == window;
         if from == Side::Radio {
-            pass(self.notifier.as_mut(), packet, from, cx);
+            if let Some(notifier) = &mut self.notifier {
+                notifier.pass(packet, from, cx);
+            }
             // A connection that downloads meanwhile has its ACKs in its data. They come so seldom that a large
             // window would send bursts.
             if !packet.payload().is_empty()

@@ -40,7 +40,7 @@ use sent_back::SentBack;
 use shared::SharedWindow;
 pub use trust::Trust;
 pub use turns::Turns;
-pub use way_back::WayBack;
+pub use way_back::{TIMESTAMP_RATES, WayBack};
 use window::{LARGEST_WINDOW, Window};
 
 /// A connection may always have this much waiting here: the largest window without scaling. So no

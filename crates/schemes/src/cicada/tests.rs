@@ -16,7 +16,7 @@
 //! | `changed` | states whose octets were changed on the way |
 //! | `memory`, `flood` | what an agent takes, whatever comes |
 //!
-//! `PROPTEST_CASES=20000 cargo test -p lasthop-schemes --lib split::tests` runs more cases of each
+//! `PROPTEST_CASES=20000 cargo test -p lasthop-schemes --lib cicada::tests` runs more cases of each
 //! property.
 
 mod application;

@@ -33,6 +33,12 @@ impl Transparent {
         Self { scheme, openings: Openings::new(), splits: Splits::new(settings), policy, others: 0 }
     }
 
+    /// The same with an agent between the legs over the hop and the hop: see [`Splits::with_notifier`].
+    #[must_use]
+    pub fn with_notifier(self, agent: Box<dyn Agent>) -> Self {
+        Self { splits: self.splits.with_notifier(agent), ..self }
+    }
+
     /// Leaves room for octets that something else has taken of the same memory.
     pub const fn leave_room(&mut self, octets: usize) {
         self.others = octets;

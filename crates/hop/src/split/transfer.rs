@@ -13,7 +13,7 @@ const VERSION: u8 = 7;
 
 /// Whether a leg may go on from this: its memory, beside what the connection has taken, is in the
 /// budget, and its octets are some host's. It is asked before anything is allocated.
-pub(crate) fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
+pub fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
     if cx.is_real() && leg.is_simulated() {
         return Err(SIMULATED);
     }

@@ -8,13 +8,13 @@ use lasthop_packet::{
 /// What the mobile host has said in an ACK, to say it later, or again. It says nothing that the
 /// mobile host has not said itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlainAck {
+pub struct PlainAck {
     /// The number of what the mobile host sends next.
-    pub(crate) seq: Seq,
+    pub seq: Seq,
     /// The acknowledgment number.
-    pub(crate) ack: Seq,
+    pub ack: Seq,
     /// The window, unscaled.
-    pub(crate) window: u16,
+    pub window: u16,
     timestamps: Option<Timestamps>,
     /// Without the ECN field, which is the packet's own: an ACK without data has none (RFC 3168, section
     /// 6.1.4).
@@ -27,7 +27,7 @@ pub(crate) struct PlainAck {
 
 impl PlainAck {
     /// What a packet says as an ACK, without its SACK blocks.
-    pub(crate) fn of(packet: &Packet, tcp: &Tcp) -> Self {
+    pub fn of(packet: &Packet, tcp: &Tcp) -> Self {
         Self {
             seq: tcp.seq + packet.segment_len(),
             ack: tcp.ack,
@@ -40,7 +40,8 @@ impl PlainAck {
     }
 
     /// The same with these SACK blocks.
-    pub(crate) fn reporting(self, blocks: impl Iterator<Item = (Seq, Seq)>) -> Self {
+    #[must_use]
+    pub fn reporting(self, blocks: impl Iterator<Item = (Seq, Seq)>) -> Self {
         let mut sack = SackBlocks::NONE;
         for (left, right) in blocks {
             sack.push(left, right);
@@ -54,7 +55,8 @@ impl PlainAck {
     /// before the other, and has come late (the same sections: SND.WL1). Where the number is higher,
     /// the window is the one that came with it, even in a retransmission, whose sequence number is
     /// lower.
-    pub(crate) fn after(self, before: Self) -> Self {
+    #[must_use]
+    pub fn after(self, before: Self) -> Self {
         let is_older = |(now, then): (Timestamps, Timestamps)| Seq(now.value).before(Seq(then.value));
         let is_late = self.timestamps.zip(before.timestamps).is_some_and(is_older);
         let timestamps = if is_late { before.timestamps } else { self.timestamps };
@@ -64,7 +66,7 @@ impl PlainAck {
     }
 
     /// As a packet. `connection` is the direction towards the mobile host.
-    pub(crate) fn packet(&self, connection: FlowKey) -> Packet {
+    pub fn packet(&self, connection: FlowKey) -> Packet {
         let mut ip = Ip::new(connection.destination.0, connection.source.0);
         (ip.traffic_class, ip.hop_limit) = (self.dscp << 2, self.hop_limit);
         let mut tcp = Tcp {
@@ -82,12 +84,12 @@ impl PlainAck {
     }
 
     /// As a value; see [`Self::import`].
-    pub(crate) fn export(&self, connection: FlowKey) -> PacketRecord {
+    pub fn export(&self, connection: FlowKey) -> PacketRecord {
         PacketRecord::from(&self.packet(connection))
     }
 
     /// Reads an ACK of the mobile host's.
-    pub(crate) fn import(record: PacketRecord, connection: FlowKey) -> Result<Self, ImportError> {
+    pub fn import(record: PacketRecord, connection: FlowKey) -> Result<Self, ImportError> {
         let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("an ACK does not parse"))?;
         match packet.tcp() {
             Some(tcp)
@@ -104,7 +106,7 @@ impl PlainAck {
 
 /// Whether a segment is nothing but an ACK: no data, no other flag, no option that is not
 /// understood.
-pub(crate) fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
+pub fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
     packet.payload().is_empty()
         && tcp.flags == TcpFlags::ACK
         && packet.tcp_reserved_bits() == 0

@@ -7,12 +7,11 @@ use lasthop_agent::counter::LOCAL_RETRANSMITS;
 use lasthop_agent::{Context, Report, Side, Slot};
 
 use super::lifetime::follow_timer;
-use super::notifying::pass;
+use super::notifier::Notifier;
 use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
 use super::windows::Sharers;
-use crate::eln::Eln;
 use crate::last_hop::{Aims, LastHop};
 
 impl Splits {
@@ -101,7 +100,7 @@ impl Pair {
         hop: &mut LastHop,
         mut left: Room,
         aims: &Aims,
-        mut notifier: Option<&mut Eln>,
+        mut notifier: Option<&mut Notifier>,
         cx: &mut Context<'_>,
     ) -> bool {
         if hop.is_shared() {
@@ -121,7 +120,9 @@ impl Pair {
                 self.radio.allow(u32::try_from(room).unwrap_or(u32::MAX));
             }
             let Some(mut packet) = self.radio.poll_transmit(cx.now()) else { break };
-            pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
+            if let Some(notifier) = notifier.as_deref_mut() {
+                notifier.pass(&mut packet, Side::Core, cx);
+            }
             hop.note_segment(packet.segment_payload(), aims);
             left.take(packet.payload().len() as u64);
             if let Some(share) = &mut self.share {
@@ -141,10 +142,12 @@ impl Pair {
     }
 
     /// Sends over the hop what the leg's own congestion control allows.
-    fn transmit_freely(&mut self, mut notifier: Option<&mut Eln>, cx: &mut Context<'_>) {
+    fn transmit_freely(&mut self, mut notifier: Option<&mut Notifier>, cx: &mut Context<'_>) {
         let retransmits = self.radio.stats().retransmits;
         while let Some(mut packet) = self.radio.poll_transmit(cx.now()) {
-            pass(notifier.as_deref_mut(), &mut packet, Side::Core, cx);
+            if let Some(notifier) = notifier.as_deref_mut() {
+                notifier.pass(&mut packet, Side::Core, cx);
+            }
             self.note_sent(&packet, Side::Radio, cx.now());
             if self.may_say(&packet) {
                 cx.send(Side::Radio, packet);

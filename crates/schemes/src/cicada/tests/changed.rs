@@ -1,12 +1,12 @@
 //! A state whose octets were changed on the way is refused, or makes an agent that can be driven.
 
 use lasthop_agent::{Agent, Budget, Context, FlowState, ImportError, Outbox, Side, Whose};
+use lasthop_hop::transfer::SIMULATED;
 use lasthop_packet::{Instant, Rng};
 use proptest::prelude::*;
 
 use super::bench::{Bench, fixed, mobile};
 use crate::cicada::{Cicada, Settings};
-use crate::transfer::SIMULATED;
 
 /// In the middle of a transfer both ways, with a gap.
 fn state() -> FlowState {

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
-use lasthop_agent::{Agent as _, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
+use lasthop_agent::{Agent, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
 use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, State};
 
 use super::legs::NO_END;
 use super::liveness::Presence;
+use super::notifier::Notifier;
 use super::pair::Pair;
 use super::settings::SplitSettings;
 use super::sleep::{Entry, SavedPair};
 use super::windows::Windows;
-use crate::eln::{self, Eln};
 use crate::last_hop::{Aims, HopEstimate, LastHop};
 
 /// The pairs of one agent.
@@ -24,7 +24,7 @@ pub struct Splits {
     /// What the windows over hops aim at now.
     pub(super) aims: Aims,
     /// Tells mobile hosts which of their losses were the hop's.
-    pub(super) notifier: Option<Eln>,
+    pub(super) notifier: Option<Notifier>,
     /// Octets of memory that the pairs have taken, beside their places in the table.
     pub(super) octets: usize,
     /// Octets of memory that a pair takes that holds nothing.
@@ -42,7 +42,7 @@ impl Splits {
         Self {
             pairs: FlowTable::new(settings.grace),
             windows: Windows::default(),
-            notifier: settings.notifies.then(|| Eln::new(eln::Settings::default())),
+            notifier: None,
             aims: settings.aims,
             least_pair: least_pair(&settings.legs),
             settings,
@@ -51,6 +51,12 @@ impl Splits {
             backlog: 0,
             owed: Owed::default(),
         }
+    }
+
+    /// The same with an agent between the legs over the hop and the hop, which drops no packet.
+    #[must_use]
+    pub fn with_notifier(self, agent: Box<dyn Agent>) -> Self {
+        Self { notifier: Some(Notifier::new(agent)), ..self }
     }
 
     /// `Some`: connections leave room on the way, before this agent and behind it, because something
@@ -122,13 +128,21 @@ impl Splits {
 
     /// Octets of memory that all of it has taken.
     pub fn octets(&self) -> usize {
-        let notifier = self.notifier.as_ref().map_or(0, Eln::octets);
+        let notifier = self.notifier.as_ref().map_or(0, Notifier::octets);
         self.octets + self.pairs.octets() + self.windows.octets() + notifier
     }
 
     /// The same, with what something else has taken of the same memory.
     pub(super) fn taken(&self) -> usize {
         self.octets() + self.others
+    }
+
+    /// Has the notifier take no more memory than is left.
+    pub(super) fn leave_room_to_notifier(&mut self) {
+        let taken = self.taken();
+        if let Some(notifier) = &mut self.notifier {
+            notifier.leave_room(taken);
+        }
     }
 
     /// Leaves room for octets that something else has taken of the same memory.
