@@ -20,9 +20,9 @@ import tempfile
 
 # The first pattern that matches a path names its component.
 ROOMS = [
-    (r"sim/src/(schedule|upcoming)", "scheduled events"),
-    (r"sim/src/(wifi|cells|wireless|aodv)", "802.11 and wireless hops"),
-    (r"sim/src/(wired|queue|flight|capacity|delay)", "wired links and queues"),
+    (r"(sim/src/schedule|link/src/upcoming)", "scheduled events"),
+    (r"(sim/src/(cells|wireless)|(wifi|aodv)/src/)", "802.11 and wireless hops"),
+    (r"(sim/src/(wired|queue|flight|capacity|delay)|link/src/)", "wired links and queues"),
     (r"sim/src/", "world: routes, hosts, accounts"),
     (r"tcp/src/connection/receive|tcp/src/reassembly", "TCP: receiving"),
     (r"tcp/src/(recovery|retransmission_queue)", "TCP: recovery"),

@@ -8,16 +8,18 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate with its floor. tcp is above agent, because it uses the agent crate's `Deadline`.
-const FLOORS: [(&str, u32); 18] = [
+const FLOORS: [(&str, u32); 20] = [
     ("lasthop-needs", 0),
     ("lasthop-packet", 0),
     ("lasthop-config", 1),
     ("lasthop-agent", 1),
+    ("lasthop-link", 1),
     ("lasthop-tcp", 2),
     ("lasthop-linux", 2),
     ("lasthop-aodv", 2),
     ("lasthop-hop", 3),
     ("lasthop-apps", 3),
+    ("lasthop-wifi", 3),
     ("lasthop-schemes", 4),
     ("lasthop-sim", 4),
     ("lasthop-gateway", 5),

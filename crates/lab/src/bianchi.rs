@@ -189,7 +189,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
             match output {
                 Output::Delivered { .. } => delivered += u64::from(now > start),
                 Output::Fate { from, fate, .. } => {
-                    if fate != lasthop_agent::Fate::FirstTransmissionFailed {
+                    if fate != lasthop_sim::wifi::Fate::FirstTransmissionFailed {
                         wlan.enqueue(now, from, frame);
                     }
                 }

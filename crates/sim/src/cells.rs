@@ -16,19 +16,19 @@ use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_packet::Instant;
+use lasthop_wifi::{
+    ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, Scheduler, StationConfig, StationId, Wlan,
+};
 
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
-use crate::id::{LinkId, NodeId, PortId, StationId, WlanId};
+use crate::id::{LinkId, NodeId, PortId, WlanId};
 use crate::observe::Interest;
 use crate::parcel::ParcelKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
-use crate::wifi::{
-    ErrorConfig, MacFrame, Position, PowerSaveConfig, Receiver, Scheduler, StationConfig, Wlan,
-};
 
 use delayed::Delayed;
 use flows::Turns;
@@ -136,7 +136,7 @@ impl Cells {
     /// What each station of each cell has had of the air so far.
     pub(crate) fn radio_uses(&self, now: Instant) -> Vec<Vec<RadioUse>> {
         let of_cell = |(cell, stations): (usize, usize)| {
-            let stations = (0..stations).map(StationId::of);
+            let stations = (0..stations).map(StationId::from_index);
             stations.map(|station| self.radio_use(WlanId::of(cell), station, now)).collect()
         };
         self.all.iter().map(|cell| cell.stations.len()).enumerate().map(of_cell).collect()
@@ -278,7 +278,8 @@ impl Technology for Cells {
         let Cell { wlan, stations, .. } = &self.all[cell.index()];
         let (packets, octets) = wlan.waiting(from);
         let has_departed = |frame: &MacFrame| {
-            !wlan.tells_fates || stations[from.index()].hand(frame.to).departed == Some(ParcelKey(frame.key))
+            !wlan.tells_fates()
+                || stations[from.index()].hand(frame.to).departed == Some(ParcelKey(frame.key))
         };
         match wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_link::ChannelConfig;
 use lasthop_packet::Instant;
 use thiserror::Error;
 
@@ -13,7 +14,6 @@ use crate::id::LinkId;
 use crate::loss::Loss;
 use crate::queue::QueueConfig;
 use crate::selection::Selection;
-use crate::wireless::ChannelConfig;
 
 /// Which directions of a link a change is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
+use lasthop_apps::traffic::Application;
+use lasthop_link::ChannelConfig;
 use lasthop_packet::{Bitrate, Instant};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
@@ -13,8 +15,7 @@ use crate::faults::Faults;
 use crate::id::{MediumId, NodeId};
 use crate::loss::Loss;
 use crate::queue::{QueueConfig, QueueLimit};
-use crate::wireless::{ChannelConfig, LinkLayer};
-use lasthop_apps::traffic::Application;
+use crate::wireless::LinkLayer;
 
 /// A node.
 #[derive(Clone, Debug)]
@@ -164,6 +165,9 @@ pub struct RadioLinkConfig {
 }
 
 impl RadioLinkConfig {
+    /// What an agent at its ends can see of it.
+    pub const SENSES: LinkSenses = QUEUED.union(CONFIRMED).union(OPTIONS).union(LinkSenses::REFUSAL);
+
     /// A link without a channel or a delay of its own.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), channel: None, delay: Duration::ZERO, seed: None }

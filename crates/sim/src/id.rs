@@ -62,10 +62,6 @@ id!(
     PortId
 );
 id!(
-    /// A station of an IEEE 802.11 cell.
-    StationId
-);
-id!(
     /// One direction of a wired link with a plain queue.
     PipeId
 );

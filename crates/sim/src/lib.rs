@@ -9,9 +9,8 @@
 //! | `technology` | what takes packets out of nodes: the trait; all of them: `links` |
 //! | `wired` | wired links: each direction a pipe, first in, first out or with a managed queue |
 //! | [`queue`] | plain queues, RED, CoDel, FQ-CoDel |
-//! | [`wireless`] | channel, medium and link layer of a wireless link of the 1997 thesis |
-//! | `cells` | 802.11 cells between nodes |
-//! | [`wifi`] | IEEE 802.11: physical layers and the distributed coordination function |
+//! | [`wireless`] | medium and link layer of a wireless link of the 1997 thesis |
+//! | `cells` | 802.11 cells ([`lasthop_wifi`]) between nodes |
 //! | [`delay`] | how long packets propagate, and whether they overtake; `flight`: those on their way |
 //! | [`loss`] | which packets a link loses |
 //! | [`faults`] | packets that a link delivers twice, or with a wrong bit; those of a world: `faulty_links` |
@@ -79,9 +78,7 @@ mod streams;
 mod technology;
 mod telemetry;
 mod transit;
-mod upcoming;
 mod warm_up;
-pub mod wifi;
 mod wired;
 pub mod wireless;
 pub mod world;
@@ -97,7 +94,7 @@ pub use cut::Cut;
 pub use delay::{Delay, Distribution, Order};
 pub use faults::Faults;
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
-pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, StationId, WlanId};
+pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, WlanId};
 pub use lasthop_apps::datagrams::{DelayOutcome, UdpOutcome};
 pub use lasthop_apps::durations::Durations;
 pub use lasthop_apps::measured::Measured;
@@ -106,10 +103,13 @@ pub use lasthop_apps::session::{
     Activity, CallOutcome, DialogueOutcome, Pace, SessionOutcome, SessionResult, SessionTcp,
 };
 pub use lasthop_apps::traffic::Application;
+pub use lasthop_link::{ChannelConfig, QueueLimit, Sojourn, StateSource};
+pub use lasthop_wifi as wifi;
+pub use lasthop_wifi::StationId;
 pub use loss::Loss;
 pub use observe::{Interest, Observer, TraceEvent};
-pub use queue::{Discipline, QueueConfig, QueueLimit};
+pub use queue::{Discipline, QueueConfig};
 pub use selection::Selection;
 pub use sessions::SessionConfig;
-pub use wireless::{Arq, ChannelConfig, Feedback, LinkLayer, Sojourn, StateSource};
+pub use wireless::{Arq, Feedback, LinkLayer};
 pub use world::World;

@@ -8,8 +8,7 @@
 //! | `red` | random early detection (Floyd and Jacobson 1993) |
 //! | `codel` | CoDel's control loop for one queue (RFC 8289) |
 //! | `fq_codel` | flow queues with CoDel (RFC 8290) |
-//! | `fair` | flows that take turns, octet for octet (Golestani 1994); `tournament`: whose turn it is |
-//! | `pool`, `flow_hash` | packets of many flows; whose they are |
+//! | `flow_hash` | whose a packet is |
 //! | `managed` | a queue under one of these; `either`: one that may be plain
 //!
 //! RED decides when a packet arrives, CoDel when it leaves: a link with a managed queue asks for the
@@ -18,21 +17,17 @@
 mod codel;
 pub mod config;
 mod either;
-mod fair;
 mod flow_hash;
 mod fq_codel;
 mod managed;
-mod pool;
 mod red;
 #[cfg(test)]
 mod tests;
-mod tournament;
 mod waiting;
 
-pub use config::{CoDelConfig, Discipline, FqCoDelConfig, QueueConfig, QueueLimit, RedConfig, Thresholds};
+pub use config::{CoDelConfig, Discipline, FqCoDelConfig, QueueConfig, RedConfig, Thresholds};
 pub(crate) use either::Queue;
-pub(crate) use fair::FairQueue;
 pub(crate) use flow_hash::flow_hash;
+pub use lasthop_link::QueueLimit;
 pub(crate) use managed::{Managed, Pushed};
-pub(crate) use pool::Length;
 pub(crate) use waiting::Waiting;

@@ -1,12 +1,12 @@
 //! The event queue.
 
+use lasthop_link::{Due, Upcoming};
 use lasthop_packet::Instant;
 
 use crate::id::{
     AgentId, ChannelEndId, ConnectionId, FlowId, HopId, LinkId, ManagedPipeId, MediumId, NodeId, PartyId,
     PipeId, PortId, SessionId, WlanId,
 };
-use crate::upcoming::{Due, Upcoming};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The time before measuring begins: what happened in it is left out of outcomes.
 
+use lasthop_apps::session::SessionSoFar;
 use lasthop_packet::Instant;
+use lasthop_wifi::StationId;
 
 use crate::cells::RadioUse;
 use crate::flow::FlowSoFar;
-use crate::id::{FlowId, SessionId, StationId, WlanId};
-use lasthop_apps::session::SessionSoFar;
+use crate::id::{FlowId, SessionId, WlanId};
 
 /// What had become of everything when measuring began; nothing where all was measured.
 #[derive(Default)]

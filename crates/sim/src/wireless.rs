@@ -5,9 +5,8 @@
 //! common medium share it: one exchange at a time, granted in turn to the nodes that have something
 //! to send, and at each node in turn to its peers (thesis, section 4.2, item 8). That arbitration
 //! is ideal: no collisions and no contention overhead. With the 802.11 MAC they are links of a cell
-//! ([`crate::wifi`]).
+//! ([`lasthop_wifi`]).
 
-mod channel;
 mod channels;
 mod exchange;
 mod hop;
@@ -19,8 +18,7 @@ mod received;
 mod sending;
 mod step;
 
-pub(crate) use channel::{Channel, Flip};
-pub use channel::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
 pub(crate) use hop::Hop;
+pub use lasthop_link::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};
 pub use layer::{Arq, Feedback, LinkLayer};
 pub(crate) use links::WirelessLinks;

@@ -1,7 +1,6 @@
 //! A link between two nodes: wired, wireless, or of an 802.11 cell.
 
 use lasthop_agent::LinkSenses;
-use lasthop_sim::wifi::WlanConfig;
 use lasthop_sim::{Cut, RadioLinkConfig, Selection, WiredConfig, WirelessConfig};
 
 /// A link between two nodes.
@@ -70,7 +69,7 @@ impl Link {
         match self {
             Self::Wired(_) => WiredConfig::SENSES,
             Self::Wireless { config, .. } => config.senses(),
-            Self::Radio { .. } => WlanConfig::SENSES,
+            Self::Radio { .. } => RadioLinkConfig::SENSES,
         }
     }
 

@@ -1,12 +1,13 @@
 //! Channels of links: chosen packets are lost on them, and changes of their states are told.
 
+use lasthop_link::{Channel, Flip};
+use lasthop_wifi::{MacFrame, Output as WlanOutput, Receiver, StationId};
+
 use super::Cells;
-use crate::id::{StationId, WlanId};
+use crate::id::WlanId;
 use crate::observe::TraceEvent;
 use crate::parcel::ParcelKey;
 use crate::transit::Transit;
-use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
-use crate::wireless::{Channel, Flip};
 
 impl Cells {
     /// Gives the link between two stations a channel.

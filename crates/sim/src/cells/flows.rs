@@ -6,13 +6,13 @@
 
 use std::collections::VecDeque;
 
+use lasthop_wifi::{MacFrame, StationId, Wlan};
+
 use crate::accounts::DropCause;
-use crate::id::StationId;
 use crate::parcel::ParcelKey;
 use crate::queue::flow_hash;
 use crate::technology::Admission;
 use crate::transit::Transit;
-use crate::wifi::{MacFrame, Wlan};
 
 /// Tells a station which flow a frame belongs to, and the world which frames were dropped for it.
 #[derive(Debug, Default)]

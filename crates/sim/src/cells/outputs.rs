@@ -3,20 +3,19 @@
 
 use std::time::Duration;
 
-use lasthop_agent::Fate;
+use lasthop_link::Flip;
+use lasthop_wifi::{Fate, FrameTimes, MacFrame, Output as WlanOutput, Receiver, StationId};
 
 use super::rest::{OF_FATES, Rest, SentFrame};
 use super::station::Arrival;
 use super::{Cells, Port};
 use crate::accounts::DropCause;
-use crate::id::{StationId, WlanId};
+use crate::id::WlanId;
 use crate::observe::{Interest, TraceEvent};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
 use crate::technology::{Addressee, At, FrameFate, Output};
 use crate::transit::Transit;
-use crate::wifi::{MacFrame, Output as WlanOutput, Receiver};
-use crate::wireless::Flip;
 
 impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
@@ -87,7 +86,7 @@ impl Cells {
                 if !has_options && parcel.packet().link_options().is_some() {
                     parcel.edit(|packet| packet.set_link_options(None));
                 }
-                Some(Output::Transmission { at, key, times })
+                Some(Output::Transmission { at, key, times: agents_times(times) })
             }
             WlanOutput::Attempt { from, frame, began, transmission, lost, acknowledged } => {
                 self.trace_attempt(id, from, frame, transmission, (lost, acknowledged), transit);
@@ -115,6 +114,7 @@ impl Cells {
                 let (at, key) = self.told(id, from, frame)?;
                 let link = self.port_of(id, from, frame)?.link;
                 let [queueing, access, air_time] = [queueing, access, air_time].map(Duration::from_nanos);
+                let fate = agents_fate(fate);
                 let fate = FrameFate { fate, transmissions, queueing, access: Some(access), air_time };
                 Some(Output::Fate { at, link, key, fate })
             }
@@ -153,7 +153,7 @@ impl Cells {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
         }
         let Port { link, at: receiver, is_watched: is_understood, delay, .. } = *back?;
-        if self.all[id.index()].wlan.tells_fates {
+        if self.all[id.index()].wlan.tells_fates() {
             let is_wanted = self.port(id, from, at)?.is_watched || transit.wants(OF_FATES);
             let sender = &mut self.all[id.index()].stations[from.index()];
             sender.hand_mut(frame.to).arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
@@ -269,4 +269,18 @@ impl Cells {
         self.packet_begins(id, from, frame, transit);
         Some(Output::Departs { at, to, key, time: Duration::ZERO })
     }
+}
+
+/// A frame's fate as agents receive it.
+const fn agents_fate(fate: Fate) -> lasthop_agent::Fate {
+    match fate {
+        Fate::Delivered => lasthop_agent::Fate::Delivered,
+        Fate::FirstTransmissionFailed => lasthop_agent::Fate::FirstTransmissionFailed,
+        Fate::GivenUp => lasthop_agent::Fate::GivenUp,
+    }
+}
+
+/// A data frame's times as agents receive them.
+const fn agents_times(FrameTimes { queued, departed, began, over }: FrameTimes) -> lasthop_agent::FrameTimes {
+    lasthop_agent::FrameTimes { queued, departed, began, over }
 }

@@ -1,10 +1,8 @@
 //! What follows from a frame's fate, step by step.
 
-use lasthop_agent::Fate;
+use lasthop_wifi::{Fate, MacFrame, StationId};
 
-use crate::id::StationId;
 use crate::observe::Interest;
-use crate::wifi::MacFrame;
 
 /// Interests of observers who hear what becomes of frames that arrive.
 pub(super) const OF_FATES: Interest = Interest::FATES.union(Interest::FRAMES);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use crate::id::{NodeId, PortId, StationId};
+use lasthop_wifi::{Receiver, StationId, Used};
+
+use crate::id::{NodeId, PortId};
 use crate::parcel::ParcelKey;
-use crate::wifi::{Receiver, Used};
 
 pub(super) struct Radio {
     pub(super) node: NodeId,

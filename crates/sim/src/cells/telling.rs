@@ -1,8 +1,9 @@
 //! Who hears what becomes of frames. As long as nobody wants to, a cell tells no more than what the
 //! world has to act upon: arrivals, and frames that were given up.
 
+use lasthop_wifi::StationId;
+
 use super::{Cell, Cells};
-use crate::id::StationId;
 use crate::parcel::ParcelKey;
 
 impl Cells {
@@ -17,12 +18,12 @@ impl Cell {
     /// From now on all fates are told: what a station's node knows of its frames is brought to the
     /// present, and kept there.
     pub(super) fn tell_fates(&mut self) {
-        if self.wlan.tells_fates {
+        if self.wlan.tells_fates() {
             return;
         }
         self.wlan.tell_fates(true);
         for (index, radio) in self.stations.iter_mut().enumerate() {
-            let station = StationId::of(index);
+            let station = StationId::from_index(index);
             // Where receivers take turns fates have been told from the start.
             let hand = radio.only_hand();
             hand.number = self.wlan.used(station).frames as u32;

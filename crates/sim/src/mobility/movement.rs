@@ -2,10 +2,9 @@
 //! else.
 
 use lasthop_packet::Instant;
+use lasthop_wifi::{Position, StationId};
 
 use super::waypoint::{RandomWaypoint, Walker};
-use crate::id::StationId;
-use crate::wifi::Position;
 
 pub(crate) struct Movement {
     model: RandomWaypoint,

@@ -11,8 +11,7 @@
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
-
-use crate::wifi::Position;
+use lasthop_wifi::Position;
 
 /// How stations walk.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_link::QueueLimit;
 use lasthop_packet::Probability;
 
 /// How packets wait for transmission.
@@ -17,29 +18,6 @@ impl From<QueueLimit> for QueueConfig {
     /// A plain queue.
     fn from(limit: QueueLimit) -> Self {
         Self { limit, discipline: Discipline::DropTail }
-    }
-}
-
-/// How much may wait for transmission, the packet in transmission not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// Everything.
-    Unlimited,
-    /// So many packets.
-    Packets(u64),
-    /// So many octets.
-    Octets(u64),
-}
-
-impl QueueLimit {
-    /// Whether a packet of `len` octets fits behind this number of packets and octets.
-    #[inline]
-    pub(crate) const fn has_room(self, packets: usize, octets: u64, len: usize) -> bool {
-        match self {
-            Self::Unlimited => true,
-            Self::Packets(limit) => (packets as u64) < limit,
-            Self::Octets(limit) => octets + len as u64 <= limit,
-        }
     }
 }
 

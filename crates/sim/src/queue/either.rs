@@ -1,8 +1,9 @@
 //! A queue of either kind.
 
+use lasthop_link::QueueLimit;
 use lasthop_packet::{Instant, Rng};
 
-use super::config::{Discipline, QueueConfig, QueueLimit};
+use super::config::{Discipline, QueueConfig};
 use super::managed::{Managed, Pushed};
 use super::waiting::{Fifo, Waiting};
 use crate::accounts::DropCause;

@@ -7,12 +7,12 @@
 
 use std::collections::VecDeque;
 
+use lasthop_link::pool::{Length, List, Pool};
 use lasthop_packet::{Instant, Packet};
 
 use super::codel::{CoDel, Leaving, Source};
 use super::config::FqCoDelConfig;
 use super::flow_hash::flow_hash;
-use super::pool::{Length, List, Pool};
 use super::waiting::Waiting;
 use crate::parcel::ParcelKey;
 

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use lasthop_link::QueueLimit;
 use lasthop_packet::{Ecn, Instant, Rng};
 
 use super::codel::{CoDel, Leaving, Source};
-use super::config::{CoDelConfig, Discipline, QueueConfig, QueueLimit};
+use super::config::{CoDelConfig, Discipline, QueueConfig};
 use super::fq_codel::FqCoDel;
 use super::red::{Chance, Red};
 use super::waiting::{Fifo, Waiting};

@@ -1,7 +1,6 @@
 //! Rules of queues, by the examples of their papers and RFCs.
 
 mod codel;
-mod fair;
 mod fq_codel;
 mod red;
 mod support;

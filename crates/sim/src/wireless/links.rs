@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use lasthop_link::Channel;
 use lasthop_packet::Instant;
 
-use super::channel::Channel;
 use super::channels::Channels;
 use super::hop::Hop;
 use super::medium::Medium;

@@ -99,7 +99,7 @@ impl World {
     ///
     /// A node may have several agents, each for other interfaces. What a link offers them its
     /// configuration says: [`crate::WiredConfig::SENSES`], [`crate::WirelessConfig::senses`],
-    /// [`crate::wifi::WlanConfig::SENSES`].
+    /// [`RadioLinkConfig::SENSES`](crate::RadioLinkConfig::SENSES).
     pub fn attach(
         &mut self,
         node: NodeId,

@@ -1,16 +1,17 @@
 //! Adding links: what a kind of link needs to begin.
 
+use lasthop_link::{Channel, ChannelConfig};
 use lasthop_packet::{Instant, Rng};
+use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, StationId, Wlan, WlanConfig};
 
 use super::World;
 use crate::cells::RadioUse;
 use crate::config::{Direction, RadioLinkConfig, WiredConfig, WirelessConfig};
-use crate::id::{LinkId, MediumId, NodeId, StationId, WlanId};
+use crate::id::{LinkId, MediumId, NodeId, WlanId};
 use crate::queue::Managed;
 use crate::technology::{At, Egress};
-use crate::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, Wlan, WlanConfig};
 use crate::wired::{ManagedPipe, Pipe};
-use crate::wireless::{Channel, ChannelConfig, Hop};
+use crate::wireless::Hop;
 
 impl World {
     /// Joins two nodes by a wired link.
@@ -121,7 +122,7 @@ impl World {
     ) -> LinkId {
         let RadioLinkConfig { name, channel, delay, seed } = config;
         let ends = (self.links.cells.node(wlan, first), self.links.cells.node(wlan, second));
-        let link = self.network.add_link(name, ends, WlanConfig::SENSES);
+        let link = self.network.add_link(name, ends, RadioLinkConfig::SENSES);
         let interfaces = self.network.next_interfaces([ends.0, ends.1]);
         for ((node, interface), stations) in interfaces.into_iter().zip([(first, second), (second, first)]) {
             let port = self.links.cells.add_port((link, *delay), wlan, stations, interface);

@@ -1,7 +1,9 @@
 //! Stations that walk.
 
+use lasthop_wifi::StationId;
+
 use super::World;
-use crate::id::{StationId, WlanId};
+use crate::id::WlanId;
 use crate::mobility::{Movement, RandomWaypoint, Walker};
 use crate::schedule::Event;
 

@@ -1,0 +1,325 @@
+//! The error process of a link: two states with exponential sojourn times, or a trace of
+//! states.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Packet, Probability, Rng, Seq};
+use thiserror::Error;
+
+/// One of the two states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sojourn {
+    /// Mean of the exponential distribution of how long a sojourn lasts. A bad state with a mean of
+    /// zero is never entered.
+    pub mean: Duration,
+    /// The probability that a transmission within this state is lost; of one that meets both states
+    /// the greater counts.
+    pub loss: Probability,
+}
+
+/// An error process. A transmission's fate is decided by the worst state that it meets, be it for a
+/// part of its time only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelConfig {
+    /// The good state, in which a channel begins.
+    pub good: Sojourn,
+    /// The bad state.
+    pub bad: Sojourn,
+    /// What moves it between the two.
+    pub source: StateSource,
+}
+
+impl ChannelConfig {
+    /// No errors at all.
+    pub const PERFECT: Self = Self {
+        good: Sojourn { mean: Duration::MAX, loss: Probability::ZERO },
+        bad: Sojourn { mean: Duration::ZERO, loss: Probability::ZERO },
+        source: StateSource::Markov,
+    };
+
+    /// Sojourn times of these means; perfect in the good state, perfectly lossy in the bad one
+    /// (thesis, section 4.2).
+    pub const fn bursty(mean_good: Duration, mean_bad: Duration) -> Self {
+        Self {
+            good: Sojourn { mean: mean_good, loss: Probability::ZERO },
+            bad: Sojourn { mean: mean_bad, loss: Probability::ONE },
+            source: StateSource::Markov,
+        }
+    }
+}
+
+/// What moves a channel between its states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateSource {
+    /// Exponential sojourn times.
+    Markov,
+    /// A recorded trace of states.
+    Trace(Arc<StateTrace>),
+    /// The channel is good until a chosen packet comes by, and bad for as long as that packet is
+    /// being transmitted. Made for link layers with one frame at a time: where the sender sends on
+    /// meanwhile, the channel is good again when it is done with any frame.
+    Forced(Vec<ForcedLoss>),
+}
+
+/// A packet to lose: a TCP data segment on its way over the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForcedLoss {
+    /// Its sequence number relative to the first octet of data.
+    pub seq: u32,
+    /// Which passing of it over this link, from 1: 2 is its first retransmission by TCP.
+    pub passing: u32,
+}
+
+/// Times at which a channel changed its state; it begins good.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateTrace {
+    flips: Vec<(Instant, bool)>,
+}
+
+/// What is wrong with a trace of states.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {problem}")]
+pub struct StateTraceError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What stands there and what was expected.
+    pub problem: String,
+}
+
+impl StateTrace {
+    /// Reads lines of a time in milliseconds (fractions allowed) and a state, `1` for good and `0`
+    /// for bad; `#` begins a comment.
+    pub fn parse(text: &str) -> Result<Self, StateTraceError> {
+        let mut flips: Vec<(Instant, bool)> = Vec::new();
+        let (mut previous, mut was_good) = (Instant::ZERO, true);
+        for (index, row) in text.lines().enumerate() {
+            let error = |problem: String| StateTraceError { line: index + 1, problem };
+            let row = row.split('#').next().unwrap_or_default().trim();
+            if row.is_empty() {
+                continue;
+            }
+            let expected = "expected a time in milliseconds and a state, 1 (good) or 0 (bad)";
+            let mut words = row.split_whitespace();
+            let (Some(time), Some(state), None) = (words.next(), words.next(), words.next()) else {
+                return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
+            };
+            let millis = time.parse::<f64>().ok().filter(|ms| (0.0..=1e12).contains(ms));
+            let good = match state {
+                "1" => Some(true),
+                "0" => Some(false),
+                _ => None,
+            };
+            let (Some(millis), Some(good)) = (millis, good) else {
+                return Err(error(format!("{:?}: {expected}", row.chars().take(40).collect::<String>())));
+            };
+            let at = Instant::from_nanos((millis * 1e6).round() as u64);
+            if at < previous {
+                return Err(error(format!("{time} ms comes after a later time; times never decrease")));
+            }
+            // What repeats the state is no change, and no transmission that meets it is lost.
+            if good != was_good {
+                flips.push((at, good));
+            }
+            (previous, was_good) = (at, good);
+        }
+        Ok(Self { flips })
+    }
+
+    /// One line of the format that [`StateTrace::parse`] reads.
+    pub fn line(at: Instant, good: bool) -> String {
+        format!("{}.{:06} {}\n", at.as_nanos() / 1_000_000, at.as_nanos() % 1_000_000, u8::from(good))
+    }
+}
+
+/// A change of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// When.
+    pub at: Instant,
+    /// Whether it is good from then on.
+    pub good: bool,
+}
+
+/// A channel at work. Its state is brought up to date when it is used.
+#[derive(Debug)]
+pub struct Channel {
+    config: ChannelConfig,
+    good: bool,
+    next_flip: Instant,
+    /// The next entry of a state trace.
+    position: usize,
+    /// How often each packet to lose has passed.
+    passings: Vec<u32>,
+    /// The transmitter of the packet for whose sake it is bad, by a number of its own.
+    forced_by: Option<usize>,
+    sojourns: Rng,
+    losses: Rng,
+}
+
+impl Channel {
+    /// One that begins good, at `start`. A trace's times count from the start of the run.
+    pub fn new(config: ChannelConfig, start: Instant, mut sojourns: Rng, losses: Rng) -> Self {
+        let next_flip = match &config.source {
+            StateSource::Markov if config.bad.mean.is_zero() => Instant::MAX,
+            StateSource::Markov => start + sojourns.exponential(config.good.mean),
+            StateSource::Trace(trace) => trace.flips.first().map_or(Instant::MAX, |(at, _)| *at),
+            StateSource::Forced(_) => Instant::MAX,
+        };
+        let passings = match &config.source {
+            StateSource::Forced(losses) => vec![0; losses.len()],
+            _ => Vec::new(),
+        };
+        Self { config, good: true, next_flip, position: 0, passings, forced_by: None, sojourns, losses }
+    }
+
+    /// Another one in its place, good from `start` on, which draws where this one left off.
+    #[must_use]
+    pub fn replaced(&self, config: ChannelConfig, start: Instant) -> Self {
+        Self::new(config, start, self.sojourns.clone(), self.losses.clone())
+    }
+
+    /// Whether it was good when somebody last looked.
+    pub const fn is_good(&self) -> bool {
+        self.good
+    }
+
+    /// Whether it loses chosen packets.
+    pub const fn is_forced(&self) -> bool {
+        matches!(self.config.source, StateSource::Forced(_))
+    }
+
+    /// Brings the state up to `now`; tells of each change.
+    pub fn advance(&mut self, now: Instant, mut tell: impl FnMut(Flip)) {
+        while self.next_flip <= now {
+            let at = self.next_flip;
+            let was = self.good;
+            if let StateSource::Trace(trace) = &self.config.source {
+                self.good = trace.flips.get(self.position).is_none_or(|(_, good)| *good);
+                self.position += 1;
+                self.next_flip = trace.flips.get(self.position).map_or(Instant::MAX, |(at, _)| *at);
+            } else {
+                self.good = !self.good;
+                let mean = if self.good { self.config.good.mean } else { self.config.bad.mean };
+                self.next_flip = at + self.sojourns.exponential(mean);
+            }
+            if self.good != was {
+                tell(Flip { at, good: self.good });
+            }
+        }
+    }
+
+    /// Whether a transmission from now, up to which the state is known, to `end` is lost: the worst
+    /// state that it meets decides.
+    pub fn loses(&mut self, end: Instant) -> bool {
+        let (in_good, in_bad) = (self.config.good.loss, self.config.bad.loss);
+        let loss = match self.good {
+            _ if self.forced_by.is_some() => Probability::ONE,
+            // The state changes within the transmission: it meets both.
+            _ if self.next_flip < end => in_good.max(in_bad),
+            true => in_good,
+            false => in_bad,
+        };
+        self.losses.happens(loss)
+    }
+
+    /// Whether a packet that passes now is one to lose. `first_octet` is the sequence number at which its
+    /// flow's data begins.
+    pub fn is_to_lose(&mut self, packet: &Packet, first_octet: Seq) -> bool {
+        let StateSource::Forced(losses) = &self.config.source else { return false };
+        let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else { return false };
+        let seq = tcp.seq - first_octet;
+        let mut is_to_lose = false;
+        for (loss, passed) in losses.iter().zip(&mut self.passings) {
+            if loss.seq != seq {
+                continue;
+            }
+            *passed += 1;
+            is_to_lose |= *passed == loss.passing;
+        }
+        is_to_lose
+    }
+
+    /// The first transmission of a packet to lose begins: the channel turns bad. `by` is the number of the
+    /// transmitter, which another one of the same channel does not have.
+    pub fn force(&mut self, by: usize, now: Instant) -> Option<Flip> {
+        self.forced_by.get_or_insert(by);
+        std::mem::take(&mut self.good).then_some(Flip { at: now, good: false })
+    }
+
+    /// A packet is through, delivered or given up: a channel that was bad for its sake is good
+    /// again.
+    pub fn packet_ends(&mut self, by: usize, now: Instant) -> Option<Flip> {
+        if self.forced_by != Some(by) {
+            return None;
+        }
+        self.forced_by = None;
+        self.good = true;
+        Some(Flip { at: now, good: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(config: ChannelConfig) -> Channel {
+        Channel::new(config, Instant::ZERO, Rng::named(1, "stays"), Rng::named(1, "losses"))
+    }
+
+    #[test]
+    fn the_share_of_bad_time_is_that_of_the_means() {
+        let mut channel = channel(ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500)));
+        let samples = 2_000_000;
+        let lost = (0..samples)
+            .filter(|sample| {
+                channel.advance(Instant::from_millis(sample * 50), |_| {});
+                channel.loses(Instant::ZERO)
+            })
+            .count();
+        let share = lost as f64 / samples as f64;
+        assert!((share - 0.5 / 5.5).abs() < 0.003, "{share}");
+    }
+
+    #[test]
+    fn a_state_trace_is_followed_and_reads_back_as_written() {
+        let text = [(5, false), (9, true)]
+            .map(|(ms, good)| StateTrace::line(Instant::from_millis(ms), good))
+            .concat();
+        let trace = StateTrace::parse(&text).expect("our own format");
+        let config = ChannelConfig {
+            source: StateSource::Trace(Arc::new(trace)),
+            ..ChannelConfig::bursty(Duration::from_secs(5), Duration::from_millis(500))
+        };
+        let mut channel = channel(config);
+        let mut flips = Vec::new();
+        let states = [4, 5, 8, 9, 500].map(|ms| {
+            channel.advance(Instant::from_millis(ms), |flip| flips.push((flip.at.as_millis(), flip.good)));
+            channel.loses(Instant::ZERO)
+        });
+        assert_eq!(states, [false, true, true, false, false]);
+        assert_eq!(flips, [(5, false), (9, true)]);
+    }
+
+    #[test]
+    fn a_line_that_repeats_the_state_changes_nothing() {
+        let parse = |text| StateTrace::parse(text).expect("a good trace");
+        assert_eq!(parse("3 1\n5 0\n6 0\n9 1\n12 1\n"), parse("5 0\n9 1\n"));
+    }
+
+    #[test]
+    fn a_bad_state_trace_is_refused_with_its_line() {
+        for (text, line) in
+            [("5 2\n", 1), ("1 0\n\n0.5 1\n", 3), ("# fine\n7\n", 2), ("nan 1\n", 1), ("1 0 1\n", 1)]
+        {
+            assert_eq!(StateTrace::parse(text).expect_err(text).line, line, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_perfect_channel_loses_nothing() {
+        let mut channel = channel(ChannelConfig::PERFECT);
+        channel.advance(Instant::from_secs(1_000_000), |_| panic!("it never changes"));
+        assert!(!channel.loses(Instant::ZERO));
+    }
+}

@@ -1,0 +1,25 @@
+//! What links of every kind are made of. It knows packets, time and random numbers.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`upcoming`] | [`Upcoming`], the queue of events to come |
+//! | [`channel`] | [`Channel`]: two states, in each of which transmissions are lost with a probability |
+//! | [`limit`] | [`QueueLimit`], how much may wait |
+//! | [`pool`] | many lists in one allocation: what flow queues consist of |
+//! | [`fair`] | [`FairQueue`]: flows that take turns, octet for octet |
+//! | `tournament` | the largest of many keys that change |
+
+pub mod channel;
+pub mod fair;
+pub mod limit;
+pub mod pool;
+mod tournament;
+pub mod upcoming;
+
+pub use channel::{
+    Channel, ChannelConfig, Flip, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError,
+};
+pub use fair::FairQueue;
+pub use limit::QueueLimit;
+pub use pool::Length;
+pub use upcoming::{Due, Upcoming};

@@ -1,0 +1,129 @@
+//! The state machine's own event queue.
+
+use lasthop_link::{Due, Upcoming};
+use lasthop_packet::Instant;
+
+/// What can happen. Of events at one moment, what ends comes first and what begins by contention
+/// last; within those, the lower station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    /// A transmission ends.
+    FrameEnd(u32),
+    /// The data frame of a domain's settled exchange ends, intact.
+    SettledData(u32),
+    /// A domain's settled exchange is over.
+    SettledEnd(u32),
+    /// The last frame of a domain's settled collision ends.
+    CollisionEnd(u32),
+    /// A station has waited in vain for a response.
+    Timeout(u32),
+    /// A SIFS after a frame a station responds to this initiator, with a CTS.
+    SendCts(u32, u32),
+    /// The same with an ACK.
+    SendAck(u32, u32),
+    /// A SIFS after its guard an initiator sends its data frame.
+    SendData(u32),
+    /// An access point is to send a beacon.
+    Tbtt(u32),
+    /// Somebody in a domain may transmit.
+    Access(u32),
+    /// A station transmits, whatever it has sensed since this was decided.
+    Begin(u32),
+}
+
+impl Event {
+    const fn class(self) -> u64 {
+        match self {
+            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) | Self::CollisionEnd(_) => 0,
+            Self::Timeout(_) => 1,
+            Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
+            Self::Tbtt(_) => 3,
+            Self::Access(_) => 4,
+            Self::Begin(_) => 5,
+        }
+    }
+}
+
+/// The events to come.
+#[derive(Debug, Default)]
+pub(crate) struct Events(Upcoming<Waiting>);
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Instant,
+    /// The order within that moment.
+    rank: u64,
+    event: Event,
+}
+
+impl Due for Waiting {
+    /// Time and rank as one number, then the event itself.
+    type Turn = (u128, Event);
+
+    #[inline]
+    fn turn(&self) -> Self::Turn {
+        (self.at_and_rank(), self.event)
+    }
+
+    #[inline]
+    fn is_before(&self, newcomer: &Self) -> bool {
+        let (own, new) = (self.at_and_rank(), newcomer.at_and_rank());
+        own < new || own == new && self.event < newcomer.event
+    }
+}
+
+impl Waiting {
+    #[inline]
+    fn at_and_rank(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rank)
+    }
+}
+
+impl Events {
+    /// `of` is the station whose doing it is. What comes first at one moment depends on no more
+    /// than the event itself, so that stations that share a domain act in the same order as
+    /// stations that do not.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Instant, of: u32, event: Event) {
+        self.0.push(Waiting { at, rank: event.class() << 32 | u64::from(of), event });
+    }
+
+    #[inline]
+    pub(crate) fn next_at(&self) -> Option<Instant> {
+        self.0.next().map(|next| next.at)
+    }
+
+    #[inline]
+    pub(crate) fn pop_if(&mut self, is_due: impl Fn(Instant) -> bool) -> Option<(Instant, Event)> {
+        let next = self.0.pop_if(|next| is_due(next.at))?;
+        Some((next.at, next.event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn events_come_in_their_order_however_many_wait(
+            steps in proptest::collection::vec((0u64..1000, 0u32..4, proptest::bool::weighted(0.6)), 1..400)
+        ) {
+            let (mut events, mut waiting, mut now) = (Events::default(), Vec::new(), 0);
+            for (delay, of, is_new) in steps {
+                if is_new {
+                    let event = if of % 2 == 0 { Event::FrameEnd(of) } else { Event::Access(of) };
+                    events.push(Instant::from_nanos(now + delay), of, event);
+                    waiting.push((Instant::from_nanos(now + delay), event.class(), of, event));
+                    continue;
+                }
+                waiting.sort();
+                let expected = (!waiting.is_empty()).then(|| waiting.remove(0));
+                assert_eq!(events.next_at(), expected.map(|(at, ..)| at));
+                let next = events.pop_if(|_| true);
+                assert_eq!(next, expected.map(|(at, .., event)| (at, event)));
+                now = next.map_or(now, |(at, _)| at.as_nanos());
+            }
+        }
+    }
+}

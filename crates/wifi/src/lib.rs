@@ -1,0 +1,88 @@
+//! IEEE 802.11: the distributed coordination function over the physical layers of 802.11, b, a and
+//! g.
+//!
+//! [`Wlan`] is a pure state machine: stations on one channel. It knows packets by a key and a
+//! length; the caller puts frames in ([`Wlan::enqueue`]), calls [`Wlan::on_event`] when
+//! [`Wlan::next_event_at`] says so, and asks what happened ([`Wlan::poll`]).
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`phy`] | rates, air times, inter-frame spaces |
+//! | [`frame`] | frame sizes |
+//! | [`propagation`] | positions, ranges, two-ray ground, capture |
+//! | [`errors`] | frames lost without a collision |
+//! | [`station`] | a station's contention window, retry counters, duplicate filter |
+//! | `station_queue`, `queueing` | what waits at a station, and for stations that doze |
+//! | `access`, `contention` | who transmits when: computed, not stepped |
+//! | `medium` | sense domains, overlaps |
+//! | `nav` | what frames have reserved |
+//! | `plan`, `planning` | the frames of an exchange |
+//! | `exchange` | exchanges frame by frame, where others may interfere |
+//! | `settle` | exchanges at one go, where nobody can |
+//! | `outcome`, `telling` | what follows from success and failure, common to both, and what is told of it |
+//! | `options`, `knowledge` | options in frames, and who knows them |
+//! | `moving` | stations that move |
+//! | `own_frames` | what goes before a station's queue |
+//! | `used` | what a station has had of the air |
+//! | `turns`, `round` | flows or receivers that take turns at a station |
+//! | `power_save` | beacons, stations that doze, what waits for them |
+//!
+//! What is modelled otherwise than on the air:
+//! - Signals take no time to arrive.
+//! - A station that counts down senses what began a slot before its own transmission
+//!   (`carrier_sense_delay`); one to which a frame comes senses at once whether the medium is idle.
+//! - Frames that do not reach carrier-sense range do not disturb.
+//! - Frame errors are drawn for the addressee. Bystanders hear every frame in range that nothing
+//!   overlaps.
+//! - `EIFS` follows frames that were overlapped or out of reception range. A station that
+//!   transmitted while another's longer frame began keeps it, too; its own frames it does not hear.
+//! - A station that waits for a response waits until `ACKTimeout`, whatever else it hears.
+//! - Without power save there are no beacons. Association, fragmentation and rate control are not
+//!   modelled.
+
+mod access;
+mod config;
+mod contention;
+pub mod errors;
+mod events;
+mod exchange;
+pub mod frame;
+mod id;
+mod knowledge;
+mod medium;
+mod moving;
+mod nav;
+mod options;
+mod outcome;
+mod output;
+mod own_frames;
+pub mod phy;
+mod plan;
+mod planning;
+mod power_save;
+pub mod propagation;
+mod queueing;
+mod round;
+mod settle;
+pub mod station;
+mod station_queue;
+mod telling;
+mod times;
+mod turns;
+mod used;
+mod wlan;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{MacConfig, WlanConfig};
+pub use errors::ErrorConfig;
+pub use frame::{DataOverhead, MacFrame, Receiver};
+pub use id::StationId;
+pub use output::{Fate, FrameTimes, Output, WlanCounters};
+pub use phy::{PhyConfig, Preamble, Rate, Standard};
+pub use power_save::PowerSaveConfig;
+pub use propagation::{Capture, Position, Propagation, TwoRayGround};
+pub use station::{Scheduler, StationConfig};
+pub use used::Used;
+pub use wlan::Wlan;

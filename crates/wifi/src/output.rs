@@ -1,0 +1,147 @@
+//! What comes out of the state machine.
+
+use lasthop_packet::Instant;
+
+use super::frame::MacFrame;
+use crate::id::StationId;
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The receiver acknowledged it.
+    Delivered,
+    /// The first transmission was not acknowledged; more will follow unless a [`Fate::GivenUp`] comes
+    /// right behind.
+    FirstTransmissionFailed,
+    /// No transmission was acknowledged and no more will follow.
+    GivenUp,
+}
+
+/// The times of a data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameTimes {
+    /// When the packet came to its station's queue.
+    pub queued: Instant,
+    /// When it left the queue, and began to contend for the medium.
+    pub departed: Instant,
+    /// When the data frame began that has arrived, and ends now. Back-offs, earlier transmissions
+    /// and the RTS and CTS lie before it.
+    pub began: Instant,
+    /// When a DIFS after its ACK will have passed.
+    pub over: Instant,
+}
+
+/// Something that happened, at the time of the call in which it came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A frame has arrived, and is no duplicate.
+    Delivered {
+        /// Where.
+        at: StationId,
+        /// Who sent it.
+        from: StationId,
+        /// The frame. A broadcast arrives at several stations.
+        frame: MacFrame,
+    },
+    /// A frame is in the hands of the MAC of which nothing else tells so: one that waited for its
+    /// receiver to wake, or one whose turn came when another one's transmission had failed.
+    Departs {
+        /// The station.
+        from: StationId,
+    },
+    /// The channel of a link has changed its state.
+    ChannelState {
+        /// The stations that the link joins.
+        between: (StationId, StationId),
+        /// When; up to the length of an exchange before or after now.
+        at: Instant,
+        /// Whether it is in the good state.
+        good: bool,
+    },
+    /// A frame has waited for its receiver to wake for too long, and is dropped.
+    TooOld {
+        /// The access point.
+        from: StationId,
+        /// The frame.
+        frame: MacFrame,
+    },
+    /// A frame is about to be told as delivered, to one station: its times.
+    Transmission {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: MacFrame,
+        /// Whether options were in it.
+        has_options: bool,
+        /// When what happened.
+        times: FrameTimes,
+    },
+    /// The sender has learned what became of a transmission.
+    Attempt {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: MacFrame,
+        /// When the exchange began.
+        began: Instant,
+        /// Which transmission of the frame, from 1.
+        transmission: u32,
+        /// Whether the data frame failed to arrive, or was never sent because its RTS was not
+        /// answered. If not, and the sender transmits it again, an acknowledgment was lost.
+        lost: bool,
+        /// Whether the sender has received an acknowledgment; a broadcast needs none.
+        acknowledged: bool,
+    },
+    /// The sender has learned a frame's fate. [`Fate::Delivered`] and [`Fate::GivenUp`] are its
+    /// last.
+    Fate {
+        /// The sender.
+        from: StationId,
+        /// The frame.
+        frame: MacFrame,
+        /// What became of it. A broadcast counts as delivered once it is sent.
+        fate: Fate,
+        /// Whether it has arrived, at one station; what was told so already.
+        arrived: bool,
+        /// Transmissions so far.
+        transmissions: u32,
+        /// Nanoseconds from its arrival in the queue to its first transmission.
+        queueing: u64,
+        /// Of them, those at the head of the queue: the time to get the medium.
+        access: u64,
+        /// Nanoseconds of the sender's frames for it so far: RTS or CTS-to-self, and data.
+        air_time: u64,
+    },
+}
+
+/// What is counted whether or not anybody asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WlanCounters {
+    /// Exchanges begun: transmissions of data frames, or of their RTS.
+    pub attempts: u64,
+    /// Of them, those that were not confirmed.
+    pub failures: u64,
+    /// Of them, those whose data had arrived: the acknowledgment was lost.
+    pub acks_lost: u64,
+    /// Frames that the last permitted attempt did not confirm.
+    pub given_up: u64,
+    /// Data frames received again because their acknowledgment was lost.
+    pub duplicates: u64,
+    /// Frames that reached their addressee undisturbed and were lost by an error process.
+    pub errors: u64,
+    /// Frames delivered.
+    pub delivered: u64,
+    /// RTS frames that were not answered because of a NAV.
+    pub refused: u64,
+    /// Data frames that arrived intact, and were neither taken nor acknowledged because their
+    /// receiver [refuses](super::Wlan::refuse_frames) frames.
+    pub withheld: u64,
+    /// Beacons sent. They and PS-Polls are in no other count but that of errors.
+    pub beacons: u64,
+    /// PS-Polls sent, repeated ones among them.
+    pub ps_polls: u64,
+    /// Frames dropped because their receiver did not fetch them in time.
+    pub aged: u64,
+    /// Frames with options that were sent again without.
+    pub options_refused: u64,
+}

@@ -1,0 +1,54 @@
+//! Parameters of power save.
+
+use std::time::Duration;
+
+use lasthop_link::QueueLimit;
+
+/// Parameters of power save (IEEE 802.11-2012, 10.2.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerSaveConfig {
+    /// `dot11BeaconPeriod`, from TBTT to TBTT; the standard has whole TU of 1,024 us. Default 100
+    /// TU.
+    pub beacon_interval: Duration,
+    /// `dot11DTIMPeriod`: every n-th beacon has a DTIM. Default 1.
+    pub dtim_period: u32,
+    /// `ListenInterval`: a station in power-save mode wakes for every n-th beacon. Default 1.
+    pub listen_interval: u32,
+    /// `ReceiveDTIMs`: whether stations also wake for every beacon with a DTIM, to receive the group
+    /// frames that follow it. Default false.
+    pub receive_dtims: bool,
+    /// Room at the access point for each station's frames, and as much for group frames. Default 64
+    /// packets, as in Linux's mac80211 (`STA_MAX_TX_BUFFER`).
+    pub buffer: QueueLimit,
+    /// The aging function (10.2.1): a frame that has waited for longer than this, and longer than
+    /// its receiver's listen interval, is dropped at the next TBTT. Default 10 s, as in Linux's
+    /// mac80211 (`STA_TX_BUFFER_EXPIRE`).
+    pub ageing: Duration,
+    /// The first TBTT; `None`: drawn from the first beacon interval, by the seed.
+    pub first_beacon: Option<Duration>,
+}
+
+impl Default for PowerSaveConfig {
+    fn default() -> Self {
+        Self {
+            beacon_interval: 100 * Self::TIME_UNIT,
+            dtim_period: 1,
+            listen_interval: 1,
+            receive_dtims: false,
+            buffer: QueueLimit::Packets(64),
+            ageing: Duration::from_secs(10),
+            first_beacon: None,
+        }
+    }
+}
+
+impl PowerSaveConfig {
+    /// The standard's time unit (TU).
+    pub const TIME_UNIT: Duration = Duration::from_micros(1024);
+
+    /// Nanoseconds after which a frame is too old.
+    pub(super) fn most_age(&self) -> u64 {
+        let listen = self.beacon_interval.saturating_mul(self.listen_interval);
+        lasthop_packet::time::nanos(self.ageing.max(listen))
+    }
+}

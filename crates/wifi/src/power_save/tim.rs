@@ -1,0 +1,66 @@
+//! The size of a beacon (IEEE 802.11-2012, 8.3.3.2 and 8.4.2).
+
+use crate::phy::Standard;
+
+/// MAC header of a management frame, and FCS (8.3.3.1).
+const HEADER_AND_FCS: u32 = 24 + 4;
+/// Timestamp, beacon interval, capability information.
+const FIXED_FIELDS: u32 = 8 + 2 + 2;
+/// The SSID element: its network is called "lasthop".
+const SSID: u32 = 2 + 7;
+/// The DSSS parameter set element; OFDM at 5 GHz has none.
+const DSSS_PARAMETER_SET: u32 = 2 + 1;
+/// The ERP information element, with 802.11g (8.4.2.14).
+const ERP_INFORMATION: u32 = 2 + 1;
+/// The TIM element up to its partial virtual bitmap: DTIM count, DTIM period, bitmap control.
+const TIM: u32 = 2 + 3;
+
+/// Octets of a beacon, FCS included, whose TIM has the bits of these association identifiers, in
+/// ascending order.
+pub(super) fn beacon_octets(standard: Standard, set: impl Iterator<Item = u32>) -> u32 {
+    // Up to eight rates, and the others in an element of their own (8.4.2.3, 8.4.2.15).
+    let (rates, others) = match standard {
+        Standard::Dsss => (2 + 2, DSSS_PARAMETER_SET),
+        Standard::HrDsss => (2 + 4, DSSS_PARAMETER_SET),
+        Standard::Ofdm => (2 + 8, 0),
+        Standard::Erp => (2 + 8 + 2 + 4, DSSS_PARAMETER_SET + ERP_INFORMATION),
+    };
+    HEADER_AND_FCS + FIXED_FIELDS + SSID + rates + others + TIM + partial_virtual_bitmap(set)
+}
+
+/// Length of octets N1 to N2 of the traffic indication virtual bitmap (8.4.2.7): N1 is even, and no bit
+/// outside them is set. One octet if no bit is set. Bit 0, for group frames, is in the bitmap control.
+fn partial_virtual_bitmap(set: impl Iterator<Item = u32>) -> u32 {
+    let mut ends = None;
+    for identifier in set {
+        let octet = identifier / 8;
+        let (first, _) = ends.unwrap_or((octet & !1, octet));
+        ends = Some((first, octet));
+    }
+    ends.map_or(1, |(first, last)| last - first + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bitmap_has_the_octets_from_an_even_one_to_the_last() {
+        for (set, octets) in [
+            (&[][..], 1),
+            (&[1], 1),
+            (&[7], 1),
+            // Octet 1: N1 is 0.
+            (&[8], 2),
+            (&[15], 2),
+            (&[16], 1),
+            (&[1, 50], 7),
+            (&[24], 2),
+            (&[2007], 1),
+            (&[2000, 2007], 1),
+            (&[1, 2007], 251),
+        ] {
+            assert_eq!(partial_virtual_bitmap(set.iter().copied()), octets, "{set:?}");
+        }
+    }
+}

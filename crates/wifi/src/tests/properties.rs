@@ -1,0 +1,248 @@
+//! Laws that hold whatever the topology.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lasthop_link::QueueLimit;
+use lasthop_packet::{Instant, Probability};
+use proptest::prelude::*;
+
+use super::support::Entry;
+use crate::output::Fate;
+use crate::{
+    Capture, ErrorConfig, MacFrame, Output, Position, PowerSaveConfig, Propagation, Receiver, Scheduler,
+    Standard, StationConfig, Wlan, WlanConfig,
+};
+
+#[derive(Clone, Debug)]
+struct Case {
+    standard: Standard,
+    positions: Vec<(f64, f64)>,
+    rts: bool,
+    /// Microseconds.
+    carrier_sense_delay: Option<u64>,
+    capture: Option<Capture>,
+    loss: f64,
+    /// Whether errors hit control frames, too.
+    control: bool,
+    /// Stations jump by up to 100 m now and then.
+    moves: bool,
+    /// Which stations doze, by their bits; the first is the access point. None without power save.
+    dozing: u16,
+    /// Where flows or receivers take turns, what waits for a station is taken back now and then.
+    scheduler: Scheduler,
+    /// Microseconds since the last one, from, to (anything beyond the stations: all), octets.
+    frames: Vec<(u64, usize, usize, u32)>,
+    seed: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let standard =
+        prop_oneof![Just(Standard::Dsss), Just(Standard::HrDsss), Just(Standard::Ofdm), Just(Standard::Erp)];
+    let scheduler =
+        prop_oneof![Just(Scheduler::Fifo), Just(Scheduler::PerFlow), Just(Scheduler::PerReceiver)];
+    let frame = (0_u64..3_000, 0_usize..12, 0_usize..14, 1_u32..2_000);
+    // Hidden from each other, exposed to each other, or all within range of all.
+    let scale = prop_oneof![Just(1.0), Just(0.3), Just(0.1)];
+    let capture = any::<bool>().prop_map(|later_frames| Capture { threshold: 10.0, later_frames });
+    let air = (
+        proptest::option::of(0_u64..=9),
+        proptest::option::of(capture),
+        prop_oneof![Just(0.0), 0.0..0.5],
+        any::<bool>(),
+    );
+    (
+        standard,
+        proptest::collection::vec((0.0..800.0, 0.0..400.0), 2..12),
+        scale,
+        any::<bool>(),
+        air,
+        (any::<bool>(), prop_oneof![Just(0), any::<u16>()], scheduler),
+        proptest::collection::vec(frame, 1..150),
+        any::<u64>(),
+    )
+        .prop_map(|(standard, positions, scale, rts, air, (moves, dozing, scheduler), frames, seed)| {
+            let (carrier_sense_delay, capture, loss, control) = air;
+            let positions = positions.into_iter().map(|(x, y)| (x * scale, y * scale)).collect();
+            Case {
+                standard,
+                positions,
+                rts,
+                carrier_sense_delay,
+                capture,
+                loss,
+                control,
+                moves,
+                dozing,
+                scheduler,
+                frames,
+                seed,
+            }
+        })
+}
+
+fn power_save(seed: u64) -> PowerSaveConfig {
+    PowerSaveConfig {
+        beacon_interval: Duration::from_millis(20),
+        dtim_period: 1 + seed as u32 % 3,
+        listen_interval: 1 + seed as u32 / 3 % 3,
+        receive_dtims: seed.is_multiple_of(5),
+        buffer: QueueLimit::Packets(5),
+        ageing: Duration::from_millis(200),
+        first_beacon: None,
+    }
+}
+
+/// What happened, and the frames that found room.
+fn run(case: &Case) -> (Vec<Entry>, Vec<u32>, Wlan) {
+    let mut config = WlanConfig::new(case.standard);
+    config.phy.carrier_sense_delay = case.carrier_sense_delay.map(Duration::from_micros);
+    config.propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 400.0 };
+    config.capture = case.capture;
+    config.errors = ErrorConfig::packets(Probability::new(case.loss).expect("0 to 1"), case.control);
+    config.mac.cts_to_self = case.seed.is_multiple_of(2);
+    if case.rts {
+        config.mac.rts_threshold = 700;
+    }
+    let mut wlan = Wlan::new(config, case.seed);
+    wlan.tell_attempts(true);
+    if case.moves {
+        wlan.expect_moves();
+    }
+    let stations: Vec<_> = case
+        .positions
+        .iter()
+        .map(|&(x, y)| {
+            let position = Position::new(x, y);
+            let queue = QueueLimit::Packets(5);
+            let scheduler = case.scheduler;
+            wlan.add_station(&StationConfig { position, queue, scheduler, ..StationConfig::default() })
+        })
+        .collect();
+    if case.dozing > 0 {
+        let dozing: Vec<_> =
+            stations.iter().copied().filter(|station| case.dozing >> station.index() & 1 == 1).collect();
+        wlan.save_power(stations[0], &dozing, power_save(case.seed));
+    }
+    let mut log = Vec::new();
+    let mut accepted = Vec::new();
+    let mut drive = |wlan: &mut Wlan, until: Instant| {
+        while let Some(now) = wlan.next_event_at().filter(|now| *now <= until) {
+            wlan.on_event(now);
+            log.extend(std::iter::from_fn(|| wlan.poll()).map(|output| (now.as_nanos(), output)));
+        }
+    };
+    let mut now = Instant::ZERO;
+    for (key, &(pause, from, to, octets)) in case.frames.iter().enumerate() {
+        now = now.after_nanos(pause * 1000);
+        drive(&mut wlan, now);
+        let from = from % stations.len();
+        if case.moves && key % 3 == 0 {
+            let Position { x, y } = wlan.position(stations[from]);
+            let step = || -100.0 + 200.0 * f64::from(octets % 101) / 100.0;
+            wlan.move_stations(now, &[(stations[from], Position::new(x + step(), y - step()))]);
+        }
+        let to = if to < stations.len() && to != from {
+            Receiver::Station(stations[to])
+        } else {
+            Receiver::Broadcast
+        };
+        let frame = MacFrame { to, key: key as u32, octets };
+        let mut gone = Vec::new();
+        let is_queued = if case.scheduler == Scheduler::PerFlow {
+            let flow = u64::from(octets % 4);
+            wlan.enqueue_in_turn(now, stations[from], (flow, frame), |lost| gone.push(lost))
+        } else {
+            wlan.enqueue(now, stations[from], frame)
+        };
+        if is_queued {
+            accepted.push(key as u32);
+        }
+        if case.scheduler != Scheduler::Fifo
+            && key % 7 == 6
+            && let Receiver::Station(to) = to
+        {
+            gone.extend(wlan.withdraw(stations[from], to));
+        }
+        for lost in gone {
+            let place = accepted.iter().position(|key| *key == lost.key).expect("it was queued once");
+            accepted.remove(place);
+        }
+    }
+    // Beacons have no end; all else has ended by then.
+    drive(&mut wlan, if case.dozing > 0 { now + Duration::from_secs(10) } else { Instant::MAX });
+    (log, accepted, wlan)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::default())]
+
+    #[test]
+    fn every_frame_has_one_last_fate_and_a_confirmed_one_has_arrived_once(case in case()) {
+        let (log, accepted, wlan) = run(&case);
+        let mut last: BTreeMap<u32, (Fate, u32)> = BTreeMap::new();
+        let mut arrivals: BTreeMap<(u32, usize), u32> = BTreeMap::new();
+        let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
+        for (_, output) in &log {
+            match output {
+                Output::Delivered { at, frame, .. } => {
+                    // It has arrived before its sender knows.
+                    prop_assert!(!last.contains_key(&frame.key));
+                    if let Receiver::Station(to) = frame.to {
+                        prop_assert_eq!(to, *at);
+                    }
+                    *arrivals.entry((frame.key, at.index())).or_default() += 1;
+                }
+                Output::Transmission { .. } => unreachable!("nobody asked"),
+                Output::Attempt { frame, transmission, .. } => {
+                    let count = attempts.entry(frame.key).or_default();
+                    *count += 1;
+                    prop_assert_eq!(*count, *transmission);
+                    prop_assert!(*transmission <= 10, "7 short and 4 long ones at most");
+                }
+                Output::Departs { .. } => {
+                    prop_assert!(case.dozing > 0 || case.scheduler == Scheduler::PerReceiver);
+                }
+                Output::ChannelState { .. } => unreachable!("no link has a channel"),
+                Output::TooOld { frame, .. } => {
+                    prop_assert!(case.dozing > 0);
+                    prop_assert!(last.insert(frame.key, (Fate::GivenUp, 0)).is_none());
+                    prop_assert!(!attempts.contains_key(&frame.key));
+                }
+                Output::Fate { frame, fate: Fate::FirstTransmissionFailed, transmissions, .. } => {
+                    prop_assert!(*transmissions == 1 && !last.contains_key(&frame.key));
+                }
+                Output::Fate { frame, fate, transmissions, .. } => {
+                    prop_assert!(last.insert(frame.key, (*fate, *transmissions)).is_none());
+                    if let (Receiver::Station(to), Fate::Delivered) = (frame.to, fate) {
+                        prop_assert_eq!(arrivals.get(&(frame.key, to.index())), Some(&1));
+                    }
+                    prop_assert_eq!(attempts[&frame.key], *transmissions);
+                }
+            }
+        }
+        prop_assert!(arrivals.values().all(|count| *count == 1), "no duplicate passes the filter");
+        prop_assert_eq!(last.keys().copied().collect::<Vec<_>>(), accepted);
+        for station in 0..case.positions.len() {
+            prop_assert_eq!(wlan.waiting(crate::StationId::from_index(station)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_case_has_one_trace(case in case()) {
+        let (first, second) = (run(&case).0, run(&case).0);
+        prop_assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_capture_that_never_happens_leaves_the_trace_as_it_is(case in case(), later_frames in any::<bool>()) {
+        let (plain, _, without) = run(&Case { capture: None, ..case.clone() });
+        // 300 dB: the nearest station's power over the farthest one's is less than 110 dB.
+        let never = Capture { threshold: 1e30, later_frames };
+        let (captured, _, with) = run(&Case { capture: Some(never), ..case.clone() });
+        let differ = plain.iter().zip(&captured).position(|(one, other)| one != other);
+        prop_assert_eq!(differ.map(|at| (at, plain[at], captured[at])), None);
+        prop_assert_eq!(plain.len(), captured.len());
+        prop_assert_eq!(without.counters(), with.counters());
+    }
+}

@@ -1,0 +1,164 @@
+//! A cell with a log.
+
+use std::cell::RefCell;
+
+use lasthop_packet::Instant;
+
+use crate::frame::{Kind, OwnFrame};
+use crate::output::Fate;
+use crate::{
+    MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
+};
+
+/// An output with its time in nanoseconds.
+pub(super) type Entry = (u64, Output);
+
+/// A frame in the air.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OnAir {
+    /// Nanoseconds.
+    pub(crate) start: u64,
+    /// Nanoseconds.
+    pub(crate) duration: u64,
+    pub(crate) from: u32,
+    pub(crate) to: Option<u32>,
+    pub(crate) what: String,
+}
+
+thread_local! {
+    /// The frames in the air of this thread's cells, where exchanges go frame by frame.
+    pub(crate) static AIR: RefCell<Vec<OnAir>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Wlan {
+    pub(crate) fn log_frame(
+        &mut self,
+        (from, to): (u32, Option<u32>),
+        kind: Kind,
+        initiator: u32,
+        start: Instant,
+        duration: u64,
+    ) {
+        let station = &self.stations[initiator as usize];
+        let what = match (kind, station.own) {
+            (Kind::Data, Some(OwnFrame::Beacon)) => format!("beacon{}", self.tim_in_words()),
+            (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
+            (Kind::Data, None) => {
+                let key = station.packet().map_or(0, |frame| frame.key);
+                format!("data {key}{}", if self.has_more_data(from) { " more" } else { "" })
+            }
+            (Kind::Ack, _) => "ACK".to_owned(),
+            (kind, _) => format!("{kind:?}"),
+        };
+        let frame = OnAir { start: start.as_nanos(), duration, from, to, what };
+        AIR.with_borrow_mut(|air| air.push(frame));
+    }
+}
+
+pub(super) struct Cell {
+    pub(super) wlan: Wlan,
+    pub(super) stations: Vec<StationId>,
+    pub(super) log: Vec<Entry>,
+    /// Stations that get another frame for each that is done with.
+    pub(super) saturated: Vec<(StationId, MacFrame)>,
+}
+
+pub(super) fn us(micros: u64) -> Instant {
+    Instant::from_nanos(micros * 1000)
+}
+
+/// Reception over 250 m, carrier sense over 550 m, as ns-2 has it.
+pub(super) const RANGES: Propagation = Propagation::Ranges { reception: 250.0, carrier_sense: 550.0 };
+
+pub(super) fn config(standard: Standard) -> WlanConfig {
+    WlanConfig::new(standard)
+}
+
+impl Cell {
+    /// Stations at these metres along a line.
+    pub(super) fn new(config: WlanConfig, metres: &[f64]) -> Self {
+        Self::seeded(config, metres, 1)
+    }
+
+    pub(super) fn seeded(config: WlanConfig, metres: &[f64], seed: u64) -> Self {
+        let mut wlan = Wlan::new(config, seed);
+        wlan.tell_attempts(true);
+        let add = |x: &f64| StationConfig { position: Position::new(*x, 0.0), ..StationConfig::default() };
+        let stations = metres.iter().map(|x| wlan.add_station(&add(x))).collect();
+        Self { wlan, stations, log: Vec::new(), saturated: Vec::new() }
+    }
+
+    pub(super) fn frame(&self, to: usize, key: u32) -> MacFrame {
+        MacFrame { to: Receiver::Station(self.stations[to]), key, octets: 1500 }
+    }
+
+    /// A packet of 1,500 octets from one station to another.
+    pub(super) fn send(&mut self, at: Instant, from: usize, to: usize, key: u32) -> bool {
+        self.run(at);
+        let frame = self.frame(to, key);
+        self.wlan.enqueue(at, self.stations[from], frame)
+    }
+
+    /// As [`Self::send`], so that there is always another one.
+    pub(super) fn saturate(&mut self, from: usize, to: usize) {
+        let frame = self.frame(to, from as u32);
+        self.saturated.push((self.stations[from], frame));
+        for _ in 0..2 {
+            self.wlan.enqueue(Instant::ZERO, self.stations[from], frame);
+        }
+    }
+
+    pub(super) fn run(&mut self, until: Instant) {
+        while let Some(now) = self.wlan.next_event_at().filter(|now| *now <= until) {
+            self.wlan.on_event(now);
+            while let Some(output) = self.wlan.poll() {
+                if let Output::Fate { from, fate: Fate::Delivered | Fate::GivenUp, .. } = output
+                    && let Some((_, frame)) = self.saturated.iter().find(|(station, _)| *station == from)
+                {
+                    self.wlan.enqueue(now, from, *frame);
+                }
+                self.log.push((now.as_nanos(), output));
+            }
+        }
+    }
+
+    /// Frames that have arrived from a station: times and keys.
+    pub(super) fn arrivals(&self, from: usize) -> Vec<(u64, u32)> {
+        let entries = self.log.iter().filter_map(|(at, output)| match output {
+            Output::Delivered { from: sender, frame, .. } if *sender == self.stations[from] => {
+                Some((*at, frame.key))
+            }
+            _ => None,
+        });
+        entries.collect()
+    }
+
+    /// When a station's exchanges began, in nanoseconds.
+    pub(super) fn begins(&self, from: usize) -> Vec<u64> {
+        let entries = self.log.iter().filter_map(|(_, output)| match output {
+            Output::Attempt { from: sender, began, .. } if *sender == self.stations[from] => {
+                Some(began.as_nanos())
+            }
+            _ => None,
+        });
+        entries.collect()
+    }
+
+    /// A station's fates: when it learned them, which, and after how many transmissions.
+    pub(super) fn fates(&self, from: usize) -> Vec<(u64, Fate, u32)> {
+        let entries = self.log.iter().filter_map(|(at, output)| match output {
+            Output::Fate { from: sender, fate, transmissions, .. } if *sender == self.stations[from] => {
+                Some((*at, *fate, *transmissions))
+            }
+            _ => None,
+        });
+        entries.collect()
+    }
+
+    /// Frames that a station's receivers got, a second, between two moments.
+    pub(super) fn rate(&self, from: usize, (start, end): (Instant, Instant)) -> f64 {
+        let within = |at: &u64| (start.as_nanos()..end.as_nanos()).contains(at);
+        let count = self.arrivals(from).iter().filter(|(at, _)| within(at)).count();
+        count as f64 / end.since(start).as_secs_f64()
+    }
+}
