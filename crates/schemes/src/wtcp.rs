@@ -27,7 +27,7 @@
 //!    mobile host may tell it. If the mobile host answers and goes on missing what we send (its PAWS
 //!    or its checksum refuses our copy), or our timer has expired too often, duplicates pass: the
 //!    sender's copy is then the better one. So is one in smaller segments than what is stored: the path
-//!    may not take that ([`crate::snoop::path_mtu`]).
+//!    may not take that (see [Snoop](crate::snoop)).
 //! 3. *Local recovery* is [Snoop](crate::snoop)'s: cache, SACK scoreboard, timer, window, and what is kept
 //!    from the sender. The two schemes have this problem in common, and what today's TCP needs there
 //!    does not depend on the scheme. While its timer has expired nothing new leaves, but the first
@@ -78,6 +78,7 @@ use lasthop_agent::{
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use crate::snoop::Snoop;
+use crate::snoop::today::Today;
 use flow::{Told, WtcpFlow};
 pub use scheme::SCHEME;
 pub use settings::Settings;
@@ -86,7 +87,7 @@ pub use settings::Settings;
 #[derive(Debug)]
 pub struct Wtcp {
     settings: Settings,
-    local: Snoop,
+    local: Snoop<Today>,
     /// Of connections that are known to local recovery.
     flows: FlowTable<WtcpFlow>,
 }

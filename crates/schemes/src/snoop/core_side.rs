@@ -4,9 +4,10 @@ use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Context, Report, Slot, Verdict};
 use lasthop_packet::{FlowKey, Packet, TcpFlags};
 
-use super::Snoop;
+use super::agent::Snoop;
+use super::flow::Recovery;
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     /// The flow that a packet from the core side belongs to; the first data makes it.
     pub(super) fn find_or_admit(
         &mut self,
@@ -43,8 +44,7 @@ impl Snoop {
             }
             return Verdict::Forward;
         }
-        // The published scheme goes by octets, and repairs what is left of the packet.
-        if flow.board.is_some() && flow.is_segmented_anew_by(packet) {
+        if R::is_segmented_anew(flow, packet) {
             self.forget_copies(slot, cx);
         }
         self.hold_or_pass(packet, slot, cx)
@@ -56,7 +56,7 @@ impl Snoop {
         let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_to_sender) else { return };
         let room = flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         let was_in_flight = flow.in_flight();
-        let effect = flow.on_data(packet, &self.settings, room, now);
+        let effect = R::on_data(flow, packet, &self.settings, room, now);
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
             hop.in_flight = hop.in_flight - was_in_flight + flow.in_flight();

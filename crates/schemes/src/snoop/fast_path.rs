@@ -10,11 +10,10 @@
 use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, LARGEST_WINDOW, Packet, TcpFlags};
 
-use super::Snoop;
-use super::expectation::Duplicates;
-use super::flow::{Receiver, SnoopFlow};
+use super::agent::Snoop;
+use super::flow::{Recovery, SnoopFlow};
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     /// Says what of a flow may pass, where that has changed.
     pub(super) fn permit(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get(slot) else { return };
@@ -45,10 +44,10 @@ impl Snoop {
     /// An even share of the window's room. Shares that others have not used yet are not taken off,
     /// so that connections which come to life at once exceed the window by as much again at most,
     /// for one round trip.
-    fn limits(&self, flow: &SnoopFlow) -> Option<Limits> {
+    fn limits(&self, flow: &SnoopFlow<R>) -> Option<Limits> {
         let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
         let room = match flow.hop.and_then(|hop| self.hops.get(hop)) {
-            Some(hop) if flow.board.is_some() && hop.is_only_watched(&self.trust) => {
+            Some(hop) if R::HEADERS_SUFFICE && hop.is_only_watched(&self.trust) => {
                 return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
             }
             Some(hop) => hop.room() / hop.flows.max(1) as u64,
@@ -98,23 +97,5 @@ impl Snoop {
             hop.note_segment(packet.segment_payload(), &self.aims);
         }
         self.on_leaving(packet, slot, cx);
-    }
-}
-
-impl SnoopFlow {
-    /// Whether nothing waits here, the receiver answers, and it has not told of anything missing.
-    fn is_whole(&self) -> bool {
-        if self.is_left_to_sender {
-            return false;
-        }
-        let is_complete = match &self.board {
-            Some(board) => board.in_flight() == board.unsacked() && board.duplicates == 0,
-            None => self.duplicates == Duplicates::Passed(0),
-        };
-        is_complete
-            && self.held.is_empty()
-            && self.hole_end.is_none()
-            && self.expiries == 0
-            && self.receiver == Receiver::Answers
     }
 }

@@ -1,23 +1,110 @@
-//! One direction of a connection, from the core to the radio side: its cache, and what its packets
-//! and its timer do.
+//! One direction of a connection, from the core to the radio side: what is known of it whichever way its losses
+//! are detected, and what it leaves to that way.
 
+use std::fmt::Debug;
 use std::hint::black_box;
 use std::time::Duration;
 
-use lasthop_agent::{Budget, Limits, PacketQueue, Room, SegmentCache, Slot};
-use lasthop_hop::last_hop::{Pace, WayBack};
-use lasthop_packet::{Instant, Packet, Seq};
+use lasthop_agent::{Budget, Context, Limits, Room, SegmentCache, Slot, Verdict};
+use lasthop_hop::last_hop::{Aims, LastHop, Pace, Progress};
+use lasthop_packet::{Instant, Packet, Seq, Sizes, Tcp, TcpFlags};
 
-use super::expectation::Duplicates;
 use super::path_beyond::PathBeyond;
 use super::rtt::HopRtt;
-use super::scoreboard::Scoreboard;
-use super::segmentation::{cut, stamp};
-use super::settings::{LossDetection, Settings};
+use super::saved::SavedRecovery;
+use super::segmentation::stamp;
+use super::settings::Settings;
+use super::waiting::{Portion, Waiting};
+
+/// How losses on the hop are detected, and what is done about them: as published, or for today's TCP.
+pub trait Recovery: Debug + Send + Sized + 'static {
+    /// Whether headers are enough of what passes over a hop that loses nothing.
+    const HEADERS_SUFFICE: bool;
+
+    /// What is known of a flow whose first packet seen starts at `seq`.
+    fn new(settings: &Settings, seq: Seq) -> Self;
+
+    /// The same where only what is known of the receiver stays.
+    #[must_use]
+    fn anew(&self, settings: &Settings, seq: Seq) -> Self;
+
+    /// Takes note of a packet with sequence space that goes to the radio side. `room` is the memory that may still
+    /// be taken.
+    fn on_data(
+        flow: &mut SnoopFlow<Self>,
+        packet: &Packet,
+        settings: &Settings,
+        room: Room,
+        now: Instant,
+    ) -> DataEffect;
+
+    /// Takes note of a packet from the radio side, by the acknowledgment in it: sends copies of what is lost, and
+    /// edits it.
+    fn on_ack(
+        flow: &mut SnoopFlow<Self>,
+        packet: &mut Packet,
+        settings: &Settings,
+        cx: &mut Context<'_>,
+    ) -> AckEffect;
+
+    /// The local timer expired.
+    fn on_timer(flow: &mut SnoopFlow<Self>, settings: &Settings, cx: &mut Context<'_>) -> TimerEffect;
+
+    /// When the local timer has something to do.
+    fn due(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant;
+
+    /// It is not due before this.
+    fn due_at_the_earliest(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant;
+
+    /// Whether at most one segment is outstanding, whose ACK may be delayed.
+    fn is_single(flow: &SnoopFlow<Self>) -> bool;
+
+    /// Whether the timer has an acknowledgment to wait for.
+    fn waits_for_ack(flow: &SnoopFlow<Self>) -> bool;
+
+    /// Octets that left and are neither acknowledged nor known to be lost.
+    fn outstanding(flow: &SnoopFlow<Self>) -> u64;
+
+    /// Whether nothing that the receiver has told of is missing.
+    fn is_complete(&self) -> bool;
+
+    /// Whether the receiver has sent SACK blocks.
+    fn has_seen_sack(&self) -> bool;
+
+    /// Whether a packet has the data of a cached one in smaller segments, so that copies of that are of no use.
+    fn is_segmented_anew(flow: &SnoopFlow<Self>, packet: &Packet) -> bool;
+
+    /// Nothing that has left measures a round-trip time.
+    fn distrust_times(&mut self);
+
+    /// Octets of memory that it takes, beside its fixed state.
+    fn allocated(&self) -> usize;
+
+    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
+    fn look(&self);
+
+    /// What moves with the flow of it.
+    fn save(flow: &SnoopFlow<Self>) -> SavedRecovery;
+
+    /// When what starts at `seq` last left, and whether it left more than once, where that is not noted in the
+    /// cache.
+    fn departure(&self, seq: Seq) -> Option<(Instant, bool)>;
+
+    /// Goes on from what moved here.
+    fn restore(&mut self, saved: &SavedRecovery);
+
+    /// What of memory one more cached packet takes.
+    fn cost_of_one(&self) -> usize;
+
+    /// A packet that moved here is in the cache, with these notes.
+    fn on_restored(&mut self, packet: &Packet, notes: &Notes);
+}
 
 /// What Snoop knows of data on its way to one mobile host.
 #[derive(Debug)]
-pub struct SnoopFlow {
+pub struct SnoopFlow<R> {
+    /// How its losses are detected and repaired.
+    pub(super) recovery: R,
     /// Data that passed and is not acknowledged.
     pub(super) cache: SegmentCache<Notes>,
     /// The highest acknowledgment number that passed; `None` until one did.
@@ -30,46 +117,28 @@ pub struct SnoopFlow {
     pub(super) highest: Seq,
     /// The number behind the sender's FIN.
     pub(super) fin: Option<Seq>,
-    /// What is to be done with the next duplicate ACK.
-    pub(super) duplicates: Duplicates,
-    /// Cached packets from here on are counted as those that elicit duplicate ACKs (snoop.cc,
-    /// `expNextAck_`).
-    pub(super) count_from: Seq,
     pub(super) rtt: HopRtt,
-    /// When what measured the round-trip time last had left.
-    pub(super) sample: Option<Instant>,
-    /// What was delivered and what was lost, where that is to be told by SACK.
-    pub(super) board: Option<Scoreboard>,
-    /// Packets that wait for room in the local window, in order.
-    pub(super) held: PacketQueue,
-    /// The hop that it goes over, where it has a local window.
-    pub(super) hop: Option<Slot>,
-    /// How much of it arrives in a round trip over the hop.
-    pub(super) pace: Pace,
-    /// How late ACKs come.
-    pub(super) way_back: WayBack,
-    /// Octets of memory that the agent's account has for this flow.
-    pub(super) charged: usize,
-    /// Octets of memory that it might take more, when that was last counted.
-    pub(super) spare: usize,
-    /// The number behind what is held, or the highest that passed.
-    pub(super) arrived: Seq,
-    /// The last packet that was dropped to slow the sender down.
-    pub(super) signal: Option<Signal>,
     /// When the timer was last started: what it waits for.
     pub(super) timing_since: Instant,
     /// How often the timer expired since the last progress.
     pub(super) expiries: u32,
-    /// The TSval of the first copy that the timer has sent since the last ACK; `None` where copies have that
-    /// of the original.
-    pub(super) copied: Option<Seq>,
     /// Whether the receiver answers.
     pub(super) receiver: Receiver,
-    /// What the sender sent again first since the receiver fell silent.
-    pub(super) overdue: Option<Overdue>,
+    /// Packets that wait for room in the local window.
+    pub(super) waiting: Waiting,
+    /// The number behind what waits, or the highest that passed.
+    pub(super) arrived: Seq,
+    /// The hop that it goes over, where it has a local window.
+    pub(super) hop: Option<Slot>,
+    /// How much of it arrives in a round trip over the hop.
+    pub(super) pace: Pace,
     /// Whether it is in the line of those that wait for room.
     pub(super) is_in_line: bool,
-    /// What may pass without asking, as last said.
+    /// Octets of memory that the agent's account has for this flow.
+    charged: usize,
+    /// Octets of memory that it might take more, when that was last counted.
+    pub(super) spare: usize,
+    /// What bypasses the agent, as it was last allowed.
     pub(super) limits: Option<Limits>,
     /// The latest TSval that the receiver may have taken over.
     pub(super) highest_tsval: Option<Seq>,
@@ -95,14 +164,6 @@ pub enum Receiver {
     GivenUp,
 }
 
-/// A segment that the sender sent again while its ACK was overdue.
-#[derive(Clone, Copy, Debug)]
-pub struct Overdue {
-    pub(super) seq: Seq,
-    /// The TSval that it had then.
-    pub(super) tsval: Option<Seq>,
-}
-
 /// What is noted on a cached packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Notes {
@@ -116,56 +177,88 @@ pub struct Notes {
     pub(super) ambiguous: bool,
 }
 
-/// A packet that was dropped to slow the sender down.
-#[derive(Clone, Copy, Debug)]
-pub struct Signal {
-    /// Its number.
-    pub(super) seq: Seq,
-    /// When it was dropped.
-    pub(super) at: Instant,
-    /// Octets that waited then.
-    pub(super) waiting: usize,
-    /// Less has waited since the sender answered.
-    pub(super) is_heeded: bool,
-    /// How many signals in a row before this one were not heeded.
-    pub(super) unheeded: u32,
-    /// When the sender sent it again, and the number behind all that it had sent before: it slows down from
-    /// there on.
-    pub(super) answered: Option<(Instant, Seq)>,
+/// What a data packet did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataEffect {
+    /// The local timer starts anew.
+    pub restart_timer: bool,
+    /// The bound that kept the packet out of the cache.
+    pub at_bound: Option<&'static str>,
 }
 
-impl SnoopFlow {
+/// What an acknowledgment did.
+#[derive(Debug)]
+pub struct AckEffect {
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// What the timer does.
+    pub timer: TimerAction,
+    /// What it shows of the hop; `None` where it shows nothing.
+    pub progress: Option<Progress>,
+}
+
+/// What the local timer's expiry did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerEffect {
+    /// It was not due yet.
+    NotDue,
+    /// What few segments had overtaken counts as lost now.
+    WindowEnded,
+    /// An acknowledgment is overdue.
+    Expired {
+        /// Retransmissions are used up.
+        has_given_up: bool,
+        /// What the timer does.
+        timer: TimerAction,
+    },
+}
+
+/// What the local timer of a flow is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerAction {
+    /// It stays as it is.
+    Keep,
+    /// It starts if it does not run.
+    Start,
+    /// It starts anew.
+    Restart,
+    /// It runs to when it is due now. One that is due too early is left alone.
+    Follow,
+}
+
+/// A packet with sequence space that passes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passing {
+    pub(super) seq: Seq,
+    pub(super) end: Seq,
+    /// It starts below what passed before.
+    pub(super) is_late: bool,
+    /// The receiver has all of it.
+    pub(super) is_acknowledged: bool,
+}
+
+impl<R: Recovery> SnoopFlow<R> {
     /// A flow whose first packet seen starts at `seq`.
     pub fn new(settings: &Settings, seq: Seq) -> Self {
         Self {
+            recovery: R::new(settings, seq),
             cache: SegmentCache::new(settings.cached_packets),
             last_ack: None,
             window: 0,
             hole_end: None,
             highest: seq,
             fin: None,
-            duplicates: Duplicates::default(),
-            count_from: seq,
             rtt: HopRtt::new(settings.initial_srtt, settings.initial_rttvar),
-            sample: None,
-            board: match settings.loss_detection {
-                LossDetection::DuplicateAcks => None,
-                LossDetection::Sack => Some(Scoreboard::new(settings.reordering)),
-            },
-            held: PacketQueue::new(),
-            hop: None,
-            pace: Pace::default(),
-            way_back: WayBack::default(),
-            charged: 0,
-            spare: 0,
-            arrived: seq,
-            signal: None,
             timing_since: Instant::ZERO,
             expiries: 0,
-            copied: None,
             receiver: Receiver::Answers,
-            overdue: None,
+            waiting: Waiting::default(),
+            arrived: seq,
+            hop: None,
+            pace: Pace::default(),
             is_in_line: false,
+            charged: 0,
+            spare: 0,
             limits: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
@@ -176,69 +269,70 @@ impl SnoopFlow {
 
     /// Forgets what it has of the data, as if the connection came here only now.
     pub(super) fn begin_anew(&mut self, settings: &Settings) {
-        let Self {
-            last_ack, window, fin, rtt, highest_tsval, hop, way_back, charged, limits, beyond, ..
-        } = *self;
-        let has_blocks = self.board.as_ref().is_some_and(|board| board.sack_seen);
+        let recovery = self.recovery.anew(settings, self.highest);
+        let Self { last_ack, window, fin, rtt, highest_tsval, hop, charged, limits, beyond, .. } = *self;
         *self = Self {
+            recovery,
             last_ack,
             window,
             fin,
             rtt,
             hop,
-            way_back,
             charged,
             limits,
             highest_tsval,
             beyond,
             ..Self::new(settings, self.highest)
         };
-        if let Some(board) = &mut self.board {
-            board.sack_seen = has_blocks;
+    }
+
+    /// Forgets all but the memory that it has taken and where it goes: its sender does as well without us.
+    pub(super) fn leave_to_sender(&mut self, settings: &Settings) {
+        let Self { charged, limits, hop, highest, .. } = *self;
+        *self = Self { charged, limits, hop, is_left_to_sender: true, ..Self::new(settings, highest) };
+    }
+
+    /// Takes note of a packet with sequence space that goes to the radio side.
+    pub(super) fn note_passing(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Passing {
+        let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
+        self.note_timestamp(tcp);
+        self.beyond.on_down(tcp, now);
+        if tcp.flags.has(TcpFlags::FIN) {
+            self.fin = Some(end);
+        }
+        let is_late = seq.before(self.highest);
+        self.highest = self.highest.later(end);
+        self.arrived = self.arrived.later(end);
+        // The receiver has it; its own duplicate ACK will tell the sender.
+        let is_acknowledged = self.last_ack.is_some_and(|ack| !end.after(ack));
+        Passing { seq, end, is_late, is_acknowledged }
+    }
+
+    /// The bound that keeps a packet out of the cache, if there is one.
+    pub(super) fn bound_on(&self, sizes: Sizes, settings: &Settings, room: Room) -> Option<&'static str> {
+        if self.cache.is_full() {
+            Some("cached packets of a connection")
+        } else if self.octets().saturating_add(sizes.octets) > settings.cached_octets {
+            Some("cached octets of a connection")
+        } else {
+            room.lacks(self.cache.cost_of(sizes) + self.recovery.cost_of_one())
         }
     }
 
-    /// Nothing that has left measures a round-trip time.
-    pub(super) fn doubt_times(&mut self) {
-        for cached in self.cache.iter_mut() {
-            cached.notes.ambiguous = true;
+    /// Takes note of the timestamp of a packet from the core side.
+    ///
+    /// Only of one that the receiver may take over as TS.Recent (RFC 7323, section 4.3): one that
+    /// starts within what is outstanding. So nobody outside the path can make us stamp copies with
+    /// a TSval from the future, after which the receiver would refuse the true sender for good.
+    pub fn note_timestamp(&mut self, tcp: &Tcp) {
+        let outstanding =
+            !tcp.seq.after(self.highest) && self.last_ack.is_none_or(|ack| !tcp.seq.before(ack));
+        if let Some(timestamps) = tcp.options.timestamps
+            && outstanding
+        {
+            let value = Seq(timestamps.value);
+            self.highest_tsval = Some(self.highest_tsval.map_or(value, |highest| highest.later(value)));
         }
-        if let Some(board) = &mut self.board {
-            board.doubt_times();
-        }
-    }
-
-    /// What the local timer retransmits: the packet that the receiver waits for, if it is cached
-    /// and the window is open.
-    pub fn on_timer(&mut self, limit: u32, now: Instant) -> Option<Packet> {
-        self.expiries = self.expiries.saturating_add(1);
-        let first = self.cache.first()?;
-        if self.last_ack.is_some_and(|ack| first.seq.after(ack) || self.window == 0) {
-            return None;
-        }
-        self.repair(limit, now)
-    }
-
-    /// A copy of what the receiver misses of the first cached packet; `None` if it was
-    /// retransmitted `limit` times.
-    pub fn repair(&mut self, limit: u32, now: Instant) -> Option<Packet> {
-        let first = self.cache.first_mut()?;
-        if first.notes.local >= limit {
-            return None;
-        }
-        first.notes.local += 1;
-        first.notes.ambiguous = true;
-        first.notes.sent = now;
-        self.count_from = first.end;
-
-        let mut copy = first.packet.clone();
-        let from = self.last_ack.map_or(first.seq, |ack| ack.later(first.seq));
-        let to = self.hole_end.filter(|end| end.after(from)).map_or(first.end, |end| end.earlier(first.end));
-        if from != first.seq || to != first.end {
-            cut(&mut copy, from, to, first.end);
-        }
-        self.stamp(&mut copy);
-        Some(copy)
     }
 
     /// Gives a packet that others may have overtaken the highest TSval that went to the receiver.
@@ -248,73 +342,69 @@ impl SnoopFlow {
         }
     }
 
-    /// When the local timer has something to do: at the time-out, or where a segment has been
-    /// overtaken by few, when it has had its time to come.
+    /// Nothing that has left measures a round-trip time.
+    pub(super) fn distrust_times(&mut self) {
+        for cached in self.cache.iter_mut() {
+            cached.notes.ambiguous = true;
+        }
+        self.recovery.distrust_times();
+    }
+
+    /// When the local timer has something to do.
     pub fn due(&self, settings: &Settings) -> Instant {
-        let timeout = self.timing_since + self.timeout(settings);
-        self.doubt_ends().map_or(timeout, |at| at.min(timeout))
-    }
-
-    /// It is not due before this: no time-out is shorter than the least.
-    pub fn due_at_the_earliest(&self, settings: &Settings) -> Instant {
-        let is_doubtful = self.board.as_ref().is_some_and(|board| board.in_doubt_since().is_some());
-        if is_doubtful { Instant::ZERO } else { self.timing_since + settings.minimum_timeout }
-    }
-
-    /// When what few segments have overtaken is lost.
-    pub fn doubt_ends(&self) -> Option<Instant> {
-        let board = self.board.as_ref()?;
-        Some(board.in_doubt_since()? + self.rtt.reordering_window(board.tolerated()))
+        R::due(self, settings)
     }
 
     /// The local time-out now.
     pub fn timeout(&self, settings: &Settings) -> Duration {
-        let is_single = match &self.board {
-            Some(board) => board.is_single(),
-            None => self.cache.len() <= 1,
-        };
-        self.rtt.timeout(settings, self.expiries, is_single)
-    }
-
-    /// Octets that left and are neither acknowledged nor known to be lost.
-    pub(super) fn outstanding(&self) -> u64 {
-        self.board.as_ref().map_or(self.cache.octets() as u64, Scoreboard::in_flight)
+        self.rtt.timeout(settings, self.expiries, R::is_single(self))
     }
 
     /// Octets that are taken to be on the hop. What is overdue is not, as in RFC 6298 and RFC 5681: it
     /// would keep others from being sent for as long as this receiver is silent.
     pub fn in_flight(&self) -> u64 {
         match self.receiver {
-            Receiver::Answers => self.outstanding(),
-            Receiver::Silent { overdue } => self.outstanding().saturating_sub(overdue),
+            Receiver::Answers => R::outstanding(self),
+            Receiver::Silent { overdue } => R::outstanding(self).saturating_sub(overdue),
             Receiver::GivenUp => 0,
         }
     }
 
+    /// Whether nothing waits here, the receiver answers, and it has not told of anything missing.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_left_to_sender
+            && self.recovery.is_complete()
+            && self.waiting.is_empty()
+            && self.hole_end.is_none()
+            && self.expiries == 0
+            && self.receiver == Receiver::Answers
+    }
+
     /// Whether something waits for room. To a silent receiver nothing new is sent.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.held.is_empty() && self.receiver == Receiver::Answers
+        !self.waiting.is_empty() && self.receiver == Receiver::Answers
+    }
+
+    /// Octets that it may send though others have left no room.
+    pub(super) fn reserved(&self, hop: &LastHop, aims: &Aims) -> u64 {
+        self.pace.reserved(self.in_flight(), hop, aims)
+    }
+
+    /// Takes this portion of what waits; see [`Waiting::take`].
+    pub(super) fn take_waiting(&mut self, portion: Portion) -> Option<(Packet, bool)> {
+        let (mut packet, is_whole) = self.waiting.take(portion)?;
+        self.stamp(&mut packet);
+        Some((packet, is_whole))
     }
 
     /// Whether the timer has something to wait for.
     pub fn needs_timer(&self) -> bool {
-        match &self.board {
-            Some(board) => board.unsacked() > 0 || !self.held.is_empty(),
-            None => !self.cache.is_empty() || !self.held.is_empty(),
-        }
+        R::waits_for_ack(self) || !self.waiting.is_empty()
     }
 
-    /// How many pieces the account may be divided into: in proportion to what is on its way, or a
-    /// receiver that acknowledges single octets would make us keep more about the data than data;
-    /// and no more than there is memory for.
-    pub(super) fn ranges_allowed(&self) -> usize {
-        let Some(board) = &self.board else { return 0 };
-        let not_kept = (board.unsacked() as usize).saturating_sub(self.cache.octets());
-        let not_kept = not_kept / board.segment().max(1) as usize;
-        let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + not_kept + 16;
-        // One packet may lead to more than one division, and so to growth more than once.
-        let is_short = self.spare < 4 * board.cost_of_growth();
-        if is_short { allowed.min(board.spare_ranges()) } else { allowed }
+    /// Whether the sender's FIN is acknowledged: there is nothing left to repair, ever.
+    pub fn is_finished(&self) -> bool {
+        self.fin.zip(self.last_ack).is_some_and(|(fin, ack)| !fin.after(ack))
     }
 
     /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
@@ -324,13 +414,12 @@ impl SnoopFlow {
             self.last_ack,
             self.highest,
             self.rtt.least(),
-            self.sample,
-            self.held.octets(),
-            self.signal.map(|signal| signal.at),
+            self.waiting.packets().octets(),
+            self.waiting.signalled_at(),
             self.timing_since,
             self.highest_tsval,
         ));
-        self.board.iter().for_each(Scoreboard::look);
+        self.recovery.look();
     }
 
     /// Brings the account of memory, `in_all` for all flows, up to date with what it takes now. What
@@ -344,20 +433,19 @@ impl SnoopFlow {
         room
     }
 
+    /// Octets of memory that the agent's account has for this flow.
+    pub(super) const fn charged(&self) -> usize {
+        self.charged
+    }
+
     /// Octets of memory that it takes, beside its fixed state.
     pub fn allocated(&self) -> usize {
-        let board = self.board.as_ref().map_or(0, Scoreboard::allocated);
-        self.cache.allocated() + self.held.allocated() + board
+        self.cache.allocated() + self.waiting.packets().allocated() + self.recovery.allocated()
     }
 
     /// Octets in the cache.
     pub const fn octets(&self) -> usize {
         self.cache.octets()
-    }
-
-    /// Whether nothing is cached.
-    pub fn is_empty(&self) -> bool {
-        self.cache.is_empty()
     }
 
     /// Whether a packet belongs to another connection on the same ports, whose SYN went another

@@ -10,34 +10,20 @@
 //! each one, and where the way back is narrow those ACKs set the pace. So there is one drop a window at most,
 //! and ever fewer where the sender does not slow down for them, such as BBR.
 
-use std::time::Duration;
-
 use lasthop_agent::counter::{AT_BOUND, FULL};
 use lasthop_agent::{Context, Report, Side, Slot, Verdict};
-use lasthop_hop::last_hop::{Aims, LastHop, Trust};
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::Packet;
 
-use super::Snoop;
-use super::flow::{Receiver, Signal, SnoopFlow};
+use super::agent::Snoop;
+use super::flow::{Receiver, Recovery};
 use super::segmentation::{is_repairable, take_front};
-
-/// After a sender has answered a packet that was dropped to slow it down, so long at least, and as
-/// long as the answer took, no other is dropped: a sender takes a round trip to come down to half
-/// of its window. A second signal before that would halve it again.
-const AFTER_ANSWER: Duration = Duration::from_millis(100);
-
-/// After so many signals in a row that a sender has not heeded, the pause does not become longer.
-const MOST_UNHEEDED: u32 = 8;
-
-/// A signal without an answer for so long is repeated.
-const WITHOUT_ANSWER: Duration = Duration::from_secs(1);
 
 /// Packets of a connection may wait so many times as long as it takes until one is dropped: a
 /// sender in slow start goes on doubling for a round trip after the drop, and to lose the better
 /// part of that window would cost it a time-out.
 const AT_MOST: usize = 4;
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     /// Lets a packet with sequence space pass, or takes it over until there is room.
     pub(super) fn hold_or_pass(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let octets = packet.payload().len() as u32;
@@ -55,17 +41,12 @@ impl Snoop {
         // we do not see what frees the window: only what the receiver waits for can. Of a receiver that
         // is silent the sender knows as much as we do.
         let is_late = tcp.seq.before(flow.arrived);
-        let is_alone =
-            flow.receiver != Receiver::Answers || !flow.board.as_ref().is_some_and(|board| board.sack_seen);
+        let is_alone = flow.receiver != Receiver::Answers || !flow.recovery.has_seen_sack();
         let overtakes = (is_late && is_alone) || flow.receiver == Receiver::GivenUp;
         hop.note_segment(segment, &self.aims);
         let end = tcp.seq + packet.segment_len();
-        if let Some(signal) = &mut flow.signal
-            && is_late
-            && !tcp.seq.after(signal.seq)
-            && end.after(signal.seq)
-        {
-            signal.answered.get_or_insert((cx.now(), flow.arrived));
+        if is_late {
+            flow.waiting.on_sent_again(tcp.seq, end, flow.arrived, cx.now());
         }
         if !is_repairable(tcp) {
             // What waits is stamped when it leaves, and this may not be. It passes, behind what waits.
@@ -78,7 +59,7 @@ impl Snoop {
                 && (hop.turns.is_empty() || u64::from(octets) <= flow.pace.allowance(flow.in_flight(), hop))
                 || u64::from(octets) <= flow.reserved(hop, &self.aims)
         };
-        if overtakes || (flow.held.is_empty() && (is_late || may_go())) {
+        if overtakes || (flow.waiting.is_empty() && (is_late || may_go())) {
             self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         }
@@ -86,7 +67,7 @@ impl Snoop {
         let now = cx.now();
         // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
         let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
-        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.held.octets());
+        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.waiting.packets().octets());
         let mut sizes = packet.sizes();
         if sizes.octets > room {
             let headers = sizes.octets - packet.payload().len();
@@ -96,8 +77,8 @@ impl Snoop {
             *packet = front;
             sizes = packet.sizes();
         }
-        let memory = cx.budget().room(flow.charged, self.octets + self.beside);
-        if let Some(bound) = memory.lacks(flow.held.cost_of(sizes)) {
+        let memory = cx.budget().room(flow.charged(), self.octets + self.beside);
+        if let Some(bound) = memory.lacks(flow.waiting.packets().cost_of(sizes)) {
             // It passes, behind what waits.
             cx.report(Report::of(&AT_BOUND).which(bound));
             self.flush(slot, cx);
@@ -107,16 +88,15 @@ impl Snoop {
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        flow.held.push_back(packet.take(), sizes);
+        flow.waiting.push(packet.take(), sizes);
         self.held += 1;
-        if let Some(signal) = &mut flow.signal {
-            // Every sender that slows down takes three tenths off its window.
-            signal.is_heeded |= signal.answered.is_some() && flow.held.octets() < signal.waiting / 4 * 3;
-        }
-        let is_signal_due = flow.held.octets() > patience && flow.may_signal(now);
+        flow.waiting.judge_signal();
+        let is_signal_due = flow.waiting.packets().octets() > patience && flow.waiting.may_signal(now);
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         // Usually only packets of this connection wait, and there is still no room for the first of them.
-        let waits = flow.held.len() > 1 && hop.turns.len() == 1 && flow.portion(hop, &self.trust).is_none();
+        let waits = flow.waiting.packets().len() > 1
+            && hop.turns.len() == 1
+            && flow.waiting.portion(hop, &self.trust).is_none();
         self.follow_line(slot);
         if is_signal_due {
             self.signal(slot, cx);
@@ -134,28 +114,9 @@ impl Snoop {
     /// can be, and to slow down. Not one that the sender sends again: it has slowed down for that.
     fn signal(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        let Some(first) = flow.held.front() else { return };
-        let Some(seq) = first.tcp().map(|tcp| tcp.seq).filter(|seq| !seq.before(flow.highest)) else {
-            return;
-        };
-        let before = flow.signal.filter(|before| !before.is_heeded);
-        flow.signal = Some(Signal {
-            seq,
-            at: cx.now(),
-            waiting: flow.held.octets(),
-            unheeded: before.map_or(0, |before| (before.unheeded + 1).min(MOST_UNHEEDED)),
-            answered: None,
-            is_heeded: false,
-        });
-        let segment = first.segment_payload();
-        let mut dropped = flow.held.cut_front(|first| take_front(first, segment)).flatten();
-        if dropped.is_none() {
-            dropped = flow.held.pop_front();
-            self.held -= 1;
-        }
-        if let Some(dropped) = dropped {
-            cx.report_dropped(&dropped, dropped.payload().len(), &FULL);
-        }
+        let Some((dropped, is_whole)) = flow.waiting.signal(flow.highest, cx.now()) else { return };
+        self.held -= u64::from(is_whole);
+        cx.report_dropped(&dropped, dropped.payload().len(), &FULL);
     }
 
     /// Sends what waits for a hop, connection by connection, as long as there is room.
@@ -173,7 +134,7 @@ impl Snoop {
             let found = self.flows.find(key);
             let Some((slot, flow)) = found
                 .and_then(|slot| Some((slot, self.flows.get_mut(slot)?)))
-                .filter(|(_, flow)| !flow.held.is_empty())
+                .filter(|(_, flow)| !flow.waiting.is_empty())
             else {
                 hop.turns.take_next();
                 continue;
@@ -187,10 +148,10 @@ impl Snoop {
                 continue;
             }
             passed_on = 0;
-            let Some(portion) = flow.portion(hop, &self.trust) else { return };
-            let Some((packet, is_whole)) = flow.take_held(portion) else { return };
+            let Some(portion) = flow.waiting.portion(hop, &self.trust) else { return };
+            let Some((packet, is_whole)) = flow.take_waiting(portion) else { return };
             self.held -= u64::from(is_whole);
-            if flow.held.is_empty() {
+            if flow.waiting.is_empty() {
                 flow.is_in_line = false;
                 hop.turns.take_next();
             } else {
@@ -205,8 +166,11 @@ impl Snoop {
     pub(super) fn send_reserved(&mut self, slot: Slot, cx: &mut Context<'_>) {
         while let Some(flow) = self.flows.get_mut(slot) {
             let Some(hop) = flow.hop.and_then(|at| self.hops.get(at)) else { return };
-            let Some(portion) = flow.reserved_portion(hop, &self.aims) else { return };
-            let Some((packet, is_whole)) = flow.take_held(portion) else { return };
+            if !flow.is_waiting() {
+                return;
+            }
+            let Some(portion) = flow.waiting.portion_within(flow.reserved(hop, &self.aims)) else { return };
+            let Some((packet, is_whole)) = flow.take_waiting(portion) else { return };
             self.held -= u64::from(is_whole);
             self.follow_line(slot);
             self.on_leaving(&packet, slot, cx);
@@ -217,7 +181,7 @@ impl Snoop {
     /// Sends all that a connection holds, room or not.
     pub(super) fn flush(&mut self, slot: Slot, cx: &mut Context<'_>) {
         while let Some(flow) = self.flows.get_mut(slot) {
-            let Some(mut packet) = flow.held.pop_front() else { break };
+            let Some(mut packet) = flow.waiting.pop() else { break };
             self.held -= 1;
             flow.stamp(&mut packet);
             self.on_leaving(&packet, slot, cx);
@@ -248,64 +212,11 @@ impl Snoop {
             self.flush(slot, cx);
             return;
         }
-        while let Some(dropped) = flow.held.pop_front() {
+        while let Some(dropped) = flow.waiting.pop() {
             self.held -= 1;
             cx.report_dropped(&dropped, dropped.payload().len(), &FULL);
         }
         flow.arrived = flow.highest;
         self.follow_line(slot);
-    }
-}
-
-/// How much of a packet that waits is to be sent.
-struct Portion {
-    octets: u32,
-    is_whole: bool,
-}
-
-impl SnoopFlow {
-    /// How much of the packet that has waited longest there is room for.
-    #[inline]
-    fn portion(&self, hop: &LastHop, trust: &Trust) -> Option<Portion> {
-        let next = self.held.front()?;
-        let all = next.payload().len() as u32;
-        let octets = hop.portion(all, next.segment_payload(), hop.room_to_pass(trust))?;
-        Some(Portion { octets, is_whole: octets >= all })
-    }
-
-    /// How much of the packet that has waited longest it may send though others have left no room.
-    fn reserved_portion(&self, hop: &LastHop, aims: &Aims) -> Option<Portion> {
-        let next = self.held.front().filter(|_| self.is_waiting())?;
-        let (all, segment) = (next.payload().len() as u64, u64::from(next.segment_payload().max(1)));
-        let reserved = self.reserved(hop, aims);
-        let octets = if all <= reserved { all } else { reserved / segment * segment };
-        (octets > 0).then_some(Portion { octets: octets as u32, is_whole: octets == all })
-    }
-
-    /// Octets that it may send though others have left no room.
-    fn reserved(&self, hop: &LastHop, aims: &Aims) -> u64 {
-        self.pace.reserved(self.in_flight(), hop, aims)
-    }
-
-    /// Takes this portion of the packet that has waited longest. Returns it, and whether nothing of that packet is
-    /// left.
-    fn take_held(&mut self, Portion { octets, is_whole }: Portion) -> Option<(Packet, bool)> {
-        let cut = |next: &mut Packet| take_front(next, octets);
-        let front = if is_whole { None } else { self.held.cut_front(cut).flatten() };
-        let is_whole = front.is_none();
-        let mut packet = front.or_else(|| self.held.pop_front())?;
-        self.stamp(&mut packet);
-        Some((packet, is_whole))
-    }
-
-    /// Whether the sender has had the time to slow down after the last signal. It takes what it sent before
-    /// its answer for one window, and slows down once for all losses of it (RFC 6582, section 3.2).
-    fn may_signal(&self, now: Instant) -> bool {
-        let Some(last) = self.signal else { return true };
-        let Some((answered, recover)) = last.answered else { return now >= last.at + WITHOUT_ANSWER };
-        let is_of_next_window =
-            self.held.front().and_then(Packet::tcp).is_some_and(|tcp| !tcp.seq.before(recover));
-        let pause = answered.since(last.at).max(AFTER_ANSWER);
-        is_of_next_window && now >= answered + pause.saturating_mul(1 << last.unheeded)
     }
 }

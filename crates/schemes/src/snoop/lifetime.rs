@@ -7,11 +7,11 @@ use lasthop_agent::{Bypass, Context, MEMORY_IN_ALL, Report, Slot};
 use lasthop_hop::last_hop::{Hops, LastHop};
 use lasthop_packet::{FlowKey, Instant, Seq};
 
-use super::Snoop;
-use super::flow::{Receiver, SnoopFlow};
+use super::agent::Snoop;
+use super::flow::{Receiver, Recovery, SnoopFlow};
 use super::uplink::Uplink;
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     /// Makes a flow; `None` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> Option<Slot> {
         let budget = cx.budget();
@@ -69,7 +69,7 @@ impl Snoop {
             self.give_up_held(slot, cx);
         }
         let Some(flow) = self.flows.remove(key) else { return };
-        self.octets -= flow.charged;
+        self.octets -= flow.charged();
         self.charge_tables();
         let Some((at, hop)) = flow.hop.and_then(|at| Some((at, self.hops.get_mut(at)?))) else { return };
         hop.in_flight -= flow.in_flight();

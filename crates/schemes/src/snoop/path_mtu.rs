@@ -8,10 +8,10 @@
 use lasthop_agent::{Context, Slot};
 use lasthop_packet::{Packet, PacketTooBig};
 
-use super::Snoop;
-use super::flow::SnoopFlow;
+use super::agent::Snoop;
+use super::flow::{Recovery, SnoopFlow};
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     /// A router behind the hop cannot send a packet on.
     pub(super) fn on_too_big(&mut self, too_big: &PacketTooBig, cx: &mut Context<'_>) {
         let Some(slot) = self.flows.find(too_big.quotation.flow) else { return };
@@ -36,7 +36,7 @@ impl Snoop {
     }
 }
 
-impl SnoopFlow {
+impl<R: Recovery> SnoopFlow<R> {
     /// Whether the segment that a router's message is about is cached here in packets that it refuses.
     fn has_too_large(&self, too_big: &PacketTooBig) -> bool {
         self.cache.covering(too_big.quotation.seq).is_some_and(|cached| {

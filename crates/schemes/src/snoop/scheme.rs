@@ -1,17 +1,19 @@
 //! Snoop as a scheme: its description, and what it places.
 
 use lasthop_agent::Agent;
+use lasthop_config::preset::Presets as _;
 use lasthop_tcp::SenderExtension;
 
-use super::settings::UplinkHalf;
+use super::agent::Snoop;
+use super::published::Published;
+use super::settings::{LossDetection, NAME, Settings, UplinkHalf};
+use super::today::Today;
 use super::uplink::NackSender;
-use super::{Settings, Snoop};
 use crate::scheme::{Placement, Role, Scheme, Seat, schema};
-use lasthop_config::preset::Presets as _;
 
 /// An agent at the edge.
 pub static SCHEME: Scheme = Scheme {
-    name: "snoop",
+    name: NAME,
     title: "Local retransmission from a cache at the edge",
     source: "Balakrishnan, Seshan, Amir, Katz, MobiCom 1995; by default with additions for current TCP",
     advice: "Helps if single segments are lost behind a long wired path. Senders that do not slow \
@@ -27,8 +29,12 @@ pub static SCHEME: Scheme = Scheme {
 
 impl Placement for Settings {
     fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
-        matches!(seat.role, Role::Edge | Role::Relay)
-            .then(|| Box::new(Snoop::new(self.clone())) as Box<dyn Agent>)
+        matches!(seat.role, Role::Edge | Role::Relay).then(|| -> Box<dyn Agent> {
+            match self.loss_detection {
+                LossDetection::DuplicateAcks => Box::new(Snoop::<Published>::new(self.clone())),
+                LossDetection::Sack => Box::new(Snoop::<Today>::new(self.clone())),
+            }
+        })
     }
 
     fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {

@@ -1,5 +1,8 @@
 //! Copies and pieces of packets.
 
+use lasthop_agent::counter::LOCAL_RETRANSMITS;
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Context, Report, Side};
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 
 /// Whether a copy of a segment may be sent, or the segment itself held and stamped. Not with urgent data,
@@ -52,4 +55,12 @@ pub fn stamp(packet: &mut Packet, highest: Seq) {
     {
         timestamps.value = highest.0;
     }
+}
+
+/// Sends a copy towards the receiver.
+pub fn send_copy(copy: Packet, cause: Cause, cx: &mut Context<'_>) {
+    if let Some(tcp) = copy.tcp() {
+        cx.report(Report::of(&LOCAL_RETRANSMITS).at(tcp.seq).which(cause.name()));
+    }
+    cx.send(Side::Radio, copy);
 }

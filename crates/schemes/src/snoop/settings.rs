@@ -8,6 +8,9 @@ use lasthop_hop::last_hop::Aims;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The scheme's name, also of states that move.
+pub(super) const NAME: &str = "snoop";
+
 /// The settings of [`Snoop`](super::Snoop). The defaults are for current TCP.
 /// `preset = "published"` takes the defaults of the paper and of the authors' ns-2 code instead.
 /// Keys that are given with it override these defaults.

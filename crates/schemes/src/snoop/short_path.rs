@@ -7,10 +7,10 @@
 
 use lasthop_agent::{Context, Slot};
 
-use super::Snoop;
-use super::flow::SnoopFlow;
+use super::agent::Snoop;
+use super::flow::{Recovery, SnoopFlow};
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     /// Leaves a connection alone that has just lost something, if its sender does as well without us.
     /// A world may go on showing it all the same.
     pub(super) fn leave_to_sender(&mut self, slot: Slot, was_in_flight: u64, cx: &mut Context<'_>) {
@@ -22,9 +22,7 @@ impl Snoop {
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
             hop.in_flight -= flow.in_flight();
         }
-        let SnoopFlow { charged, limits, hop, .. } = *flow;
-        *flow = SnoopFlow::new(&self.settings, flow.highest);
-        (flow.is_left_to_sender, flow.charged, flow.limits, flow.hop) = (true, charged, limits, hop);
+        flow.leave_to_sender(&self.settings);
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         self.flows.clear_timer_at(slot);
         cx.leave_alone(key);
@@ -32,7 +30,7 @@ impl Snoop {
 
     /// Whether the sender of a flow with this much on the hop does as well alone. Its window is that, and
     /// in proportion what is on the path beyond.
-    fn does_as_well_alone(&self, flow: &SnoopFlow, in_flight: u64) -> bool {
+    fn does_as_well_alone(&self, flow: &SnoopFlow<R>, in_flight: u64) -> bool {
         let steps_aside = self.settings.steps_aside && self.uplink.is_none();
         let (Some(hop), true) = (flow.hop.and_then(|at| self.hops.get(at)), steps_aside) else {
             return false;

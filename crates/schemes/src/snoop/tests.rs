@@ -1,7 +1,6 @@
 //! The rules of Snoop, one by one, with packets by hand. Here is the bench that they are tried on.
 
 mod bounds;
-mod doubt;
 mod duplicate_acks;
 mod fast_path;
 mod laws;
@@ -12,24 +11,28 @@ mod needless;
 mod octets;
 mod path_mtu;
 mod random;
+mod reordering_window;
 mod short_path;
 mod timer;
 mod timestamps;
 mod today;
 mod transfer;
 
-use crate::edits::But;
-use lasthop_config::preset::Presets as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Outbox, Report};
-use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp, Transport, Udp};
+use lasthop_agent::{Agent, Budget, Context, FlowState, ImportError, Outbox, Report, Side, Verdict, Whose};
+use lasthop_config::preset::Presets as _;
+use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Transport, Udp};
 
-use super::expectation::Duplicates;
-use super::*;
+use super::flow::{Recovery, SnoopFlow};
+use super::published::Published;
+use super::saved::Duplicates;
+use super::today::Today;
+use super::{Settings, Snoop, settings};
+use crate::edits::But;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -38,8 +41,8 @@ const WINDOW: u16 = 1000;
 const LONG: u64 = 1200;
 
 /// An agent with a clock in milliseconds.
-struct Bench {
-    snoop: Snoop,
+struct Bench<R> {
+    snoop: Snoop<R>,
     now: Instant,
     rng: Rng,
     budget: Budget,
@@ -53,11 +56,13 @@ struct Step {
     reports: Vec<Report>,
 }
 
-impl Bench {
+impl Bench<Published> {
     fn new() -> Self {
         Self::with(Settings::published())
     }
+}
 
+impl<R: Recovery> Bench<R> {
     fn with(settings: Settings) -> Self {
         Self::within(settings, Budget::default())
     }
@@ -72,10 +77,10 @@ impl Bench {
         self
     }
 
-    fn call<R>(
+    fn call<T>(
         &mut self,
-        f: impl FnOnce(&mut Snoop, &mut Context<'_>) -> R,
-    ) -> (R, Vec<Packet>, Vec<Report>) {
+        f: impl FnOnce(&mut Snoop<R>, &mut Context<'_>) -> T,
+    ) -> (T, Vec<Packet>, Vec<Report>) {
         let mut outbox = Outbox::default();
         let mut cx = Context::new(self.now, &mut self.rng, &mut outbox).within(self.budget);
         let result = f(&mut self.snoop, &mut cx);
@@ -127,7 +132,7 @@ impl Bench {
     }
 
     fn timer(&mut self) -> Vec<Packet> {
-        self.call(Snoop::on_deadline).1
+        self.call(Agent::on_deadline).1
     }
 
     fn cached(&self) -> Vec<u32> {
@@ -139,7 +144,7 @@ impl Bench {
         self.flow().map_or(0, SnoopFlow::in_flight)
     }
 
-    fn flow(&self) -> Option<&SnoopFlow> {
+    fn flow(&self) -> Option<&SnoopFlow<R>> {
         self.snoop.flows.peek(data(0, 1).flow_key()?)
     }
 }

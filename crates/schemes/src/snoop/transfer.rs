@@ -10,13 +10,12 @@ use lasthop_hop::transfer::{Away, export, import, segment};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::expectation::Duplicates;
-use super::flow::{Notes, SnoopFlow};
+use super::agent::Snoop;
+use super::flow::{Notes, Recovery, SnoopFlow};
 use super::rtt::HopRtt;
-use super::scheme::SCHEME;
-use super::scoreboard::{Departure, Scoreboard};
+use super::saved::SavedRecovery;
 use super::segmentation::is_repairable;
-use super::{Settings, Snoop};
+use super::settings::{NAME, Settings};
 
 /// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
 /// another.
@@ -30,9 +29,7 @@ struct SavedFlow {
     highest: Seq,
     fin: Option<Seq>,
     highest_tsval: Option<Seq>,
-    duplicates: Duplicates,
-    count_from: Seq,
-    sack_seen: bool,
+    recovery: SavedRecovery,
     rtt: HopRtt,
     hop: Option<HopEstimate>,
     cached: Vec<SavedSegment>,
@@ -49,7 +46,7 @@ struct SavedSegment {
     ambiguous: bool,
 }
 
-impl Snoop {
+impl<R: Recovery> Snoop<R> {
     pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         let keys = whose.of(&self.flows);
         let states: Vec<FlowState> = keys.iter().filter_map(|key| self.save_flow(*key, cx)).collect();
@@ -64,15 +61,15 @@ impl Snoop {
     fn save_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
         let slot = self.flows.find(key)?;
         let hop = self.hop(slot).map(LastHop::estimate);
-        let state = export(SCHEME.name, VERSION, key, &self.flows.get(slot)?.save(hop, cx))?;
-        let held = self.flows.get_mut(slot).map_or(0, |flow| std::mem::take(&mut flow.held).len());
+        let state = export(NAME, VERSION, key, &self.flows.get(slot)?.save(hop, cx))?;
+        let held = self.flows.get_mut(slot).map_or(0, |flow| flow.waiting.clear());
         self.held -= held as u64;
         Some(state)
     }
 
     pub(super) fn import_flow(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         let key = state.connection;
-        let saved: SavedFlow = import(state, SCHEME.name, VERSION, cx)?;
+        let saved: SavedFlow = import(state, NAME, VERSION, cx)?;
         let (cached, held) = saved.packets(key, cx)?;
         if self.flows.peek(key).is_some() {
             return Err(ImportError::Known);
@@ -112,8 +109,9 @@ impl Snoop {
         let can_wait = self.hop(slot).is_some()
             && packet.tcp().is_some_and(is_repairable)
             && self.flows.get(slot).is_some_and(|flow| {
-                flow.held.octets() + sizes.octets <= self.settings.held_octets
-                    && room.is_some_and(|room| room.lacks(flow.held.cost_of(sizes)).is_none())
+                let waiting = flow.waiting.packets();
+                waiting.octets() + sizes.octets <= self.settings.held_octets
+                    && room.is_some_and(|room| room.lacks(waiting.cost_of(sizes)).is_none())
             });
         if !can_wait {
             self.flush(slot, cx);
@@ -125,7 +123,7 @@ impl Snoop {
         if let Some(tcp) = packet.tcp() {
             flow.arrived = flow.arrived.later(tcp.seq + packet.segment_len());
         }
-        flow.held.push_back(packet, sizes);
+        flow.waiting.push(packet, sizes);
         self.held += 1;
         self.follow_line(slot);
         self.charge(slot, cx.budget());
@@ -177,12 +175,11 @@ impl SavedFlow {
     }
 }
 
-impl SnoopFlow {
+impl<R: Recovery> SnoopFlow<R> {
     fn save(&self, hop: Option<HopEstimate>, cx: &Context<'_>) -> SavedFlow {
         let cached = self.cache.iter().map(|cached| {
             let Notes { sent, local, by_sender, ambiguous } = cached.notes;
-            // Where losses are told by SACK, the scoreboard has it.
-            let last = self.board.as_ref().and_then(|board| board.last_departure(cached.seq));
+            let last = self.recovery.departure(cached.seq);
             let (sent, again) = last.unwrap_or((sent, ambiguous));
             SavedSegment {
                 packet: PacketRecord::from(&cached.packet),
@@ -198,13 +195,11 @@ impl SnoopFlow {
             highest: self.highest,
             fin: self.fin,
             highest_tsval: self.highest_tsval,
-            duplicates: self.duplicates,
-            count_from: self.count_from,
-            sack_seen: self.board.as_ref().is_some_and(|board| board.sack_seen),
+            recovery: R::save(self),
             rtt: self.rtt,
             hop,
             cached: cached.collect(),
-            held: self.held.iter().map(PacketRecord::from).collect(),
+            held: self.waiting.packets().iter().map(PacketRecord::from).collect(),
         }
     }
 
@@ -212,29 +207,19 @@ impl SnoopFlow {
         (self.last_ack, self.window) = (saved.last_ack, saved.window);
         (self.highest, self.arrived) = (saved.highest, saved.highest);
         (self.fin, self.highest_tsval) = (saved.fin, saved.highest_tsval);
-        (self.duplicates, self.count_from) = (saved.duplicates.bounded(), saved.count_from);
+        self.recovery.restore(&saved.recovery);
         self.rtt = saved.rtt.bounded();
-        if let Some(board) = &mut self.board {
-            board.sack_seen = saved.sack_seen;
-        }
     }
 
     /// Caches a segment again, where there is room: `left` octets of memory. How much is left then.
     fn restore_segment(&mut self, packet: &Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
-        let of_board = self.board.as_ref().map_or(0, Scoreboard::cost_of_one);
         let sizes = packet.sizes();
-        let cost = self.cache.cost_of(sizes) + of_board;
-        let (seq, octets) = (packet.tcp().map_or(self.highest, |tcp| tcp.seq), packet.segment_payload());
-        let end = seq + packet.segment_len();
+        let cost = self.cache.cost_of(sizes) + self.recovery.cost_of_one();
         let fits = cost <= left && self.octets().saturating_add(sizes.octets) <= settings.cached_octets;
         if !fits || !self.cache.insert(packet, sizes, notes) {
             return left;
         }
-        if let Some(board) = &mut self.board {
-            board.note_segment(octets);
-            let what = if notes.ambiguous { Departure::Again } else { Departure::New };
-            board.transmit(seq, end, notes.sent, what);
-        }
+        self.recovery.on_restored(packet, &notes);
         left - cost
     }
 }

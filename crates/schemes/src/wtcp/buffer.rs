@@ -6,6 +6,7 @@ use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 use super::flow::{Told, WtcpFlow};
 use super::{Settings, Wtcp};
 use crate::snoop::flow::SnoopFlow;
+use crate::snoop::today::Today;
 
 /// A retransmission by the sender of data that local recovery is delivering.
 pub static BUFFERED: Counter = Counter::new("dropped_buffered", "already buffered");
@@ -44,7 +45,7 @@ impl Wtcp {
 impl WtcpFlow {
     /// Whether a packet from the fixed host holds nothing that is not stored here, and tells
     /// nothing else.
-    fn is_kept(&self, packet: &Packet, local: &SnoopFlow, settings: &Settings) -> bool {
+    fn is_kept(&self, packet: &Packet, local: &SnoopFlow<Today>, settings: &Settings) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let is_new = packet.segment_len() == 0 || !tcp.seq.before(local.arrived());
         if is_new

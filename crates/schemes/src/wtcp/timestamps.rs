@@ -7,6 +7,7 @@ use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 use super::Wtcp;
 use super::flow::{Retransmitted, WtcpFlow};
 use crate::snoop::flow::SnoopFlow;
+use crate::snoop::today::Today;
 
 /// What an ACK is about to clear, as it stood before.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +82,7 @@ impl WtcpFlow {
     }
 
     /// Takes note that the sender sends something again, if it does.
-    pub(super) fn note_retransmission(&mut self, packet: &Packet, local: &SnoopFlow) {
+    pub(super) fn note_retransmission(&mut self, packet: &Packet, local: &SnoopFlow<Today>) {
         let Some(tcp) = packet.tcp() else { return };
         let (until, acknowledged) = (local.arrived(), local.acknowledged());
         let is_again = packet.segment_len() > 0

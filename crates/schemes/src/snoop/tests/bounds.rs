@@ -52,9 +52,9 @@ fn at_every_bound_packets_pass_and_it_is_reported() {
     let defaults = Settings::published;
     let budget = Budget::default();
     // A cache makes room for four packets at once, and each lies in a buffer of 320 octets.
-    let for_two = 4 * size_of::<Cached<flow::Notes>>() + 2 * 320;
+    let for_two = 4 * size_of::<Cached<crate::snoop::flow::Notes>>() + 2 * 320;
     let tables = {
-        let mut bench = Bench::within(defaults(), budget);
+        let mut bench = Bench::<Published>::within(defaults(), budget);
         bench.burst(0, 1);
         bench.snoop.octets() - bench.flow().map_or(0, SnoopFlow::allocated)
     };
@@ -65,7 +65,7 @@ fn at_every_bound_packets_pass_and_it_is_reported() {
         (defaults(), Budget { octets_in_all: tables + for_two, ..budget }, "memory in all"),
     ];
     for (settings, budget, bound) in bounds {
-        let mut bench = Bench::within(settings, budget);
+        let mut bench = Bench::<Published>::within(settings, budget);
         bench.burst(0, 2);
         assert_eq!(bench.core(&data(200, 100)).reports, [Report::of(&AT_BOUND).which(bound)]);
         assert_eq!(bench.cached(), [0, 100]);
@@ -95,7 +95,8 @@ fn a_hundred_packets_of_a_connection_are_cached_by_default() {
 #[test]
 fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
     let other = |packet: Packet| packet.but(|tcp| tcp.source_port = 81);
-    let mut bench = Bench::within(Settings::published(), Budget { flows: 1, ..Budget::default() });
+    let mut bench =
+        Bench::<Published>::within(Settings::published(), Budget { flows: 1, ..Budget::default() });
     bench.burst(0, 1);
     assert_eq!(bench.core(&other(data(0, 100))).reports, [Report::of(&AT_BOUND).which("connections")]);
     assert_eq!(bench.cached(), [0]);

@@ -10,8 +10,8 @@ const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
 
 /// An agent in a world that asks about everything, or in one that takes up what the agent lets
 /// pass.
-struct World {
-    bench: Bench,
+struct World<R> {
+    bench: Bench<R>,
     takes_up: bool,
     /// What may pass, and what has gone on.
     limits: Option<Limits>,
@@ -21,7 +21,7 @@ struct World {
     acks_passed: u32,
 }
 
-impl World {
+impl<R: Recovery> World<R> {
     fn new(settings: Settings, takes_up: bool) -> Self {
         Self {
             bench: Bench::with(settings),
@@ -35,7 +35,7 @@ impl World {
     }
 
     /// What leaves to each side when the agent is called.
-    fn call<R>(&mut self, f: impl FnOnce(&mut Snoop, &mut Context<'_>) -> R) -> (R, Vec<Packet>) {
+    fn call<T>(&mut self, f: impl FnOnce(&mut Snoop<R>, &mut Context<'_>) -> T) -> (T, Vec<Packet>) {
         let mut outbox = Outbox::default();
         let Bench { snoop, now, rng, .. } = &mut self.bench;
         let result = f(snoop, &mut Context::new(*now, rng, &mut outbox));
@@ -139,47 +139,61 @@ proptest! {
         published: bool,
         local_window: bool,
     ) {
-        let settings = if published { Settings::published() } else { Settings { local_window, ..Settings::default() } };
-        let mut worlds = [World::new(settings.clone(), false), World::new(settings, true)];
-        let (mut sent, mut acked) = (1u32, 1u32);
-        for step in steps {
-            match step {
-                Step::Data { back, len } => {
-                    let packet = data(sent.saturating_sub(back).max(1), len).stamped(sent, 5);
-                    sent = sent.max(packet.tcp().map_or(0, |tcp| tcp.seq.0) + len);
-                    let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
-                    prop_assert_eq!(asked, unasked);
-                }
-                Step::AckDown => {
-                    let packet = data(sent, 0).stamped(sent, 5);
-                    let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
-                    prop_assert_eq!(asked, unasked);
-                }
-                Step::Ack { part, block, len } => {
-                    acked += (sent - acked) / 8 * part;
-                    let blocks = block.map(|(gap, len)| (acked + gap, acked + gap + len));
-                    let mut packet = ack(acked).stamped(acked, 5).sack(&blocks.into_iter().collect::<Vec<_>>());
-                    packet.set_payload(Payload::Stream { stream: 2, offset: 0, len });
-                    let [asked, unasked] = worlds.each_mut().map(|world| world.radio(&packet));
-                    prop_assert_eq!(asked, unasked);
-                }
-                Step::Wait(millis) => {
-                    let [asked, unasked] = worlds.each_mut().map(|world| {
-                        world.bench.wait(millis);
-                        world.call(Snoop::on_deadline)
-                    });
-                    prop_assert_eq!(asked, unasked);
-                }
-            }
-            let [asked, unasked] = worlds.each_ref().map(|world| (world.bench.cached(), world.bench.snoop.held()));
-            prop_assert_eq!(asked, unasked);
+        if published {
+            make_no_difference(World::<Published>::new, &Settings::published(), steps)?;
+        } else {
+            let settings = Settings { local_window, ..Settings::default() };
+            make_no_difference(World::<Today>::new, &settings, steps)?;
         }
     }
 }
 
+fn make_no_difference<R: Recovery>(
+    new: fn(Settings, bool) -> World<R>,
+    settings: &Settings,
+    steps: Vec<Step>,
+) -> Result<(), TestCaseError> {
+    let mut worlds = [false, true].map(|takes_up| new(settings.clone(), takes_up));
+    let (mut sent, mut acked) = (1u32, 1u32);
+    for step in steps {
+        match step {
+            Step::Data { back, len } => {
+                let packet = data(sent.saturating_sub(back).max(1), len).stamped(sent, 5);
+                sent = sent.max(packet.tcp().map_or(0, |tcp| tcp.seq.0) + len);
+                let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
+                prop_assert_eq!(asked, unasked);
+            }
+            Step::AckDown => {
+                let packet = data(sent, 0).stamped(sent, 5);
+                let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
+                prop_assert_eq!(asked, unasked);
+            }
+            Step::Ack { part, block, len } => {
+                acked += (sent - acked) / 8 * part;
+                let blocks = block.map(|(gap, len)| (acked + gap, acked + gap + len));
+                let mut packet = ack(acked).stamped(acked, 5).sack(&blocks.into_iter().collect::<Vec<_>>());
+                packet.set_payload(Payload::Stream { stream: 2, offset: 0, len });
+                let [asked, unasked] = worlds.each_mut().map(|world| world.radio(&packet));
+                prop_assert_eq!(asked, unasked);
+            }
+            Step::Wait(millis) => {
+                let [asked, unasked] = worlds.each_mut().map(|world| {
+                    world.bench.wait(millis);
+                    world.call(Agent::on_deadline)
+                });
+                prop_assert_eq!(asked, unasked);
+            }
+        }
+        let [asked, unasked] =
+            worlds.each_ref().map(|world| (world.bench.cached(), world.bench.snoop.held()));
+        prop_assert_eq!(asked, unasked);
+    }
+    Ok(())
+}
+
 /// A flow that may pass: its first segment was asked about, and is acknowledged.
-fn passing() -> World {
-    let mut world = World::new(Settings { reordering: 0, ..Settings::default() }, true);
+fn passing() -> World<Today> {
+    let mut world = World::<Today>::new(Settings { reordering: 0, ..Settings::default() }, true);
     world.core(&data(1, 100));
     world.bench.wait(10);
     world.radio(&ack(101));
@@ -255,7 +269,7 @@ fn nothing_passes_of_a_flow_that_is_forgotten() {
 }
 
 /// A flow over a hop that has delivered a thousand segments and lost none.
-fn proven() -> (World, u32) {
+fn proven() -> (World<Today>, u32) {
     let mut world = passing();
     let mut next = 101;
     while world.limits.is_some_and(|limits| limits.shown == Shown::Whole) {
@@ -270,7 +284,7 @@ fn proven() -> (World, u32) {
 }
 
 /// Four segments, of which the second is lost; the ACKs that this brings about, as they go on.
-fn lose_second_of_four(world: &mut World, from: u32) -> Vec<Option<Packet>> {
+fn lose_second_of_four(world: &mut World<Today>, from: u32) -> Vec<Option<Packet>> {
     (0..4).for_each(|segment| drop(world.core(&data(from + 100 * segment, 100))));
     world.bench.wait(1);
     let first = world.radio(&ack(from + 100)).0;
@@ -313,7 +327,7 @@ fn a_loss_at_the_end_there_shows_in_what_the_sender_sends_again() {
     let (mut world, next) = proven();
     world.core(&data(next, 100));
     world.bench.wait(LONG);
-    let ((), copies) = world.call(Snoop::on_deadline);
+    let ((), copies) = world.call(Agent::on_deadline);
     assert!(copies.is_empty(), "there is nothing to copy");
     world.core(&data(next, 100));
     world.bench.wait(1);
@@ -323,7 +337,7 @@ fn a_loss_at_the_end_there_shows_in_what_the_sender_sends_again() {
 
 #[test]
 fn an_upload_passes_until_data_comes_the_other_way() {
-    let mut world = World::new(Settings::default(), true);
+    let mut world = World::<Today>::new(Settings::default(), true);
     let mut upload = ack(1);
     upload.set_payload(Payload::Stream { stream: 2, offset: 0, len: 100 });
     assert_eq!(world.radio(&upload).0, Some(upload.clone()));
@@ -370,6 +384,6 @@ fn what_was_never_here_is_not_retransmitted_and_no_duplicate_ack_is_taken_for_an
     assert!(world.bench.cached().is_empty());
     world.bench.wait(LONG);
     assert!(world.bench.timer().is_empty(), "nothing is here to send");
-    let board = world.bench.flow().and_then(|flow| flow.board.as_ref()).expect("it is kept");
+    let board = world.bench.flow().map(|flow| &flow.recovery.scoreboard).expect("it is kept");
     assert_eq!(board.expected, 0);
 }

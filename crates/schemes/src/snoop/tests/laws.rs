@@ -126,22 +126,22 @@ fn mishaps(swaps: bool) -> impl Strategy<Value = Vec<Mishap>> {
 
 /// Whether the first hole that the sender is not to know of has been repaired, or will be within a
 /// round trip over the hop at most.
-fn is_under_repair(bench: &Bench) -> bool {
-    let Some((flow, board)) = bench.flow().and_then(|flow| Some((flow, flow.board.as_ref()?))) else {
+fn is_under_repair(bench: &Bench<Today>) -> bool {
+    let Some((flow, board)) = bench.flow().map(|flow| (flow, &flow.recovery.scoreboard)) else {
         return false;
     };
     let hole = board.first_own_hole(bench.now, Duration::MAX).and_then(|seq| board.range_at(seq));
     let window = bench.now + flow.rtt.smoothed();
     let is_soon = || {
         let wakes_by = |at| bench.snoop.flows.next_timer().is_some_and(|timer| timer <= at);
-        flow.doubt_ends().is_some_and(|at| at <= window && wakes_by(at))
+        flow.reordering_window_ends().is_some_and(|at| at <= window && wakes_by(at))
     };
     hole.is_some_and(|hole| hole.copies > 0 || flow.expiries > 0 || is_soon())
 }
 
 /// Carries 60 packets over; panics where a law is broken. How many segments PAWS refused.
 fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[bool]) -> u32 {
-    let mut bench = Bench::with(settings);
+    let mut bench = Bench::<Today>::with(settings);
     let (mut receiver, mut hop) = (Receiver::default(), Wire::new());
     let mut mishaps = mishaps.into_iter();
     let mut acks_lost = acks_lost.iter().copied().chain(std::iter::repeat(false));
@@ -216,7 +216,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
         }
     }
     assert_eq!((told, receiver.next), (offered, offered), "everything arrives in the end");
-    bench.call(Snoop::drain);
+    bench.call(Agent::drain);
     assert_eq!((bench.snoop.held(), bench.cached().len()), (0, 0));
     // Of copies is known for a while which they were.
     let rest = bench.flow().map_or(0, SnoopFlow::allocated);
@@ -252,7 +252,7 @@ proptest! {
         settings in any_settings(),
     ) {
         let budget = Budget { flows: 2, octets_per_flow: 90_000, octets_in_all: 120_000 };
-        let mut bench = Bench::within(Settings { cached_octets: 60_000, ..settings }, budget);
+        let mut bench = Bench::<Today>::within(Settings { cached_octets: 60_000, ..settings }, budget);
         for (packet, from_core, millis) in steps {
             let from = if from_core { Side::Core } else { Side::Radio };
             bench.wait(millis);
@@ -261,13 +261,13 @@ proptest! {
             prop_assert!(from == Side::Core || verdict != Verdict::Absorb);
             bench.timer();
             let keys = [packet.flow_key(), packet.flow_key().map(FlowKey::reversed)];
-            let flows: Vec<&SnoopFlow> = keys.into_iter().flatten().filter_map(|key| bench.snoop.flows.peek(key)).collect();
+            let flows: Vec<&SnoopFlow<Today>> = keys.into_iter().flatten().filter_map(|key| bench.snoop.flows.peek(key)).collect();
             prop_assert_eq!(flows.iter().map(|flow| flow.allocated()).sum::<usize>(), bench.snoop.octets);
             prop_assert!(bench.snoop.octets() <= budget.octets_in_all);
             prop_assert!(flows.iter().all(|flow| flow.allocated() <= budget.octets_per_flow));
-            prop_assert_eq!(flows.iter().map(|flow| flow.held.len() as u64).sum::<u64>(), bench.snoop.held());
+            prop_assert_eq!(flows.iter().map(|flow| flow.waiting.packets().len() as u64).sum::<u64>(), bench.snoop.held());
         }
-        bench.call(Snoop::drain);
+        bench.call(Agent::drain);
         prop_assert_eq!(bench.snoop.held(), 0);
     }
 }

@@ -6,12 +6,12 @@ use std::num::NonZeroU16;
 use super::*;
 
 /// A bench with a hop of which nothing is known yet: its window is 20 segments.
-fn bench() -> Bench {
-    Bench::with(Settings::default())
+fn bench() -> Bench<Today> {
+    Bench::<Today>::with(Settings::default())
 }
 
 /// Sends segments of 100 octets; how many passed.
-fn offer(bench: &mut Bench, seq: u32, count: u32) -> usize {
+fn offer(bench: &mut Bench<Today>, seq: u32, count: u32) -> usize {
     let segments = (0..count).map(|segment| data(seq + 100 * segment, 100));
     segments.filter(|packet| bench.pass(packet, Side::Core).passed()).count()
 }
@@ -68,11 +68,11 @@ fn where_the_receiver_tells_of_no_blocks_what_the_sender_sends_again_goes_first(
 
 #[test]
 fn to_slow_a_sender_down_nothing_is_dropped_that_it_sends_again() {
-    let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
+    let mut bench = Bench::<Today>::with(Settings { held_octets: 1400, ..Settings::default() });
     offer(&mut bench, 0, 25);
     let key = data(0, 1).flow_key().expect("TCP");
     let flow = bench.snoop.flows.peek_mut(key).expect("a flow");
-    flow.board.as_mut().expect("a scoreboard").sack_seen = true;
+    flow.recovery.scoreboard.sack_seen = true;
     bench.wait(5).radio(&ack(100));
     offer(&mut bench, 2000, 1);
     bench.radio(&ack(500));
@@ -113,13 +113,13 @@ fn pure_acks_are_never_held_and_a_fin_keeps_its_place() {
 
 #[test]
 fn whatever_ends_the_flow_sends_what_it_holds_first() {
-    type End = fn(&mut Bench) -> Vec<Packet>;
+    type End = fn(&mut Bench<Today>) -> Vec<Packet>;
     let ends: [End; 5] = [
         |bench| bench.pass(&data(2500, 0).flags(TcpFlags::RST), Side::Core).copies,
         |bench| bench.radio(&ack(0).flags(TcpFlags::RST)).copies,
         |bench| bench.pass(&data(9, 0).but(|tcp| tcp.flags = TcpFlags::SYN), Side::Core).copies,
         |bench| bench.pass(&data(1 << 31, 100), Side::Core).copies,
-        |bench| bench.call(Snoop::drain).1,
+        |bench| bench.call(Agent::drain).1,
     ];
     for end in ends {
         let mut bench = bench();
@@ -149,7 +149,7 @@ fn what_waits_for_a_receiver_that_has_fallen_silent_is_dropped_in_the_end_and_re
     assert_eq!(bench.snoop.held(), 4);
     let (mut seen, mut dropped) = (Vec::new(), 0);
     for _ in 0..300 {
-        let ((), copies, reports) = bench.wait(100).call(Snoop::on_deadline);
+        let ((), copies, reports) = bench.wait(100).call(Agent::on_deadline);
         seen.extend(pieces(&copies));
         dropped += reports.iter().filter(|report| *report.counter == DROPPED_HELD).count();
     }
@@ -217,7 +217,7 @@ fn a_super_packet_is_divided_to_fit() {
 
 #[test]
 fn too_much_is_dropped_and_the_sender_hears_of_it() {
-    let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
+    let mut bench = Bench::<Today>::with(Settings { held_octets: 1400, ..Settings::default() });
     assert_eq!(offer(&mut bench, 0, 30), 20);
     let step = bench.pass(&data(3000, 100), Side::Core);
     assert_eq!(step.verdict, Verdict::Drop(&FULL));
@@ -230,7 +230,7 @@ fn too_much_is_dropped_and_the_sender_hears_of_it() {
 
 #[test]
 fn the_tail_of_a_super_packet_that_finds_no_room_is_reported() {
-    let mut bench = Bench::with(Settings { held_octets: 1400, ..Settings::default() });
+    let mut bench = Bench::<Today>::with(Settings { held_octets: 1400, ..Settings::default() });
     offer(&mut bench, 0, 20);
     let mut packet = data(2000, 3000);
     packet.set_segment_size(NonZeroU16::new(100));
@@ -244,7 +244,7 @@ fn the_tail_of_a_super_packet_that_finds_no_room_is_reported() {
 #[test]
 fn where_memory_is_short_packets_pass_behind_what_waits() {
     let budget = Budget { octets_per_flow: 14_000, ..Budget::default() };
-    let mut bench = Bench::within(Settings::default(), budget);
+    let mut bench = Bench::<Today>::within(Settings::default(), budget);
     let (mut left, mut at_bound) = (Vec::new(), 0);
     for seq in (0..60).map(|n| 100 * n) {
         let step = bench.pass(&data(seq, 100), Side::Core);
@@ -257,7 +257,7 @@ fn where_memory_is_short_packets_pass_behind_what_waits() {
         assert!(bench.flow().is_none_or(|flow| flow.allocated() <= 14_000));
     }
     assert!(at_bound > 0);
-    left.extend(pieces(&bench.call(Snoop::drain).1));
+    left.extend(pieces(&bench.call(Agent::drain).1));
     assert_eq!(left, (0..60).map(|n| (100 * n, 100)).collect::<Vec<_>>());
 }
 
@@ -267,7 +267,7 @@ fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
     let (mut next, mut acked) = (0, 0);
     let mut left = Vec::new();
     // 2 MB/s come out of the hop, and 3 go in.
-    let mut run = |bench: &mut Bench, millis: u32, rate: u32| {
+    let mut run = |bench: &mut Bench<Today>, millis: u32, rate: u32| {
         let mut signals = 0;
         for _ in 0..millis / 5 {
             bench.wait(5);

@@ -1,7 +1,7 @@
 //! Memory follows what is outstanding, whatever the receiver does and however long it takes.
 
-use super::scoreboard::Scoreboard;
 use super::*;
+use crate::snoop::today::scoreboard::{Range, Scoreboard};
 
 /// Segments that are always outstanding, at most.
 const OUTSTANDING: u32 = 40;
@@ -9,12 +9,12 @@ const OUTSTANDING: u32 = 40;
 /// What an account of so many ranges may take: deques at most double when they grow, and shrink
 /// once three quarters are free.
 fn allowance(ranges: usize) -> usize {
-    6 * 1024 + 4 * ranges * (size_of::<scoreboard::Range>() + 2 * 24)
+    6 * 1024 + 4 * ranges * (size_of::<Range>() + 2 * 24)
 }
 
 /// A flow without loss, of which the second half of a window is always outstanding.
 struct Lossless {
-    bench: Bench,
+    bench: Bench<Today>,
     outbox: Outbox,
     sent: u32,
     acked: u32,
@@ -23,7 +23,8 @@ struct Lossless {
 impl Lossless {
     fn new() -> Self {
         let settings = Settings { local_window: false, ..Settings::default() };
-        let mut all = Self { bench: Bench::with(settings), outbox: Outbox::default(), sent: 0, acked: 0 };
+        let mut all =
+            Self { bench: Bench::<Today>::with(settings), outbox: Outbox::default(), sent: 0, acked: 0 };
         (0..OUTSTANDING / 2).for_each(|_| all.send());
         all
     }
@@ -53,7 +54,7 @@ impl Lossless {
     }
 
     fn board(&self) -> &Scoreboard {
-        self.bench.flow().and_then(|flow| flow.board.as_ref()).expect("it has an account")
+        self.bench.flow().map(|flow| &flow.recovery.scoreboard).expect("it has an account")
     }
 }
 
@@ -85,20 +86,20 @@ fn a_lossless_flow_of_a_million_packets_allocates_nothing_once_it_is_under_way()
 
 #[test]
 fn what_the_sender_sends_again_and_again_takes_no_more_memory() {
-    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+    let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     bench.burst(0, 20);
     for _ in 0..10_000 {
         bench.core(&data(100, 100));
     }
-    let board = bench.flow().and_then(|flow| flow.board.as_ref()).expect("an account");
+    let board = bench.flow().map(|flow| &flow.recovery.scoreboard).expect("an account");
     assert!(board.allocated() <= allowance(20), "{}", board.allocated());
 }
 
 #[test]
 fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_never_is_empty() {
-    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+    let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     bench.burst(0, 4_000);
-    let board = |bench: &Bench| bench.flow().and_then(|flow| Some(flow.board.as_ref()?.allocated()));
+    let board = |bench: &Bench<Today>| bench.flow().map(|flow| flow.recovery.scoreboard.allocated());
     assert!(board(&bench).is_some_and(|allocated| allocated > allowance(20)));
     (1..3_990).for_each(|segment| drop(bench.radio(&ack(100 * segment))));
     assert!(board(&bench).is_some_and(|allocated| allocated <= allowance(20)), "{:?}", board(&bench));
@@ -107,7 +108,7 @@ fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_nev
 #[test]
 fn blocks_divide_no_more_than_there_is_memory_for_whoever_has_taken_it() {
     let settings = Settings { local_window: false, ..Settings::default() };
-    let mut bench = Bench::within(settings, Budget { octets_in_all: 1 << 20, ..Budget::default() });
+    let mut bench = Bench::<Today>::within(settings, Budget { octets_in_all: 1 << 20, ..Budget::default() });
     let to = |port: u16, packet: Packet| packet.but(|tcp| tcp.destination_port = port);
     let from = |port: u16, packet: Packet| packet.but(|tcp| tcp.source_port = port);
     // Connections with a segment each, then one that takes all the rest.
@@ -128,7 +129,7 @@ fn blocks_divide_no_more_than_there_is_memory_for_whoever_has_taken_it() {
 fn one_ack_that_divides_twice_does_not_pass_the_budget_either() {
     let settings = Settings { local_window: false, ..Settings::default() };
     for segments in 3..130 {
-        let mut bench = Bench::within(settings.clone(), Budget::default());
+        let mut bench = Bench::<Today>::within(settings.clone(), Budget::default());
         bench.burst(0, segments);
         let taken = bench.snoop.octets();
         bench.budget.octets_per_flow = bench.flow().map_or(0, SnoopFlow::allocated);

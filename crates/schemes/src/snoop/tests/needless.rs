@@ -3,14 +3,14 @@
 use super::*;
 
 /// A flow over a hop of 8 ms with everything acknowledged up to the number returned.
-fn bench() -> (Bench, u32) {
-    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+fn bench() -> (Bench<Today>, u32) {
+    let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     let seq = acknowledged_at_once(&mut bench, 0);
     (bench, seq)
 }
 
 /// Sends segments in pairs, so often that the time-out is 20 ms after it; the number behind them.
-fn acknowledged_at_once(bench: &mut Bench, seq: u32) -> u32 {
+fn acknowledged_at_once(bench: &mut Bench<Today>, seq: u32) -> u32 {
     for pair in 0..100 {
         bench.burst(seq + 200 * pair, 2);
         bench.wait(8).radio(&ack(seq + 200 * pair + 200));
@@ -20,7 +20,7 @@ fn acknowledged_at_once(bench: &mut Bench, seq: u32) -> u32 {
 
 /// Sends one segment whose ACK the receiver delays by so long, unless it gets something sooner; how
 /// many copies were sent.
-fn acknowledged_late(bench: &mut Bench, seq: u32, delay: u64) -> usize {
+fn acknowledged_late(bench: &mut Bench<Today>, seq: u32, delay: u64) -> usize {
     bench.burst(seq, 1);
     for millis in 1..=delay {
         let copies = bench.wait(1).timer().len();
@@ -39,7 +39,7 @@ fn acknowledged_late(bench: &mut Bench, seq: u32, delay: u64) -> usize {
 }
 
 /// Sends one segment that is lost; how long its copy took to leave.
-fn lost(bench: &mut Bench, seq: u32) -> u64 {
+fn lost(bench: &mut Bench<Today>, seq: u32) -> u64 {
     bench.burst(seq, 1);
     let waited = (1..1_000).find(|_| !bench.wait(1).timer().is_empty()).expect("it is repaired");
     bench.wait(8).radio(&ack(seq + 100));

@@ -41,7 +41,7 @@ fn a_sender_retransmission_of_a_part_does_not_speak_for_the_rest() {
 #[test]
 fn a_packet_that_was_acknowledged_in_part_measures_nothing() {
     let mut bench = Bench::new();
-    let timeout = |bench: &Bench| bench.flow().map(|flow| flow.timeout(&Settings::published()));
+    let timeout = |bench: &Bench<Published>| bench.flow().map(|flow| flow.timeout(&Settings::published()));
     bench.core(&data(0, 1000));
     let untouched = timeout(&bench);
     bench.wait(5).radio(&ack(300));

@@ -9,48 +9,53 @@ fn refusal(packet: &Packet, mtu: u32) -> Packet {
     quote::too_big(packet, "10.9.9.9".parse().expect("an address"), mtu).expect("it is about TCP")
 }
 
-/// Both kinds of loss detection.
-fn benches() -> [Bench; 2] {
-    [Bench::with(Settings::published()), Bench::with(Settings::default())]
+fn today() -> Bench<Today> {
+    Bench::with(Settings::default())
 }
 
 #[test]
 fn a_refusal_goes_to_the_sender_and_what_it_is_about_is_no_longer_ours_to_repair() {
-    for mut bench in benches() {
-        bench.core(&data(0, 1000));
-        bench.radio(&ack(0));
-        bench.core(&data(1000, 1000));
-        assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
-        assert_eq!(bench.cached(), [0; 0]);
-        assert_eq!(bench.wait(LONG).timer().len(), 0, "no copy that would be refused again");
-        // The sender's smaller ones are ours again.
-        for place in 0..4 {
-            assert_eq!(bench.core(&data(500 * place, 500)).copies.len(), 0);
-        }
-        assert_eq!(bench.cached(), [0, 500, 1000, 1500]);
-        assert!(bench.radio(&ack(2000)).passed());
+    refuse_a_cached_one(Bench::new());
+    refuse_a_cached_one(today());
+}
+
+fn refuse_a_cached_one<R: Recovery>(mut bench: Bench<R>) {
+    bench.core(&data(0, 1000));
+    bench.radio(&ack(0));
+    bench.core(&data(1000, 1000));
+    assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
+    assert_eq!(bench.cached(), [0; 0]);
+    assert_eq!(bench.wait(LONG).timer().len(), 0, "no copy that would be refused again");
+    // The sender's smaller ones are ours again.
+    for place in 0..4 {
+        assert_eq!(bench.core(&data(500 * place, 500)).copies.len(), 0);
     }
+    assert_eq!(bench.cached(), [0, 500, 1000, 1500]);
+    assert!(bench.radio(&ack(2000)).passed());
 }
 
 #[test]
 fn a_refusal_of_what_is_not_cached_in_packets_that_large_changes_nothing() {
-    for mut bench in benches() {
-        bench.core(&data(0, 500));
-        bench.core(&data(500, 1000));
-        // Sent before in a larger segment.
-        assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
-        // Of another connection, by its port; of the other direction.
-        let other = data(500, 1000).but(|tcp| tcp.source_port = 81);
-        assert!(bench.radio(&refusal(&other, 640)).passed());
-        assert!(bench.core(&refusal(&ack(0).but(|tcp| tcp.seq = Seq(500)), 40)).passed());
-        assert_eq!(bench.cached(), [0, 500]);
-    }
+    refuse_others(Bench::new());
+    refuse_others(today());
+}
+
+fn refuse_others<R: Recovery>(mut bench: Bench<R>) {
+    bench.core(&data(0, 500));
+    bench.core(&data(500, 1000));
+    // Sent before in a larger segment.
+    assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
+    // Of another connection, by its port; of the other direction.
+    let other = data(500, 1000).but(|tcp| tcp.source_port = 81);
+    assert!(bench.radio(&refusal(&other, 640)).passed());
+    assert!(bench.core(&refusal(&ack(0).but(|tcp| tcp.seq = Seq(500)), 40)).passed());
+    assert_eq!(bench.cached(), [0, 500]);
 }
 
 //= RFC 4821: the sender finds out without a message.
 #[test]
 fn a_sender_that_sends_something_again_in_smaller_segments_repairs_it_alone() {
-    let mut bench = Bench::with(Settings::default());
+    let mut bench = today();
     bench.core(&data(0, 1000));
     bench.radio(&ack(0));
     bench.core(&data(1000, 1000));
@@ -62,9 +67,12 @@ fn a_sender_that_sends_something_again_in_smaller_segments_repairs_it_alone() {
 
 #[test]
 fn the_last_of_a_packet_again_is_no_sign_of_that() {
-    for mut bench in benches() {
-        bench.core(&data(0, 1000));
-        bench.core(&data(600, 400));
-        assert_eq!(bench.cached().first(), Some(&0));
-    }
+    send_the_last_again(Bench::new());
+    send_the_last_again(today());
+}
+
+fn send_the_last_again<R: Recovery>(mut bench: Bench<R>) {
+    bench.core(&data(0, 1000));
+    bench.core(&data(600, 400));
+    assert_eq!(bench.cached().first(), Some(&0));
 }

@@ -41,7 +41,7 @@ proptest! {
     fn no_packet_makes_it_panic_or_edit_and_the_bounds_hold(
         steps in proptest::collection::vec((any_packet(), any::<bool>(), 0u64..400), 1..120)
     ) {
-        let mut bench = Bench::within(small(), Budget { flows: 2, octets_in_all: 80_000, ..Budget::default() });
+        let mut bench = Bench::<Published>::within(small(), Budget { flows: 2, octets_in_all: 80_000, ..Budget::default() });
         for (packet, from_core, millis) in steps {
             let from = if from_core { Side::Core } else { Side::Radio };
             // `pass` asserts that the packet in hand is not edited.
@@ -66,7 +66,7 @@ proptest! {
         extra in 0u32..3,
     ) {
         // A receiver that loses what `lost` says, acknowledges each arrival and refuses by PAWS.
-        let mut bench = Bench::with(Settings { cached_packets: 20, ..Settings::published() });
+        let mut bench = Bench::<Published>::with(Settings { cached_packets: 20, ..Settings::published() });
         let (mut next, mut recent, mut above) = (0u32, 0u32, Vec::new());
         let mut arrivals = lost.iter().enumerate().flat_map(|(segment, lost)| {
             let packet = data(segment as u32 * 100, 100).stamped(100 + segment as u32, 5);

@@ -1,12 +1,11 @@
 //! Connections that are left to their senders.
 
 use super::*;
-use lasthop_config::preset::Presets as _;
 
 /// A flow that loses one segment in `loses`, each repaired at once, from a sender `beyond`
 /// milliseconds away over a hop of 4 ms. How many segments it was shown until it was left alone.
-fn left_alone_after(settings: Settings, beyond: u64, loses: u32, stamped: bool) -> Option<u32> {
-    let mut bench = Bench::with(settings);
+fn left_alone_after<R: Recovery>(settings: Settings, beyond: u64, loses: u32, stamped: bool) -> Option<u32> {
+    let mut bench = Bench::<R>::with(settings);
     let flow = data(0, 1).flow_key();
     let (mut next, mut clock) = (1, 1);
     let stamp = |packet: Packet, value, echo| if stamped { packet.stamped(value, echo) } else { packet };
@@ -18,7 +17,7 @@ fn left_alone_after(settings: Settings, beyond: u64, loses: u32, stamped: bool) 
         }
         bench.wait(4);
         clock += beyond as u32 + 4;
-        let step = |bench: &mut Bench, packet: Packet| {
+        let step = |bench: &mut Bench<R>, packet: Packet| {
             let mut outbox = Outbox::default();
             let mut cx = Context::new(bench.now, &mut bench.rng, &mut outbox);
             let mut passing = stamp(packet, clock, clock);
@@ -47,24 +46,24 @@ fn left_alone_after(settings: Settings, beyond: u64, loses: u32, stamped: bool) 
 
 #[test]
 fn a_sender_that_is_nearer_than_the_hop_is_long_and_loses_little_is_left_alone() {
-    let shown = left_alone_after(Settings::default(), 1, 50, true);
+    let shown = left_alone_after::<Today>(Settings::default(), 1, 50, true);
     assert!(shown.is_some_and(|segments| segments >= 32 * 200), "{shown:?}: not by chance");
 }
 
 #[test]
 fn a_sender_that_is_farther_away_is_not() {
-    assert_eq!(left_alone_after(Settings::default(), 9, 50, true), None);
+    assert_eq!(left_alone_after::<Today>(Settings::default(), 9, 50, true), None);
 }
 
 #[test]
 fn where_much_is_lost_none_is() {
-    assert_eq!(left_alone_after(Settings::default(), 1, 10, true), None);
+    assert_eq!(left_alone_after::<Today>(Settings::default(), 1, 10, true), None);
 }
 
 #[test]
 fn without_timestamps_none_is_nor_where_that_is_set() {
-    assert_eq!(left_alone_after(Settings::default(), 1, 50, false), None);
+    assert_eq!(left_alone_after::<Today>(Settings::default(), 1, 50, false), None);
     let settings = Settings { steps_aside: false, ..Settings::default() };
-    assert_eq!(left_alone_after(settings, 1, 50, true), None);
-    assert_eq!(left_alone_after(Settings::published(), 1, 50, true), None);
+    assert_eq!(left_alone_after::<Today>(settings, 1, 50, true), None);
+    assert_eq!(left_alone_after::<Published>(Settings::published(), 1, 50, true), None);
 }

@@ -36,7 +36,7 @@ fn the_timer_waits_srtt_and_four_deviations_but_not_less_than_the_minimum() {
 fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_not() {
     let mut bench = Bench::new();
     bench.burst(0, 3);
-    let due = |bench: &Bench| bench.snoop.flows.next_timer().map_or(0, Instant::as_millis);
+    let due = |bench: &Bench<Published>| bench.snoop.flows.next_timer().map_or(0, Instant::as_millis);
     let start = due(&bench);
     bench.wait(10).burst(300, 1);
     assert_eq!(due(&bench), start);
@@ -51,7 +51,7 @@ fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_
 #[test]
 fn only_packets_that_left_once_measure_the_round_trip_time() {
     let mut bench = Bench::new();
-    let timeout = |bench: &Bench| bench.flow().map(|flow| flow.timeout(&Settings::published()));
+    let timeout = |bench: &Bench<Published>| bench.flow().map(|flow| flow.timeout(&Settings::published()));
     bench.burst(0, 6);
     let untouched = timeout(&bench);
     bench.wait(5).core(&data(0, 100));
@@ -92,7 +92,7 @@ fn the_timer_does_not_retransmit_into_a_closed_window() {
 fn the_senders_retransmission_allows_ten_more() {
     let mut bench = Bench::new();
     bench.burst(0, 1);
-    let round = |bench: &mut Bench| (0..12).map(|_| bench.wait(LONG).timer().len()).sum::<usize>();
+    let round = |bench: &mut Bench<Published>| (0..12).map(|_| bench.wait(LONG).timer().len()).sum::<usize>();
     assert_eq!(round(&mut bench), 10);
     bench.core(&data(0, 100));
     assert_eq!(round(&mut bench), 10);
@@ -100,25 +100,28 @@ fn the_senders_retransmission_allows_ten_more() {
 
 #[test]
 fn after_a_time_in_which_frames_passed_unseen_timers_start_anew_and_no_round_trip_is_measured() {
-    for mut bench in [Bench::new(), Bench::with(Settings::default())] {
-        bench.pass(&data(0, 100), Side::Core);
-        bench.wait(5).radio(&ack(100));
-        bench.pass(&data(100, 100), Side::Core);
-        let timeout = bench.flow().expect("it is known").timeout(&bench.snoop.settings);
-        // Its acknowledgment went past.
-        bench.now += 10 * timeout;
-        bench.call(Snoop::on_return);
-        assert!(bench.timer().is_empty(), "the next acknowledgment tells");
-        let known = bench.flow().expect("it is known").rtt.least();
-        bench.pass(&data(200, 100), Side::Core);
-        bench.wait(5).radio(&ack(300));
-        let flow = bench.flow().expect("it is known");
-        assert_eq!((flow.timeout(&bench.snoop.settings) <= timeout, flow.rtt.least()), (true, known));
+    timers_start_anew(Bench::new());
+    timers_start_anew(Bench::<Today>::with(Settings::default()));
+}
 
-        bench.pass(&data(300, 100), Side::Core);
-        bench.now += 10 * timeout;
-        bench.call(Snoop::on_return);
-        bench.now += 10 * timeout;
-        assert!(!bench.timer().is_empty(), "if none comes");
-    }
+fn timers_start_anew<R: Recovery>(mut bench: Bench<R>) {
+    bench.pass(&data(0, 100), Side::Core);
+    bench.wait(5).radio(&ack(100));
+    bench.pass(&data(100, 100), Side::Core);
+    let timeout = bench.flow().expect("it is known").timeout(&bench.snoop.settings);
+    // Its acknowledgment went past.
+    bench.now += 10 * timeout;
+    bench.call(Agent::on_return);
+    assert!(bench.timer().is_empty(), "the next acknowledgment tells");
+    let known = bench.flow().expect("it is known").rtt.least();
+    bench.pass(&data(200, 100), Side::Core);
+    bench.wait(5).radio(&ack(300));
+    let flow = bench.flow().expect("it is known");
+    assert_eq!((flow.timeout(&bench.snoop.settings) <= timeout, flow.rtt.least()), (true, known));
+
+    bench.pass(&data(300, 100), Side::Core);
+    bench.now += 10 * timeout;
+    bench.call(Agent::on_return);
+    bench.now += 10 * timeout;
+    assert!(!bench.timer().is_empty(), "if none comes");
 }

@@ -74,7 +74,7 @@ fn on_the_wire_a_copy_is_the_octets_that_came_or_differs_in_tsval_and_checksum_o
 #[test]
 fn an_ack_that_ends_a_silence_calls_for_the_rest_only_if_it_echoes_a_copy() {
     for (echo, expected) in [(5, vec![]), (80, vec![(100, 100)])] {
-        let mut bench = Bench::with(Settings::default());
+        let mut bench = Bench::<Today>::with(Settings::default());
         for n in 0..5 {
             bench.core(&data(100 * n, 100).stamped(5, 1));
         }

@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use super::*;
 
 /// Without a local window, and with every loss found by the first segment that overtakes.
-fn bench() -> Bench {
-    Bench::with(Settings { local_window: false, reordering: 0, ..Settings::default() })
+fn bench() -> Bench<Today> {
+    Bench::<Today>::with(Settings { local_window: false, reordering: 0, ..Settings::default() })
 }
 
 fn super_packet(seq: u32, segments: u32) -> Packet {
@@ -40,7 +40,8 @@ fn a_lost_copy_is_found_by_what_left_after_it() {
 
 #[test]
 fn a_segment_may_be_overtaken_by_as_many_as_are_tolerated() {
-    let mut bench = Bench::with(Settings { local_window: false, reordering: 2, ..Settings::default() });
+    let mut bench =
+        Bench::<Today>::with(Settings { local_window: false, reordering: 2, ..Settings::default() });
     bench.burst(0, 6);
     bench.hear(&ack(0));
     assert_eq!(bench.hear(&ack(0).sack(&[(100, 200)])), (None, vec![]), "kept back all the same");
@@ -76,7 +77,7 @@ fn tsval_stays_monotone_with_super_packets_and_can_be_left_alone() {
     for (monotone_timestamps, expected) in [(true, 90), (false, 50)] {
         let settings =
             Settings { local_window: false, reordering: 0, monotone_timestamps, ..Settings::default() };
-        let mut bench = Bench::with(settings);
+        let mut bench = Bench::<Today>::with(settings);
         bench.core(&super_packet(0, 5).stamped(50, 5));
         bench.core(&super_packet(500, 5).stamped(60, 5));
         // The sender repairs a hole of its own at a later time.
@@ -114,7 +115,7 @@ fn a_duplicate_ack_of_the_senders_hole_passes_even_where_all_it_reports_lies_abo
 #[test]
 fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told() {
     let truth = ack(0).sack(&[(100, 300)]);
-    let mut bench = Bench::with(Settings {
+    let mut bench = Bench::<Today>::with(Settings {
         local_window: false,
         reordering: 0,
         local_retransmissions: 0,
@@ -172,7 +173,8 @@ fn duplicate_data_is_told_unless_our_copy_caused_it() {
 
 #[test]
 fn without_withholding_every_ack_passes_as_it_came() {
-    let mut bench = Bench::with(Settings { local_window: false, withholding: false, ..Settings::default() });
+    let mut bench =
+        Bench::<Today>::with(Settings { local_window: false, withholding: false, ..Settings::default() });
     bench.burst(0, 5);
     for packet in [ack(0), ack(0).sack(&[(100, 400)]), ack(100).sack(&[(200, 400)])] {
         assert_eq!(bench.hear(&packet).0, Some(packet));
@@ -292,7 +294,7 @@ fn what_arrived_twice_because_of_our_repairs_tells_of_a_hop_that_reorders() {
     bench.burst(0, 2);
     bench.wait(5);
     bench.hear(&ack(200));
-    let repaired = |bench: &mut Bench, seq: u32| {
+    let repaired = |bench: &mut Bench<Today>, seq: u32| {
         bench.burst(seq, 3);
         bench.wait(5);
         // The second overtakes the first, which comes much later, and then its copy.
@@ -325,16 +327,16 @@ fn a_receiver_that_acknowledges_single_octets_gets_no_more_memory_than_data() {
     for block in 0..20_000 {
         bench.hear(&ack(0).sack(&[(3 * block + 1, 3 * block + 2)]));
     }
-    let ranges = bench.flow().and_then(|flow| Some(flow.board.as_ref()?.ranges().count()));
+    let ranges = bench.flow().map(|flow| flow.recovery.scoreboard.ranges().count());
     assert!(ranges.is_some_and(|ranges| ranges < 200), "{ranges:?}");
 }
 
 #[test]
 fn an_idle_flow_costs_less_than_a_kilobyte() {
-    assert!(size_of::<SnoopFlow>() + size_of::<scoreboard::Scoreboard>() <= 1024);
+    assert!(size_of::<SnoopFlow<Today>>() <= 720 && size_of::<SnoopFlow<Published>>() <= 440);
     let mut bench = bench();
     bench.burst(0, 200);
     bench.hear(&ack(20_000));
     let flow = bench.flow().expect("it is known");
-    assert!(flow.cache.is_empty() && flow.held.allocated() == 0);
+    assert!(flow.cache.is_empty() && flow.waiting.packets().allocated() == 0);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Bench {
+impl<R: Recovery> Bench<R> {
     /// Another agent goes on, with what this one exports.
     fn hand_over(&mut self) {
         let (states, sent, _) = self.call(|snoop, cx| snoop.export(Whose::All, cx));
@@ -19,31 +19,34 @@ impl Bench {
 
 #[test]
 fn the_cache_moves_and_repairs_go_on_as_if_it_had_not() {
-    for settings in [Settings::default(), Settings::published()] {
-        let [stayed, moved] = [false, true].map(|moves| {
-            let mut bench = Bench::with(settings.clone());
-            bench.burst(0, 8);
-            bench.wait(10).radio(&ack(200));
-            let cached = bench.cached();
-            if moves {
-                bench.hand_over();
-                assert_eq!(bench.cached(), cached);
-            }
-            bench.wait(5);
-            let told = |n: u32| ack(200).sack(&[(300, 300 + 100 * n)]);
-            let copies: Vec<_> = (1..6).map(|n| bench.hear(&told(n))).collect();
-            bench.wait(5).radio(&ack(800));
-            assert!(bench.cached().is_empty());
-            copies
-        });
-        assert_eq!(stayed, moved);
-        assert!(stayed.iter().any(|(_, copies)| !copies.is_empty()), "there is something to repair");
-    }
+    cache_moves::<Today>(&Settings::default());
+    cache_moves::<Published>(&Settings::published());
+}
+
+fn cache_moves<R: Recovery>(settings: &Settings) {
+    let [stayed, moved] = [false, true].map(|moves| {
+        let mut bench = Bench::<R>::with(settings.clone());
+        bench.burst(0, 8);
+        bench.wait(10).radio(&ack(200));
+        let cached = bench.cached();
+        if moves {
+            bench.hand_over();
+            assert_eq!(bench.cached(), cached);
+        }
+        bench.wait(5);
+        let told = |n: u32| ack(200).sack(&[(300, 300 + 100 * n)]);
+        let copies: Vec<_> = (1..6).map(|n| bench.hear(&told(n))).collect();
+        bench.wait(5).radio(&ack(800));
+        assert!(bench.cached().is_empty());
+        copies
+    });
+    assert_eq!(stayed, moved);
+    assert!(stayed.iter().any(|(_, copies)| !copies.is_empty()), "there is something to repair");
 }
 
 #[test]
 fn what_waits_moves_with_its_order_and_with_what_is_known_of_the_hop() {
-    let mut bench = Bench::with(Settings::default());
+    let mut bench = Bench::<Today>::with(Settings::default());
     for segment in 0..30 {
         bench.pass(&data(100 * segment, 100), Side::Core);
     }
@@ -56,7 +59,7 @@ fn what_waits_moves_with_its_order_and_with_what_is_known_of_the_hop() {
 
 #[test]
 fn one_hosts_connections_move_and_others_stay() {
-    let mut bench = Bench::with(Settings::default());
+    let mut bench = Bench::<Today>::with(Settings::default());
     bench.burst(0, 3);
     let here = data(0, 1).flow_key().expect("TCP");
     let there = FlowKey { destination: (IpAddr::from([192, 0, 2, 77]), 5), ..here };
@@ -71,7 +74,7 @@ fn one_hosts_connections_move_and_others_stay() {
 
 #[test]
 fn a_state_that_cannot_be_is_refused_and_changes_nothing() {
-    let mut bench = Bench::with(Settings::default());
+    let mut bench = Bench::<Today>::with(Settings::default());
     bench.burst(0, 3);
     let (states, ..) = bench.call(|snoop, cx| snoop.export(Whose::All, cx));
     let [state] = states.as_slice() else { panic!("one: {states:?}") };

@@ -11,6 +11,7 @@ use super::*;
 use crate::edits::But;
 use crate::snoop::Snoop;
 use crate::snoop::settings::{Settings, UplinkHalf};
+use crate::snoop::today::Today;
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const PHONE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -18,7 +19,7 @@ const SEGMENT: u32 = 100;
 
 /// A snoop with an uplink half, and a clock in milliseconds, which both hosts have too.
 struct Bench {
-    snoop: Snoop,
+    snoop: Snoop<Today>,
     millis: u64,
     rng: Rng,
     heard: u32,

@@ -15,7 +15,7 @@ enum Event {
     Sack(u32, u32),
     MarkLost(u32),
     Probe(u32),
-    EndDoubt,
+    EndReorderingWindow,
     /// Takes what is lost, and repairs it or not.
     TakeLost(bool),
 }
@@ -28,7 +28,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         3 => (0u32..60, 1u32..20).prop_map(|(at, length)| Event::Sack(at, length)),
         2 => (0u32..60).prop_map(Event::MarkLost),
         2 => (0u32..60).prop_map(Event::Probe),
-        1 => Just(Event::EndDoubt),
+        1 => Just(Event::EndReorderingWindow),
         3 => any::<bool>().prop_map(Event::TakeLost),
     ]
 }
@@ -68,7 +68,7 @@ impl Run {
             }
             Event::MarkLost(from) => self.board.mark_lost(at(from), now),
             Event::Probe(from) => self.board.probed(at(from), at(from) + SEGMENT, now),
-            Event::EndDoubt => self.board.end_doubt(),
+            Event::EndReorderingWindow => self.board.end_reordering_window(),
             Event::TakeLost(repairs) => {
                 while let Some(range) = self.board.next_lost(now) {
                     assert_eq!(range.state, State::Lost);

@@ -6,8 +6,8 @@
 //! number s was delivered, every outstanding octet that left before it is lost: also one that was
 //! itself a retransmission, at once. That is RACK (RFC 8985) with the sending order in place of
 //! times. A tolerance of some segments covers hops that reorder a little; it grows where copies
-//! turn out to be needless. What was overtaken by fewer segments than that is in doubt, and lost
-//! once that has lasted a part of the hop's round trip: RACK's reordering window. So no hole that
+//! turn out to be needless. What was overtaken by fewer segments than that is lost at the end
+//! of a reordering window, a part of the hop's round trip. So no hole that
 //! the receiver told of waits for the timer.
 //!
 //! | file | what is in it |
@@ -75,7 +75,7 @@ pub struct Scoreboard {
     /// What was marked as lost and not yet taken for repair.
     marked: Option<Seq>,
     /// What was overtaken by fewer segments than are tolerated.
-    doubt: Option<Doubt>,
+    reordering_window: Option<ReorderingWindow>,
     /// The latest.
     copies: Copies,
     /// The receiver sends SACK blocks.
@@ -88,7 +88,7 @@ pub struct Scoreboard {
 
 /// Something was overtaken by fewer segments than are tolerated.
 #[derive(Clone, Copy, Debug)]
-struct Doubt {
+struct ReorderingWindow {
     since: Instant,
     /// What was proved then.
     proved: u64,
@@ -108,7 +108,7 @@ impl Scoreboard {
             tolerance: Tolerance::new(reordering),
             segment: 1,
             marked: None,
-            doubt: None,
+            reordering_window: None,
             copies: Copies::new(),
             sack_seen: false,
             duplicates: 0,
@@ -124,7 +124,7 @@ impl Scoreboard {
             self.marked,
             self.proved,
             self.unsacked,
-            self.doubt.is_some(),
+            self.reordering_window.is_some(),
             self.copies.edges(),
             self.sack_seen,
         ));

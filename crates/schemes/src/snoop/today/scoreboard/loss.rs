@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use super::{Doubt, Range, Scoreboard, State};
+use super::{Range, ReorderingWindow, Scoreboard, State};
 
 impl Scoreboard {
     /// Takes the next range that is lost, for the caller to repair it; `None` where none is any
@@ -15,7 +15,7 @@ impl Scoreboard {
         if marked.is_some_and(|range| range.state == State::Lost) {
             return marked;
         }
-        let mut doubt = None;
+        let mut window = None;
         while let Some(front) = self.log.front() {
             let Some(at) = self.ranges.outstanding(&front) else {
                 self.log.pop_front();
@@ -25,10 +25,10 @@ impl Scoreboard {
                 self.lose(at, now);
                 return Some(self.ranges[at]);
             }
-            doubt = self.doubt_about(&self.ranges[at], now);
+            window = self.reordering_window_of(&self.ranges[at], now);
             break;
         }
-        self.doubt = doubt;
+        self.reordering_window = window;
         self.log.shrink();
         None
     }
@@ -44,19 +44,19 @@ impl Scoreboard {
 
     /// Since when something has been missing that is not yet taken for lost, because few segments
     /// have overtaken it.
-    pub fn in_doubt_since(&self) -> Option<Instant> {
-        self.doubt.map(|doubt| doubt.since)
+    pub fn overtaken_since(&self) -> Option<Instant> {
+        self.reordering_window.map(|window| window.since)
     }
 
-    /// Ends the doubt: what was overtaken when it began is lost.
-    pub fn end_doubt(&mut self) {
-        if let Some(doubt) = self.doubt.take() {
-            self.proved_for_certain = self.proved_for_certain.max(doubt.proved);
+    /// Ends the reordering window: what was overtaken when it began is lost.
+    pub fn end_reordering_window(&mut self) {
+        if let Some(window) = self.reordering_window.take() {
+            self.proved_for_certain = self.proved_for_certain.max(window.proved);
         }
     }
 
     /// What duplicate ACKs of a receiver without SACK speak of, unless it is repaired already.
-    pub fn first_in_doubt(&self) -> Option<&Range> {
+    pub fn first_by_duplicates(&self) -> Option<&Range> {
         let is_told = !self.sack_seen && self.duplicates > 0;
         let is_ours =
             |first: &&Range| first.state == State::InFlight && first.copies == 0 && !first.by_sender;
@@ -101,16 +101,16 @@ impl Scoreboard {
         self.ranges.iter().take(LOOKED_AT).find(is_ours).map(|range| range.seq)
     }
 
-    /// The doubt about what left first of all that is outstanding, if there is reason for one; the
-    /// same as before, if it is about that.
-    fn doubt_about(&self, first: &Range, now: Instant) -> Option<Doubt> {
+    /// The reordering window of what left first of all that is outstanding, if it was overtaken; the
+    /// same as before, if it is of that.
+    fn reordering_window_of(&self, first: &Range, now: Instant) -> Option<ReorderingWindow> {
         let end = first.serial_end();
         let was_overtaken = self.sack_seen && end <= self.proved;
-        if !was_overtaken && self.first_in_doubt().is_none() {
+        if !was_overtaken && self.first_by_duplicates().is_none() {
             return None;
         }
-        let same = self.doubt.filter(|doubt| !self.sack_seen || end <= doubt.proved);
-        same.or(Some(Doubt { since: now, proved: self.proved }))
+        let same = self.reordering_window.filter(|window| !self.sack_seen || end <= window.proved);
+        same.or(Some(ReorderingWindow { since: now, proved: self.proved }))
     }
 
     fn is_lost(&self, range: &Range) -> bool {

@@ -4,8 +4,8 @@ use super::*;
 
 /// A flow over a hop of 20 ms, with everything acknowledged up to the number returned, on which a
 /// segment may overtake one other.
-fn bench() -> (Bench, u32) {
-    let mut bench = Bench::with(Settings { local_window: false, ..Settings::default() });
+fn bench() -> (Bench<Today>, u32) {
+    let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     for round in 0..4 {
         bench.burst(200 * round, 2);
         bench.wait(20).radio(&ack(200 * round + 200));

@@ -2,18 +2,11 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{FlowKey, Instant, Seq};
+use lasthop_packet::{Instant, Seq};
 
-use super::Snoop;
-use super::flow::SnoopFlow;
-use super::scoreboard::{Scoreboard, State};
-
-impl Snoop {
-    /// What is known of a connection, by its direction from the core side to the radio side.
-    pub fn flow(&self, connection: FlowKey) -> Option<&SnoopFlow> {
-        self.flows.peek(connection)
-    }
-}
+use super::Today;
+use super::scoreboard::State;
+use crate::snoop::flow::SnoopFlow;
 
 /// Nothing has been acknowledged since the local timer expired.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +17,7 @@ pub struct Silence {
     pub since: Instant,
 }
 
-impl SnoopFlow {
+impl SnoopFlow<Today> {
     /// Whether all of `[seq, end)` that is not acknowledged is here, cached or waiting.
     pub fn keeps(&self, seq: Seq, end: Seq) -> bool {
         let mut at = self.last_ack.map_or(seq, |ack| ack.later(seq));
@@ -38,7 +31,7 @@ impl SnoopFlow {
 
     /// Where the packet that waits with the octet `at` ends.
     fn held_behind(&self, at: Seq) -> Option<Seq> {
-        self.held.iter().find_map(|packet| {
+        self.waiting.packets().iter().find_map(|packet| {
             let seq = packet.tcp()?.seq;
             let end = seq + packet.segment_len();
             at.within(seq, end).then_some(end)
@@ -63,9 +56,9 @@ impl SnoopFlow {
     /// When `seq` last left for the receiver, and whether it left more than once; a copy of the
     /// timer's left when that expired, or a little earlier.
     pub fn last_departure(&self, seq: Seq) -> Option<(Instant, bool)> {
-        let board = self.board.as_ref()?;
-        let (sent, is_again) = board.last_departure(seq)?;
-        Some(if board.is_probed(seq) { (self.timing_since.max(sent), true) } else { (sent, is_again) })
+        let scoreboard = &self.recovery.scoreboard;
+        let (sent, is_again) = scoreboard.last_departure(seq)?;
+        Some(if scoreboard.is_probed(seq) { (self.timing_since.max(sent), true) } else { (sent, is_again) })
     }
 
     /// The least round-trip time over the hop that was measured.
@@ -75,12 +68,12 @@ impl SnoopFlow {
 
     /// Whether the hop was seen to reorder.
     pub fn is_reordering(&self) -> bool {
-        self.board.as_ref().is_some_and(Scoreboard::is_reordering)
+        self.recovery.scoreboard.is_reordering()
     }
 
     /// Whether what is at `seq` was copied as often as it may be, and is lost all the same.
     pub fn has_given_up(&self, seq: Seq, local_retransmissions: u32) -> bool {
-        let range = self.board.as_ref().and_then(|board| board.range_at(seq));
+        let range = self.recovery.scoreboard.range_at(seq);
         range.is_some_and(|range| range.state == State::Lost && range.copies >= local_retransmissions)
     }
 

@@ -1,13 +1,11 @@
-//! ACKs from the mobile host where losses are told by SACK: what was delivered, what is to be
-//! repaired, and with what.
+//! ACKs from the mobile host: what was delivered, and what that says of losses.
 
 use lasthop_hop::last_hop::Progress;
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::flow::{Receiver, SnoopFlow};
-use super::scoreboard::Range;
-use super::segmentation::cut;
-use super::settings::Settings;
+use super::Today;
+use crate::snoop::flow::{Receiver, SnoopFlow};
+use crate::snoop::settings::Settings;
 
 /// Time-outs in a row after which what was on the hop is taken for lost; fewer may be a delay.
 const SILENCE: u32 = 2;
@@ -36,7 +34,7 @@ pub struct AckSummary {
     pub understood: bool,
 }
 
-impl SnoopFlow {
+impl SnoopFlow<Today> {
     /// Takes note of the acknowledgment in a packet from the radio side.
     pub fn process_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckSummary {
         let nothing = AckSummary::default();
@@ -60,7 +58,7 @@ impl SnoopFlow {
         // Without blocks nothing is divided.
         let splits = if blocks.is_empty() { 0 } else { self.ranges_allowed() };
         let least = self.rtt.least();
-        let Some(board) = &mut self.board else { return nothing };
+        let scoreboard = &mut self.recovery.scoreboard;
         let mut progress = Progress::default();
         let mut probe_came_twice = false;
         if advanced || !blocks.is_empty() {
@@ -70,17 +68,17 @@ impl SnoopFlow {
                 believed[count] = (*left, *right);
                 count += 1;
             }
-            board.sack_seen |= count > 0;
+            scoreboard.sack_seen |= count > 0;
             if count > 0 && tcp.sack_reports().0.is_some() {
-                probe_came_twice = board.delivered_twice(believed[0].0, believed[0].1);
+                probe_came_twice = scoreboard.delivered_twice(believed[0].0, believed[0].1);
             }
-            progress = board.acknowledge(ack, &believed[..count], now, least, splits);
+            progress = scoreboard.acknowledge(ack, &believed[..count], now, least, splits);
             let above = believed[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
             self.hole_end = above.reduce(Seq::earlier);
         }
         if let Some(own) = tcp.options.timestamps {
             let round_trip = progress.sent.map(|sent| now.since(sent));
-            progress.late = self.way_back.lateness(Seq(own.value), round_trip, now);
+            progress.late = self.recovery.way_back.lateness(Seq(own.value), round_trip, now);
         }
         if advanced {
             self.last_ack = Some(ack);
@@ -88,7 +86,7 @@ impl SnoopFlow {
         }
         // What is acknowledged sooner than a round trip after the timer's copy was there before it,
         // and the copy will be reported.
-        let is_of_original = self.expiries > 0 && is_of_before(tcp, self.copied);
+        let is_of_original = self.expiries > 0 && is_of_before(tcp, self.recovery.copied);
         let is_answer = self.expiries > 0
             && !is_of_original
             && progress.delivered > 0
@@ -105,12 +103,12 @@ impl SnoopFlow {
         }
         if progress.delivered > 0 {
             if self.expiries == 0 {
-                board.expected = 0;
+                scoreboard.expected = 0;
             }
             self.expiries = 0;
             self.timing_since = now;
         }
-        if !board.sack_seen {
+        if !scoreboard.sack_seen {
             let hints = Hints { advanced, duplicate, was_silent };
             self.infer_from_duplicates(ack, hints, now);
         }
@@ -121,11 +119,13 @@ impl SnoopFlow {
     /// Octets that only the sender could repair, as this ACK shows: neither the original nor a copy of ours
     /// arrived before the sender sent them again.
     fn silently_lost(&mut self, tcp: &Tcp, ack: Seq) -> u64 {
-        let Some(overdue) = self.overdue.take_if(|overdue| overdue.seq.before(ack)) else { return 0 };
+        let Some(overdue) = self.recovery.overdue.take_if(|overdue| overdue.seq.before(ack)) else {
+            return 0;
+        };
         if is_of_before(tcp, overdue.tsval) {
             return 0;
         }
-        self.board.as_ref().map_or(0, |board| board.segment().into())
+        self.recovery.scoreboard.segment().into()
     }
 
     /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and
@@ -134,115 +134,24 @@ impl SnoopFlow {
     /// is one segment at a time, and a lost copy is left to the timer.
     fn infer_from_duplicates(&mut self, ack: Seq, hints: Hints, now: Instant) {
         let Hints { advanced, duplicate, was_silent } = hints;
-        let Some(board) = &mut self.board else { return };
+        let scoreboard = &mut self.recovery.scoreboard;
         if advanced {
-            board.duplicates = 0;
+            scoreboard.duplicates = 0;
         }
-        let Some(first) = board.range_at(ack).copied() else { return };
-        if duplicate && board.expected > 0 {
+        let Some(first) = scoreboard.range_at(ack).copied() else { return };
+        if duplicate && scoreboard.expected > 0 {
             // A timer's copy that was not needed comes back as a duplicate ACK.
-            board.expected -= 1;
+            scoreboard.expected -= 1;
             return;
         }
-        board.duplicates += u32::from(duplicate);
-        let is_hole = duplicate && board.duplicates > board.tolerated();
+        scoreboard.duplicates += u32::from(duplicate);
+        let is_hole = duplicate && scoreboard.duplicates > scoreboard.tolerated();
         // What ends a silence of several time-outs is our copy's ACK: the rest went with the hop.
-        let is_partial =
-            advanced && (was_silent || (board.was_overtaken(&first) && !board.has_needless_copies()));
+        let is_partial = advanced
+            && (was_silent || (scoreboard.was_overtaken(&first) && !scoreboard.has_needless_copies()));
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
             self.lose_one_segment(first, now);
         }
-    }
-
-    /// What few segments have overtaken had its time to come.
-    pub fn end_doubt(&mut self, now: Instant) {
-        self.timing_since = now;
-        let Some(board) = &mut self.board else { return };
-        board.end_doubt();
-        if let Some(first) = board.first_in_doubt().copied() {
-            self.lose_one_segment(first, now);
-        }
-    }
-
-    /// Takes the first segment of a range for lost, and no more: of a super-packet the rest may
-    /// have come.
-    fn lose_one_segment(&mut self, range: Range, now: Instant) {
-        let splits = self.ranges_allowed();
-        let Some(board) = &mut self.board else { return };
-        let end = range.end.earlier(range.seq + board.segment());
-        board.split_at(end, splits);
-        board.mark_lost(range.seq, now);
-    }
-
-    /// The next copy that a loss calls for; `None` when all are repaired or cannot be.
-    pub fn next_repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
-        loop {
-            let range = self.board.as_mut()?.next_lost(now)?;
-            let splits = self.ranges_allowed();
-            let board = self.board.as_mut()?;
-            if range.copies >= settings.local_retransmissions {
-                continue;
-            }
-            let Some(cached) = self.cache.covering(range.seq) else { continue };
-            // A range reaches over the end of a packet only where a receiver has forgotten what it
-            // had SACKed.
-            let end = range.end.earlier(cached.end);
-            if !board.split_at(end, splits) {
-                continue;
-            }
-            board.repaired(range.seq, now);
-            return self.copy(range.seq, end);
-        }
-    }
-
-    /// What the timer sends: the first segment that the receiver misses, and the last, whose SACK
-    /// tells of all between.
-    pub fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
-        if self.expiries == 0 {
-            self.copied = self.highest_tsval.filter(|_| self.monotone_timestamps);
-        }
-        self.expiries = self.expiries.saturating_add(1);
-        self.timing_since = now;
-        self.rtt.back_off();
-        // Into a closed window probes are the sender's business.
-        let is_closed = self.last_ack.is_some() && self.window == 0;
-        if self.expiries > settings.local_retransmissions || is_closed {
-            return [None, None];
-        }
-        let Some(board) = &mut self.board else { return [None, None] };
-        let missing = |range: &&Range| range.state == super::scoreboard::State::InFlight;
-        let segment = board.segment();
-        let Some(first) = board.ranges().find(missing) else { return [None, None] };
-        let front = (first.seq, first.end.earlier(first.seq + segment));
-        let back = board.ranges().rev().find(missing).filter(|_| board.sack_seen).map(|last| {
-            let tail = (last.end - last.seq).min(segment);
-            (Seq(last.end.0.wrapping_sub(tail)), last.end)
-        });
-        let back = back.filter(|(seq, _)| !seq.before(front.1));
-        [Some(front), back].map(|piece| {
-            let (seq, end) = piece?;
-            // Data that is not cached cannot be sent again, so no duplicate ACK may be expected of it.
-            let copy = self.copy(seq, end)?;
-            let splits = self.ranges_allowed();
-            let board = self.board.as_mut()?;
-            board.split_at(seq, splits);
-            board.split_at(end, splits);
-            board.probed(seq, end, now);
-            board.expected += u32::from(!board.sack_seen);
-            Some(copy)
-        })
-    }
-
-    /// A copy of `[seq, end)` from the cache.
-    fn copy(&self, seq: Seq, end: Seq) -> Option<Packet> {
-        let cached = self.cache.covering(seq)?;
-        let end = end.earlier(cached.end);
-        let mut copy = cached.packet.clone();
-        if seq != cached.seq || end != cached.end {
-            cut(&mut copy, seq, end, cached.end);
-        }
-        self.stamp(&mut copy);
-        Some(copy)
     }
 }
 

@@ -1,6 +1,18 @@
-//! How many more duplicate ACKs are to be expected.
+//! What moves with a flow of how its losses are detected. Each way reads what the other has written.
 
+use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
+
+/// What moves with a flow of how its losses are detected.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct SavedRecovery {
+    /// What is to be done with the next duplicate ACK.
+    pub(super) duplicates: Duplicates,
+    /// Cached packets from here on are counted as those that elicit duplicate ACKs.
+    pub(super) count_from: Seq,
+    /// The receiver sends SACK blocks.
+    pub(super) sack_seen: bool,
+}
 
 /// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

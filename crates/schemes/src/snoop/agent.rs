@@ -1,0 +1,251 @@
+//! The agent, for an access point: the table of flows, the hops that they go over, and the account of memory.
+
+use lasthop_agent::{
+    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot, Verdict, Whose,
+};
+use lasthop_hop::last_hop::{Aims, Hops, LastHop, Trust};
+use lasthop_packet::{FlowKey, Packet, PacketTooBig, TcpFlags};
+
+use super::flow::{Recovery, SnoopFlow};
+use super::settings::{Settings, UplinkHalf};
+use super::uplink::Uplink;
+
+/// The Snoop agent, with one way to detect losses. It needs nothing of the link layer.
+#[derive(Debug)]
+pub struct Snoop<R> {
+    pub(super) settings: Settings,
+    /// What local windows aim at.
+    pub(super) aims: Aims,
+    /// By the direction from the core to the radio side, each with its local timer.
+    pub(super) flows: FlowTable<SnoopFlow<R>>,
+    /// Where connections have a local window: one for each mobile host.
+    pub(super) hops: Hops,
+    /// Of all of them together.
+    pub(super) trust: Trust,
+    /// Octets of memory that all flows take beside their table.
+    pub(super) octets: usize,
+    /// Octets of memory beside that: of tables, of what waits for hops, and what something else has taken
+    /// of the same memory.
+    pub(super) beside: usize,
+    /// Octets of the tables among them.
+    tables: usize,
+    /// Octets that something else has taken.
+    others: usize,
+    /// Packets that wait for room in a local window.
+    pub(super) held: u64,
+    /// The other direction, where something is done for it.
+    pub(super) uplink: Option<Uplink>,
+}
+
+impl<R: Recovery> Snoop<R> {
+    /// An agent that has seen nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let flows = FlowTable::new(settings.eviction_grace);
+        let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
+        let (aims, hops, trust) = (settings.aims(), Hops::new(), Trust::default());
+        Self {
+            settings,
+            aims,
+            flows,
+            hops,
+            trust,
+            octets: 0,
+            beside: 0,
+            tables: 0,
+            others: 0,
+            held: 0,
+            uplink,
+        }
+    }
+
+    /// What is known of a connection, by its direction from the core side to the radio side.
+    pub fn flow(&self, connection: FlowKey) -> Option<&SnoopFlow<R>> {
+        self.flows.peek(connection)
+    }
+
+    /// Leaves room for octets that something else has taken of the same memory.
+    pub const fn leave_room(&mut self, octets: usize) {
+        self.beside = self.beside - self.others + octets;
+        self.others = octets;
+    }
+
+    /// Brings the account of memory up to date with what the tables take now.
+    pub(super) fn charge_tables(&mut self) {
+        let tables =
+            self.flows.octets() + self.hops.octets() + self.uplink.as_ref().map_or(0, Uplink::octets);
+        self.beside = self.beside - self.tables + tables;
+        self.tables = tables;
+    }
+
+    /// The same for what waits for a hop.
+    pub(super) fn charge_hop(&mut self, at: Option<Slot>) {
+        if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
+            hop.charge(&mut self.beside);
+        }
+    }
+
+    /// Brings the account of memory up to date with what a flow takes now. What it might take more.
+    pub(super) fn charge(&mut self, slot: Slot, budget: Budget) -> Option<Room> {
+        Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget.beside(self.beside)))
+    }
+
+    /// The hop that a flow goes over.
+    pub(super) fn hop(&self, slot: Slot) -> Option<&LastHop> {
+        self.hops.get(self.flows.get(slot)?.hop?)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn hop_mut(&mut self, slot: Slot) -> Option<&mut LastHop> {
+        self.hops.get_mut(self.flows.get(slot)?.hop?)
+    }
+
+    /// Keeps the account of the hop that a flow goes over.
+    pub(super) fn count_in_flight(&mut self, slot: Slot, before: u64, after: u64) {
+        if let Some(hop) = self.hop_mut(slot) {
+            hop.in_flight = hop.in_flight - before + after;
+        }
+    }
+}
+
+impl<R: Recovery> Snoop<R> {
+    /// Takes note of a packet of either direction, for what the mobile host sends.
+    fn note_upload(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+        if from == Side::Radio
+            && !packet.payload().is_empty()
+            && let Some(hop) = self.hops.find(key.destination.0).and_then(|at| self.hops.get_mut(at))
+        {
+            hop.note_data_back(packet.payload().len(), cx.now());
+        }
+        if let Some(uplink) = &mut self.uplink {
+            uplink.leave_room(self.octets + self.beside - uplink.octets());
+            uplink.on_packet(packet, key, from, cx);
+            self.charge_tables();
+        }
+    }
+
+    /// Forgets what is known of an upload.
+    fn forget_upload(&mut self, key: FlowKey) {
+        if let Some(uplink) = &mut self.uplink {
+            uplink.forget(key);
+            self.charge_tables();
+        }
+    }
+}
+
+impl<R: Recovery> Agent for Snoop<R> {
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else {
+            if let Some(too_big) = PacketTooBig::of(packet).filter(|_| from == Side::Radio) {
+                self.on_too_big(&too_big, cx);
+            }
+            return Verdict::Forward;
+        };
+        let key = from.connection(key);
+        if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            self.forget(key, cx);
+            self.forget_upload(key);
+            return Verdict::Forward;
+        }
+        self.note_upload(packet, key, from, cx);
+        self.permit_upload(packet, key, from, cx);
+        let known = match from {
+            Side::Core => self.find_or_admit(packet, key, cx),
+            Side::Radio => self.flows.find(key),
+        };
+        let Some(slot) = known else { return Verdict::Forward };
+        let verdict = match from {
+            Side::Core => self.on_core(packet, slot, cx),
+            Side::Radio => self.on_radio(packet, slot, cx),
+        };
+        let is_charged = |flow: &SnoopFlow<R>| flow.charged() == flow.allocated();
+        debug_assert!(self.flows.get(slot).is_none_or(is_charged), "memory is counted when it is taken");
+        self.permit(slot, cx);
+        verdict
+    }
+
+    fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+        let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return };
+        let key = from.connection(key);
+        if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
+            self.forget(key, cx);
+            self.forget_upload(key);
+        } else {
+            self.note_upload(packet, key, from, cx);
+            self.note_passed(packet, key, from, cx);
+        }
+    }
+
+    fn prefetch(&self, connections: &[FlowKey]) {
+        self.flows.prefetch(connections, SnoopFlow::look);
+        // Only now: where a hop is, its flow says.
+        for key in connections {
+            let hop = self.flows.peek(*key).and_then(|flow| self.hops.get(flow.hop?));
+            hop.inspect(|hop| hop.look());
+        }
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let timer = self.flows.next_timer().map(|at| Deadline { at, reason: "local retransmission" });
+        let idle = self.idle_deadline().map(|at| Deadline { at, reason: "idle connection" });
+        Deadline::earliest(timer, idle)
+    }
+
+    fn on_deadline(&mut self, cx: &mut Context<'_>) {
+        while let Some(slot) = self.flows.pop_timer(cx.now()).and_then(|key| self.flows.find(key)) {
+            self.on_timer(slot, cx);
+            self.charge(slot, cx.budget());
+            self.permit(slot, cx);
+        }
+        while self.idle_deadline().is_some_and(|at| at <= cx.now())
+            && let Some(key) = self.idlest()
+        {
+            self.forget(key, cx);
+            self.forget_upload(key);
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.held
+    }
+
+    fn octets(&self) -> usize {
+        self.octets + self.beside - self.others
+    }
+
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        if let Some(uplink) = &mut self.uplink {
+            uplink.forget_of(whose);
+            self.charge_tables();
+        }
+        self.export_flows(whose, cx)
+    }
+
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        self.import_flow(state, cx)
+    }
+
+    fn on_return(&mut self, cx: &mut Context<'_>) {
+        self.resume_timers(cx.now());
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let holds = |slot: &Slot| self.flows.get(*slot).is_some_and(|flow| !flow.waiting.is_empty());
+        let holding: Vec<Slot> = self.flows.slots().filter(holds).collect();
+        // At once: each flush would look for its own among all.
+        for slot in &holding {
+            let at = self.flows.get(*slot).and_then(|flow| flow.hop);
+            if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
+                hop.turns.clear();
+            }
+            self.charge_hop(at);
+        }
+        for slot in holding {
+            self.flush(slot, cx);
+        }
+    }
+
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        self.forget_upload(connection);
+        self.forget(connection, cx);
+    }
+}

@@ -1,0 +1,270 @@
+//! Snoop for the TCP of today, with SACK, timestamps and segmentation offload.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`scoreboard`] | what was delivered and what was lost, by SACK |
+//! | `acknowledgments` | what an ACK says |
+//! | `repairs` | what is sent again |
+//! | `rewriting` | what the sender hears of the receiver's state |
+//! | `account` | what another scheme may ask |
+//!
+//! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a
+//! segment that no more than `reordering` others have overtaken is repaired then ([`scoreboard`]).
+//! To let those SACK blocks pass would be simpler, and the sender could go on sending (RFC 3042);
+//! but it would hear of nearly every loss, and RACK would act on some.
+//!
+//! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as
+//! well. Data that follows brings that ACK about, so the wait starts anew. And it becomes longer,
+//! up to 200 ms, where the receiver tells of many needless copies ([`super::rtt`]).
+//!
+//! *ACKs that queue* on a narrow way back make the round trip long, and no data waits longer for it. While
+//! the hop loses nothing, the window leaves that time out, by the timestamps of the ACKs
+//! ([`WayBack`]). Once it loses something, repairs take that time, too.
+//!
+//! *A silent receiver.* Its first ACK may tell that it was only late: if that echoes an older TSval than the
+//! first copy had (RFC 3522, section 3.2), no loss is inferred from it, nor from the sender's time-out.
+//!
+//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than
+//! `reordering`, or one and then none, start a repair of one segment, an ACK of the copy that stops
+//! short the next (RFC 6582), and a lost copy is the timer's.
+
+mod account;
+mod acknowledgments;
+mod repairs;
+mod rewriting;
+pub mod scoreboard;
+
+use lasthop_agent::report::Cause;
+use lasthop_agent::{Context, Room};
+use lasthop_hop::last_hop::WayBack;
+use lasthop_packet::{Instant, Packet, Seq};
+
+use super::flow::{AckEffect, DataEffect, Notes, Passing, Recovery, SnoopFlow, TimerAction, TimerEffect};
+use super::saved::{Duplicates, SavedRecovery};
+use super::segmentation::{is_repairable, send_copy};
+use super::settings::Settings;
+use scoreboard::{Departure, Scoreboard};
+
+/// What is known of losses by SACK.
+#[derive(Debug)]
+pub struct Today {
+    /// What was delivered and what was lost.
+    pub(super) scoreboard: Scoreboard,
+    /// How late ACKs come.
+    way_back: WayBack,
+    /// The TSval of the first copy that the timer has sent since the last ACK; `None` where copies have that
+    /// of the original.
+    copied: Option<Seq>,
+    /// What the sender sent again first since the receiver fell silent.
+    overdue: Option<Overdue>,
+}
+
+/// A segment that the sender sent again while its ACK was overdue.
+#[derive(Clone, Copy, Debug)]
+struct Overdue {
+    seq: Seq,
+    /// The TSval that it had then.
+    tsval: Option<Seq>,
+}
+
+impl Recovery for Today {
+    const HEADERS_SUFFICE: bool = true;
+
+    fn new(settings: &Settings, _seq: Seq) -> Self {
+        Self {
+            scoreboard: Scoreboard::new(settings.reordering),
+            way_back: WayBack::default(),
+            copied: None,
+            overdue: None,
+        }
+    }
+
+    fn anew(&self, settings: &Settings, seq: Seq) -> Self {
+        let mut anew = Self { way_back: self.way_back, ..Self::new(settings, seq) };
+        anew.scoreboard.sack_seen = self.scoreboard.sack_seen;
+        anew
+    }
+
+    fn on_data(
+        flow: &mut SnoopFlow<Self>,
+        packet: &Packet,
+        settings: &Settings,
+        room: Room,
+        now: Instant,
+    ) -> DataEffect {
+        let Some(tcp) = packet.tcp() else { return DataEffect::default() };
+        let Passing { seq, end, is_late, is_acknowledged } = flow.note_passing(packet, tcp, now);
+        if is_acknowledged {
+            flow.recovery.scoreboard.forget_copies(seq, end);
+            return DataEffect::default();
+        }
+        let is_overdue = flow.expiries > 0;
+        if is_late && flow.mark_retransmitted_by_sender(seq, end, now) {
+            if is_overdue {
+                let tsval = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
+                flow.recovery.overdue.get_or_insert(Overdue { seq, tsval });
+            }
+            return DataEffect { restart_timer: true, at_bound: None };
+        }
+        if !is_repairable(tcp) {
+            return DataEffect::default();
+        }
+        let is_again = if is_late { Departure::Again } else { Departure::New };
+        let scoreboard = &mut flow.recovery.scoreboard;
+        if packet.payload().is_unseen() {
+            if room.lacks(scoreboard.cost_of_one()).is_none() {
+                let what = if is_late { Departure::Again } else { Departure::NotKept };
+                scoreboard.note_segment(packet.segment_payload());
+                scoreboard.transmit(seq, end, now, what);
+            }
+            return DataEffect { restart_timer: is_late, at_bound: None };
+        }
+        let sizes = packet.sizes();
+        let at_bound = flow.bound_on(sizes, settings, room);
+        if at_bound.is_some() {
+            return DataEffect { at_bound, restart_timer: false };
+        }
+        let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: is_late };
+        flow.cache.insert(packet, sizes, notes);
+        let scoreboard = &mut flow.recovery.scoreboard;
+        // Whatever follows a segment whose ACK may be delayed brings that about.
+        let ends_delay = scoreboard.unsacked() > 0 && scoreboard.is_single();
+        scoreboard.note_segment(packet.segment_payload());
+        scoreboard.transmit(seq, end, now, is_again);
+        DataEffect { restart_timer: is_late || ends_delay, at_bound: None }
+    }
+
+    fn on_ack(
+        flow: &mut SnoopFlow<Self>,
+        packet: &mut Packet,
+        settings: &Settings,
+        cx: &mut Context<'_>,
+    ) -> AckEffect {
+        let summary = flow.process_ack(packet, settings, cx.now());
+        flow.repair_losses(settings, Cause::DuplicateAck, cx);
+        let verdict = flow.rewrite_ack(packet, &summary, settings, cx);
+        AckEffect { verdict, timer: TimerAction::Follow, progress: Some(summary.progress) }
+    }
+
+    fn on_timer(flow: &mut SnoopFlow<Self>, settings: &Settings, cx: &mut Context<'_>) -> TimerEffect {
+        let now = cx.now();
+        // Timers are lazy: progress only moves what they wait for.
+        if flow.due(settings) > now {
+            return TimerEffect::NotDue;
+        }
+        if flow.reordering_window_ends().is_some_and(|at| at <= now) {
+            flow.end_reordering_window(now);
+            flow.repair_losses(settings, Cause::Timer, cx);
+            return TimerEffect::WindowEnded;
+        }
+        for copy in flow.probe(settings, now).into_iter().flatten() {
+            send_copy(copy, Cause::Timer, cx);
+        }
+        let has_given_up = flow.expiries > settings.local_retransmissions;
+        let timer = if has_given_up { TimerAction::Keep } else { TimerAction::Follow };
+        TimerEffect::Expired { has_given_up, timer }
+    }
+
+    /// At the time-out, or where a segment has been overtaken by few, when the reordering window ends.
+    fn due(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant {
+        let timeout = flow.timing_since + flow.timeout(settings);
+        flow.reordering_window_ends().map_or(timeout, |at| at.min(timeout))
+    }
+
+    /// No time-out is shorter than the least.
+    fn due_at_the_earliest(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant {
+        let has_window = flow.recovery.scoreboard.overtaken_since().is_some();
+        if has_window { Instant::ZERO } else { flow.timing_since + settings.minimum_timeout }
+    }
+
+    fn is_single(flow: &SnoopFlow<Self>) -> bool {
+        flow.recovery.scoreboard.is_single()
+    }
+
+    fn waits_for_ack(flow: &SnoopFlow<Self>) -> bool {
+        flow.recovery.scoreboard.unsacked() > 0
+    }
+
+    fn outstanding(flow: &SnoopFlow<Self>) -> u64 {
+        flow.recovery.scoreboard.in_flight()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.scoreboard.in_flight() == self.scoreboard.unsacked() && self.scoreboard.duplicates == 0
+    }
+
+    fn has_seen_sack(&self) -> bool {
+        self.scoreboard.sack_seen
+    }
+
+    fn is_segmented_anew(flow: &SnoopFlow<Self>, packet: &Packet) -> bool {
+        flow.is_segmented_anew_by(packet)
+    }
+
+    fn distrust_times(&mut self) {
+        self.scoreboard.distrust_times();
+    }
+
+    fn allocated(&self) -> usize {
+        self.scoreboard.allocated()
+    }
+
+    fn look(&self) {
+        self.scoreboard.look();
+    }
+
+    fn save(flow: &SnoopFlow<Self>) -> SavedRecovery {
+        SavedRecovery {
+            duplicates: Duplicates::default(),
+            count_from: flow.cache.first().map_or(flow.highest, |first| first.seq),
+            sack_seen: flow.recovery.scoreboard.sack_seen,
+        }
+    }
+
+    fn departure(&self, seq: Seq) -> Option<(Instant, bool)> {
+        self.scoreboard.last_departure(seq)
+    }
+
+    fn restore(&mut self, saved: &SavedRecovery) {
+        self.scoreboard.sack_seen = saved.sack_seen;
+    }
+
+    fn cost_of_one(&self) -> usize {
+        self.scoreboard.cost_of_one()
+    }
+
+    fn on_restored(&mut self, packet: &Packet, notes: &Notes) {
+        let Some(tcp) = packet.tcp() else { return };
+        let what = if notes.ambiguous { Departure::Again } else { Departure::New };
+        self.scoreboard.note_segment(packet.segment_payload());
+        self.scoreboard.transmit(tcp.seq, tcp.seq + packet.segment_len(), notes.sent, what);
+    }
+}
+
+impl SnoopFlow<Today> {
+    /// Marks what is here of `[seq, end)` as retransmitted by the sender; whether there was any.
+    fn mark_retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant) -> bool {
+        let splits = self.ranges_allowed();
+        self.expiries = 0;
+        self.recovery.scoreboard.retransmitted_by_sender(seq, end, now, splits)
+    }
+
+    /// When what few segments have overtaken counts as lost.
+    pub fn reordering_window_ends(&self) -> Option<Instant> {
+        let scoreboard = &self.recovery.scoreboard;
+        Some(scoreboard.overtaken_since()? + self.rtt.reordering_window(scoreboard.tolerated()))
+    }
+
+    /// How many pieces the scoreboard may be divided into: in proportion to what is on its way, or a
+    /// receiver that acknowledges single octets would make us keep more about the data than data;
+    /// and no more than there is memory for.
+    fn ranges_allowed(&self) -> usize {
+        let scoreboard = &self.recovery.scoreboard;
+        let not_kept = (scoreboard.unsacked() as usize).saturating_sub(self.cache.octets());
+        let not_kept = not_kept / scoreboard.segment().max(1) as usize;
+        let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + not_kept + 16;
+        // One packet may lead to more than one division, and so to growth more than once.
+        let is_short = self.spare < 4 * scoreboard.cost_of_growth();
+        if is_short { allowed.min(scoreboard.spare_ranges()) } else { allowed }
+    }
+}
