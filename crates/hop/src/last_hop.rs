@@ -63,9 +63,9 @@ pub struct LastHop {
     window: Law,
     round: Round,
     /// Octets that are taken to be there.
-    pub in_flight: u64,
+    in_flight: u64,
     /// Connections that go over it.
-    pub flows: usize,
+    flows: usize,
     /// Those with packets that wait.
     pub turns: Turns,
     /// The largest segment of any of them.
@@ -134,13 +134,40 @@ impl LastHop {
         HopEstimate { window: self.window.usual(), segment: self.segment, rate: self.rate }
     }
 
-    /// Goes on from what was known of a host's hop elsewhere.
-    pub fn go_on_from(&mut self, estimate: HopEstimate, now: Instant) {
+    /// Resumes from what was known of a host's hop elsewhere.
+    pub fn resume_from(&mut self, estimate: HopEstimate, now: Instant) {
         let Law::Own(window) = &mut self.window else { return };
         *window = Window::known(estimate.window);
         self.round = Round::new(now);
         self.segment = estimate.segment.min(LARGEST_SEGMENT);
         self.rate = estimate.rate.min(LARGEST_WINDOW);
+    }
+
+    /// One more connection goes over it.
+    pub const fn join(&mut self) {
+        self.flows += 1;
+    }
+
+    /// A connection with so many octets on it is over. Whether it was the last.
+    pub const fn leave(&mut self, in_flight: u64) -> bool {
+        self.in_flight -= in_flight;
+        self.flows -= 1;
+        self.flows == 0
+    }
+
+    /// Connections that go over it.
+    pub const fn flows(&self) -> usize {
+        self.flows
+    }
+
+    /// Octets that are taken to be there.
+    pub const fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// A connection that had `before` octets on it has so many now.
+    pub const fn recount(&mut self, before: u64, now: u64) {
+        self.in_flight = self.in_flight - before + now;
     }
 
     /// Octets of memory that it takes beside itself, as they were counted last.

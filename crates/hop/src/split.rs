@@ -13,6 +13,7 @@
 //! | `share` | what one connection has of that window |
 //! | `late_acks` | ACKs that are late because they queue on their way back |
 //! | `table` | all pairs |
+//! | `account` | what all pairs have taken, and owe, together |
 //! | `packets` | what becomes of a packet of a pair's connection |
 //! | `relay` | from one leg to the other |
 //! | `lifetime` | timers, sleep and waking, the end of those that are idle |
@@ -42,6 +43,7 @@
 //! agent. A reset, or a leg that was given up, ends the other leg once that has delivered what it
 //! has.
 
+mod account;
 pub mod carried;
 mod inquiry;
 mod knowledge;

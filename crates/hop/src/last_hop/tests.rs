@@ -251,7 +251,7 @@ fn what_is_taken_over_from_elsewhere_is_measured_anew_and_the_least_window_holds
     let known = |window: u64| {
         let mut model = Model::new();
         let estimate = HopEstimate { window, segment: SEGMENT, rate: 2_500_000 };
-        model.hop.go_on_from(estimate, Instant::ZERO);
+        model.hop.resume_from(estimate, Instant::ZERO);
         model.hop.note_segment(SEGMENT, &model.aims);
         model
     };
@@ -357,7 +357,7 @@ fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
     let (aims, host, segment) = (Aims::default(), IpAddr::from([10, 0, 0, 1]), u64::from(SEGMENT));
     let mut hop = LastHop::new(Instant::ZERO);
     let estimate = HopEstimate { window: 8 * segment, segment: SEGMENT, rate: 2_500_000 };
-    hop.go_on_from(estimate, Instant::ZERO);
+    hop.resume_from(estimate, Instant::ZERO);
     hop.note_segment(SEGMENT, &aims);
     hop.in_flight = 1000 * segment;
     let mut number = 0;

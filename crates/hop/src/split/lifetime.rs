@@ -1,9 +1,10 @@
 //! What time does to pairs: their timers, sleep and waking, and the end of those that are idle.
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Context, FlowTable, Obligation, Report, Slot};
+use lasthop_agent::{Context, FlowTable, Report, Slot};
 use lasthop_packet::{FlowKey, Instant};
 
+use super::account::Counted;
 use super::sleep::{Entry, SavedPair};
 use super::table::Splits;
 use super::windows::Windows;
@@ -51,7 +52,7 @@ impl Splits {
         self.wake(key, cx);
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         if !pair.keeps_numbers() {
-            pair.begin_inquiry(cx.now());
+            pair.inquiry.begin(cx.now());
             pair.inquire(cx);
             self.work(key, cx);
         }
@@ -63,10 +64,9 @@ impl Splits {
         let Some(entry) = self.pairs.peek_mut(key) else { return };
         let Some(pair) = entry.awake_mut() else { return };
         let saved = SavedPair::of(pair, hop, cx.now());
-        self.octets += saved.footprint();
         let mut awake = std::mem::replace(entry, Entry::Asleep(Box::new(saved)));
+        self.account.change(Counted::default(), entry.counted());
         self.leave(key, &mut awake, cx);
-        self.owed.change(Obligation::Free, self.obligation(key));
     }
 
     /// The end of that, if there is memory for it.
@@ -83,7 +83,7 @@ impl Splits {
         let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
         let most = self.most_with_one_more(cx);
         if self.insert(key, pair, most, cx) {
-            self.go_on(key, hop, cx);
+            self.resume(key, hop, cx);
         }
     }
 

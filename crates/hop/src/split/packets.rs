@@ -52,7 +52,7 @@ impl Splits {
             return Verdict::Forward;
         }
         let lacks = |pair: &Pair| {
-            let in_all = taken - pair.charged + pair.footprint();
+            let in_all = taken - pair.counted.octets + pair.footprint();
             cx.budget().room(pair.octets(), in_all).lacks(packet.payload().len())
         };
         if lacks(pair).is_some() {
@@ -106,7 +106,7 @@ impl Splits {
     }
 
     /// A packet of an end's has come that says nothing new but the time.
-    pub fn hear_of(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
+    pub fn on_passed(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         self.wake(key, cx);
         if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
             pair.on_passed(packet, from, cx.now());

@@ -4,6 +4,7 @@ use lasthop_agent::{Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
+use super::account::Counted;
 use super::knowledge::Knowledge;
 use super::liveness::{Inquiry, Presence};
 use super::share::Share;
@@ -20,12 +21,8 @@ pub struct Pair {
     pub(super) knowledge: Knowledge,
     /// What it has of the hop, if the window there is set for all connections together.
     pub(super) share: Option<Share>,
-    /// Octets at risk, as they were told last.
-    pub(super) owed: Obligation,
-    /// Octets of memory in all, as they were counted last.
-    pub(super) charged: usize,
-    /// Octets off the hop that wait to be sent on, as they were counted last.
-    pub(super) backlog: u64,
+    /// What it has taken, and owes, as it was counted last.
+    pub(super) counted: Counted,
     /// Segments of the largest super-packet that came.
     most_segments: u32,
     /// A probe of whether the other end is there went from this side to the other.
@@ -49,16 +46,13 @@ impl Pair {
     /// Two legs, each in numbers of its own: they are two connections.
     pub fn in_own_numbers(core: Connection, radio: Connection) -> Self {
         let share = radio.is_ruled_from_outside().then(Share::default);
-        let owed = Obligation::Free;
         Self {
             core,
             radio,
             keeps_numbers: false,
             knowledge: Knowledge::Whole,
             share,
-            owed,
-            charged: 0,
-            backlog: 0,
+            counted: Counted::default(),
             most_segments: 1,
             probed_from: None,
             inquiry: Inquiry::default(),
@@ -98,7 +92,7 @@ impl Pair {
             self.on_header(packet, from, now);
             return;
         }
-        self.hear(from, now);
+        self.on_heard(from, now);
         packet.fit_buffer();
         // Each leg stands for the other one's peer, and marks what it sends as that does.
         self.leg_mut(from.opposite()).stand_for(packet.ip());
@@ -108,7 +102,7 @@ impl Pair {
 
     /// A packet goes on to the other end.
     pub(super) fn on_passed(&mut self, packet: &Packet, from: Side, now: Instant) {
-        self.hear(from, now);
+        self.on_heard(from, now);
         self.leg_mut(from).note_timestamp_of(packet, now);
         self.tell_timestamps();
     }
@@ -142,7 +136,7 @@ impl Pair {
         if let Some(tcp) = header.tcp_mut() {
             tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::FIN.0);
         }
-        self.hear(from, now);
+        self.on_heard(from, now);
         self.leg_mut(from).on_segment(&header, now);
         self.tell_timestamps();
     }
@@ -210,8 +204,13 @@ impl Pair {
         size_of::<Self>() + self.octets() + self.core.overhead() + self.radio.overhead()
     }
 
+    /// What it has taken, and owes.
+    pub(super) fn count(&self) -> Counted {
+        Counted { octets: self.footprint(), backlog: self.waiting_for_wire(), owed: self.obligation() }
+    }
+
     /// Octets that have come off the hop and wait to be sent on.
-    pub(super) fn waiting_for_wire(&self) -> u64 {
+    fn waiting_for_wire(&self) -> u64 {
         let unsent = self.core.unacknowledged().saturating_sub(u64::from(self.core.queue().in_network()));
         unsent + u64::from(self.radio.unread())
     }

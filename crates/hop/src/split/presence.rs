@@ -22,20 +22,18 @@ use super::pair::Pair;
 /// takes silence of less than a second for a loss (RFC 6298, section 2.4), so it need not hear of outages
 /// of a hop that end sooner.
 const RECENT: Duration = Duration::from_secs(1);
-/// An end is asked no more often.
-const ASKED_EVERY: Duration = Duration::from_secs(1);
 
 impl Pair {
     /// An end was heard from.
-    pub(super) fn hear(&mut self, from: Side, now: Instant) {
+    pub(super) fn on_heard(&mut self, from: Side, now: Instant) {
         self.inquiry.on_heard(from);
-        self.presence.heard[from as usize] = Some(now);
+        self.presence.on_heard(from, now);
     }
 
     /// A leg sends a packet.
     pub(super) fn note_sent(&mut self, packet: &Packet, to: Side, now: Instant) {
         if packet.segment_len() > 0 {
-            self.presence.asked[to as usize] = Some(now);
+            self.presence.on_asked(to, now);
         }
     }
 
@@ -52,19 +50,17 @@ impl Pair {
         let leg = self.leg(side);
         let round_trip = leg.rtt().estimate().map_or(Duration::ZERO, |(smoothed, _)| smoothed.min(RECENT));
         let is_over = matches!(leg.state(), State::Closed | State::TimeWait);
-        let heard = self.presence.heard[side as usize];
-        !is_over && heard.is_none_or(|at| now.since(at) > RECENT + round_trip)
+        !is_over && !self.presence.was_heard_within(side, RECENT + round_trip, now)
     }
 
     /// Asks an end that may be gone, where the other end waits for what is withheld and nothing else asks.
     pub(super) fn ask_for(&mut self, side: Side, cx: &mut Context<'_>) {
         let now = cx.now();
-        let is_asked = self.presence.asked[side as usize].is_some_and(|at| now.since(at) < ASKED_EVERY);
-        if is_asked || !self.leg(side.opposite()).withholds_an_ack() {
+        if self.presence.is_asked(side, now) || !self.leg(side.opposite()).withholds_an_ack() {
             return;
         }
         if let Some(question) = self.leg_mut(side).keep_alive(now) {
-            self.presence.asked[side as usize] = Some(now);
+            self.presence.on_asked(side, now);
             cx.send(side, question);
         }
     }

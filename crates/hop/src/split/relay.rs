@@ -49,7 +49,7 @@ impl Splits {
             return;
         }
         let octets = (self.settings.bound as u64).min(cx.budget().octets_per_flow as u64);
-        let memory = cx.budget().room(pair.octets(), taken - pair.charged + pair.footprint());
+        let memory = cx.budget().room(pair.octets(), taken - pair.counted.octets + pair.footprint());
         let bounds = Bounds {
             octets,
             towards_hop: octets.min(demand),
@@ -76,15 +76,8 @@ impl Splits {
     /// Brings the accounts up to date, and forgets what is over.
     fn settle(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
-        let octets = pair.footprint();
-        self.octets = self.octets - pair.charged + octets;
-        pair.charged = octets;
-        let backlog = pair.waiting_for_wire();
-        self.backlog = self.backlog - pair.backlog + backlog;
-        pair.backlog = backlog;
-        let owed = pair.obligation();
-        self.owed.change(pair.owed, owed);
-        pair.owed = owed;
+        let counted = pair.count();
+        self.account.change(std::mem::replace(&mut pair.counted, counted), counted);
         if pair.is_over() || (pair.is_passed_by() && pair.has_served()) {
             if let Some(key) = self.pairs.key(slot) {
                 self.forget(key, cx);

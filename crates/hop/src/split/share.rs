@@ -60,7 +60,7 @@ impl Share {
         let is_silent = hop.is_shared() && leg.is_unanswered();
         let in_network =
             if is_silent || leg.state() == State::Closed { 0 } else { u64::from(leg.queue().in_network()) };
-        hop.in_flight = hop.in_flight - self.in_network + in_network;
+        hop.recount(self.in_network, in_network);
         self.in_network = in_network;
     }
 
@@ -69,9 +69,8 @@ impl Share {
         self.in_network = 0;
     }
 
-    /// Takes everything of it off the hop's account.
-    pub(super) fn leave(&mut self, hop: &mut LastHop) {
-        hop.in_flight -= self.in_network;
-        self.in_network = 0;
+    /// Takes everything of it off the hop's account. Whether the hop has no other connection.
+    pub(super) fn leave(&mut self, hop: &mut LastHop) -> bool {
+        hop.leave(std::mem::take(&mut self.in_network))
     }
 }

@@ -11,6 +11,7 @@ use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, Snapshot, Unusable};
 use serde::{Deserialize, Serialize};
 
+use super::account::Counted;
 use super::knowledge::SavedKnowledge;
 use super::pair::Pair;
 use crate::last_hop::HopEstimate;
@@ -57,10 +58,18 @@ impl Entry {
     /// What is owed.
     pub(super) fn obligation(&self) -> Obligation {
         match self {
-            Self::Awake(pair) => pair.owed,
+            Self::Awake(pair) => pair.counted.owed,
             // Only what has no octets at risk goes to sleep.
             Self::Asleep(saved) if saved.keeps_numbers => Obligation::Free,
             Self::Asleep(_) => Obligation::Terminates(0),
+        }
+    }
+
+    /// What it has taken, and owes, as it was counted last.
+    pub(super) fn counted(&self) -> Counted {
+        match self {
+            Self::Awake(pair) => pair.counted,
+            Self::Asleep(saved) => Counted { octets: saved.footprint(), backlog: 0, owed: self.obligation() },
         }
     }
 }

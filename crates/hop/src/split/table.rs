@@ -7,6 +7,7 @@ use lasthop_agent::{Agent, Context, FlowTable, Obligation, Owed, Report, Side, W
 use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, State};
 
+use super::account::{Account, Counted};
 use super::legs::NO_END;
 use super::liveness::Presence;
 use super::notifier::Notifier;
@@ -25,15 +26,12 @@ pub struct Splits {
     pub(super) aims: Aims,
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Notifier>,
-    /// Octets of memory that the pairs have taken, beside their places in the table.
-    pub(super) octets: usize,
+    /// What all pairs have taken, and owe.
+    pub(super) account: Account,
     /// Octets of memory that a pair takes that holds nothing.
     pub(super) least_pair: usize,
     /// Octets that something else has taken of the same memory.
-    pub(super) others: usize,
-    /// Octets that have come off the hop and wait to be sent on.
-    pub(super) backlog: u64,
-    pub(super) owed: Owed,
+    others: usize,
 }
 
 impl Splits {
@@ -46,10 +44,8 @@ impl Splits {
             aims: settings.aims,
             least_pair: least_pair(&settings.legs),
             settings,
-            octets: 0,
+            account: Account::default(),
             others: 0,
-            backlog: 0,
-            owed: Owed::default(),
         }
     }
 
@@ -129,7 +125,7 @@ impl Splits {
     /// Octets of memory that all of it has taken.
     pub fn octets(&self) -> usize {
         let notifier = self.notifier.as_ref().map_or(0, Notifier::octets);
-        self.octets + self.pairs.octets() + self.windows.octets() + notifier
+        self.account.octets() + self.pairs.octets() + self.windows.octets() + notifier
     }
 
     /// The same, with what something else has taken of the same memory.
@@ -152,12 +148,12 @@ impl Splits {
 
     /// Octets that have come off the hop and wait to be sent on.
     pub const fn backlog(&self) -> u64 {
-        self.backlog
+        self.account.backlog()
     }
 
     /// What is owed of all of them.
     pub const fn owed(&self) -> Owed {
-        self.owed
+        self.account.owed()
     }
 
     /// What is owed of one.
@@ -216,12 +212,12 @@ impl Splits {
 
     pub(super) fn insert(&mut self, key: FlowKey, mut pair: Pair, most: usize, cx: &Context<'_>) -> bool {
         let is_shared = pair.share.is_some();
-        pair.charged = pair.footprint();
-        let octets = pair.charged;
+        pair.counted = Counted { octets: pair.footprint(), ..Counted::default() };
+        let counted = pair.counted;
         if self.pairs.insert(key, Entry::Awake(Box::new(pair)), most, cx.now()).is_err() {
             return false;
         }
-        self.octets += octets;
+        self.account.change(Counted::default(), counted);
         if is_shared {
             let room = cx.budget().room(0, self.taken()).in_all;
             self.windows.join(key, room, cx.now());
@@ -229,13 +225,13 @@ impl Splits {
         true
     }
 
-    /// Goes on with a pair that came from elsewhere, or has begun, over a hop of which that much is
+    /// Resumes a pair that came from elsewhere, or has begun, over a hop of which that much is
     /// known.
-    pub fn go_on(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
+    pub fn resume(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
         if let (Some(hop), Some(estimate)) = (self.windows.of_mut(key), estimate)
-            && hop.flows == 1
+            && hop.flows() == 1
         {
-            hop.go_on_from(estimate, cx.now());
+            hop.resume_from(estimate, cx.now());
         }
         self.work(key, cx);
     }
@@ -291,18 +287,11 @@ impl Splits {
         if let Some(notifier) = &mut self.notifier {
             notifier.release(key, cx);
         }
-        self.owed.change(entry.obligation(), Obligation::Free);
-        let pair = match entry {
-            Entry::Awake(pair) => pair,
-            Entry::Asleep(saved) => {
-                self.octets -= saved.footprint();
-                return;
-            }
-        };
-        self.octets -= pair.charged;
-        self.backlog -= pair.backlog;
-        self.windows.leave(key, pair);
-        self.serve(self.windows.sharers(key), cx);
+        self.account.change(entry.counted(), Counted::default());
+        if let Some(pair) = entry.awake_mut() {
+            self.windows.leave(key, pair);
+            self.serve(self.windows.sharers(key), cx);
+        }
     }
 }
 

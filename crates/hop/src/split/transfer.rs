@@ -61,7 +61,7 @@ impl Splits {
         if !self.admit(key, pair, cx) {
             return Err(ImportError::NoRoom("connections"));
         }
-        self.go_on(key, hop, cx);
+        self.resume(key, hop, cx);
         Ok(())
     }
 }

@@ -101,7 +101,7 @@ impl Windows {
             self.hops.insert(sharers, hop, (), now)
         });
         let hop = self.hops.get_mut(slot)?;
-        hop.flows += 1;
+        hop.join();
         Some(hop)
     }
 
@@ -110,13 +110,11 @@ impl Windows {
         let sharers = self.sharers(connection);
         let Some(slot) = self.find(sharers) else { return };
         let (Some(hop), Some(share)) = (self.hops.get_mut(slot), &mut pair.share) else { return };
-        share.leave(hop);
         if share.is_waiting {
             hop.turns.leave(connection);
             hop.charge(&mut self.memory);
         }
-        hop.flows -= 1;
-        if hop.flows == 0 {
+        if share.leave(hop) {
             self.memory -= hop.charged();
             self.hops.remove(slot);
             self.hops.release_memory();
@@ -138,7 +136,7 @@ mod tests {
             for connection in connections {
                 windows.join(connection, 0, Instant::ZERO);
             }
-            let flows = connections.map(|connection| windows.of(connection).expect("it has joined").flows);
+            let flows = connections.map(|connection| windows.of(connection).expect("it has joined").flows());
             assert_eq!(flows, expected);
         }
     }

@@ -137,7 +137,7 @@ impl Agent for AsTcpEdge {
         if from == Side::Radio {
             let verdict = self.show_acks(packet, from, cx);
             if verdict != Verdict::Forward {
-                self.ask_split(cx, |split, cx| split.splits.hear_of(connection, packet, from, cx));
+                self.ask_split(cx, |split, cx| split.splits.on_passed(connection, packet, from, cx));
                 return verdict;
             }
         }

@@ -130,7 +130,7 @@ impl Itcp {
                 if !self.splits.has_room(cx) {
                     pair.reset_both(cx);
                 } else if self.splits.begin(key, *pair, cx) {
-                    self.splits.go_on(key, None, cx);
+                    self.splits.resume(key, None, cx);
                 }
             }
             Outcome::Refused(mut back) => {

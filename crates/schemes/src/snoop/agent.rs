@@ -102,7 +102,7 @@ impl<R: Recovery> Snoop<R> {
     /// Keeps the account of the hop that a flow goes over.
     pub(super) fn count_in_flight(&mut self, slot: Slot, before: u64, after: u64) {
         if let Some(hop) = self.hop_mut(slot) {
-            hop.in_flight = hop.in_flight - before + after;
+            hop.recount(before, after);
         }
     }
 }

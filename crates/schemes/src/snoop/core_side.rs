@@ -59,7 +59,7 @@ impl<R: Recovery> Snoop<R> {
         let effect = R::on_data(flow, packet, &self.settings, room, now);
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
-            hop.in_flight = hop.in_flight - was_in_flight + flow.in_flight();
+            hop.recount(was_in_flight, flow.in_flight());
         }
         if let Some(bound) = effect.at_bound {
             cx.report(Report::of(&AT_BOUND).which(bound));

@@ -50,7 +50,7 @@ impl<R: Recovery> Snoop<R> {
             Some(hop) if R::HEADERS_SUFFICE && hop.is_only_watched(&self.trust) => {
                 return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
             }
-            Some(hop) => hop.room() / hop.flows.max(1) as u64,
+            Some(hop) => hop.room() / hop.flows().max(1) as u64,
             None => LARGEST_WINDOW.into(),
         };
         let until = from + room.min(LARGEST_WINDOW.into()) as u32;

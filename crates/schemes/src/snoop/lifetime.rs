@@ -36,7 +36,7 @@ impl<R: Recovery> Snoop<R> {
             && let Some(hop) = self.hops.get_mut(at)
         {
             flow.hop = Some(at);
-            hop.flows += 1;
+            hop.join();
         }
         Some(slot)
     }
@@ -72,9 +72,7 @@ impl<R: Recovery> Snoop<R> {
         self.octets -= flow.charged();
         self.charge_tables();
         let Some((at, hop)) = flow.hop.and_then(|at| Some((at, self.hops.get_mut(at)?))) else { return };
-        hop.in_flight -= flow.in_flight();
-        hop.flows -= 1;
-        if hop.flows == 0 {
+        if hop.leave(flow.in_flight()) {
             self.beside -= hop.charged();
             self.hops.remove(at);
             self.hops.release_memory();

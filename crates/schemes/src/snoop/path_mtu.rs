@@ -26,7 +26,7 @@ impl<R: Recovery> Snoop<R> {
         self.flush(slot, cx);
         let Some(flow) = self.flows.get_mut(slot) else { return };
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
-            hop.in_flight -= flow.in_flight();
+            hop.recount(flow.in_flight(), 0);
         }
         flow.begin_anew(&self.settings);
         let hop = flow.hop;

@@ -41,7 +41,7 @@ impl<R: Recovery> Snoop<R> {
         let (in_flight, is_finished) = (flow.in_flight(), flow.is_finished());
         let hop = flow.hop;
         if let Some((host, hop)) = hop.and_then(|at| self.hops.key(at).zip(self.hops.get_mut(at))) {
-            hop.in_flight = hop.in_flight - was_in_flight + in_flight;
+            hop.recount(was_in_flight, in_flight);
             flow.pace.on_progress(&progress, hop, cx.now());
             hop.on_progress(progress, host, cx.now(), &self.aims);
             self.trust.on_progress(&progress, hop.segment());

@@ -78,9 +78,9 @@ impl<R: Recovery> Snoop<R> {
             return Err(ImportError::NoRoom("connections"));
         };
         if let (Some(hop), Some(estimate)) = (self.hop_mut(slot), saved.hop)
-            && hop.flows == 1
+            && hop.flows() == 1
         {
-            hop.go_on_from(estimate, cx.now());
+            hop.resume_from(estimate, cx.now());
         }
         let room = self.charge(slot, cx.budget());
         if let (Some(flow), Some(room)) = (self.flows.get_mut(slot), room) {

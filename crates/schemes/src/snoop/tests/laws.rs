@@ -1,10 +1,11 @@
 //! Laws that hold on any hop: a sender, the agent, a hop that loses, doubles and swaps, a receiver
 //! with SACK and PAWS.
 
-use lasthop_agent::counter::FULL;
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
+use lasthop_agent::counter::FULL;
+use lasthop_hop::last_hop::LastHop;
 use proptest::prelude::*;
 
 use super::*;
@@ -208,7 +209,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
         }
         let hops = &bench.snoop.hops;
         let hop = data(0, 1).flow_key().and_then(|key| hops.get(hops.find(key.destination.0)?));
-        let hops = hop.map_or(0, |hop| hop.in_flight);
+        let hops = hop.map_or(0, LastHop::in_flight);
         let flows = bench.flow().map_or(0, SnoopFlow::in_flight);
         assert!(hops == flows || !bench.snoop.settings.local_window, "{hops} {flows}");
         if packets == total && told == offered {
