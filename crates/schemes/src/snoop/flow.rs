@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use std::hint::black_box;
 use std::time::Duration;
 
-use lasthop_agent::{Budget, Context, Limits, Room, SegmentCache, Slot, Verdict};
-use lasthop_hop::last_hop::{Aims, LastHop, Pace, Progress};
+use lasthop_agent::{Budget, Context, Limits, Room, SegmentCache, Slot};
+use lasthop_hop::last_hop::{Aims, LastHop, Pace};
 use lasthop_packet::{Instant, Packet, Seq, Sizes, Tcp, TcpFlags};
 
+use super::effects::{AckEffect, DataEffect, TimerEffect};
 use super::path_beyond::PathBeyond;
 use super::rtt::HopRtt;
 use super::saved::SavedRecovery;
@@ -175,55 +176,6 @@ pub struct Notes {
     pub(super) by_sender: bool,
     /// Whether it left more than once, or may have: it measures no round-trip time (Karn's rule).
     pub(super) ambiguous: bool,
-}
-
-/// What a data packet did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DataEffect {
-    /// The local timer starts anew.
-    pub restart_timer: bool,
-    /// The bound that kept the packet out of the cache.
-    pub at_bound: Option<&'static str>,
-}
-
-/// What an acknowledgment did.
-#[derive(Debug)]
-pub struct AckEffect {
-    /// What becomes of it.
-    pub verdict: Verdict,
-    /// What the timer does.
-    pub timer: TimerAction,
-    /// What it shows of the hop; `None` where it shows nothing.
-    pub progress: Option<Progress>,
-}
-
-/// What the local timer's expiry did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimerEffect {
-    /// It was not due yet.
-    NotDue,
-    /// What few segments had overtaken counts as lost now.
-    WindowEnded,
-    /// An acknowledgment is overdue.
-    Expired {
-        /// Retransmissions are used up.
-        has_given_up: bool,
-        /// What the timer does.
-        timer: TimerAction,
-    },
-}
-
-/// What the local timer of a flow is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimerAction {
-    /// It stays as it is.
-    Keep,
-    /// It starts if it does not run.
-    Start,
-    /// It starts anew.
-    Restart,
-    /// It runs to when it is due now. One that is due too early is left alone.
-    Follow,
 }
 
 /// A packet with sequence space that passes.

@@ -82,9 +82,8 @@ use lasthop_agent::{Context, Report, Room, Verdict};
 use lasthop_hop::last_hop::Progress;
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
 
-use super::flow::{
-    AckEffect, DataEffect, Notes, Passing, Receiver, Recovery, SnoopFlow, TimerAction, TimerEffect,
-};
+use super::effects::{AckEffect, DataEffect, TimerAction, TimerEffect};
+use super::flow::{Notes, Passing, Receiver, Recovery, SnoopFlow};
 use super::saved::{Duplicates, SavedRecovery};
 use super::segmentation::{cut, is_repairable, send_copy};
 use super::settings::Settings;

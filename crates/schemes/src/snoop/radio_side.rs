@@ -5,7 +5,8 @@ use lasthop_hop::last_hop::Progress;
 use lasthop_packet::Packet;
 
 use super::agent::Snoop;
-use super::flow::{AckEffect, Recovery, TimerAction};
+use super::effects::{AckEffect, TimerAction};
+use super::flow::Recovery;
 
 impl<R: Recovery> Snoop<R> {
     /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.

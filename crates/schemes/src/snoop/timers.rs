@@ -4,7 +4,8 @@ use lasthop_agent::{Context, Slot};
 use lasthop_packet::Instant;
 
 use super::agent::Snoop;
-use super::flow::{Receiver, Recovery, TimerAction, TimerEffect};
+use super::effects::{TimerAction, TimerEffect};
+use super::flow::{Receiver, Recovery};
 
 impl<R: Recovery> Snoop<R> {
     /// The timer of a flow expired.

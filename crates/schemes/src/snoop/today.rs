@@ -39,7 +39,8 @@ use lasthop_agent::{Context, Room};
 use lasthop_hop::last_hop::WayBack;
 use lasthop_packet::{Instant, Packet, Seq};
 
-use super::flow::{AckEffect, DataEffect, Notes, Passing, Recovery, SnoopFlow, TimerAction, TimerEffect};
+use super::effects::{AckEffect, DataEffect, TimerAction, TimerEffect};
+use super::flow::{Notes, Passing, Recovery, SnoopFlow};
 use super::saved::{Duplicates, SavedRecovery};
 use super::segmentation::{is_repairable, send_copy};
 use super::settings::Settings;
