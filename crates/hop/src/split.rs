@@ -17,7 +17,6 @@
 //! | `packets` | what becomes of a packet of a pair's connection |
 //! | `relay` | from one leg to the other |
 //! | `lifetime` | timers, sleep and waking, the end of those that are idle |
-//! | `liveness` | what is known of whether the ends are there |
 //! | `inquiry` | whether the ends of one that is idle are still there |
 //! | `presence` | what is said in the name of an end that may be gone |
 //! | [`carried`] | what a SYN may ask for |
@@ -50,7 +49,6 @@ mod knowledge;
 mod late_acks;
 pub mod legs;
 mod lifetime;
-mod liveness;
 mod notifier;
 mod opening;
 mod openings;

@@ -13,7 +13,7 @@
 //! | [`published`] | losses by duplicate ACKs, as in snoop.cc: its rules, and where they differ from the paper |
 //! | [`today`] | losses by SACK, for the TCP of today |
 //! | `flow`, [`effects`] | what both know of a connection; the trait [`Recovery`](flow::Recovery) between it and the two |
-//! | `agent` | the agent: connections, hops, memory; its parts are `core_side`, `radio_side`, `timers`, `lifetime`, `transfer` |
+//! | `agent` | the agent: connections, hops, memory; its parts are `packets`, `timers`, `lifetime`, `transfer` |
 //! | `hold_queue`, `waiting` | the local window |
 //! | `fast_path`, `short_path`, `path_mtu` | what bypasses the agent; connections left to their senders; smaller packets |
 //! | [`uplink`] | data from the mobile host |
@@ -121,16 +121,15 @@
 //!   after a hand-off.
 
 mod agent;
-mod core_side;
 pub mod effects;
 mod fast_path;
 pub mod flow;
 mod hold_queue;
 mod lifetime;
+mod packets;
 mod path_beyond;
 mod path_mtu;
 pub mod published;
-mod radio_side;
 pub mod rtt;
 mod saved;
 mod scheme;

@@ -1,9 +1,15 @@
 //! Whether the ends of a pair that has been idle for long are still there.
 
-use lasthop_agent::{Context, Counter, Report, Side};
+use std::time::Duration;
 
-use super::liveness::Inquiry;
-use super::pair::Pair;
+use lasthop_agent::{Context, Counter, Report, Side};
+use lasthop_packet::Instant;
+use lasthop_tcp::Connection;
+
+/// Questions in vain until an end is taken to be gone, and the time between them (Linux
+/// `tcp_keepalive_probes`, `tcp_keepalive_intvl`).
+const MOST_UNANSWERED: u8 = 9;
+const ASKED_EVERY: Duration = Duration::from_secs(75);
 
 /// A connection has been idle for long, and an end of it no longer answers.
 pub static ENDS_GONE: Counter = Counter::new(
@@ -11,43 +17,52 @@ pub static ENDS_GONE: Counter = Counter::new(
     "Idle connections that were reset because an end did not answer keepalives any more.",
 );
 
-impl Pair {
-    /// Asks both ends whether they are there, if it is time to. Where one has not answered for long,
-    /// both legs end, each with a reset.
-    pub(super) fn inquire(&mut self, cx: &mut Context<'_>) {
+/// Questions to both ends.
+#[derive(Debug, Default)]
+pub(super) struct Inquiry {
+    /// When the next ones are due; `None` while there is no doubt.
+    due: Option<Instant>,
+    /// How often each end, on the core side and the radio side, was asked in vain.
+    unanswered: [u8; 2],
+}
+
+impl Inquiry {
+    /// When the next questions are due; `None` while there is no doubt.
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The connection has been idle for long.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.due.get_or_insert(now);
+    }
+
+    /// An end has been heard from.
+    pub(super) fn on_heard(&mut self, from: Side) {
+        self.unanswered[from as usize] = 0;
+        if self.unanswered == [0; 2] {
+            self.due = None;
+        }
+    }
+
+    /// Asks both ends whether they are there, if it is time to. Whether one has not answered for long.
+    pub(super) fn ask(&mut self, legs: [&mut Connection; 2], cx: &mut Context<'_>) -> bool {
         let now = cx.now();
-        if self.inquiry.due().is_none_or(|due| due > now) {
-            return;
+        if self.due.is_none_or(|due| due > now) {
+            return false;
         }
-        if self.inquiry.is_in_vain() {
-            self.abort();
+        if self.unanswered.iter().any(|asked| *asked >= MOST_UNANSWERED) {
             cx.report(Report::of(&ENDS_GONE));
-            return;
+            return true;
         }
-        for side in [Side::Core, Side::Radio] {
-            if let Some(question) = self.leg_mut(side).keep_alive(now) {
-                self.inquiry.on_asked(side);
+        for (side, leg) in [Side::Core, Side::Radio].into_iter().zip(legs) {
+            if let Some(question) = leg.keep_alive(now) {
+                self.unanswered[side as usize] += 1;
                 cx.send(side, question);
             }
         }
         // A leg that has ended is not asked.
-        self.inquiry.go_round(now);
-    }
-
-    /// Ends both legs, each with a reset.
-    pub(super) fn abort(&mut self) {
-        self.core.abort();
-        self.radio.abort();
-        self.inquiry = Inquiry::default();
-    }
-
-    /// The same, and sends the resets.
-    pub fn reset_both(&mut self, cx: &mut Context<'_>) {
-        self.abort();
-        for side in [Side::Core, Side::Radio] {
-            if let Some(reset) = self.leg_mut(side).poll_transmit(cx.now()) {
-                cx.send(side, reset);
-            }
-        }
+        self.due = (self.unanswered != [0; 2]).then(|| now + ASKED_EVERY);
+        false
     }
 }

@@ -1,12 +1,13 @@
 //! The two legs of a connection.
 
-use lasthop_agent::{Deadline, Obligation, Side};
+use lasthop_agent::{Context, Deadline, Obligation, Side};
 use lasthop_packet::{Instant, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::{Connection, State};
 
 use super::account::Counted;
+use super::inquiry::Inquiry;
 use super::knowledge::Knowledge;
-use super::liveness::{Inquiry, Presence};
+use super::presence::Presence;
 use super::share::Share;
 
 /// The two legs of a connection, and what lies between them.
@@ -78,6 +79,12 @@ impl Pair {
             Side::Core => &mut self.core,
             Side::Radio => &mut self.radio,
         }
+    }
+
+    /// An end was heard from.
+    fn on_heard(&mut self, from: Side, now: Instant) {
+        self.inquiry.on_heard(from);
+        self.presence.on_heard(from, now);
     }
 
     /// Takes in a packet from a side.
@@ -181,6 +188,50 @@ impl Pair {
         for leg in [&mut self.core, &mut self.radio] {
             if leg.deadline().is_some_and(|deadline| deadline.at <= now) {
                 leg.on_deadline(now);
+            }
+        }
+    }
+
+    /// Has each leg speak, or not, for the other end.
+    pub(super) fn speak_for_who_is_there(&mut self, now: Instant) {
+        self.core.withhold_acks(self.presence.is_silent(Side::Radio, &self.radio, now));
+        self.radio.withhold_acks(self.presence.is_silent(Side::Core, &self.core, now));
+    }
+
+    /// Asks an end that may be gone, where the other end waits for what is withheld and nothing else asks.
+    pub(super) fn ask_for(&mut self, side: Side, cx: &mut Context<'_>) {
+        let (leg, other) = match side {
+            Side::Core => (&mut self.core, &self.radio),
+            Side::Radio => (&mut self.radio, &self.core),
+        };
+        if other.withholds_an_ack()
+            && let Some(question) = self.presence.question(side, leg, cx.now())
+        {
+            cx.send(side, question);
+        }
+    }
+
+    /// Asks both ends whether they are there, if it is time to. Where one has not answered for long,
+    /// both legs end, each with a reset.
+    pub(super) fn inquire(&mut self, cx: &mut Context<'_>) {
+        if self.inquiry.ask([&mut self.core, &mut self.radio], cx) {
+            self.abort();
+        }
+    }
+
+    /// Ends both legs, each with a reset.
+    fn abort(&mut self) {
+        self.core.abort();
+        self.radio.abort();
+        self.inquiry = Inquiry::default();
+    }
+
+    /// The same, and sends the resets.
+    pub fn reset_both(&mut self, cx: &mut Context<'_>) {
+        self.abort();
+        for side in [Side::Core, Side::Radio] {
+            if let Some(reset) = self.leg_mut(side).poll_transmit(cx.now()) {
+                cx.send(side, reset);
             }
         }
     }

@@ -12,56 +12,58 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Context, Side};
+use lasthop_agent::Side;
 use lasthop_packet::{Instant, Packet};
-use lasthop_tcp::State;
-
-use super::pair::Pair;
+use lasthop_tcp::{Connection, State};
 
 /// An end that was heard from within this time, and a round trip of at most as much, is there. No sender
 /// takes silence of less than a second for a loss (RFC 6298, section 2.4), so it need not hear of outages
 /// of a hop that end sooner.
 const RECENT: Duration = Duration::from_secs(1);
+/// An end is asked no more often.
+const ASKED_EVERY: Duration = Duration::from_secs(1);
 
-impl Pair {
+/// When each end, on the core side and the radio side, was heard from last, and was last sent something
+/// that it has to answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Presence {
+    heard: [Option<Instant>; 2],
+    asked: [Option<Instant>; 2],
+}
+
+impl Presence {
+    /// Both ends were heard from.
+    pub(super) const fn of_both(now: Instant) -> Self {
+        Self { heard: [Some(now); 2], asked: [None; 2] }
+    }
+
     /// An end was heard from.
-    pub(super) fn on_heard(&mut self, from: Side, now: Instant) {
-        self.inquiry.on_heard(from);
-        self.presence.on_heard(from, now);
+    pub(super) const fn on_heard(&mut self, from: Side, now: Instant) {
+        self.heard[from as usize] = Some(now);
     }
 
     /// A leg sends a packet.
     pub(super) fn note_sent(&mut self, packet: &Packet, to: Side, now: Instant) {
         if packet.segment_len() > 0 {
-            self.presence.on_asked(to, now);
+            self.asked[to as usize] = Some(now);
         }
     }
 
-    /// Has each leg speak, or not, for the other end.
-    pub(super) fn speak_for_who_is_there(&mut self, now: Instant) {
-        for side in [Side::Core, Side::Radio] {
-            let is_silent = self.is_silent(side.opposite(), now);
-            self.leg_mut(side).withhold_acks(is_silent);
-        }
-    }
-
-    /// Whether an end may be gone.
-    fn is_silent(&self, side: Side, now: Instant) -> bool {
-        let leg = self.leg(side);
+    /// Whether the end on the side of this leg may be gone.
+    pub(super) fn is_silent(&self, side: Side, leg: &Connection, now: Instant) -> bool {
         let round_trip = leg.rtt().estimate().map_or(Duration::ZERO, |(smoothed, _)| smoothed.min(RECENT));
         let is_over = matches!(leg.state(), State::Closed | State::TimeWait);
-        !is_over && !self.presence.was_heard_within(side, RECENT + round_trip, now)
+        let heard = self.heard[side as usize];
+        !is_over && heard.is_none_or(|at| now.since(at) > RECENT + round_trip)
     }
 
-    /// Asks an end that may be gone, where the other end waits for what is withheld and nothing else asks.
-    pub(super) fn ask_for(&mut self, side: Side, cx: &mut Context<'_>) {
-        let now = cx.now();
-        if self.presence.is_asked(side, now) || !self.leg(side.opposite()).withholds_an_ack() {
-            return;
+    /// A question to the end on the side of this leg, if none waits for its answer.
+    pub(super) fn question(&mut self, side: Side, leg: &mut Connection, now: Instant) -> Option<Packet> {
+        if self.asked[side as usize].is_some_and(|at| now.since(at) < ASKED_EVERY) {
+            return None;
         }
-        if let Some(question) = self.leg_mut(side).keep_alive(now) {
-            self.presence.on_asked(side, now);
-            cx.send(side, question);
-        }
+        let question = leg.keep_alive(now)?;
+        self.asked[side as usize] = Some(now);
+        Some(question)
     }
 }

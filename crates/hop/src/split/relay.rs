@@ -62,7 +62,7 @@ impl Splits {
         pair.pass_on(bounds, now);
         pair.speak_for_who_is_there(now);
         while let Some(packet) = pair.core.poll_transmit(now) {
-            pair.note_sent(&packet, Side::Core, now);
+            pair.presence.note_sent(&packet, Side::Core, now);
             cx.send(Side::Core, packet);
         }
         self.transmit(slot, cx);

@@ -9,9 +9,9 @@ use lasthop_tcp::{Config, Connection, State};
 
 use super::account::{Account, Counted};
 use super::legs::NO_END;
-use super::liveness::Presence;
 use super::notifier::Notifier;
 use super::pair::Pair;
+use super::presence::Presence;
 use super::settings::SplitSettings;
 use super::sleep::{Entry, SavedPair};
 use super::windows::Windows;

@@ -128,7 +128,7 @@ impl Pair {
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);
             }
-            self.note_sent(&packet, Side::Radio, cx.now());
+            self.presence.note_sent(&packet, Side::Radio, cx.now());
             if self.may_say(&packet) {
                 cx.send(Side::Radio, packet);
             }
@@ -148,7 +148,7 @@ impl Pair {
             if let Some(notifier) = notifier.as_deref_mut() {
                 notifier.pass(&mut packet, Side::Core, cx);
             }
-            self.note_sent(&packet, Side::Radio, cx.now());
+            self.presence.note_sent(&packet, Side::Radio, cx.now());
             if self.may_say(&packet) {
                 cx.send(Side::Radio, packet);
             }

@@ -51,11 +51,10 @@ pub trait Recovery: Debug + Send + Sized + 'static {
     /// The local timer expired.
     fn on_timer(flow: &mut SnoopFlow<Self>, settings: &Settings, cx: &mut Context<'_>) -> TimerEffect;
 
-    /// When the local timer has something to do.
-    fn due(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant;
-
-    /// It is not due before this.
-    fn due_at_the_earliest(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant;
+    /// When a loss shows by time alone; `None`: by the time-out only.
+    fn loss_due(_flow: &SnoopFlow<Self>) -> Option<Instant> {
+        None
+    }
 
     /// Whether at most one segment is outstanding, whose ACK may be delayed.
     fn is_single(flow: &SnoopFlow<Self>) -> bool;
@@ -70,35 +69,45 @@ pub trait Recovery: Debug + Send + Sized + 'static {
     fn is_complete(&self) -> bool;
 
     /// Whether the receiver has sent SACK blocks.
-    fn has_seen_sack(&self) -> bool;
+    fn has_seen_sack(&self) -> bool {
+        false
+    }
 
     /// Whether a packet has the data of a cached one in smaller segments, so that copies of that are of no use.
-    fn is_segmented_anew(flow: &SnoopFlow<Self>, packet: &Packet) -> bool;
+    fn is_segmented_anew(_flow: &SnoopFlow<Self>, _packet: &Packet) -> bool {
+        false
+    }
 
     /// Nothing that has left measures a round-trip time.
-    fn distrust_times(&mut self);
+    fn distrust_times(&mut self) {}
 
     /// Octets of memory that it takes, beside its fixed state.
-    fn allocated(&self) -> usize;
+    fn allocated(&self) -> usize {
+        0
+    }
 
     /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
-    fn look(&self);
+    fn look(&self) {}
 
     /// What moves with the flow of it.
     fn save(flow: &SnoopFlow<Self>) -> SavedRecovery;
 
     /// When what starts at `seq` last left, and whether it left more than once, where that is not noted in the
     /// cache.
-    fn departure(&self, seq: Seq) -> Option<(Instant, bool)>;
+    fn departure(&self, _seq: Seq) -> Option<(Instant, bool)> {
+        None
+    }
 
     /// Goes on from what moved here.
     fn restore(&mut self, saved: &SavedRecovery);
 
-    /// What of memory one more cached packet takes.
-    fn cost_of_one(&self) -> usize;
+    /// Octets of memory that it takes more for one more cached packet.
+    fn cost_of_one(&self) -> usize {
+        0
+    }
 
     /// A packet that moved here is in the cache, with these notes.
-    fn on_restored(&mut self, packet: &Packet, notes: &Notes);
+    fn on_restored(&mut self, _packet: &Packet, _notes: &Notes) {}
 }
 
 /// What Snoop knows of data on its way to one mobile host.
@@ -304,7 +313,13 @@ impl<R: Recovery> SnoopFlow<R> {
 
     /// When the local timer has something to do.
     pub fn due(&self, settings: &Settings) -> Instant {
-        R::due(self, settings)
+        let timeout = self.timing_since + self.timeout(settings);
+        R::loss_due(self).map_or(timeout, |at| at.min(timeout))
+    }
+
+    /// It is not due before this: no time-out is shorter than the least.
+    pub(super) fn due_at_the_earliest(&self, settings: &Settings) -> Instant {
+        R::loss_due(self).map_or(self.timing_since + settings.minimum_timeout, |_| Instant::ZERO)
     }
 
     /// The local time-out now.

@@ -210,14 +210,6 @@ impl Recovery for Published {
         TimerEffect::Expired { has_given_up: false, timer: TimerAction::Restart }
     }
 
-    fn due(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant {
-        flow.timing_since + flow.timeout(settings)
-    }
-
-    fn due_at_the_earliest(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant {
-        flow.timing_since + settings.minimum_timeout
-    }
-
     fn is_single(flow: &SnoopFlow<Self>) -> bool {
         flow.cache.len() <= 1
     }
@@ -234,41 +226,14 @@ impl Recovery for Published {
         self.duplicates == Duplicates::Passed(0)
     }
 
-    fn has_seen_sack(&self) -> bool {
-        false
-    }
-
-    /// It goes by octets, and repairs what is left of a packet.
-    fn is_segmented_anew(_flow: &SnoopFlow<Self>, _packet: &Packet) -> bool {
-        false
-    }
-
-    fn distrust_times(&mut self) {}
-
-    fn allocated(&self) -> usize {
-        0
-    }
-
-    fn look(&self) {}
-
     fn save(flow: &SnoopFlow<Self>) -> SavedRecovery {
         let Self { duplicates, count_from } = flow.recovery;
         SavedRecovery { duplicates, count_from, sack_seen: false }
     }
 
-    fn departure(&self, _seq: Seq) -> Option<(Instant, bool)> {
-        None
-    }
-
     fn restore(&mut self, saved: &SavedRecovery) {
         *self = Self { duplicates: saved.duplicates.bounded(), count_from: saved.count_from };
     }
-
-    fn cost_of_one(&self) -> usize {
-        0
-    }
-
-    fn on_restored(&mut self, _packet: &Packet, _notes: &Notes) {}
 }
 
 impl SnoopFlow<Published> {

@@ -88,7 +88,7 @@ impl<R: Recovery> Snoop<R> {
         }
         let running = self.flows.timer_at(slot);
         // Mostly that is known without working out the time-out.
-        if running.is_some_and(|running| running <= R::due_at_the_earliest(flow, &self.settings)) {
+        if running.is_some_and(|running| running <= flow.due_at_the_earliest(&self.settings)) {
             return;
         }
         let due = flow.due(&self.settings);

@@ -153,7 +153,7 @@ impl Recovery for Today {
         if flow.due(settings) > now {
             return TimerEffect::NotDue;
         }
-        if flow.reordering_window_ends().is_some_and(|at| at <= now) {
+        if Self::loss_due(flow).is_some_and(|at| at <= now) {
             flow.end_reordering_window(now);
             flow.repair_losses(settings, Cause::Timer, cx);
             return TimerEffect::WindowEnded;
@@ -166,16 +166,10 @@ impl Recovery for Today {
         TimerEffect::Expired { has_given_up, timer }
     }
 
-    /// At the time-out, or where a segment has been overtaken by few, when the reordering window ends.
-    fn due(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant {
-        let timeout = flow.timing_since + flow.timeout(settings);
-        flow.reordering_window_ends().map_or(timeout, |at| at.min(timeout))
-    }
-
-    /// No time-out is shorter than the least.
-    fn due_at_the_earliest(flow: &SnoopFlow<Self>, settings: &Settings) -> Instant {
-        let has_window = flow.recovery.scoreboard.overtaken_since().is_some();
-        if has_window { Instant::ZERO } else { flow.timing_since + settings.minimum_timeout }
+    /// The end of the reordering window, where a segment has been overtaken by few.
+    fn loss_due(flow: &SnoopFlow<Self>) -> Option<Instant> {
+        let scoreboard = &flow.recovery.scoreboard;
+        Some(scoreboard.overtaken_since()? + flow.rtt.reordering_window(scoreboard.tolerated()))
     }
 
     fn is_single(flow: &SnoopFlow<Self>) -> bool {
@@ -248,12 +242,6 @@ impl SnoopFlow<Today> {
         let splits = self.ranges_allowed();
         self.expiries = 0;
         self.recovery.scoreboard.retransmitted_by_sender(seq, end, now, splits)
-    }
-
-    /// When what few segments have overtaken counts as lost.
-    pub fn reordering_window_ends(&self) -> Option<Instant> {
-        let scoreboard = &self.recovery.scoreboard;
-        Some(scoreboard.overtaken_since()? + self.rtt.reordering_window(scoreboard.tolerated()))
     }
 
     /// How many pieces the scoreboard may be divided into: in proportion to what is on its way, or a

@@ -135,7 +135,7 @@ fn is_under_repair(bench: &Bench<Today>) -> bool {
     let window = bench.now + flow.rtt.smoothed();
     let is_soon = || {
         let wakes_by = |at| bench.snoop.flows.next_timer().is_some_and(|timer| timer <= at);
-        flow.reordering_window_ends().is_some_and(|at| at <= window && wakes_by(at))
+        Today::loss_due(flow).is_some_and(|at| at <= window && wakes_by(at))
     };
     hole.is_some_and(|hole| hole.copies > 0 || flow.expiries > 0 || is_soon())
 }
