@@ -210,7 +210,7 @@ impl LastHop {
     }
 
     /// Whether all hosts share it.
-    pub const fn is_shared(&self) -> bool {
+    pub(crate) const fn is_shared(&self) -> bool {
         self.window.is_shared()
     }
 
@@ -236,7 +236,7 @@ impl LastHop {
     }
 
     /// Whether its host sends mostly data, behind which its ACKs wait.
-    pub const fn is_beside_upload(&self) -> bool {
+    pub(crate) const fn is_beside_upload(&self) -> bool {
         self.sent_back.is_mostly_data()
     }
 

@@ -53,7 +53,7 @@ impl Turns {
     }
 
     /// By how many the hop's rate is divided for a connection of this host.
-    pub fn sharers(&self, host: IpAddr) -> usize {
+    pub(super) fn sharers(&self, host: IpAddr) -> usize {
         let others = self.others.as_ref();
         let of_host = match others.and_then(|others| others.lines.get(&host)) {
             None if self.is_turn_of(host) => self.line.len(),

@@ -9,7 +9,7 @@ use lasthop_packet::{Packet, Tcp, TcpFlags};
 
 /// Whether a SYN is between two hosts, and not to a group of them: such a SYN opens no connection
 /// (RFC 9293, section 3.9.2.3).
-pub fn is_between_hosts(syn: &Packet) -> bool {
+pub(super) fn is_between_hosts(syn: &Packet) -> bool {
     [syn.ip().source, syn.ip().destination].into_iter().all(is_of_a_host)
 }
 
@@ -19,19 +19,19 @@ fn is_of_a_host(address: IpAddr) -> bool {
 }
 
 /// Whether a SYN carries data, which comes before there are two legs (RFC 7413).
-pub fn has_data(syn: &Packet) -> bool {
+pub(super) fn has_data(syn: &Packet) -> bool {
     !syn.payload().is_empty()
 }
 
 /// Whether a SYN has options that are not known here. They may change what segments mean, or have to
 /// reach the other end: authentication (RFC 2385, RFC 5925), Multipath TCP (RFC 8684), Fast Open (RFC
 /// 7413), and what is yet to come.
-pub fn has_unknown_options(syn: &Tcp) -> bool {
+pub(super) fn has_unknown_options(syn: &Tcp) -> bool {
     syn.options.unknown.is_some()
 }
 
 /// Whether a SYN offers accurate ECN, or agrees to it (RFC 9768, section 3.1.2).
-pub fn has_accurate_ecn(syn: &Packet) -> bool {
+pub(super) fn has_accurate_ecn(syn: &Packet) -> bool {
     syn.tcp_accurate_ecn() || syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::CWR))
 }
 

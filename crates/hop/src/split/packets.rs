@@ -115,7 +115,7 @@ impl Splits {
 
     /// The next packet from the other side that says nothing is the answer to one that came from this
     /// side, and passed.
-    pub fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+    pub(super) fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         self.wake(key, cx);
         if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
             pair.probed_from = Some(from);

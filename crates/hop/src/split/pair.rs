@@ -36,7 +36,7 @@ pub struct Pair {
 
 impl Pair {
     /// Two legs in the ends' own numbers.
-    pub fn in_the_ends_numbers(core: Connection, radio: Connection) -> Self {
+    pub(super) fn in_the_ends_numbers(core: Connection, radio: Connection) -> Self {
         let mut pair = Self { keeps_numbers: true, ..Self::in_own_numbers(core, radio) };
         pair.core.hold_fin();
         pair.radio.hold_fin();

@@ -30,7 +30,7 @@ const SETTLES_IN: Duration = Duration::from_secs(2);
 
 impl Splits {
     /// From now on no pair in the ends' numbers is certain to know all that they have said.
-    pub fn doubt_all(&mut self, now: Instant) {
+    pub(super) fn doubt_all(&mut self, now: Instant) {
         let keys: Vec<FlowKey> = self.pairs.keys().collect();
         for key in keys {
             match self.pairs.peek_mut(key) {

@@ -108,7 +108,7 @@ impl Splits {
 
     /// Whether what an end of this connection sends is acknowledged here: there is a pair of it, and
     /// not one that only serves what it owes.
-    pub fn speaks_for(&self, key: FlowKey) -> bool {
+    pub(super) fn speaks_for(&self, key: FlowKey) -> bool {
         self.pairs.peek(key).is_some_and(|entry| entry.awake().is_none_or(|pair| !pair.is_passed_by()))
     }
 
@@ -237,7 +237,7 @@ impl Splits {
     }
 
     /// Forgets all pairs of which nothing is owed.
-    pub fn forget_free(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn forget_free(&mut self, cx: &mut Context<'_>) {
         let is_free = |key: &FlowKey| self.obligation(*key).is_free();
         let free: Vec<FlowKey> = self.pairs.keys().filter(is_free).collect();
         for key in free {
