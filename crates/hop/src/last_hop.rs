@@ -306,7 +306,7 @@ impl LastHop {
         Some(octets.min(room.max(segment)))
     }
 
-    /// The octets of one connection that may wait before it is told to slow down: at least one hop
+    /// The octets of one connection that may wait before its sender is signalled to slow down: at least one hop
     /// round trip's worth; otherwise a sender that halves its window leaves the hop idle.
     pub fn patience(&self, aims: &Aims) -> usize {
         let delay = aims.held_delay.max(self.window.least().unwrap_or_default());

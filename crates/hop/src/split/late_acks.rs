@@ -25,7 +25,7 @@ pub(super) struct LateAcks {
     way_back: WayBack,
     /// The last timestamp.
     newest: Option<Seq>,
-    /// ACKs that were later than that, and the octets that they told of.
+    /// ACKs that were later than that, and the octets that they acknowledged.
     seen: (u32, u64),
     /// The way back queues them for longer, and drops none.
     is_deep: bool,
@@ -42,7 +42,7 @@ impl LateAcks {
         is_beside_upload: bool,
         now: Instant,
     ) -> Duration {
-        // Otherwise the end has sent nothing: its MAC told of this.
+        // Otherwise the end has sent nothing: this comes from its MAC.
         if self.newest.replace(timestamp) == Some(timestamp) {
             return Duration::ZERO;
         }

@@ -26,7 +26,7 @@ pub(super) struct Bounds {
     pub(super) memory: Room,
     /// Octets that the hop holds.
     pub(super) hop: u64,
-    /// Whether an end may send more than it was told that it may.
+    /// Whether an end may send more than was advertised to it.
     pub(super) may_grow: bool,
 }
 
@@ -56,7 +56,7 @@ impl VCache<'_> {
     /// Passes on what has arrived, as long as the other leg has less than `stock` octets to send, and
     /// the end behind it.
     fn pass_on(mut self, stock: u64, now: Instant) {
-        // Before it is read: that may have the window told.
+        // Before it is read: that may advertise the window.
         let free = u32::try_from(self.free()).unwrap_or(u32::MAX);
         self.from.limit_window(free);
         if let Some(ahead) = self.from.urgent_ahead() {

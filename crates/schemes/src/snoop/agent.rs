@@ -84,7 +84,7 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Brings the account of memory up to date with what a flow takes now. What it might take more.
+    /// Brings the account of memory up to date with what a flow takes now. Returns what is left.
     pub(super) fn charge(&mut self, slot: Slot, budget: Budget) -> Option<Room> {
         Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget.beside(self.beside)))
     }

@@ -77,7 +77,8 @@ impl<R: Recovery> Snoop<R> {
                     self.on_radio(&mut packet.clone(), slot, cx);
             }
         }
-        // Who passes goes on passing: it is only to be said how far, and what is to be shown.
+        // A flow that bypasses the agent continues to. A world needs to know only a new end, or that it is
+        // to show more or less of each packet.
         let said = |limits: Option<Limits>| limits.map(|limits| (limits.until, limits.shown));
         if self.flows.get(slot).is_some_and(|flow| said(flow.limits) != said(self.limits(flow))) {
             self.permit(slot, cx);

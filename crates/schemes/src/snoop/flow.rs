@@ -65,7 +65,7 @@ pub trait Recovery: Debug + Send + Sized + 'static {
     /// Octets that left and are neither acknowledged nor known to be lost.
     fn outstanding(flow: &SnoopFlow<Self>) -> u64;
 
-    /// Whether nothing that the receiver has told of is missing.
+    /// Whether the receiver has reported nothing to be missing.
     fn is_complete(&self) -> bool;
 
     /// Whether the receiver has sent SACK blocks.
@@ -146,7 +146,7 @@ pub struct SnoopFlow<R> {
     pub(super) is_in_line: bool,
     /// Octets of memory that the agent's account has for this flow.
     charged: usize,
-    /// Octets of memory that it might take more, when that was last counted.
+    /// Octets of memory that were left for it when its memory was last counted.
     pub(super) spare: usize,
     /// What bypasses the agent, as it was last allowed.
     pub(super) limits: Option<Limits>,
@@ -337,7 +337,7 @@ impl<R: Recovery> SnoopFlow<R> {
         }
     }
 
-    /// Whether nothing waits here, the receiver answers, and it has not told of anything missing.
+    /// Whether nothing waits here, the receiver answers, and it has reported nothing to be missing.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_left_to_sender
             && self.recovery.is_complete()
@@ -389,8 +389,8 @@ impl<R: Recovery> SnoopFlow<R> {
         self.recovery.look();
     }
 
-    /// Brings the account of memory, `in_all` for all flows, up to date with what it takes now. What
-    /// it might take more.
+    /// Brings the account of memory, `in_all` for all flows, up to date with what it takes now. Returns
+    /// what is left.
     pub(super) fn charge(&mut self, in_all: &mut usize, budget: Budget) -> Room {
         let allocated = self.allocated();
         *in_all = *in_all - self.charged + allocated;

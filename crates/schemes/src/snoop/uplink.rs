@@ -6,7 +6,7 @@
 //! more than `reordering` segments have overtaken it sends a negative acknowledgment: an ACK like
 //! the last one that the receiver sent, with an option that lists holes (`nack`). The mobile
 //! host's TCP sends them again at once, and neither waits for duplicate ACKs from afar nor reduces
-//! its window (`sender`). While a hole stays, it is told again with data that comes two round trips
+//! its window (`sender`). While a hole stays, it is reported again with data that comes two round trips
 //! over the hop later.
 //!
 //! *A hole ends* when it is filled, or acknowledged, with the connection, or with SYN or RST.
@@ -17,7 +17,7 @@
 //! without Snoop's part ignore it (RFC 9293, section 3.1, MUST-6): to them it is a duplicate ACK
 //! without SACK blocks, which counts where SACK is not used.
 //!
-//! Congestion stays a signal: what is missing while the hop's queue is full or stands is not told.
+//! Congestion stays a signal: what is missing while the hop's queue is full or stands is not reported.
 
 mod nack;
 mod sender;
@@ -39,7 +39,7 @@ pub use sender::NackSender;
 
 /// Queueing that is never taken for congestion.
 const FLOOR: Duration = Duration::from_millis(2);
-/// A hole is not told again sooner.
+/// A hole is not reported again sooner.
 const SOONEST_AGAIN: Duration = Duration::from_millis(10);
 
 /// What is known of uploads.
@@ -60,8 +60,8 @@ struct Upload {
     last_ack: Option<Packet>,
     /// Octets of the longest segment that came.
     segment: u32,
-    /// Holes below this number have been told, and when any was last.
-    told: (Seq, Instant),
+    /// Holes below this number have been reported, and when any was last.
+    reported: (Seq, Instant),
 }
 
 impl Uplink {
@@ -135,7 +135,7 @@ impl Uplink {
             delay: HopDelay::new(FLOOR),
             last_ack: None,
             segment: 1,
-            told: (seq, cx.now()),
+            reported: (seq, cx.now()),
         };
         let admitted = self.flows.insert(key, upload, most, cx.now()).is_ok();
         if !admitted {
@@ -180,11 +180,11 @@ impl Upload {
         }
     }
 
-    /// The holes that are to be told now.
+    /// A report of the holes that are due.
     fn due(&mut self, reordering: u32, now: Instant) -> Option<Packet> {
-        let (told, at) = self.told;
+        let (reported, at) = self.reported;
         let again = self.delay.round_trip().map_or(SOONEST_AGAIN, |least| SOONEST_AGAIN.max(2 * least));
-        let from = if now.since(at) >= again { self.holes.as_slice().first()?.seq } else { told };
+        let from = if now.since(at) >= again { self.holes.as_slice().first()?.seq } else { reported };
         // Where a super-packet overtakes, as many segments do; and a short one counts as one.
         let overtaken = reordering.saturating_mul(self.segment);
         let next = self.holes.next();
@@ -196,7 +196,7 @@ impl Upload {
         let end = nack.end()?;
         let mut ack = self.last_ack.clone()?;
         ack.tcp_mut()?.options.unknown = Some(nack.to_option());
-        self.told = (told.later(end), now);
+        self.reported = (reported.later(end), now);
         Some(ack)
     }
 }

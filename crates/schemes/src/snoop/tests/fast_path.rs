@@ -384,6 +384,6 @@ fn what_was_never_here_is_not_retransmitted_and_no_duplicate_ack_is_taken_for_an
     assert!(world.bench.cached().is_empty());
     world.bench.wait(LONG);
     assert!(world.bench.timer().is_empty(), "nothing is here to send");
-    let board = world.bench.flow().map(|flow| &flow.recovery.scoreboard).expect("it is kept");
-    assert_eq!(board.expected, 0);
+    let scoreboard = world.bench.flow().map(|flow| &flow.recovery.scoreboard).expect("it is kept");
+    assert_eq!(scoreboard.expected, 0);
 }

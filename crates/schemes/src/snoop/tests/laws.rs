@@ -128,10 +128,10 @@ fn mishaps(swaps: bool) -> impl Strategy<Value = Vec<Mishap>> {
 /// Whether the first hole that the sender is not to know of has been repaired, or will be within a
 /// round trip over the hop at most.
 fn is_under_repair(bench: &Bench<Today>) -> bool {
-    let Some((flow, board)) = bench.flow().map(|flow| (flow, &flow.recovery.scoreboard)) else {
+    let Some((flow, scoreboard)) = bench.flow().map(|flow| (flow, &flow.recovery.scoreboard)) else {
         return false;
     };
-    let hole = board.first_own_hole(bench.now, Duration::MAX).and_then(|seq| board.range_at(seq));
+    let hole = scoreboard.first_own_hole(bench.now, Duration::MAX).and_then(|seq| scoreboard.range_at(seq));
     let window = bench.now + flow.rtt.smoothed();
     let is_soon = || {
         let wakes_by = |at| bench.snoop.flows.next_timer().is_some_and(|timer| timer <= at);

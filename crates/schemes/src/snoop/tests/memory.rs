@@ -53,7 +53,7 @@ impl Lossless {
         }
     }
 
-    fn board(&self) -> &Scoreboard {
+    fn scoreboard(&self) -> &Scoreboard {
         self.bench.flow().map(|flow| &flow.recovery.scoreboard).expect("it has an account")
     }
 }
@@ -62,7 +62,11 @@ impl Lossless {
 fn an_account_without_any_loss_takes_memory_for_what_is_outstanding() {
     let mut flow = Lossless::new();
     (0..10_000).for_each(|_| flow.step());
-    assert!(flow.board().allocated() <= allowance(OUTSTANDING as usize), "{}", flow.board().allocated());
+    assert!(
+        flow.scoreboard().allocated() <= allowance(OUTSTANDING as usize),
+        "{}",
+        flow.scoreboard().allocated()
+    );
 }
 
 #[test]
@@ -72,8 +76,12 @@ fn an_account_of_a_receiver_that_sent_a_single_sack_block_takes_memory_for_what_
     // It had something twice: nothing to repair.
     flow.bench.radio(&ack(flow.acked).sack(&[(0, 100)]));
     (0..10_000).for_each(|_| flow.step());
-    assert!(flow.board().sack_seen);
-    assert!(flow.board().allocated() <= allowance(OUTSTANDING as usize), "{}", flow.board().allocated());
+    assert!(flow.scoreboard().sack_seen);
+    assert!(
+        flow.scoreboard().allocated() <= allowance(OUTSTANDING as usize),
+        "{}",
+        flow.scoreboard().allocated()
+    );
 }
 
 #[test]
@@ -91,18 +99,22 @@ fn what_the_sender_sends_again_and_again_takes_no_more_memory() {
     for _ in 0..10_000 {
         bench.core(&data(100, 100));
     }
-    let board = bench.flow().map(|flow| &flow.recovery.scoreboard).expect("an account");
-    assert!(board.allocated() <= allowance(20), "{}", board.allocated());
+    let scoreboard = bench.flow().map(|flow| &flow.recovery.scoreboard).expect("an account");
+    assert!(scoreboard.allocated() <= allowance(20), "{}", scoreboard.allocated());
 }
 
 #[test]
 fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_never_is_empty() {
     let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     bench.burst(0, 4_000);
-    let board = |bench: &Bench<Today>| bench.flow().map(|flow| flow.recovery.scoreboard.allocated());
-    assert!(board(&bench).is_some_and(|allocated| allocated > allowance(20)));
+    let scoreboard = |bench: &Bench<Today>| bench.flow().map(|flow| flow.recovery.scoreboard.allocated());
+    assert!(scoreboard(&bench).is_some_and(|allocated| allocated > allowance(20)));
     (1..3_990).for_each(|segment| drop(bench.radio(&ack(100 * segment))));
-    assert!(board(&bench).is_some_and(|allocated| allocated <= allowance(20)), "{:?}", board(&bench));
+    assert!(
+        scoreboard(&bench).is_some_and(|allocated| allocated <= allowance(20)),
+        "{:?}",
+        scoreboard(&bench)
+    );
 }
 
 #[test]

@@ -44,30 +44,30 @@ impl SnoopFlow<Today> {
             let is_ours = !scoreboard.sack_seen && hole == Some(tcp.ack);
             return if is_ours { suppress() } else { Verdict::Forward };
         }
-        let mut told = SackBlocks::NONE;
+        let mut reported = SackBlocks::NONE;
         let (duplicate, rest) = tcp.sack_reports();
         if let Some((left, right)) = duplicate
             && !scoreboard.is_our_copy(left, right)
         {
-            told.push(left, right);
+            reported.push(left, right);
         }
         for (left, right) in rest {
             match hole {
                 Some(hole) if !left.before(hole) => {}
-                Some(hole) => told.push(*left, right.earlier(hole)),
-                None => told.push(*left, *right),
+                Some(hole) => reported.push(*left, right.earlier(hole)),
+                None => reported.push(*left, *right),
             }
         }
-        if told == blocks {
+        if reported == blocks {
             return Verdict::Forward;
         }
         // Where the first hole of all is the sender's, its duplicate ACKs count.
         let says_nothing = hole == Some(tcp.ack) || rest.is_empty();
-        if told.is_empty() && summary.duplicate && says_nothing {
+        if reported.is_empty() && summary.duplicate && says_nothing {
             return suppress();
         }
         if let Some(tcp) = packet.tcp_mut() {
-            tcp.options.sack = told;
+            tcp.options.sack = reported;
         }
         Verdict::Forward
     }

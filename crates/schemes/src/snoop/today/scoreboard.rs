@@ -8,7 +8,7 @@
 //! times. A tolerance of some segments covers hops that reorder a little; it grows where copies
 //! turn out to be needless. What was overtaken by fewer segments than that is lost at the end
 //! of a reordering window, a part of the hop's round trip. So no hole that
-//! the receiver told of waits for the timer.
+//! the receiver has reported waits for the timer.
 //!
 //! | file | what is in it |
 //! |---|---|

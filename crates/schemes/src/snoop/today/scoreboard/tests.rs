@@ -35,7 +35,7 @@ fn any_event() -> impl Strategy<Value = Event> {
 
 /// An account and the numbers around it: octets in tens, so that pieces of segments occur.
 struct Run {
-    board: Scoreboard,
+    scoreboard: Scoreboard,
     acked: Seq,
     sent: Seq,
     now: Instant,
@@ -51,29 +51,29 @@ impl Run {
         let at = |offset: u32| (acked + offset * SEGMENT / 2).earlier(sent);
         match event {
             Event::Transmit(count) => (0..count).for_each(|_| {
-                self.board.transmit(self.sent, self.sent + SEGMENT, now, Departure::New);
+                self.scoreboard.transmit(self.sent, self.sent + SEGMENT, now, Departure::New);
                 self.sent += SEGMENT;
             }),
             Event::RetransmittedBySender(from, length) => {
-                self.board.retransmitted_by_sender(at(from), at(from + length), now, SPLITS);
+                self.scoreboard.retransmitted_by_sender(at(from), at(from + length), now, SPLITS);
             }
             Event::Acknowledge(by) => {
                 self.acked = at(by);
-                self.board.acknowledge(self.acked, &[], now, Duration::ZERO, SPLITS);
+                self.scoreboard.acknowledge(self.acked, &[], now, Duration::ZERO, SPLITS);
             }
             Event::Sack(from, length) => {
-                self.board.sack_seen = true;
+                self.scoreboard.sack_seen = true;
                 let block = (at(from), at(from + length));
-                self.board.acknowledge(acked, &[block], now, Duration::ZERO, SPLITS);
+                self.scoreboard.acknowledge(acked, &[block], now, Duration::ZERO, SPLITS);
             }
-            Event::MarkLost(from) => self.board.mark_lost(at(from), now),
-            Event::Probe(from) => self.board.probed(at(from), at(from) + SEGMENT, now),
-            Event::EndReorderingWindow => self.board.end_reordering_window(),
+            Event::MarkLost(from) => self.scoreboard.mark_lost(at(from), now),
+            Event::Probe(from) => self.scoreboard.probed(at(from), at(from) + SEGMENT, now),
+            Event::EndReorderingWindow => self.scoreboard.end_reordering_window(),
             Event::TakeLost(repairs) => {
-                while let Some(range) = self.board.next_lost(now) {
+                while let Some(range) = self.scoreboard.next_lost(now) {
                     assert_eq!(range.state, State::Lost);
                     if repairs {
-                        self.board.repaired(range.seq, now);
+                        self.scoreboard.repaired(range.seq, now);
                     }
                 }
             }
@@ -85,16 +85,21 @@ impl Run {
     }
 
     fn check(&self) {
-        let Scoreboard { ranges, log, .. } = &self.board;
+        let Scoreboard { ranges, log, .. } = &self.scoreboard;
         assert!(ranges.len() <= self.outstanding() + SPLITS);
         assert!(log.len() <= 2 * ranges.len() + 17, "{} of {} ranges", log.len(), ranges.len());
         let most = 64 * size_of::<Range>() + ranges.len() * (4 * size_of::<Range>() + 8 * 24);
-        assert!(self.board.allocated() <= 4096 + most, "{} for {}", self.board.allocated(), ranges.len());
+        assert!(
+            self.scoreboard.allocated() <= 4096 + most,
+            "{} for {}",
+            self.scoreboard.allocated(),
+            ranges.len()
+        );
         let octets = |counts: fn(State) -> bool| -> u64 {
             ranges.iter().filter(|range| counts(range.state)).map(Range::octets).sum()
         };
-        assert_eq!(self.board.in_flight(), octets(|state| state == State::InFlight));
-        assert_eq!(self.board.unsacked(), octets(|state| state != State::Sacked));
+        assert_eq!(self.scoreboard.in_flight(), octets(|state| state == State::InFlight));
+        assert_eq!(self.scoreboard.unsacked(), octets(|state| state != State::Sacked));
         let ends = ranges.iter().zip(ranges.iter().skip(1));
         assert!(ends.into_iter().all(|(a, b)| !a.end.after(b.seq)));
     }
@@ -107,7 +112,7 @@ proptest! {
         start in any::<u32>(),
     ) {
         let start = Seq(start);
-        let mut run = Run { board: Scoreboard::new(1), acked: start, sent: start, now: Instant::from_secs(1) };
+        let mut run = Run { scoreboard: Scoreboard::new(1), acked: start, sent: start, now: Instant::from_secs(1) };
         for event in events {
             run.step(event);
             run.check();
@@ -115,54 +120,54 @@ proptest! {
     }
 }
 
-fn board(segments: u32) -> Scoreboard {
-    let mut board = Scoreboard::new(0);
-    board.note_segment(SEGMENT);
+fn scoreboard(segments: u32) -> Scoreboard {
+    let mut scoreboard = Scoreboard::new(0);
+    scoreboard.note_segment(SEGMENT);
     for segment in 0..segments {
-        board.transmit(
+        scoreboard.transmit(
             Seq(segment * SEGMENT),
             Seq((segment + 1) * SEGMENT),
             Instant::from_secs(1),
             Departure::New,
         );
     }
-    board
+    scoreboard
 }
 
 #[test]
 fn the_first_sack_block_after_a_long_time_has_little_to_work_off() {
-    let mut board = board(0);
+    let mut scoreboard = scoreboard(0);
     let now = Instant::from_secs(1);
     for segment in 0..100_000u32 {
-        board.transmit(Seq(segment * 10), Seq(segment * 10 + 10), now, Departure::New);
+        scoreboard.transmit(Seq(segment * 10), Seq(segment * 10 + 10), now, Departure::New);
         if segment >= 20 {
-            board.acknowledge(Seq((segment - 20) * 10), &[], now, Duration::ZERO, SPLITS);
+            scoreboard.acknowledge(Seq((segment - 20) * 10), &[], now, Duration::ZERO, SPLITS);
         }
     }
-    assert!(board.log.len() <= 2 * 21 + 17, "{}", board.log.len());
+    assert!(scoreboard.log.len() <= 2 * 21 + 17, "{}", scoreboard.log.len());
 }
 
 #[test]
 fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_left_since() {
     let now = Instant::from_secs(1);
-    let mut board = board(30);
-    board.sack_seen = true;
+    let mut scoreboard = scoreboard(30);
+    scoreboard.sack_seen = true;
     // The second was lost, and its copy left behind all others: so it has the highest number, and
     // the block begins with it.
-    board.acknowledge(Seq(10), &[(Seq(20), Seq(300))], now, Duration::ZERO, SPLITS);
-    while let Some(range) = board.next_lost(now) {
-        board.repaired(range.seq, now);
+    scoreboard.acknowledge(Seq(10), &[(Seq(20), Seq(300))], now, Duration::ZERO, SPLITS);
+    while let Some(range) = scoreboard.next_lost(now) {
+        scoreboard.repaired(range.seq, now);
     }
-    board.acknowledge(Seq(0), &[(Seq(10), Seq(300))], now, Duration::ZERO, SPLITS);
-    board.retransmitted_by_sender(Seq(10), Seq(300), now, SPLITS);
-    board.transmit(Seq(300), Seq(400), now, Departure::New);
-    board.acknowledge(Seq(300), &[], now, Duration::ZERO, SPLITS);
-    assert_eq!(board.next_lost(now).map(|range| range.seq), None, "all of it is on its way");
+    scoreboard.acknowledge(Seq(0), &[(Seq(10), Seq(300))], now, Duration::ZERO, SPLITS);
+    scoreboard.retransmitted_by_sender(Seq(10), Seq(300), now, SPLITS);
+    scoreboard.transmit(Seq(300), Seq(400), now, Departure::New);
+    scoreboard.acknowledge(Seq(300), &[], now, Duration::ZERO, SPLITS);
+    assert_eq!(scoreboard.next_lost(now).map(|range| range.seq), None, "all of it is on its way");
 }
 
 #[test]
 fn what_lay_behind_a_hole_measures_no_round_trip_when_the_hole_is_filled() {
-    let (mut behind, mut whole) = (board(3), board(3));
+    let (mut behind, mut whole) = (scoreboard(3), scoreboard(3));
     let late = Instant::from_secs(100);
     behind.probed(Seq(0), Seq(10), late);
     // The second and third came at once; the ACK that said so was lost.
