@@ -1,54 +1,23 @@
-//! Segment scripts, in the manner of packetdrill; a file a rule. `script.rs` has the notation.
+//! The rules of TCP as packetdrill scripts, one or a few related ones a file: each is a test, named
+//! by its path. `cargo run -p lasthop-tcp --example packetdrill -- --help` says how they are written.
 
-mod acceptable_ack;
-mod ack_compression;
-mod adopt;
-mod advertised_window;
-mod byte_counting;
-mod close;
-mod congestion_avoidance;
-mod delayed_ack;
-mod dsack;
-mod dyndelack;
-mod ecn;
-mod f_rto;
-mod fast_retransmit;
-mod handshake_active;
-mod handshake_passive;
-mod handshake_simultaneous;
-mod icmp;
-mod karn;
-mod limited_transmit;
-mod linux_acks;
-mod linux_rto;
-mod linux_slow_start;
-mod newreno;
-mod path_mtu;
-mod proportional_reduction;
-mod rack;
-mod reassembly;
-mod receive_window;
-mod receiver_extension;
-mod reductions;
-mod reset;
-mod retransmission_timer;
-mod rto;
-mod sack;
-mod sack_recovery;
-mod script;
-mod segment;
-mod segmentation_offload;
-mod send_window;
-mod sender_extension;
-mod silly_window;
-mod slow_start;
-mod stand_in;
-mod tahoe;
-mod tail_loss_probe;
-mod timeout;
-mod timestamps;
-mod undo;
-mod vegas;
-mod window_tuning;
-mod window_validation;
-mod zero_window;
+use std::path::Path;
+use std::process::ExitCode;
+use std::{fs, io};
+
+use lasthop_packetdrill::{Verdict, scripts_below, verdict_of};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> io::Result<ExitCode> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts"));
+    let trials = scripts_below(folder)?.into_iter().map(|path| {
+        let name = path.strip_prefix(folder).unwrap_or(&path).with_extension("");
+        Trial::test(name.display().to_string(), move || match verdict_of(&fs::read_to_string(&path)?) {
+            Verdict::Passes => Ok(()),
+            Verdict::Fails(error) | Verdict::NotUnderstood(error) => {
+                Err(Failed::from(format!("{}:{error}", path.display())))
+            }
+        })
+    });
+    Ok(libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code())
+}

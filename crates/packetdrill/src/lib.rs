@@ -1,0 +1,40 @@
+//! Floor 3: runs [packetdrill](https://github.com/google/packetdrill) scripts on the TCP endpoint,
+//! in simulated time.
+//!
+//! The language is packetdrill's, as far as it makes sense for one TCP connection without a kernel
+//! around it. What it has beyond that, or differently:
+//!
+//! - Without another setting the host is Linux as [`Config::linux`](lasthop_tcp::Config::linux) has
+//!   it. `` `defaults.sh` `` and `sysctl` set what they name; nothing is executed.
+//! - `--config="rack initial_window=4"` sets fields of [`Config`](lasthop_tcp::Config) by their
+//!   names; the first word, `reno` (the default), `rack` or `linux`, says what the others have. So a
+//!   script does not depend on what Linux is.
+//! - `--open=established`: descriptor 3 is a connection that is established at 0, with
+//!   `--peer_window=N` at the peer. `--open=adopt`: the first two segments are the handshake behind
+//!   which the endpoint takes one end's place.
+//! - `--reader=prompt`: the application reads all data as it arrives.
+//! - Code is assertions over the fields of `tcp_info` and over variables of the endpoint in octets:
+//!   `cwnd`, `ssthresh`, `una`, `nxt`, `timer` and so on (`variables.rs`).
+//! - `bits N` behind the window is the reserved bits of the TCP header.
+//! - Whatever the endpoint sends that no line speaks of is a failure, at once and at the end.
+//! - PSH and the order of TCP options are not compared: it is the sender's choice.
+//! - A segment of several segment sizes is a super-packet: the endpoint's segments together.
+//!
+//! What is not understood is named as an [`Error`], and never passed over in silence.
+
+mod calls;
+mod command;
+mod error;
+mod expression;
+mod lexer;
+mod parser;
+mod run;
+mod script;
+mod segment;
+mod settings;
+mod variables;
+
+pub use command::{HELP, Summary, Verdict, scripts_below, verdict_of};
+pub use error::{Error, Place};
+pub use run::{Numbers, Run};
+pub use script::Script;

@@ -1,0 +1,349 @@
+//! A run of a script on an endpoint, in simulated time.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lasthop_packet::{Icmp, Instant, Ip, Packet, Payload, Seq, Tcp, Transport};
+use lasthop_tcp::{Config, Connection, Handshake};
+
+use crate::calls::Application;
+use crate::error::{Error, Place};
+use crate::script::{Action, Event, IcmpError, Script, Segment, When};
+use crate::segment;
+use crate::settings::{Open, Settings};
+use crate::variables;
+
+pub const LOCAL: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 40000);
+pub const REMOTE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 80);
+/// The simulated stream that our application writes, and below the one that the peer sends.
+pub const OURS: u32 = 1;
+pub const PEERS: u32 = 2;
+/// An endpoint that sends more than this at one time does not stop.
+const AT_ONCE: usize = 10_000;
+
+/// The initial sequence numbers of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    /// The endpoint's.
+    pub iss: Seq,
+    /// The peer's.
+    pub irs: Seq,
+}
+
+impl Numbers {
+    /// Small ones, and two pairs that wrap.
+    pub const ALL: [Self; 3] = [
+        Self { iss: Seq(1000), irs: Seq(50_000) },
+        Self { iss: Seq(u32::MAX), irs: Seq(u32::MAX) },
+        Self { iss: Seq(u32::MAX - 1700), irs: Seq(u32::MAX - 2300) },
+    ];
+}
+
+type Dress = Box<dyn Fn(Connection) -> Connection>;
+
+/// An endpoint with its application and what it has sent.
+pub struct Run {
+    pub(crate) settings: Settings,
+    pub(crate) numbers: Numbers,
+    pub(crate) connection: Option<Connection>,
+    pub(crate) application: Application,
+    pub(crate) now: Instant,
+    dress: Dress,
+    /// The time that relative times count from.
+    base: Instant,
+    sent: VecDeque<(Instant, Packet)>,
+    /// What is added to the script's values of our timestamp clock; known with the first of them.
+    clock: Option<u32>,
+    /// The first SYN of a handshake that is taken over.
+    syn: Option<(bool, Tcp)>,
+}
+
+impl Run {
+    /// A run of a script whose head sets the endpoint, before its first event.
+    pub fn new(script: &Script, numbers: Numbers) -> Result<Self, Error> {
+        Self::dressed(script, numbers, |connection| connection)
+    }
+
+    /// The same with something done to the connection when it begins.
+    pub fn dressed(
+        script: &Script,
+        numbers: Numbers,
+        dress: impl Fn(Connection) -> Connection + 'static,
+    ) -> Result<Self, Error> {
+        let settings = Settings::of(script)?;
+        let mut run = Self {
+            application: Application::new(settings.open != Open::Calls),
+            settings,
+            numbers,
+            connection: None,
+            now: Instant::ZERO,
+            dress: Box::new(dress),
+            base: Instant::ZERO,
+            sent: VecDeque::new(),
+            clock: None,
+            syn: None,
+        };
+        if run.settings.open == Open::Established {
+            let config = run.settings.config.clone();
+            let peer = Config { window: run.settings.peer_window, ..config.clone() };
+            run.begin(Connection::established(config, &peer, LOCAL, REMOTE, numbers.iss, numbers.irs));
+        }
+        Ok(run)
+    }
+
+    /// Lets the owner of the connection do something with it; what it sends then is sent at once.
+    /// Nothing happens before the connection has begun.
+    pub fn change(&mut self, change: impl FnOnce(&mut Connection, Instant)) {
+        if let Some(connection) = &mut self.connection {
+            change(connection, self.now);
+            self.settle();
+        }
+    }
+
+    /// Runs the events of a script, after those that ran before.
+    pub fn events(&mut self, script: &Script) -> Result<(), Error> {
+        for event in &script.events {
+            self.event(event)?;
+        }
+        let place = script.events.last().map(|event| event.place).unwrap_or_default();
+        self.application.finish(place)?;
+        self.nothing_more(place)
+    }
+
+    pub(crate) fn begin(&mut self, connection: Connection) {
+        self.connection = Some((self.dress)(connection));
+        self.settle();
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Error> {
+        let base = self.base;
+        let (earliest, latest) = match event.when {
+            When::At(time) => (Instant::ZERO + time, Instant::ZERO + time),
+            When::After(time) => (base + time, base + time),
+            When::AtBetween(from, to) => (Instant::ZERO + from, Instant::ZERO + to),
+            When::AfterBetween(from, to) => (base + from, base + to),
+            When::AnyTime => (Instant::ZERO, Instant::ZERO + Duration::from_secs(10_000_000)),
+        };
+        self.base = earliest;
+        let place = event.place;
+        if let Action::Outbound(wanted) = &event.action {
+            if self.settings.open == Open::Adopt && self.connection.is_none() {
+                self.now = earliest;
+                return self.adopt(place, wanted, true);
+            }
+            let is_single = matches!(event.when, When::At(_) | When::After(_));
+            let at = self.expect(place, wanted, earliest, latest, is_single)?;
+            if !is_single {
+                self.base = at;
+            }
+            return Ok(());
+        }
+        // Only a segment, or a look at the state, may find something that is sent and not yet
+        // spoken of.
+        let is_look = matches!(event.action, Action::Assert(_));
+        if !is_look || earliest > self.now {
+            self.nothing_more(place)?;
+        }
+        self.advance(earliest);
+        if !is_look {
+            self.nothing_more(place)?;
+        }
+        match &event.action {
+            Action::Outbound(_) => {}
+            Action::Inbound(segment) => {
+                if self.settings.open == Open::Adopt && self.connection.is_none() {
+                    return self.adopt(place, segment, false);
+                }
+                self.inject(segment);
+            }
+            Action::Icmp(error) => self.inject_icmp(*error),
+            Action::Call(call) => {
+                let end = match event.when {
+                    When::At(_) => call.end.map(|end| Instant::ZERO + end),
+                    _ => call.end.map(|end| base + end),
+                };
+                self.call(place, call, end)?;
+            }
+            Action::Command(command) if self.connection.is_none() => self.settings.command(place, command)?,
+            Action::Command(command) => {
+                return Err(Error::not_understood(place, format!("the command {command:?} at this point")));
+            }
+            Action::Assert(statements) => {
+                let variable = |name: &str| variables::value_of(name, self);
+                for statement in statements {
+                    if !statement.holds(&variable)? {
+                        let values = statement.values(&variable);
+                        return Err(Error::failed(
+                            statement.place,
+                            format!("expected {}\n  got {values}", statement.text),
+                        ));
+                    }
+                }
+                return Ok(());
+            }
+        }
+        self.serve();
+        self.settle();
+        self.wake(place)
+    }
+
+    /// Lets timers expire up to and with `until`.
+    fn advance(&mut self, until: Instant) {
+        while self.next_deadline().is_some_and(|at| at <= until) {
+            self.expire();
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        Some(self.connection.as_ref()?.deadline()?.at)
+    }
+
+    fn expire(&mut self) {
+        if let Some(at) = self.next_deadline()
+            && let Some(connection) = &mut self.connection
+        {
+            self.now = self.now.max(at);
+            connection.on_deadline(self.now);
+            self.settle();
+        }
+    }
+
+    pub(crate) fn settle(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
+        while let Some(packet) = connection.poll_transmit(self.now) {
+            self.sent.push_back((self.now, packet));
+            assert!(self.sent.len() < AT_ONCE, "the endpoint does not stop sending");
+        }
+    }
+
+    fn nothing_more(&self, place: Place) -> Result<(), Error> {
+        match self.sent.front() {
+            None => Ok(()),
+            Some((at, packet)) => {
+                let shown = segment::show(packet, self.numbers, self.clock);
+                Err(Error::failed(
+                    place,
+                    format!("expected nothing to be sent before this\n  got at {at}: {shown}"),
+                ))
+            }
+        }
+    }
+
+    /// The time at which the segment left.
+    fn expect(
+        &mut self,
+        place: Place,
+        wanted: &Segment,
+        earliest: Instant,
+        latest: Instant,
+        is_single: bool,
+    ) -> Result<Instant, Error> {
+        let tolerance = self.settings.tolerance;
+        let until = latest + tolerance;
+        while self.sent.is_empty() && self.next_deadline().is_some_and(|at| at <= until) {
+            self.expire();
+        }
+        let Some((at, packet)) = self.sent.pop_front() else {
+            let next = self.connection.as_ref().and_then(Connection::deadline);
+            let next = next.map_or("none".into(), |next| format!("{} at {}", next.reason, next.at));
+            return Err(Error::failed(
+                place,
+                format!("expected a segment\n  got none; the next deadline: {next}"),
+            ));
+        };
+        // Where timers are exact, so is the clock.
+        if is_single {
+            self.now = self.now.max(earliest.min(at + tolerance));
+        }
+        let is_in_time = at + tolerance >= earliest && at <= until;
+        let mut is_wanted = is_in_time && self.is_start_of(&packet, wanted);
+        let mut rest = wanted.len.checked_sub(packet.payload().len() as u32);
+        let mut from = wanted.from;
+        let mut previous = packet.clone();
+        // A super-packet.
+        while is_wanted && rest.is_some_and(|rest| rest > 0) {
+            let mss = self.connection.as_ref().map_or(0, |connection| connection.flight().mss);
+            is_wanted = previous.payload().len() as u32 == mss && !self.settings.strict_segments;
+            from = from.wrapping_add(previous.payload().len() as u32);
+            let Some((next_at, next)) = self.sent.pop_front().filter(|_| is_wanted) else {
+                is_wanted = false;
+                break;
+            };
+            let len = rest.unwrap_or_default().min(next.payload().len() as u32);
+            let mut part = Segment { from, len, ..wanted.clone() };
+            part.flags.retain(|flag| flag != 'W');
+            is_wanted = next_at + tolerance >= at && self.is_start_of(&next, &part);
+            rest = rest.and_then(|rest| rest.checked_sub(next.payload().len() as u32));
+            previous = next;
+        }
+        if is_wanted && rest == Some(0) && segment::has_fin(&previous) == wanted.flags.contains('F') {
+            return Ok(at);
+        }
+        let shown = segment::show(&previous, self.numbers, self.clock);
+        let wanted = segment::describe(wanted);
+        Err(Error::failed(place, format!("expected at {earliest}: {wanted}\n  got at {at}:      {shown}")))
+    }
+
+    /// Whether a packet is what the script says, or its first part.
+    fn is_start_of(&mut self, packet: &Packet, wanted: &Segment) -> bool {
+        if let (Some(tcp), Some((value, _))) =
+            (packet.tcp(), wanted.options.as_ref().and_then(|options| options.timestamps))
+            && let Some(sent) = tcp.options.timestamps
+        {
+            self.clock.get_or_insert(sent.value.wrapping_sub(value));
+        }
+        segment::is_start_of(packet, wanted, self.numbers, self.clock, self.settings.tolerance)
+    }
+
+    fn inject(&mut self, what: &Segment) {
+        let tcp = segment::header(what, self.numbers.irs, self.numbers.iss, self.clock);
+        let tcp = Tcp { source_port: REMOTE.1, destination_port: LOCAL.1, ..tcp };
+        let payload =
+            Payload::Stream { stream: PEERS, offset: u64::from(what.from.wrapping_sub(1)), len: what.len };
+        let mut ip = Ip::new(REMOTE.0, LOCAL.0);
+        ip.set_ecn(what.ecn.unwrap_or_default());
+        let mut packet = Packet::tcp_segment(ip, tcp, payload);
+        packet.set_tcp_reserved_bits(what.bits.unwrap_or_default());
+        if let Some(connection) = &mut self.connection {
+            connection.on_segment(&packet, self.now);
+        }
+    }
+
+    fn inject_icmp(&mut self, error: IcmpError) {
+        let [a, b] = ((error.len + 40).min(65_535) as u16).to_be_bytes();
+        let mut octets = vec![0x45, 0, a, b, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        octets.extend(LOCAL.1.to_be_bytes());
+        octets.extend(REMOTE.1.to_be_bytes());
+        octets.extend((self.numbers.iss + error.from).0.to_be_bytes());
+        let rest_of_header = error.mtu.map_or([0; 4], u32::to_be_bytes);
+        let icmp = Icmp { kind: 3, code: error.code, rest_of_header };
+        let ip = Ip::new(IpAddr::from([10, 0, 0, 9]), LOCAL.0);
+        let packet = Packet::new(ip, Transport::Icmp(icmp), Payload::Bytes(Bytes::from(octets)));
+        if let Some(connection) = &mut self.connection {
+            connection.on_icmp(&packet, self.now);
+        }
+    }
+
+    /// Takes one of the two segments of a handshake that others made.
+    fn adopt(&mut self, place: Place, what: &Segment, is_ours: bool) -> Result<(), Error> {
+        let Numbers { iss, irs } = self.numbers;
+        let (seq, ack) = if is_ours { (iss, irs) } else { (irs, iss) };
+        let header = segment::header(what, seq, ack, None);
+        let Some((first_is_ours, first)) = self.syn.take() else {
+            self.syn = Some((is_ours, header));
+            return Ok(());
+        };
+        if first_is_ours == is_ours {
+            return Err(Error::expected(place, "a segment in the other direction"));
+        }
+        let (ours, peers) = if is_ours { (&header, &first) } else { (&first, &header) };
+        let handshake = Handshake { ours, sent: Some(Instant::ZERO), peers };
+        let connection = Connection::adopt(self.settings.config.clone(), LOCAL, REMOTE, handshake, self.now)
+            .map_err(|_| Error::expected(place, "a SYN and its SYN-ACK"))?;
+        self.begin(connection);
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! What the head of a script sets: options, and the machine's defaults.
+
+mod endpoint;
+mod sysctl;
+
+pub use sysctl::congestion;
+
+use std::time::Duration;
+
+use lasthop_tcp::Config;
+
+use crate::error::{Error, Place};
+use crate::script::{Script, Setting};
+
+/// How a script's connection begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Open {
+    /// By system calls.
+    #[default]
+    Calls,
+    /// It is established at 0, on descriptor 3.
+    Established,
+    /// The endpoint takes the place of one end behind the handshake that the script's first two
+    /// segments are (`Connection::adopt`), on descriptor 3.
+    Adopt,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub config: Config,
+    pub open: Open,
+    /// The window of the peer of a connection that begins established.
+    pub peer_window: u32,
+    /// The application takes all data as it arrives.
+    pub reads_at_once: bool,
+    /// Segments may leave so much earlier or later than the script says.
+    pub tolerance: Duration,
+    /// Segments are compared one by one, not as the super-packets of segmentation offload.
+    pub strict_segments: bool,
+    /// `tcp_ecn` is 2: only who listens agrees to ECN.
+    pub ecn_if_offered: bool,
+}
+
+/// Options that say how packetdrill itself is run: on which addresses, how loud, against which
+/// machine. Nothing of it concerns an endpoint in simulated time.
+const IGNORED: [&str; 22] = [
+    "bind_port",
+    "code_command",
+    "code_format",
+    "code_sockopt",
+    "connect_port",
+    "dry_run",
+    "gateway_ip",
+    "init_scripts",
+    "ip_version",
+    "local_ip",
+    "netmask_ip",
+    "non_fatal",
+    "remote_ip",
+    "send_omit_free",
+    "so_filename",
+    "so_flags",
+    "speed",
+    "tolerance_percent",
+    "verbose",
+    "wire_client",
+    "wire_server",
+    "wire_server_ip",
+];
+
+impl Settings {
+    pub fn of(script: &Script) -> Result<Self, Error> {
+        let mut settings = Self {
+            config: Config::linux(),
+            open: Open::Calls,
+            peer_window: 65_535,
+            reads_at_once: false,
+            // packetdrill's default.
+            tolerance: Duration::from_millis(4),
+            strict_segments: false,
+            ecn_if_offered: false,
+        };
+        for option in &script.options {
+            settings.set(option)?;
+        }
+        for (place, command) in &script.commands {
+            settings.command(*place, command)?;
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, Setting { place, name, value }: &Setting) -> Result<(), Error> {
+        match name.as_str() {
+            "config" => self.config = endpoint::config(*place, value)?,
+            "open" => {
+                self.open = match value.as_str() {
+                    "established" => Open::Established,
+                    "adopt" => Open::Adopt,
+                    _ => return Err(Error::expected(*place, "--open=established or --open=adopt")),
+                }
+            }
+            "peer_window" => self.peer_window = number(*place, value)?,
+            "reader" => {
+                self.reads_at_once = match value.as_str() {
+                    "prompt" => true,
+                    "explicit" => false,
+                    _ => return Err(Error::expected(*place, "--reader=prompt or --reader=explicit")),
+                }
+            }
+            "tolerance_usecs" => self.tolerance = Duration::from_micros(number(*place, value)?),
+            "strict_segments" => self.strict_segments = true,
+            // 20 octets each of IP and TCP header.
+            "mtu" => self.config.mss = number::<u32>(*place, value)?.clamp(41, 65_535) - 40,
+            name if IGNORED.contains(&name) => {}
+            _ => return Err(Error::not_understood(*place, format!("the option --{name}={value}"))),
+        }
+        Ok(())
+    }
+}
+
+fn number<T: std::str::FromStr>(place: Place, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|_| Error::expected(place, &format!("a number for {text:?}")))
+}
