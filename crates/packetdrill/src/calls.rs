@@ -1,51 +1,36 @@
-//! System calls: the application and its descriptors.
+//! System calls.
 
 mod options;
 
-use std::collections::BTreeMap;
-
-use lasthop_packet::{Instant, Payload};
+use lasthop_packet::Instant;
 use lasthop_tcp::{Connection, State};
 
+use crate::application::{Descriptor, Kind, Waiting};
 use crate::error::{Error, Place};
-use crate::run::{LOCAL, OURS, PEERS, REMOTE, Run};
+use crate::host::Host;
+use crate::numbers::{LOCAL, OURS, REMOTE};
 use crate::script::{Argument, Call};
 
-/// What the application has.
-pub struct Application {
-    descriptors: BTreeMap<i64, Descriptor>,
-    /// A call that has not returned.
-    waiting: Option<Waiting>,
-    written: u64,
-    received: u64,
-    /// Octets that left the endpoint and were not read yet: a read takes a part of what arrived.
-    unread: u64,
-    /// The socket is closed; nobody reads.
-    is_closed: bool,
-    /// `SO_LINGER` with no time: a close resets.
-    resets: bool,
-    /// Octets that are not what the peer sent.
-    is_wrong: bool,
-}
-
-struct Descriptor {
-    kind: Kind,
-    is_nonblocking: bool,
-    is_shut: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    New,
-    Listener,
-    Stream,
-}
-
-struct Waiting {
-    place: Place,
-    call: Call,
-    end: Instant,
-}
+/// The calls whose first argument is a descriptor.
+const KNOWN: [&str; 17] = [
+    "accept",
+    "accept4",
+    "bind",
+    "close",
+    "connect",
+    "fcntl",
+    "getsockopt",
+    "ioctl",
+    "listen",
+    "read",
+    "recv",
+    "recvfrom",
+    "send",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+    "write",
+];
 
 enum Answer {
     Value(i64),
@@ -54,67 +39,7 @@ enum Answer {
     Blocks,
 }
 
-impl Application {
-    /// Descriptor 3 may be a connection already.
-    pub fn new(is_connected: bool) -> Self {
-        let stream = Descriptor { kind: Kind::Stream, is_nonblocking: false, is_shut: false };
-        Self {
-            descriptors: is_connected.then_some((3, stream)).into_iter().collect(),
-            waiting: None,
-            written: 0,
-            received: 0,
-            unread: 0,
-            is_closed: false,
-            resets: false,
-            is_wrong: false,
-        }
-    }
-
-    /// Octets read.
-    pub const fn received(&self) -> u64 {
-        self.received
-    }
-
-    /// At the end of a script no call waits.
-    pub fn finish(&self, place: Place) -> Result<(), Error> {
-        if self.is_wrong {
-            return Err(Error::failed(place, "the octets read are not what the peer sent"));
-        }
-        match &self.waiting {
-            Some(waiting) => {
-                Err(Error::failed(waiting.place, format!("{} did not return", waiting.call.name)))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn open(&mut self, kind: Kind, is_nonblocking: bool) -> i64 {
-        let mut free = 3;
-        while self.descriptors.contains_key(&free) {
-            free += 1;
-        }
-        self.descriptors.insert(free, Descriptor { kind, is_nonblocking, is_shut: false });
-        free
-    }
-
-    /// Takes up to so many octets of the endpoint's.
-    fn take(&mut self, connection: &mut Connection, octets: u64) -> u64 {
-        while self.unread < octets
-            && let Some(payload) = connection.read()
-        {
-            let len = payload.len() as u32;
-            let offset = self.received + self.unread;
-            self.is_wrong |= payload != Payload::Stream { stream: PEERS, offset, len };
-            self.unread += u64::from(len);
-        }
-        let taken = self.unread.min(octets);
-        self.unread -= taken;
-        self.received += taken;
-        taken
-    }
-}
-
-impl Run {
+impl Host {
     /// What the application does by itself after an event.
     pub(crate) fn serve(&mut self) {
         let Some(connection) = &mut self.connection else { return };
@@ -172,11 +97,12 @@ impl Run {
         if call.name == "socket" {
             return self.socket(place, call);
         }
-        let fd = call.arguments.first().and_then(Argument::integer);
-        if call.name == "poll" {
+        if !KNOWN.contains(&call.name.as_str()) {
             return Err(unknown());
         }
-        let Some(fd) = fd else { return Err(Error::expected(place, "a descriptor first")) };
+        let Some(fd) = call.arguments.first().and_then(Argument::integer) else {
+            return Err(Error::expected(place, "a descriptor first"));
+        };
         let Some(descriptor) = self.application.descriptors.get_mut(&fd) else {
             return Ok(Answer::Error("EBADF"));
         };
@@ -198,7 +124,7 @@ impl Run {
                 if is_there && kind == Kind::Listener && self.streams() == 0 {
                     let is_nonblocking =
                         call.arguments.last().is_some_and(|flags| flags.has_word("SOCK_NONBLOCK"));
-                    Answer::Value(self.application.open(Kind::Stream, is_nonblocking))
+                    Answer::Value(self.application.open(Kind::Stream, is_nonblocking, call))
                 } else {
                     later
                 }
@@ -212,18 +138,21 @@ impl Run {
                 }
                 let octets = call.arguments.get(2).and_then(Argument::integer);
                 let Some(octets) = octets else { return Err(unknown()) };
-                self.read(fd, octets.max(0) as u64, later)
+                self.read(fd, octets.max(0).unsigned_abs(), later)
             }
+            "write" | "send" | "sendto" if descriptor.is_finished => Answer::Error("EPIPE"),
             "write" | "send" | "sendto" => self.write(place, call)?,
             "close" => self.close(fd, kind),
             "shutdown" => {
                 let Some(how) = call.arguments.get(1) else { return Err(unknown()) };
-                if let Some(connection) = &mut self.connection
-                    && (how.has_word("SHUT_WR") || how.has_word("SHUT_RDWR"))
-                {
-                    connection.close();
+                let is_both = how.has_word("SHUT_RDWR");
+                descriptor.reads_nothing |= is_both || how.has_word("SHUT_RD");
+                if is_both || how.has_word("SHUT_WR") {
+                    descriptor.is_finished = true;
+                    if let Some(connection) = &mut self.connection {
+                        connection.close();
+                    }
                 }
-                descriptor_of(self, fd).is_shut |= how.has_word("SHUT_RD") || how.has_word("SHUT_RDWR");
                 Answer::Value(0)
             }
             "fcntl" => self.fcntl(place, fd, call)?,
@@ -241,7 +170,7 @@ impl Run {
         if call.arguments.get(2).is_some_and(|protocol| protocol.has_word("IPPROTO_MPTCP")) {
             return Err(Error::not_understood(place, "MPTCP"));
         }
-        Ok(Answer::Value(self.application.open(Kind::New, kind.has_word("SOCK_NONBLOCK"))))
+        Ok(Answer::Value(self.application.open(Kind::New, kind.has_word("SOCK_NONBLOCK"), call)))
     }
 
     fn only_one(&self, place: Place) -> Result<(), Error> {
@@ -275,7 +204,7 @@ impl Run {
     }
 
     fn read(&mut self, fd: i64, octets: u64, later: Answer) -> Answer {
-        let is_shut = descriptor_of(self, fd).is_shut;
+        let is_shut = descriptor_of(self, fd).reads_nothing;
         let Some(connection) = &mut self.connection else { return Answer::Error("ENOTCONN") };
         let taken = self.application.take(connection, octets);
         if taken > 0 || octets == 0 || connection.peer_has_closed() || is_shut {
@@ -299,15 +228,16 @@ impl Run {
         if flags.is_some_and(|flags| !plain(flags)) {
             return Err(Error::not_understood(place, format!("flags of {}", call.name)));
         }
-        let Some(octets) = call.arguments.get(2).and_then(Argument::integer) else {
-            return Err(Error::expected(place, "a number of octets"));
-        };
+        let octets = call.arguments.get(2).and_then(Argument::integer).unwrap_or(-1);
+        if !(0..=1 << 30).contains(&octets) {
+            return Err(Error::expected(place, "a number of octets, up to 2^30"));
+        }
         let Some(connection) = &mut self.connection else { return Ok(Answer::Error("EPIPE")) };
         if matches!(connection.state(), State::Closed | State::Listen) {
             return Ok(Answer::Error("EPIPE"));
         }
-        connection.write_stream(OURS, self.application.written, octets.max(0) as u64);
-        self.application.written += octets.max(0) as u64;
+        connection.write_stream(OURS, self.application.written, octets.unsigned_abs());
+        self.application.written += octets.unsigned_abs();
         Ok(Answer::Value(octets))
     }
 
@@ -317,8 +247,10 @@ impl Run {
             && let Some(connection) = &mut self.connection
         {
             self.application.is_closed = true;
-            // RFC 2525, section 2.17: data that nobody read is worth a reset.
-            if self.application.resets || connection.unread() > 0 || self.application.unread > 0 {
+            let is_unread = connection.unread() > 0 || self.application.unread > 0;
+            // RFC 9293, section 3.10.4: in SYN-SENT the connection is forgotten. RFC 2525, section
+            // 2.17: data that nobody read is worth a reset.
+            if self.application.resets || is_unread || connection.state() == State::SynSent {
                 connection.abort();
             } else {
                 connection.close();
@@ -359,8 +291,8 @@ impl Run {
 }
 
 /// A descriptor that was looked up before.
-fn descriptor_of(run: &mut Run, fd: i64) -> &mut Descriptor {
-    run.application.descriptors.get_mut(&fd).expect("it was looked up when the call began")
+fn descriptor_of(host: &mut Host, fd: i64) -> &mut Descriptor {
+    host.application.descriptors.get_mut(&fd).expect("it was looked up when the call began")
 }
 
 fn compare(place: Place, call: &Call, answer: &Answer) -> Result<(), Error> {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::error::Error;
-use crate::run::{Numbers, Run};
+use crate::numbers::Numbers;
+use crate::run::Run;
 use crate::script::Script;
 
 /// How the command is used.

@@ -2,11 +2,13 @@
 
 use crate::error::{Error, Place};
 
-/// `assert expression`.
+/// `assert expression`, or `name = expression`.
 #[derive(Clone, Debug)]
 pub struct Statement {
     pub text: String,
     pub place: Place,
+    /// The name.
+    pub assigned: Option<String>,
     expression: Expression,
 }
 
@@ -40,6 +42,7 @@ const DEPTH: usize = 16;
 /// The assertions in a piece of code that begins at a place; what is printed is not.
 pub fn parse(code: &str, place: Place) -> Result<Vec<Statement>, Error> {
     let mut statements = Vec::new();
+    let code = code.replace("\\\n", " ");
     for (at, line) in code.lines().enumerate() {
         let place = Place { line: place.line + at, column: if at == 0 { place.column } else { 1 } };
         let line = line.split('#').next().unwrap_or_default();
@@ -47,8 +50,13 @@ pub fn parse(code: &str, place: Place) -> Result<Vec<Statement>, Error> {
             if text.starts_with("print") {
                 continue;
             }
-            let Some(rest) = text.strip_prefix("assert").filter(|rest| rest.starts_with([' ', '('])) else {
-                return Err(Error::not_understood(place, format!("the code {text:?}: only assertions are")));
+            let asserted = text.strip_prefix("assert").filter(|rest| rest.starts_with([' ', '(']));
+            let (assigned, rest) = match (asserted, text.split_once('=')) {
+                (Some(rest), _) => (None, rest),
+                (None, Some((name, rest))) if is_name(name.trim()) && !rest.starts_with('=') => {
+                    (Some(name.trim().to_owned()), rest)
+                }
+                _ => return Err(Error::not_understood(place, format!("the code {text:?}"))),
             };
             let mut reader = Reader { rest, place };
             let expression = reader.any(0)?;
@@ -57,20 +65,18 @@ pub fn parse(code: &str, place: Place) -> Result<Vec<Statement>, Error> {
             if !is_end {
                 return Err(Error::not_understood(place, format!("{:?} in code", reader.rest)));
             }
-            statements.push(Statement { text: text.to_owned(), place, expression });
+            statements.push(Statement { text: text.to_owned(), place, assigned, expression });
         }
     }
     Ok(statements)
 }
 
 impl Statement {
-    /// Whether it holds, with the values of the variables; an error names a variable that is not
-    /// known.
-    pub fn holds(&self, variable: &dyn Fn(&str) -> Option<Value>) -> Result<bool, Error> {
-        self.expression
-            .value(variable)
-            .map(|value| value.is_true())
-            .map_err(|unknown| Error::not_understood(self.place, format!("{unknown} in code")))
+    /// What its expression is, with the values of the variables; an error names a variable that is
+    /// not known.
+    pub fn value(&self, variable: &dyn Fn(&str) -> Option<Value>) -> Result<Value, Error> {
+        let value = self.expression.value(variable);
+        value.map_err(|unknown| Error::not_understood(self.place, format!("{unknown} in code")))
     }
 
     /// The variables with their values.
@@ -87,7 +93,7 @@ impl Statement {
 }
 
 impl Value {
-    fn is_true(&self) -> bool {
+    pub fn is_true(&self) -> bool {
         *self != Self::Integer(0) && *self != Self::Text(String::new())
     }
 
@@ -171,6 +177,10 @@ impl Expression {
     }
 }
 
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 struct Reader<'a> {
     rest: &'a str,
     place: Place,
@@ -248,7 +258,8 @@ impl Reader<'_> {
         if word.is_empty() {
             return self.fail();
         }
-        let expression = match word.parse() {
+        let number = word.strip_prefix("0x").map_or_else(|| word.parse(), |hex| i64::from_str_radix(hex, 16));
+        let expression = match number {
             Ok(number) => Expression::Value(Value::Integer(number)),
             Err(_) if word.starts_with(|c: char| c.is_ascii_digit()) => return self.fail(),
             Err(_) => Expression::Variable(word.to_owned()),

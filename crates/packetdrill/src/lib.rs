@@ -22,11 +22,14 @@
 //!
 //! What is not understood is named as an [`Error`], and never passed over in silence.
 
+mod application;
 mod calls;
 mod command;
 mod error;
 mod expression;
+mod host;
 mod lexer;
+mod numbers;
 mod parser;
 mod run;
 mod script;
@@ -36,5 +39,6 @@ mod variables;
 
 pub use command::{HELP, Summary, Verdict, scripts_below, verdict_of};
 pub use error::{Error, Place};
-pub use run::{Numbers, Run};
+pub use numbers::Numbers;
+pub use run::Run;
 pub use script::Script;

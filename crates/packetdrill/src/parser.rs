@@ -10,8 +10,11 @@ use crate::expression;
 use crate::lexer::{Lexeme, Token, lex};
 use crate::script::{Action, Event, Script, Setting, When};
 
-pub fn parse(text: &str) -> Result<Script, Error> {
-    Parser { lexemes: lex(text)?, at: 0 }.script()
+impl Script {
+    /// Reads a script. The error says where it is wrong.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Parser { lexemes: lex(text)?, at: 0 }.script()
+    }
 }
 
 /// Arguments inside arguments, at most.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Ecn;
 
-use crate::error::{Error, Place};
+use crate::error::Place;
 use crate::expression::Statement;
 
 /// A script that follows packetdrill's grammar.
@@ -13,13 +13,6 @@ pub struct Script {
     pub(crate) options: Vec<Setting>,
     pub(crate) commands: Vec<(Place, String)>,
     pub(crate) events: Vec<Event>,
-}
-
-impl Script {
-    /// Reads a script. The error says where it is wrong.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        crate::parser::parse(text)
-    }
 }
 
 /// `--name=value` at the beginning of a script.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Packet, Payload, SackBlocks, Seq, Tcp, TcpFlags, TcpOptions, Timestamps};
 
-use crate::run::{Numbers, OURS};
+use crate::numbers::{Numbers, OURS};
 use crate::script::{Options, Segment};
 
 const FLAGS: [(char, u8); 7] = [('S', 2), ('F', 1), ('R', 4), ('P', 8), ('E', 64), ('W', 128), ('.', 16)];

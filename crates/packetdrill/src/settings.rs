@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use lasthop_tcp::Config;
 
-use crate::error::{Error, Place};
+use crate::error::Error;
 use crate::script::{Script, Setting};
+use crate::settings::endpoint::{config, number};
 
 /// How a script's connection begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Settings {
 
     fn set(&mut self, Setting { place, name, value }: &Setting) -> Result<(), Error> {
         match name.as_str() {
-            "config" => self.config = endpoint::config(*place, value)?,
+            "config" => self.config = config(*place, value)?,
             "open" => {
                 self.open = match value.as_str() {
                     "established" => Open::Established,
@@ -116,8 +117,4 @@ impl Settings {
         }
         Ok(())
     }
-}
-
-fn number<T: std::str::FromStr>(place: Place, text: &str) -> Result<T, Error> {
-    text.parse().map_err(|_| Error::expected(place, &format!("a number for {text:?}")))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lasthop_tcp::State;
 
 use crate::expression::Value;
-use crate::run::Run;
+use crate::host::Host;
 
 /// The states with Linux's numbers.
 const STATES: [(&str, i64, State); 11] = [
@@ -27,11 +27,11 @@ const STATES: [(&str, i64, State); 11] = [
 const NO_SSTHRESH: u32 = 1 << 30;
 
 /// The value of a variable; None if there is none of that name.
-pub fn value_of(name: &str, run: &Run) -> Option<Value> {
+pub fn value_of(name: &str, host: &Host) -> Option<Value> {
     if let Some((_, number, _)) = STATES.iter().find(|(state, ..)| *state == name) {
         return Some(Value::Integer(*number));
     }
-    let connection = run.connection.as_ref()?;
+    let connection = host.connection.as_ref()?;
     let (flight, stats, queue) = (connection.flight(), connection.stats(), connection.queue());
     let mss = flight.mss.max(1);
     let segments = |octets: u32| i64::from(octets.div_ceil(mss));
@@ -51,15 +51,15 @@ pub fn value_of(name: &str, run: &Run) -> Option<Value> {
         "cwnd" => i64::from(flight.cwnd),
         "ssthresh" => i64::from(flight.ssthresh),
         "peer_window" => i64::from(flight.peer_window),
-        "una" => i64::from(flight.una - run.numbers.iss),
-        "nxt" => i64::from(flight.nxt - run.numbers.iss),
-        "max" => i64::from(flight.max - run.numbers.iss),
+        "una" => i64::from(flight.una - host.numbers.iss),
+        "nxt" => i64::from(flight.nxt - host.numbers.iss),
+        "max" => i64::from(flight.max - host.numbers.iss),
         // Until the next timer expires; -1: none runs.
-        "timer" => connection.deadline().map_or(-1, |next| micros(next.at.since(run.now))),
+        "timer" => connection.deadline().map_or(-1, |next| micros(next.at.since(host.now))),
         "timer_for" => {
             return Some(Value::Text(connection.deadline().map_or("", |next| next.reason).to_owned()));
         }
-        "received" => run.application.received().cast_signed(),
+        "received" => host.application.received().cast_signed(),
         "unacknowledged" => connection.unacknowledged().cast_signed(),
         "peer_has_closed" => i64::from(connection.peer_has_closed()),
         "timeouts" => stats.timeouts.cast_signed(),

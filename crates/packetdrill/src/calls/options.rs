@@ -4,11 +4,11 @@ use lasthop_tcp::State;
 
 use super::Answer;
 use crate::error::{Error, Place};
-use crate::run::Run;
+use crate::host::Host;
 use crate::script::{Argument, Call};
 use crate::settings::congestion;
 
-impl Run {
+impl Host {
     pub(super) fn set_option(&mut self, place: Place, call: &Call) -> Result<Answer, Error> {
         let Some(name) = call.arguments.get(2).and_then(|name| name.words().first()) else {
             return Err(Error::expected(place, "the name of an option"));
@@ -18,8 +18,9 @@ impl Run {
         let config = &mut self.settings.config;
         let is_early = self.connection.as_ref().is_none_or(|connection| connection.state() == State::Listen);
         match (name.as_str(), number) {
-            // Of the machine's, or what every sender here has.
-            ("SO_REUSEADDR" | "SO_REUSEPORT" | "TCP_NODELAY" | "SO_KEEPALIVE", _) => {}
+            // Of the machine's; what every sender here has; and a bound for what a write takes, which
+            // here has none.
+            ("SO_REUSEADDR" | "SO_REUSEPORT" | "TCP_NODELAY" | "SO_SNDBUF", _) => {}
             ("SO_LINGER", _) => {
                 let field = |name| value.and_then(|value| value.field(name)).and_then(Argument::integer);
                 self.application.resets = field("onoff") == Some(1) && field("linger") == Some(0);
@@ -29,9 +30,6 @@ impl Run {
             }
             ("TCP_MAXSEG", Some(mss)) if self.connection.is_none() => {
                 config.mss = config.mss.min(mss.clamp(88, 32_767) as u32);
-            }
-            ("SO_SNDBUF", Some(octets)) if self.connection.is_none() => {
-                config.send_window = Some(octets.clamp(1, 1 << 30) as u32);
             }
             ("SO_RCVBUF", Some(octets)) if self.connection.is_none() => {
                 config.window = octets.clamp(1, 1 << 30) as u32;

@@ -81,6 +81,9 @@ impl Parser {
             return Err(Error::not_understood(place, "urgent data"));
         }
         let bits = if self.accept_word("bits") { Some(self.number("reserved bits")?) } else { None };
+        if bits.is_some_and(|bits| bits > 7) {
+            return Err(Error::expected(place, "reserved bits up to 7"));
+        }
         let options = if self.accept('<') { self.options()? } else { Some(Options::default()) };
         Ok(Segment { ecn, flags, from, len, ack, window, bits, options })
     }
@@ -119,6 +122,9 @@ impl Parser {
         self.expect('(')?;
         let len: u32 = self.number("a length")?;
         self.expect(')')?;
+        if len > 1 << 30 {
+            return Err(Error::expected(place, "a length up to 2^30"));
+        }
         if to != from.wrapping_add(len) {
             return Err(Error::expected(place, &format!("{}: the length is {len}", from.wrapping_add(len))));
         }

@@ -9,7 +9,6 @@ use lasthop_tcp::{
     AckPolicy, Config, Congestion, GiveUp, PacingRule, RackConfig, Recovery, RtoConfig, RtoRule, SlowStart,
 };
 
-use super::number;
 use crate::error::{Error, Place};
 
 /// The first word may be a set of values to begin with; without one it is `reno`.
@@ -54,6 +53,9 @@ fn rack() -> Config {
     }
 }
 
+/// A timer that expires at once, for ever, would stop the clock.
+const LEAST_RTO: Duration = Duration::from_millis(1);
+
 fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(), Error> {
     match name {
         "mss" => config.mss = in_range(place, value, 1, 65_495)?,
@@ -86,9 +88,9 @@ fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(),
         "rto_rule" => {
             config.rto.rule = one_of(place, value, [RtoRule::default(), RtoRule::Linux])?;
         }
-        "rto_initial" => config.rto.initial = duration(place, value)?,
-        "rto_minimum" => config.rto.minimum = duration(place, value)?,
-        "rto_maximum" => config.rto.maximum = duration(place, value)?,
+        "rto_initial" => config.rto.initial = duration(place, value)?.max(LEAST_RTO),
+        "rto_minimum" => config.rto.minimum = duration(place, value)?.max(LEAST_RTO),
+        "rto_maximum" => config.rto.maximum = duration(place, value)?.max(LEAST_RTO),
         "rto_granularity" => config.rto.granularity = duration(place, value)?,
         "max_timeouts" => config.max_timeouts = number(place, value)?,
         "give_up" => config.give_up = one_of(place, value, [GiveUp::Count, GiveUp::Time])?,
@@ -147,4 +149,9 @@ fn in_range(place: Place, value: &str, least: u32, largest: u32) -> Result<u32, 
 
 fn duration(place: Place, value: &str) -> Result<Duration, Error> {
     units::parse_duration(value).map_err(|error| Error::expected(place, &error.to_string()))
+}
+
+/// A number in a setting.
+pub fn number<T: std::str::FromStr>(place: Place, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|_| Error::expected(place, &format!("a number for {text:?}")))
 }

@@ -2,7 +2,8 @@
 
 use lasthop_tcp::{Congestion, PacingRule, RackConfig, Recovery};
 
-use super::{Settings, number};
+use super::Settings;
+use super::endpoint::number;
 use crate::error::{Error, Place};
 
 /// Values that change nothing an endpoint does here, or only what another option of the script
@@ -32,7 +33,7 @@ impl Settings {
     pub fn command(&mut self, place: Place, command: &str) -> Result<(), Error> {
         let command = command.replace("\\\n", " ");
         for line in command.lines() {
-            let line = line.split(" #").next().unwrap_or_default();
+            let line = line.split('#').next().unwrap_or_default();
             for part in line.split("&&").flat_map(|part| part.split(';')) {
                 self.simple_command(place, part.trim())?;
             }
@@ -49,8 +50,10 @@ impl Settings {
             // The Linux that `Config::linux` is, with this receive buffer.
             "defaults.sh" => self.config.window_max = Some(15 << 20),
             "sysctl" | "set_sysctls.py" => {
-                let redirections = [">", ">/dev/null", "2>&1", "/dev/null", "-q", "-w"];
-                for setting in arguments.filter(|word| !redirections.contains(word)) {
+                let redirections = [">", ">/dev/null", "2>&1", "/dev/null"];
+                let settings =
+                    arguments.filter(|word| !redirections.contains(word) && !word.starts_with('-'));
+                for setting in settings {
                     let Some((name, value)) = setting.split_once('=') else {
                         return Err(Error::not_understood(place, format!("the command {command:?}")));
                     };

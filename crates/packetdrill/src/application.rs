@@ -1,0 +1,116 @@
+//! The application: its descriptors, what it wrote and read, and a call that waits.
+
+use std::collections::BTreeMap;
+
+use lasthop_packet::{Instant, Payload};
+use lasthop_tcp::Connection;
+
+use crate::error::{Error, Place};
+use crate::numbers::PEERS;
+use crate::script::Call;
+
+/// What the application has.
+pub struct Application {
+    pub descriptors: BTreeMap<i64, Descriptor>,
+    /// A call that has not returned.
+    pub waiting: Option<Waiting>,
+    pub written: u64,
+    received: u64,
+    /// Octets that left the endpoint and were not read yet: a read takes a part of what arrived.
+    pub unread: u64,
+    /// The socket is closed; nobody reads.
+    pub is_closed: bool,
+    /// `SO_LINGER` with no time: a close resets.
+    pub resets: bool,
+    /// Octets that are not what the peer sent.
+    is_wrong: bool,
+}
+
+pub struct Descriptor {
+    pub kind: Kind,
+    pub is_nonblocking: bool,
+    /// Shut for reading.
+    pub reads_nothing: bool,
+    /// Shut for writing.
+    pub is_finished: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    New,
+    Listener,
+    Stream,
+}
+
+pub struct Waiting {
+    pub place: Place,
+    pub call: Call,
+    pub end: Instant,
+}
+
+impl Application {
+    /// Descriptor 3 may be a connection already.
+    pub fn new(is_connected: bool) -> Self {
+        let stream = Descriptor {
+            kind: Kind::Stream,
+            is_nonblocking: false,
+            reads_nothing: false,
+            is_finished: false,
+        };
+        Self {
+            descriptors: is_connected.then_some((3, stream)).into_iter().collect(),
+            waiting: None,
+            written: 0,
+            received: 0,
+            unread: 0,
+            is_closed: false,
+            resets: false,
+            is_wrong: false,
+        }
+    }
+
+    /// Octets read.
+    pub const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// At the end of a script no call waits.
+    pub fn finish(&self, place: Place) -> Result<(), Error> {
+        if self.is_wrong {
+            return Err(Error::failed(place, "the octets read are not what the peer sent"));
+        }
+        match &self.waiting {
+            Some(waiting) => {
+                Err(Error::failed(waiting.place, format!("{} did not return", waiting.call.name)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Opens a descriptor: with the number that the script has for it, if it is free.
+    pub fn open(&mut self, kind: Kind, is_nonblocking: bool, call: &Call) -> i64 {
+        let mut free = call.result.integer().unwrap_or_default().max(3);
+        while self.descriptors.contains_key(&free) {
+            free += 1;
+        }
+        let descriptor = Descriptor { kind, is_nonblocking, reads_nothing: false, is_finished: false };
+        self.descriptors.insert(free, descriptor);
+        free
+    }
+
+    /// Takes up to so many octets of the endpoint's.
+    pub fn take(&mut self, connection: &mut Connection, octets: u64) -> u64 {
+        while self.unread < octets
+            && let Some(payload) = connection.read()
+        {
+            let len = payload.len() as u32;
+            let offset = self.received + self.unread;
+            self.is_wrong |= payload != Payload::Stream { stream: PEERS, offset, len };
+            self.unread += u64::from(len);
+        }
+        let taken = self.unread.min(octets);
+        self.unread -= taken;
+        self.received += taken;
+        taken
+    }
+}
