@@ -21,9 +21,9 @@ impl Notifier {
         self.agent.octets()
     }
 
-    /// It takes no more memory than is left, when `taken` octets are taken in all.
-    pub(super) fn leave_room(&mut self, taken: usize) {
-        self.others = taken - self.octets();
+    /// Leaves room for so many octets that all else has taken.
+    pub(super) const fn leave_room(&mut self, others: usize) {
+        self.others = others;
     }
 
     /// Shows it a packet over the hop.

@@ -124,8 +124,11 @@ impl Splits {
 
     /// Octets of memory that all of it has taken.
     pub fn octets(&self) -> usize {
-        let notifier = self.notifier.as_ref().map_or(0, Notifier::octets);
-        self.account.octets() + self.pairs.octets() + self.windows.octets() + notifier
+        self.octets_of_pairs() + self.notifier.as_ref().map_or(0, Notifier::octets)
+    }
+
+    fn octets_of_pairs(&self) -> usize {
+        self.account.octets() + self.pairs.octets() + self.windows.octets()
     }
 
     /// The same, with what something else has taken of the same memory.
@@ -135,9 +138,9 @@ impl Splits {
 
     /// Has the notifier take no more memory than is left.
     pub(super) fn leave_room_to_notifier(&mut self) {
-        let taken = self.taken();
+        let others = self.octets_of_pairs() + self.others;
         if let Some(notifier) = &mut self.notifier {
-            notifier.leave_room(taken);
+            notifier.leave_room(others);
         }
     }
 
