@@ -25,6 +25,8 @@ pub struct Run {
     base: Instant,
     /// What is added to the script's values of our timestamp clock; known with the first of them.
     clock: Option<u32>,
+    /// The script's values of it that were sent, with the endpoint's: what arrives echoes them.
+    stamps: BTreeMap<u32, u32>,
     /// What code has assigned.
     assigned: BTreeMap<String, Value>,
     /// The first SYN of a handshake that is taken over.
@@ -53,7 +55,14 @@ impl Run {
             sent: VecDeque::new(),
             dress: Box::new(dress),
         };
-        let mut run = Self { host, base: Instant::ZERO, clock: None, assigned: BTreeMap::new(), syn: None };
+        let mut run = Self {
+            host,
+            base: Instant::ZERO,
+            clock: None,
+            stamps: BTreeMap::new(),
+            assigned: BTreeMap::new(),
+            syn: None,
+        };
         if run.host.settings.open == Open::Established {
             let config = run.host.settings.config.clone();
             let peer = Config { window: run.host.settings.peer_window, ..config.clone() };
@@ -236,12 +245,18 @@ impl Run {
             && let Some(sent) = tcp.options.timestamps
         {
             self.clock.get_or_insert(sent.value.wrapping_sub(value));
+            self.stamps.insert(value, sent.value);
         }
-        segment::is_start_of(packet, wanted, self.host.numbers, self.clock, self.host.settings.tolerance)
+        let settings = &self.host.settings;
+        let tolerance = settings.compares_clock.then_some(settings.tolerance);
+        segment::is_start_of(packet, wanted, self.host.numbers, self.clock, tolerance)
     }
 
     fn inject(&mut self, what: &Segment) {
-        let tcp = segment::header(what, self.host.numbers.irs, self.host.numbers.iss, self.clock);
+        let tcp = segment::header(what, self.host.numbers.irs, self.host.numbers.iss, |echo| {
+            let sent = self.stamps.get(&echo).copied();
+            sent.unwrap_or(echo.wrapping_add(self.clock.unwrap_or(0)))
+        });
         let tcp = Tcp { source_port: REMOTE.1, destination_port: LOCAL.1, ..tcp };
         let payload =
             Payload::Stream { stream: PEERS, offset: u64::from(what.from.wrapping_sub(1)), len: what.len };
@@ -273,7 +288,7 @@ impl Run {
     fn adopt(&mut self, place: Place, what: &Segment, is_ours: bool) -> Result<(), Error> {
         let Numbers { iss, irs } = self.host.numbers;
         let (seq, ack) = if is_ours { (iss, irs) } else { (irs, iss) };
-        let header = segment::header(what, seq, ack, None);
+        let header = segment::header(what, seq, ack, |echo| echo);
         let Some((first_is_ours, first)) = self.syn.take() else {
             self.syn = Some((is_ours, header));
             return Ok(());

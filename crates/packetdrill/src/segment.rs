@@ -10,9 +10,8 @@ use crate::script::{Options, Segment};
 
 const FLAGS: [(char, u8); 7] = [('S', 2), ('F', 1), ('R', 4), ('P', 8), ('E', 64), ('W', 128), ('.', 16)];
 
-/// The header of a segment whose numbers count from `seq` and `ack`. Echoes are of a clock that is
-/// so far ahead of the script's.
-pub fn header(what: &Segment, seq: Seq, ack: Seq, clock: Option<u32>) -> Tcp {
+/// The header of a segment whose numbers count from `seq` and `ack`, with its echo.
+pub fn header(what: &Segment, seq: Seq, ack: Seq, echo_of: impl Fn(u32) -> u32) -> Tcp {
     let bits = FLAGS.iter().filter(|(flag, _)| what.flags.contains(*flag)).map(|(_, bit)| bit);
     let options = what.options.clone().unwrap_or_default();
     let mut sack = SackBlocks::NONE;
@@ -30,7 +29,7 @@ pub fn header(what: &Segment, seq: Seq, ack: Seq, clock: Option<u32>) -> Tcp {
             sack_permitted: options.sack_permitted,
             timestamps: options
                 .timestamps
-                .map(|(value, echo)| Timestamps { value, echo_reply: echo.wrapping_add(clock.unwrap_or(0)) }),
+                .map(|(value, echo)| Timestamps { value, echo_reply: echo_of(echo) }),
             sack,
             ..TcpOptions::default()
         },
@@ -38,13 +37,14 @@ pub fn header(what: &Segment, seq: Seq, ack: Seq, clock: Option<u32>) -> Tcp {
     }
 }
 
-/// Whether a packet of the endpoint is what the script says, or its beginning.
+/// Whether a packet of the endpoint is what the script says, or its beginning. The endpoint's clock is
+/// so far ahead of the script's; without a tolerance its values are not compared.
 pub fn is_start_of(
     packet: &Packet,
     wanted: &Segment,
     Numbers { iss, irs }: Numbers,
     clock: Option<u32>,
-    tolerance: Duration,
+    tolerance: Option<Duration>,
 ) -> bool {
     let Some(tcp) = packet.tcp() else { return false };
     let seq = tcp.seq - iss;
@@ -61,18 +61,19 @@ pub fn is_start_of(
         && wanted.window.is_none_or(|window| window == tcp.window)
         && wanted.ecn.is_none_or(|ecn| ecn == packet.ip().ecn())
         && wanted.bits.is_none_or(|bits| bits == packet.tcp_reserved_bits())
-        && wanted.options.as_ref().is_none_or(|wanted| {
-            are_equal(wanted, &options(&tcp.options, irs, clock), tolerance.as_millis() as u32)
-        })
+        && wanted
+            .options
+            .as_ref()
+            .is_none_or(|wanted| are_equal(wanted, &options(&tcp.options, irs, clock), tolerance))
         && (len == 0 || *packet.payload() == stream)
 }
 
-/// Timestamps may differ by so many milliseconds.
-fn are_equal(wanted: &Options, got: &Options, tolerance: u32) -> bool {
+/// The values of timestamps may differ by so much, if they are compared.
+fn are_equal(wanted: &Options, got: &Options, tolerance: Option<Duration>) -> bool {
     let timestamps = match (wanted.timestamps, got.timestamps) {
         (Some((value, echo)), Some((other, other_echo))) => {
             let distance = value.wrapping_sub(other).min(other.wrapping_sub(value));
-            echo == other_echo && distance <= tolerance
+            echo == other_echo && tolerance.is_none_or(|most| u128::from(distance) <= most.as_millis())
         }
         (None, None) => true,
         _ => false,

@@ -36,6 +36,8 @@ pub struct Settings {
     pub reads_at_once: bool,
     /// Segments may leave so much earlier or later than the script says.
     pub tolerance: Duration,
+    /// The values of timestamps are compared, not only that they are there.
+    pub compares_clock: bool,
     /// Segments are compared one by one, not as the super-packets of segmentation offload.
     pub strict_segments: bool,
     /// `tcp_ecn` is 2: only who listens agrees to ECN.
@@ -78,6 +80,7 @@ impl Settings {
             reads_at_once: false,
             // packetdrill's default.
             tolerance: Duration::from_millis(4),
+            compares_clock: false,
             strict_segments: false,
             ecn_if_offered: false,
         };
@@ -108,7 +111,11 @@ impl Settings {
                     _ => return Err(Error::expected(*place, "--reader=prompt or --reader=explicit")),
                 }
             }
-            "tolerance_usecs" => self.tolerance = Duration::from_micros(number(*place, value)?),
+            "tolerance_usecs" => {
+                self.tolerance = Duration::from_micros(number(*place, value)?);
+                self.compares_clock |= self.tolerance.is_zero();
+            }
+            "tcp_ts_tick_usecs" if value == "1000" => self.compares_clock = true,
             "strict_segments" => self.strict_segments = true,
             // 20 octets each of IP and TCP header.
             "mtu" => self.config.mss = number::<u32>(*place, value)?.clamp(41, 65_535) - 40,

@@ -63,7 +63,8 @@ fn run(scripts: &[PathBuf], lists: bool) -> Result<Summary, String> {
     let mut summary = Summary::default();
     for (at, path) in scripts.iter().enumerate() {
         if started.elapsed() > Duration::from_secs(2) && stderr().is_terminal() {
-            eprint!("\r{at} of {} scripts", scripts.len());
+            // Erased before the next line is printed.
+            eprint!("{at} of {} scripts\r", scripts.len());
         }
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let verdict = verdict_of(&text);
