@@ -126,7 +126,7 @@ impl Summary {
         let all = understood + self.not_understood;
         let share = 100 * understood / all.max(1);
         format!(
-            "{all} scripts: {understood} understood ({share} %), of these {} pass and {} fail",
+            "scripts: {all}, {understood} understood ({share} %), {} pass, {} fail",
             self.passed, self.failed
         )
     }

@@ -18,6 +18,9 @@ use crate::segment;
 use crate::settings::{Open, Settings};
 use crate::variables;
 
+/// How long a script may take.
+const LONGEST: Duration = Duration::from_secs(10_000_000);
+
 /// An endpoint with its application and what it has sent.
 pub struct Run {
     host: Host,
@@ -97,10 +100,13 @@ impl Run {
             When::After(time) => (base + time, base + time),
             When::AtBetween(from, to) => (Instant::ZERO + from, Instant::ZERO + to),
             When::AfterBetween(from, to) => (base + from, base + to),
-            When::AnyTime => (Instant::ZERO, Instant::ZERO + Duration::from_secs(10_000_000)),
+            When::AnyTime => (Instant::ZERO, Instant::ZERO + LONGEST),
         };
-        self.base = earliest;
         let place = event.place;
+        if latest > Instant::ZERO + LONGEST {
+            return Err(Error::expected(place, "a time before 10,000,000 s"));
+        }
+        self.base = earliest;
         if let Action::Outbound(wanted) = &event.action {
             if self.host.settings.open == Open::Adopt && self.host.connection.is_none() {
                 self.host.now = earliest;

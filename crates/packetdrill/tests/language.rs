@@ -204,6 +204,12 @@ fn a_fault_of_the_script_has_its_place() {
 }
 
 #[test]
+fn a_script_ends_before_its_clock_does() {
+    let late = "+9000000 %{ assert 1 }%\n".repeat(3);
+    assert_eq!(not_understood(&format!("{EXACT}{late}")), "3:1: expected a time before 10,000,000 s");
+}
+
+#[test]
 fn a_sysctl_sets_what_the_endpoint_has() {
     passes(
         "`../common/defaults.sh

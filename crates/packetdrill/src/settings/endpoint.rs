@@ -55,6 +55,8 @@ fn rack() -> Config {
 
 /// A timer that expires at once, for ever, would stop the clock.
 const LEAST_RTO: Duration = Duration::from_millis(1);
+/// Back-off goes as far as this at least, so that a long script does not take for ever.
+const LEAST_RTO_MAXIMUM: Duration = Duration::from_secs(1);
 
 fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(), Error> {
     match name {
@@ -90,7 +92,7 @@ fn set(config: &mut Config, place: Place, name: &str, value: &str) -> Result<(),
         }
         "rto_initial" => config.rto.initial = duration(place, value)?.max(LEAST_RTO),
         "rto_minimum" => config.rto.minimum = duration(place, value)?.max(LEAST_RTO),
-        "rto_maximum" => config.rto.maximum = duration(place, value)?.max(LEAST_RTO),
+        "rto_maximum" => config.rto.maximum = duration(place, value)?.max(LEAST_RTO_MAXIMUM),
         "rto_granularity" => config.rto.granularity = duration(place, value)?,
         "max_timeouts" => config.max_timeouts = number(place, value)?,
         "give_up" => config.give_up = one_of(place, value, [GiveUp::Count, GiveUp::Time])?,
