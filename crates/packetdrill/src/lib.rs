@@ -16,7 +16,11 @@
 //! - Code is assertions over the fields of `tcp_info` and over variables of the endpoint in octets:
 //!   `cwnd`, `ssthresh`, `una`, `nxt`, `timer` and so on (`variables.rs`).
 //! - `bits N` behind the window is the reserved bits of the TCP header.
-//! - Whatever the endpoint sends that no line speaks of is a failure, at once and at the end.
+//! - With `--tolerance_usecs=0` a segment that no line names fails the script before anything else
+//!   happens, and the values of timestamps are compared. Otherwise, as in packetdrill, a segment only
+//!   has to match the next outbound line, within 4 ms, and what is sent at the end is not compared.
+//! - Options that say how packetdrill itself is run (addresses, verbosity, remote machines) are
+//!   ignored; `settings.rs` lists them.
 //! - PSH and the order of TCP options are not compared: it is the sender's choice.
 //! - A segment of several segment sizes is a super-packet: the endpoint's segments together.
 //!
