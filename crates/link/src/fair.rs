@@ -12,7 +12,9 @@
 //! flows of one packet each, if there are always new ones, would hold up a flow that waits.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+
+use ahash::RandomState;
+use hashbrown::HashMap;
 
 use crate::pool::{Length, List, Pool};
 use crate::tournament::Tournament;
@@ -27,7 +29,7 @@ pub struct FairQueue<T> {
     /// How many packets have come.
     arrivals: u64,
     /// The number of each flow that has a packet here.
-    numbers: BTreeMap<u64, u32>,
+    numbers: HashMap<u64, u32, RandomState>,
     flows: Vec<Flow>,
     /// Numbers that no flow has.
     vacant: Vec<u32>,
@@ -63,7 +65,7 @@ impl<T> Default for FairQueue<T> {
         Self {
             virtual_time: 0,
             arrivals: 0,
-            numbers: BTreeMap::new(),
+            numbers: HashMap::default(),
             flows: Vec::new(),
             vacant: Vec::new(),
             pool: Pool::default(),
