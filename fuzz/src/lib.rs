@@ -15,6 +15,8 @@
 //! | [`as_tcp`] | `as_tcp` | `crates/schemes/tests/corpus.rs` |
 //! | [`splits`] | `splits` | `crates/schemes/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/thesis/tests/corpus.rs` |
+//! | [`wlan`] | `wlan` | `crates/wifi/tests/corpus.rs` |
+//! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text; [`ends`] are the two
 //! hosts of those whose agents split connections.
@@ -40,3 +42,4 @@ pub mod packet;
 pub mod requests;
 pub mod scenario;
 pub mod splits;
+pub mod wlan;
