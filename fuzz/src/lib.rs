@@ -16,7 +16,6 @@
 //! | [`splits`] | `splits` | `crates/schemes/tests/corpus.rs` |
 //! | [`datafile`] | `datafile`, `state_trace` | `crates/thesis/tests/corpus.rs` |
 //! | [`wlan`] | `wlan` | `crates/wifi/tests/corpus.rs` |
-//! | [`datafile`] | `datafile`, `state_trace` | `crates/scenario/tests/corpus.rs` |
 //!
 //! [`octets`] reads choices from an input, for the targets that are not text; [`ends`] are the two
 //! hosts of those whose agents split connections.
