@@ -1,5 +1,5 @@
-//! Applications: what a flow has to send, and when. What carries it is another idea
-//! ([`crate::TransportConfig`]).
+//! Applications: what a flow has to send, and when. What carries it, TCP or UDP, is another
+//! idea.
 //!
 //! | module | application |
 //! |---|---|

@@ -20,16 +20,10 @@
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
 //! | [`mobility`] | where stations go: random waypoints |
-//! | [`traffic`] | applications: what a flow has to send, and when |
 //! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
-//! | [`datagrams`] | a flow over UDP: numbers, losses, one-way delays |
-//! | [`session`] | two-way applications; those of a world: `sessions`, their connections: `channels` |
+//! | `sessions` | two-way applications; their connections: `channels`; calls: `calls` |
 //! | `endpoints` | which endpoint of a host a packet is for; `streams`: where its data begins |
-//! | [`media`] | RTP streams of calls and videos, and the reports on them |
-//! | [`mos`] | what a call is worth: the E-model |
-//! | [`heavy_tails`] | distributions of sizes |
-//! | [`durations`] | mean, variance and quantiles of what takes time |
 //! | `warm_up` | what happened before measuring began |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
