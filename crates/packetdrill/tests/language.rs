@@ -178,7 +178,7 @@ fn what_the_runner_does_not_have_is_named() {
         ("`reboot`\n0 close(3) = 0", "1: not understood: the command \"reboot\""),
         ("`sysctl -q net.ipv4.tcp_x=1`\n0 close(3) = 0", "1: not understood: the sysctl tcp_x=1"),
         ("0 > udp (10)", "1: not understood: udp in a packet"),
-        ("0 < S 0:0(0) win 1 <FO abcd>", "1: not understood: the option FO"),
+        ("0 < S 0:0(0) win 1 <FOEXP abcd>", "1: not understood: the option FOEXP"),
         ("0 epoll_create(1) = 3", "1: not understood: the system call epoll_create"),
         ("--config=\"reno colour=1\"\n0 close(3) = 0", "1: not understood: \"colour\" in --config"),
     ] {
