@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use lasthop_packet::time::nanos;
+
 /// What was measured of something that takes time, again and again: delays of datagrams, times of
 /// pages. It takes up to 60 kB, however many there were.
 #[derive(Clone, Default, PartialEq)]
@@ -27,7 +29,7 @@ impl Durations {
     /// Takes one more in.
     /// Counts a duration.
     pub fn take(&mut self, duration: Duration) {
-        self.take_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+        self.take_nanos(nanos(duration));
     }
 
     /// Counts a duration in nanoseconds.

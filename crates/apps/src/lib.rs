@@ -1,5 +1,5 @@
 //! Applications, what they have to send, and what becomes of it. Pure state machines: data
-//! and packets go in and come out; whoever runs them has the hosts and the connections.
+//! and packets go in and come out; the caller has the hosts and the connections.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -148,7 +148,7 @@ impl LastHop {
         self.flows += 1;
     }
 
-    /// A connection with so many octets on it is over. Whether it was the last.
+    /// A connection with this many octets on the hop is over. Returns whether it was the last.
     pub const fn leave(&mut self, in_flight: u64) -> bool {
         self.in_flight -= in_flight;
         self.flows -= 1;
@@ -165,7 +165,7 @@ impl LastHop {
         self.in_flight
     }
 
-    /// A connection that had `before` octets on it has so many now.
+    /// A connection that had `before` octets on the hop has `now`.
     pub const fn recount(&mut self, before: u64, now: u64) {
         self.in_flight = self.in_flight - before + now;
     }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use lasthop_lab::bianchi::{Freezing, Saturation, measure};
-use lasthop_sim::wifi::{PhyConfig, Rate, Standard, WlanConfig};
+use lasthop_wifi::{PhyConfig, Rate, Standard, WlanConfig};
 
 /// An argument of the command line, if it is there and a number.
 fn argument(index: usize) -> Option<u64> {

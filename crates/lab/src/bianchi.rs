@@ -18,8 +18,8 @@ pub mod reproduction;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_sim::wifi::phy::Rate;
-use lasthop_sim::wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig};
+use lasthop_wifi::phy::Rate;
+use lasthop_wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig};
 
 /// What the model needs to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,13 +64,13 @@ impl Saturation {
         let mpdu = octets + mac.overhead.octets();
         let control = phy.response_rate(phy.rate);
         let data = phy.air_time(phy.rate, mpdu);
-        let ack = phy.air_time(control, lasthop_sim::wifi::frame::ACK_OCTETS);
+        let ack = phy.air_time(control, lasthop_wifi::frame::ACK_OCTETS);
         let mut success = data + phy.sifs + ack + phy.difs();
         let mut first = data;
         let has_rts = mpdu > mac.rts_threshold;
         if has_rts {
-            first = phy.air_time(control, lasthop_sim::wifi::frame::RTS_OCTETS);
-            success += first + phy.air_time(control, lasthop_sim::wifi::frame::CTS_OCTETS) + 2 * phy.sifs;
+            first = phy.air_time(control, lasthop_wifi::frame::RTS_OCTETS);
+            success += first + phy.air_time(control, lasthop_wifi::frame::CTS_OCTETS) + 2 * phy.sifs;
         }
         let timeout = mac.response_timeout.unwrap_or_else(|| phy.response_timeout());
         let after = if mac.eifs { phy.eifs() } else { phy.difs() };
@@ -189,7 +189,7 @@ pub fn measure(config: &WlanConfig, stations: u32, octets: u32, time: Duration, 
             match output {
                 Output::Delivered { .. } => delivered += u64::from(now > start),
                 Output::Fate { from, fate, .. } => {
-                    if fate != lasthop_sim::wifi::Fate::FirstTransmissionFailed {
+                    if fate != lasthop_wifi::Fate::FirstTransmissionFailed {
                         wlan.enqueue(now, from, frame);
                     }
                 }

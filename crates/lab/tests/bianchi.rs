@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lasthop_lab::bianchi::{Freezing, Saturation, measure};
-use lasthop_sim::wifi::{Rate, Standard, WlanConfig};
+use lasthop_wifi::{Rate, Standard, WlanConfig};
 
 const STATIONS: [u32; 6] = [1, 2, 5, 10, 20, 50];
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lasthop_packet::time::nanos;
 use serde::{Deserialize, Serialize};
 
 /// Buckets for each doubling: a value is known to a sixteenth.
@@ -39,7 +40,7 @@ impl Lateness {
 
     /// Counts one that was this late.
     pub fn record(&mut self, late: Duration) {
-        let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = nanos(late);
         self.buckets[bucket(nanos)] += 1;
         self.count += 1;
         self.max = self.max.max(nanos);

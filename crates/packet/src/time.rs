@@ -100,6 +100,7 @@ impl fmt::Display for Instant {
 }
 
 /// A duration in nanoseconds, at most those of [`Instant::MAX`].
+#[inline]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -18,7 +18,7 @@ pub struct Application {
     received: u64,
     /// Octets that left the endpoint and were not read yet: a read takes a part of what arrived.
     pub unread: u64,
-    /// The socket is closed; nobody reads.
+    /// The socket is closed: the application reads no more.
     pub is_closed: bool,
     /// `SO_LINGER` with no time: a close resets.
     pub resets: bool,
@@ -98,7 +98,7 @@ impl Application {
         free
     }
 
-    /// Takes up to so many octets of the endpoint's.
+    /// Reads up to this many octets from the endpoint.
     pub fn take(&mut self, connection: &mut Connection, octets: u64) -> u64 {
         while self.unread < octets
             && let Some(payload) = connection.read()

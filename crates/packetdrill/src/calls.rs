@@ -249,7 +249,7 @@ impl Host {
             self.application.is_closed = true;
             let is_unread = connection.unread() > 0 || self.application.unread > 0;
             // RFC 9293, section 3.10.4: in SYN-SENT the connection is forgotten. RFC 2525, section
-            // 2.17: data that nobody read is worth a reset.
+            // 2.17: unread data makes the close a reset.
             if self.application.resets || is_unread || connection.state() == State::SynSent {
                 connection.abort();
             } else {

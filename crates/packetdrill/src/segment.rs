@@ -68,7 +68,7 @@ pub fn is_start_of(
         && (len == 0 || *packet.payload() == stream)
 }
 
-/// The values of timestamps may differ by so much, if they are compared.
+/// Whether options are the same. The values of timestamps may differ by `tolerance`; without one they are not compared.
 fn are_equal(wanted: &Options, got: &Options, tolerance: Option<Duration>) -> bool {
     let timestamps = match (wanted.timestamps, got.timestamps) {
         (Some((value, echo)), Some((other, other_echo))) => {

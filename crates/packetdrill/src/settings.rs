@@ -34,7 +34,7 @@ pub struct Settings {
     pub peer_window: u32,
     /// The application takes all data as it arrives.
     pub reads_at_once: bool,
-    /// Segments may leave so much earlier or later than the script says.
+    /// How much earlier or later than the script says a segment may leave.
     pub tolerance: Duration,
     /// The values of timestamps are compared, not only that they are there.
     pub compares_clock: bool,

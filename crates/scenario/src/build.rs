@@ -11,13 +11,13 @@ mod sessions;
 use std::collections::BTreeMap;
 
 use lasthop_packet::Instant;
-use lasthop_sim::wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 use lasthop_sim::world::{Change, Way};
 use lasthop_sim::{
     ChannelConfig, Cut, Direction, Faults, FlowConfig, FlowId, LinkId, Loss, NodeConfig, NodeId,
     RadioLinkConfig, SessionId, StationId, TcpConfig, TransportConfig, WiredConfig, WirelessConfig, WlanId,
     World,
 };
+use lasthop_wifi::{ErrorConfig, Position, StationConfig, WlanConfig};
 
 pub use error::BuildError;
 pub use links::{BuiltLinks, RealHosts};

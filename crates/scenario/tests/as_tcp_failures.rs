@@ -9,8 +9,8 @@ use lasthop_packet::{FlowKey, Instant, Packet, Probability};
 use lasthop_scenario::build::Built;
 use lasthop_scenario::{Scenario, SchemeChoice};
 use lasthop_schemes::{Placement, Role, Seat};
-use lasthop_sim::wifi::ErrorConfig;
 use lasthop_sim::{FlowId, LinkId};
+use lasthop_wifi::ErrorConfig;
 
 const ACCESS_POINT: usize = 2;
 const STATIONS: usize = 3;

@@ -11,9 +11,9 @@ use lasthop_scenario::model::{GivenRoute, Placement};
 use lasthop_scenario::{BuildError, Link, LinkModel, Scenario, SchemeChoice, WlanModel, WlanStation};
 use lasthop_schemes::catalogue::CATALOGUE;
 use lasthop_schemes::{Placement as _, Role, Seat};
-use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::{AodvError, AttachError};
 use lasthop_sim::{LinkLayer, NodeId, NodeKind, RadioLinkConfig};
+use lasthop_wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 
 #[test]
 fn check_and_build_say_the_same() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use allocation_counter::measure;
 use lasthop_packet::Instant;
 use lasthop_scenario::{Built, Overrides, Scenario, file};
-use lasthop_sim::wifi::Position;
+use lasthop_wifi::Position;
 
 /// Simulated seconds of an hour.
 const HOUR: u64 = 3_600;

@@ -98,7 +98,6 @@ pub use lasthop_apps::session::{
 };
 pub use lasthop_apps::traffic::Application;
 pub use lasthop_link::{ChannelConfig, QueueLimit, Sojourn, StateSource};
-pub use lasthop_wifi as wifi;
 pub use lasthop_wifi::StationId;
 pub use loss::Loss;
 pub use observe::{Interest, Observer, TraceEvent};

@@ -6,8 +6,8 @@
 //! it names.
 
 use lasthop_packet::Bitrate;
-use lasthop_sim::wifi::{PhyConfig, Rate, Scheduler, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{QueueLimit, RadioLinkConfig};
+use lasthop_wifi::{PhyConfig, Rate, Scheduler, Standard, StationConfig, WlanConfig};
 
 use super::draft::Draft;
 use super::error::{Problem, quoted};

@@ -125,7 +125,7 @@ impl Draft {
             role: sort.role(),
             processing_delay,
             buffer,
-            position: lasthop_sim::wifi::Position::default(),
+            position: lasthop_wifi::Position::default(),
         });
         Ok(())
     }

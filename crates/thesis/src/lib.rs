@@ -33,7 +33,7 @@
 //!
 //! | | thesis | here |
 //! |---|---|---|
-//! | access | appendix A: CSMA/CA with DIFS, a back-off that is frozen while the medium is busy, ACKs after SIFS; no RTS, no fragments | the distributed coordination function without RTS (`lasthop_sim::wifi`) |
+//! | access | appendix A: CSMA/CA with DIFS, a back-off that is frozen while the medium is busy, ACKs after SIFS; no RTS, no fragments | the distributed coordination function without RTS (`lasthop_wifi`) |
 //! | its numbers | none; appendix A names DSSS, FHSS and infrared | those of DSSS in IEEE 802.11-1997: slot 20 us, SIFS 10 us, DIFS 50 us, CW 31 to 1023, EIFS after collisions |
 //! | rate | the links of a cell share the bandwidth that they have (B.3.10) | one bandwidth, the same for all links, for all frames, be it one of the standard's or not; 192 us of preamble and header precede each frame |
 //! | headers | | 36 octets around a packet; an ACK has 14 |

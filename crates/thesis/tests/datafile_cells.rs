@@ -9,8 +9,8 @@ use std::time::Duration;
 use bench::{Run, TempDir};
 use lasthop_packet::Bitrate;
 use lasthop_scenario::{Link, Scenario};
-use lasthop_sim::wifi::{Propagation, Scheduler};
 use lasthop_thesis::DataFile;
+use lasthop_wifi::{Propagation, Scheduler};
 
 /// Which way a host's connection goes.
 #[derive(Clone, Copy, PartialEq)]

@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::socket::{self, is_passing};
 use lasthop_linux::clock;
 use lasthop_linux::namespace::Namespace;
+use lasthop_packet::time::nanos;
 
 /// Between two echo requests. Each takes air as a segment does, or nearly: 50 a second cost a
 /// download among ten 802.11b stations a quarter of its goodput, for they have to get the medium as
@@ -105,7 +106,7 @@ fn reply(socket: &UdpSocket, over: &AtomicBool) {
     let mut octets: Octets = [0; 16];
     while !over.load(Ordering::Relaxed) {
         if let Ok((16, peer)) = socket.recv_from(&mut octets) {
-            octets[8..].copy_from_slice(&nanos(waited(socket)));
+            octets[8..].copy_from_slice(&nanos(waited(socket)).to_be_bytes());
             // A reply that cannot be sent is a reply lost.
             let _ = socket.send_to(&octets, peer);
         }
@@ -121,7 +122,7 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
         if now >= next {
             next = now + INTERVAL;
             let mut octets: Octets = [0; 16];
-            octets[..8].copy_from_slice(&nanos(now.since(begin)));
+            octets[..8].copy_from_slice(&nanos(now.since(begin)).to_be_bytes());
             match socket.send(&octets) {
                 Ok(_) => sent += 1,
                 Err(error) if is_passing(&error) => {}
@@ -145,10 +146,6 @@ fn request(socket: &UdpSocket, over: &AtomicBool) -> io::Result<RoundTrips> {
         }
     }
     Ok(RoundTrips::of(times, sent))
-}
-
-fn nanos(time: Duration) -> [u8; 8] {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).to_be_bytes()
 }
 
 fn duration(octets: &[u8]) -> Duration {

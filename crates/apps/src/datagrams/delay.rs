@@ -1,6 +1,7 @@
 //! One-way delays: their distribution, and the interarrival jitter.
 
 use lasthop_packet::Instant;
+use lasthop_packet::time::nanos;
 
 use crate::durations::Durations;
 
@@ -31,7 +32,7 @@ pub struct Delays {
 
 impl Delays {
     pub(super) fn take(&mut self, sent: Instant, arrived: Instant) {
-        let delay = u64::try_from(arrived.since(sent).as_nanos()).unwrap_or(u64::MAX);
+        let delay = nanos(arrived.since(sent));
         if self.durations.count() > 0 {
             //= RFC 3550, section 6.4.1: J = J + (|D(i-1,i)| - J) / 16, where D is the difference of the two's transit times.
             self.jitter += (self.last.abs_diff(delay) as f64 - self.jitter) / 16.0;

@@ -82,7 +82,7 @@ impl Turn<'_> {
         self.steps.push(Step::Open { lane, port });
     }
 
-    /// Writes so many octets, at least one.
+    /// Writes this many octets, at least one.
     pub fn write(&mut self, lane: Lane, from: Party, octets: u64) {
         self.steps.push(Step::Write { lane, from, octets: octets.max(1) });
     }

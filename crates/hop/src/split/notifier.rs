@@ -21,7 +21,7 @@ impl Notifier {
         self.agent.octets()
     }
 
-    /// Leaves room for so many octets that all else has taken.
+    /// Leaves room for the octets that everything else has taken.
     pub(super) const fn leave_room(&mut self, others: usize) {
         self.others = others;
     }

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use lasthop_sim::wifi::{Rate, Standard, WlanConfig};
+use lasthop_wifi::{Rate, Standard, WlanConfig};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 

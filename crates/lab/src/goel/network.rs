@@ -35,7 +35,7 @@ pub fn experiment(parameters: Parameters) -> Scenario {
         role: None,
         processing_delay: Duration::ZERO,
         buffer: None,
-        position: lasthop_sim::wifi::Position::default(),
+        position: lasthop_wifi::Position::default(),
     };
     let direction = |bps, delay: Duration| Direction {
         capacity: Capacity::Fixed(Bitrate::mbps(bps)),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use lasthop_packet::Rng;
 use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_sim::wifi::{Position, Propagation};
+use lasthop_wifi::{Position, Propagation};
 
 use super::BuildError;
 use crate::model::{Scenario, WlanModel};

@@ -11,7 +11,7 @@ use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
-use lasthop_sim::wifi::Position;
+use lasthop_wifi::Position;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -14,7 +14,7 @@ mod table;
 use super::reader::Reader;
 use crate::model::{LinkModel, NodeModel, WlanModel};
 use lasthop_config::FileError;
-use lasthop_sim::wifi::{Propagation, WlanConfig};
+use lasthop_wifi::{Propagation, WlanConfig};
 
 pub(super) use table::WlanTable;
 

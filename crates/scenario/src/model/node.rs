@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_schemes::Role;
 use lasthop_sim::NodeKind;
-use lasthop_sim::wifi::Position;
+use lasthop_wifi::Position;
 
 /// A node.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use lasthop_aodv::AodvConfig;
 use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_sim::wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
+use lasthop_wifi::{ErrorConfig, Position, PowerSaveConfig, StationConfig, WlanConfig};
 
 /// The largest datagram that a station takes, in octets. IEEE 802.11-2012, 8.2.3, has 2,304 octets
 /// for an MSDU, LLC's header included; Linux and others allow the datagram itself to be as long.

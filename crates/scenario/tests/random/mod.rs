@@ -23,7 +23,7 @@ pub fn scenario(shape: u64, reports_fate: bool) -> Scenario {
         role: None,
         processing_delay: Duration::ZERO,
         buffer: None,
-        position: lasthop_sim::wifi::Position::default(),
+        position: lasthop_wifi::Position::default(),
     };
     let mobiles = 1 + rng.below(2) as usize;
     let mut nodes =

@@ -5,13 +5,13 @@
 use std::time::Duration;
 
 use lasthop_packet::{Bitrate, Instant};
-use lasthop_sim::wifi::{PowerSaveConfig, Scheduler, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{
     Application, Arq, Capacity, ChannelConfig, Direction, Feedback, FlowConfig, FlowId, LinkLayer,
     NodeConfig, NodeId, NodeKind, Opening, QueueConfig, QueueLimit, TcpConfig, TransportConfig, WiredConfig,
     WirelessConfig, World,
 };
 use lasthop_tcp::{Config, RtoConfig};
+use lasthop_wifi::{PowerSaveConfig, Scheduler, Standard, StationConfig, WlanConfig};
 
 /// Octets of data in a full segment of the wired case.
 pub const MSS: u32 = 1460;

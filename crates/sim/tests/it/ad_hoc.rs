@@ -5,8 +5,8 @@ use std::time::Duration;
 use lasthop_aodv::{AodvConfig, Metric};
 use lasthop_packet::{Instant, Rng};
 use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{Application, DropCause, NodeId, NodeKind, StationId, WlanId, World};
+use lasthop_wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 
 use crate::support::{arrived, flow, hash, ms, node, packet, udp_flow};
 

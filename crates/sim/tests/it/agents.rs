@@ -9,9 +9,9 @@ use bytes::Bytes;
 use lasthop_agent::counter::FULL;
 use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stack, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
-use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{Arq, ChannelConfig, Feedback, LinkLayer, NodeKind, World};
+use lasthop_wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
 
 use crate::radio::STOP_AND_WAIT;
 use crate::support::{arrived, direction, ms, node, number, packet, percent, wired, wireless};

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_packet::{Ip, Packet, Payload, Transport, Udp};
-use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{DropCause, NodeId, NodeKind, QueueLimit, World};
+use lasthop_wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 
 use crate::support::{direction, ms, node, wired};
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use lasthop_packet::Instant;
 use lasthop_sim::observe::TraceHash;
-use lasthop_sim::wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{FlowId, Interest, NodeKind, Observer, TraceEvent, World};
+use lasthop_wifi::{ErrorConfig, Standard, StationConfig, WlanConfig};
 
 use crate::support::{direction, flow, node, percent, wired};
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_aodv::AodvConfig;
 use lasthop_packet::{Packet, Seq};
-use lasthop_sim::wifi::{
-    ErrorConfig, Position, PowerSaveConfig, Propagation, Standard, StationConfig, WlanConfig,
-};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{LinkId, LinkLayer, NodeId, NodeKind, World};
+use lasthop_wifi::{
+    ErrorConfig, Position, PowerSaveConfig, Propagation, Standard, StationConfig, WlanConfig,
+};
 
 use crate::radio::STOP_AND_WAIT;
 use crate::support::{direction, ms, node, number, packet, percent, wired, wireless};

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::{LinkOptions, Packet};
-use lasthop_sim::wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{LinkId, NodeId, NodeKind, World};
+use lasthop_wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
 
 use crate::support::{direction, ms, node, packet, wired};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_sim::wifi::{ErrorConfig, PowerSaveConfig, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{DropCause, NodeId, NodeKind, Opening, QueueLimit, StationId, WlanId, World};
 use lasthop_tcp::Config;
+use lasthop_wifi::{ErrorConfig, PowerSaveConfig, Standard, StationConfig, WlanConfig};
 
 use crate::support::{direction, flow, ms, node, packet, percent, tcp_transport, wired};
 

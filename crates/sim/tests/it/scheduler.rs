@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use lasthop_packet::Probability;
-use lasthop_sim::wifi::{ErrorConfig, Position, Scheduler, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{NodeId, NodeKind, QueueLimit, World};
+use lasthop_wifi::{ErrorConfig, Position, Scheduler, Standard, StationConfig, WlanConfig};
 
 use crate::support::{ms, node, number, percent, sized_packet};
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
 use lasthop_packet::{Instant, Packet};
-use lasthop_sim::wifi::{ErrorConfig, Position, Propagation, Standard, StationConfig, WlanConfig};
 use lasthop_sim::{FlowId, NodeId, NodeKind, Opening, QueueLimit, World};
 use lasthop_tcp::Config;
+use lasthop_wifi::{ErrorConfig, Position, Propagation, Standard, StationConfig, WlanConfig};
 
 use crate::support::{direction, flow, hash, ms, node, percent, sized_packet, tcp_transport, wired};
 

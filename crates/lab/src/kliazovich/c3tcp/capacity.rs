@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_sim::wifi::{DataOverhead, PhyConfig, Rate, Standard};
+use lasthop_wifi::{DataOverhead, PhyConfig, Rate, Standard};
 
 /// Octets of TCP's payload, and of the headers of IPv4 and TCP.
 const PAYLOAD: u32 = 1000;

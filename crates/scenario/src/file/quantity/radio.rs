@@ -1,13 +1,13 @@
 //! Values of radios: rates of IEEE 802.11, places and speeds, powers and frequencies.
 
 use lasthop_packet::Bitrate;
-use lasthop_sim::wifi;
+use lasthop_wifi::Rate;
 
 use super::{Written, not};
 
 /// A rate of IEEE 802.11.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::file) struct DataRate(pub(in crate::file) wifi::Rate);
+pub(in crate::file) struct DataRate(pub(in crate::file) Rate);
 
 impl Written for DataRate {
     const NAME: &'static str = "DataRate";
@@ -17,7 +17,7 @@ impl Written for DataRate {
 
     fn read(text: &str) -> Result<Self, String> {
         let rate = text.parse::<Bitrate>().map_err(|error| error.to_string())?;
-        let found = wifi::Rate::ALL.into_iter().find(|known| known.kbps() * 1000 == rate.as_bps());
+        let found = Rate::ALL.into_iter().find(|known| known.kbps() * 1000 == rate.as_bps());
         found.map(Self).ok_or_else(|| not::<Self>(text))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_sim::QueueLimit;
-use lasthop_sim::wifi::{Preamble, Propagation, Rate, Scheduler};
+use lasthop_wifi::{Preamble, Propagation, Rate, Scheduler};
 
 use super::{error, read};
 use crate::model::Link;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_config::FileError;
 use lasthop_packet::Probability;
-use lasthop_sim::wifi::{ErrorConfig, Rate};
+use lasthop_wifi::{ErrorConfig, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

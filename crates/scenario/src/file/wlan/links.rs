@@ -2,7 +2,7 @@
 
 use lasthop_config::FileError;
 use lasthop_sim::RadioLinkConfig;
-use lasthop_sim::wifi::{Position, WlanConfig};
+use lasthop_wifi::{Position, WlanConfig};
 
 use super::table::WlanTable;
 use crate::file::link::MOST_LINKS;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_config::FileError;
 use lasthop_packet::units::format_octets;
-use lasthop_sim::wifi::{DataOverhead, MacConfig, Standard};
+use lasthop_wifi::{DataOverhead, MacConfig, Standard};
 
 use super::table::WlanTable;
 use crate::file::quantity::{Octets, Text, Whole};

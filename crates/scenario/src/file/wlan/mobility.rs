@@ -8,7 +8,7 @@ use crate::file::reader::Reader;
 use crate::model::{Mobility, NodeModel, Placement, WlanStation};
 use lasthop_config::FileError;
 use lasthop_sim::mobility::RandomWaypoint;
-use lasthop_sim::wifi::Position;
+use lasthop_wifi::Position;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_config::FileError;
-use lasthop_sim::wifi::{PhyConfig, Preamble, Rate, Standard};
+use lasthop_wifi::{PhyConfig, Preamble, Rate, Standard};
 
 use super::table::WlanTable;
 use crate::file::quantity::{DataRate, Text, Whole};

@@ -7,7 +7,7 @@ use crate::file::reader::Reader;
 use crate::model::{PowerSave, WlanStation};
 use lasthop_config::FileError;
 use lasthop_sim::QueueLimit;
-use lasthop_sim::wifi::PowerSaveConfig;
+use lasthop_wifi::PowerSaveConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -4,7 +4,7 @@ use crate::file::named::Named;
 use crate::file::quantity::{Decibels, Hertz, Metres, Text, Watts};
 use crate::file::reader::Reader;
 use lasthop_config::FileError;
-use lasthop_sim::wifi::{Capture, Propagation, TwoRayGround};
+use lasthop_wifi::{Capture, Propagation, TwoRayGround};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

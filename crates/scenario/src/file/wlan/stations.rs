@@ -3,7 +3,7 @@
 use lasthop_config::FileError;
 use lasthop_config::words::counted;
 use lasthop_sim::QueueLimit;
-use lasthop_sim::wifi::StationConfig;
+use lasthop_wifi::StationConfig;
 
 use super::phy;
 use super::table::WlanTable;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lasthop_sim::wifi::{Preamble, Scheduler, Standard};
+use lasthop_wifi::{Preamble, Scheduler, Standard};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

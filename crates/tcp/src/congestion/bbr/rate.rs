@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use lasthop_packet::time::nanos;
+
 const NANOS: u64 = 1_000_000_000;
 
 /// So many octets in this time.
@@ -15,10 +17,6 @@ pub(super) fn per_second(octets: u64, time: Duration) -> u64 {
 #[inline]
 pub(super) fn octets_in(rate: u64, time: Duration) -> u64 {
     rate.saturating_mul(nanos(time)) / NANOS
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
