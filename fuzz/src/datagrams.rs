@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict};
+use lasthop_agent::{Accounts, Agent, Budget, Context, Outbox, Side, Transfer, Verdict};
 use lasthop_packet::rtp::{ReportBlock, Reports, Rtp, SenderInfo};
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Transport, Udp};
 use lasthop_schemes::cicada::{Cicada, Settings};

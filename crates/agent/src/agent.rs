@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use lasthop_packet::{FlowKey, Instant, Packet};
 
+use crate::accounts::Accounts;
 use crate::context::Context;
 use crate::counter::DropReason;
 use crate::link::{LinkEvent, LinkSenses};
-use crate::obligation::{Obligation, Owed};
-use crate::transfer::{FlowState, ImportError, Whose};
+use crate::transfer::Transfer;
 
 pub use crate::side::Side;
 
@@ -23,7 +23,26 @@ pub use crate::side::Side;
 ///
 /// It reads no clock, draws from no randomness but [`Context::rng`], and does nothing but what its
 /// return value and its context say.
-pub trait Agent: Send {
+///
+/// Here is what an agent does: with packets, with what the link layer reports, at its deadlines.
+/// [`Accounts`] has what it holds and owes, [`Transfer`] how its state moves to another agent. An
+/// agent that keeps nothing is [`Stateless`] and has neither. A closure that decides the fate of
+/// packets is such an agent:
+///
+/// ```
+/// use lasthop_agent::{Agent, Context, Counter, Side, Verdict};
+/// use lasthop_packet::Packet;
+///
+/// static UNWANTED: Counter = Counter::new("unwanted", "packets that this agent drops");
+///
+/// let no_datagrams = |packet: &mut Packet, _from: Side, _cx: &mut Context<'_>| match packet.tcp() {
+///     Some(_) => Verdict::Forward,
+///     None => Verdict::Drop(&UNWANTED),
+/// };
+/// let agent: Box<dyn Agent> = Box::new(no_datagrams);
+/// # assert!(agent.deadline().is_none());
+/// ```
+pub trait Agent: Accounts + Transfer + Send {
     /// Decides the fate of a packet that came in from `from`.
     ///
     /// Whatever it does not understand it forwards untouched.
@@ -81,68 +100,23 @@ pub trait Agent: Send {
     fn takes_datagrams(&self) -> bool {
         false
     }
+}
 
-    /// How many packets the agent holds to send on, of those that it absorbed or made; a world
-    /// reports them beside its accounts.
-    fn held(&self) -> u64 {
-        0
-    }
+/// An agent that keeps nothing: no packet, no state of a connection, no obligation.
+pub trait Stateless {}
 
-    /// Octets of memory that it has allocated, tables and the room in them included; never more than
-    /// [`Context::budget`] allows, but for some KiB of working memory, unless the budget has shrunk since.
-    fn octets(&self) -> usize {
-        0
-    }
+impl<A: Stateless> Accounts for A {}
 
-    /// What it owes of a connection, by its direction from the core side to the radio side.
-    fn obligation(&self, connection: FlowKey) -> Obligation {
-        let _ = connection;
-        Obligation::Free
-    }
+impl<A: Stateless> Transfer for A {}
 
-    /// What it owes of all connections: the sum of what [`Agent::obligation`] says of each.
-    fn owed(&self) -> Owed {
-        Owed::default()
-    }
+impl<F> Stateless for F where F: FnMut(&mut Packet, Side, &mut Context<'_>) -> Verdict {}
 
-    /// Takes the state of these connections out, with the packets that it holds of them: it sends
-    /// nothing, and does not know them any more.
-    ///
-    /// The law: once another agent of the same scheme and settings has [imported](Agent::import)
-    /// all of it, at any moment, connections end as they would have ended; they may for a while be
-    /// slower.
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let _ = (whose, cx);
-        Vec::new()
-    }
-
-    /// Goes on with a connection from the state that another agent of the scheme had of it. The
-    /// state may come from a file or another machine: it may be anything.
-    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
-        let _ = cx;
-        Err(ImportError::OtherScheme(state.scheme.to_string()))
-    }
-
-    /// The world was away for a while, or another was in its place: packets may have passed that the
-    /// agent was not shown.
-    fn on_return(&mut self, cx: &mut Context<'_>) {
-        let _ = cx;
-    }
-
-    /// Sends on everything that it holds, in order, because it will not be called again or is to be
-    /// taken out of the path.
-    ///
-    /// The law: afterwards [`Agent::held`] is 0, and the agent may be called on as before.
-    fn drain(&mut self, cx: &mut Context<'_>) {
-        let _ = cx;
-    }
-
-    /// Sends on what it holds of one connection, in order, and forgets it, because it will see no
-    /// more of it: a world has set the connection aside. `connection` is its direction from the
-    /// core side to the radio side. A connection that it does not know is
-    /// ignored. What it owes of the connection is lost.
-    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        let _ = (connection, cx);
+impl<F> Agent for F
+where
+    F: FnMut(&mut Packet, Side, &mut Context<'_>) -> Verdict + Send,
+{
+    fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        self(packet, from, cx)
     }
 }
 

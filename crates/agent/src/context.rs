@@ -92,7 +92,7 @@ impl<'a> Context<'a> {
         self.is_real
     }
 
-    /// How much memory the agent may take; see [`Agent::octets`](crate::Agent::octets).
+    /// How much memory the agent may take; see [`Accounts::octets`](crate::Accounts::octets).
     pub const fn budget(&self) -> Budget {
         self.budget
     }

@@ -3,12 +3,12 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`agent`] | [`Agent`], the trait; [`Verdict`] |
+//! | [`agent`] | [`Agent`], the trait; [`Stateless`] agents and closures; [`Verdict`] |
+//! | [`accounts`] | [`Accounts`]: what an agent holds and owes, and the [`Obligation`] to one connection |
 //! | [`side`] | [`Side`], the core side or the radio side |
 //! | [`context`] | [`Context`], what a world hands to an agent in each call |
 //! | [`budget`] | [`Budget`], how much memory agents may take |
-//! | [`obligation`] | [`Obligation`], what would break if an agent went away |
-//! | [`transfer`] | [`FlowState`], a connection's state as a value |
+//! | [`transfer`] | [`Transfer`]: how state moves to another agent; [`FlowState`], a connection's state as a value |
 //! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
 //! | [`bypass`] | [`Bypass`], what an agent lets pass without being asked |
 //! | [`report`] | [`Report`], the only telemetry |
@@ -22,6 +22,7 @@
 //!
 //! Start with [`Agent`].
 
+pub mod accounts;
 pub mod agent;
 pub mod budget;
 pub mod bypass;
@@ -30,7 +31,6 @@ pub mod counter;
 pub mod flow_table;
 pub mod link;
 pub mod lookup;
-pub mod obligation;
 pub mod packet_queue;
 pub mod path;
 pub mod report;
@@ -41,7 +41,8 @@ pub mod stack;
 mod timer_heap;
 pub mod transfer;
 
-pub use agent::{Agent, Deadline, Progress, Verdict};
+pub use accounts::{Accounts, Obligation, Owed};
+pub use agent::{Agent, Deadline, Progress, Stateless, Verdict};
 pub use budget::{Budget, MEMORY_IN_ALL, Room};
 pub use bypass::{Bypass, Limits, Shown};
 pub use context::{Context, Outbox};
@@ -49,7 +50,6 @@ pub use counter::{Counter, DropReason, Tally};
 pub use flow_table::FlowTable;
 pub use link::{Fate, FrameTimes, LinkEvent, LinkSenses};
 pub use lookup::Lookup;
-pub use obligation::{Obligation, Owed};
 pub use packet_queue::PacketQueue;
 pub use path::PathCapacity;
 pub use report::Report;
@@ -57,4 +57,4 @@ pub use segment_cache::SegmentCache;
 pub use side::Side;
 pub use slab::{IdleList, Slab, Slot};
 pub use stack::Stack;
-pub use transfer::{FlowState, ImportError, Whose};
+pub use transfer::{FlowState, ImportError, Transfer, Whose};

@@ -5,14 +5,15 @@ use std::net::IpAddr;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use lasthop_packet::{FlowKey, Packet};
 
+use crate::accounts::{Accounts, Obligation, Owed};
 use crate::agent::{Agent, Deadline, Verdict};
 use crate::context::{Context, Outbox};
 use crate::counter::AT_BOUND;
 use crate::link::{LinkEvent, LinkSenses};
-use crate::obligation::{Obligation, Owed};
+
 use crate::report::Report;
 use crate::side::Side;
-use crate::transfer::{FlowState, ImportError, Whose};
+use crate::transfer::{FlowState, ImportError, Transfer, Whose};
 
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything
 /// untouched.
@@ -217,14 +218,6 @@ impl Agent for Stack {
         self.agents.iter().any(|layer| layer.agent.takes_datagrams())
     }
 
-    fn held(&self) -> u64 {
-        self.agents.iter().map(|layer| layer.agent.held()).sum()
-    }
-
-    fn octets(&self) -> usize {
-        self.agents.iter().map(|layer| layer.agent.octets()).sum()
-    }
-
     /// Where there are several layers, the first octet of a message says which one it is for: the
     /// same as its sender's.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
@@ -237,6 +230,16 @@ impl Agent for Stack {
             self.call(index, cx, |agent, cx| agent.on_message(from, octets, cx));
         }
     }
+}
+
+impl Accounts for Stack {
+    fn held(&self) -> u64 {
+        self.agents.iter().map(|layer| layer.agent.held()).sum()
+    }
+
+    fn octets(&self) -> usize {
+        self.agents.iter().map(|layer| layer.agent.octets()).sum()
+    }
 
     fn obligation(&self, connection: FlowKey) -> Obligation {
         let obligations = self.agents.iter().map(|layer| layer.agent.obligation(connection));
@@ -246,7 +249,9 @@ impl Agent for Stack {
     fn owed(&self) -> Owed {
         self.agents.iter().map(|layer| layer.agent.owed()).fold(Owed::default(), Owed::plus)
     }
+}
 
+impl Transfer for Stack {
     /// The agent nearest to the radio side first. Where another imports in that order, what an
     /// agent sends on because it has no room for it meets agents on its way that know the
     /// connection already.

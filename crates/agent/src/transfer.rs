@@ -8,7 +8,52 @@ use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::context::Context;
 use crate::flow_table::FlowTable;
+
+/// How an agent's state of connections moves to another agent, and how it ends.
+///
+/// The methods do nothing unless the agent says otherwise.
+pub trait Transfer {
+    /// Removes the state of these connections from the agent, with the packets that it holds of
+    /// them. It sends nothing.
+    ///
+    /// The law: once another agent of the same scheme and settings has
+    /// [imported](Transfer::import) all of it, at any moment, connections end as they would have
+    /// ended; they may be slower for a while.
+    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let _ = (whose, cx);
+        Vec::new()
+    }
+
+    /// Continues a connection from the state that another agent of the scheme had of it. The state
+    /// may come from a file or another machine: it may be anything.
+    fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
+        let _ = cx;
+        Err(ImportError::OtherScheme(state.scheme.to_string()))
+    }
+
+    /// The world was away for a while, or another was in its place: packets may have passed that the
+    /// agent has not seen.
+    fn on_return(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+
+    /// Sends everything that it holds, in order, because it will not be called again or is to be
+    /// taken out of the path.
+    ///
+    /// The law: afterwards [`crate::Accounts::held`] is 0, and the agent may be called as before.
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+
+    /// Sends what it holds of one connection, in order, and forgets the connection, because the
+    /// world no longer shows it to the agent. `connection` is its direction from the core side to
+    /// the radio side. An unknown connection is ignored. What the agent owes of it is lost.
+    fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
+        let _ = (connection, cx);
+    }
+}
 
 /// What one agent knows of one connection.
 ///

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lasthop_agent::{Agent, Context, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, LinkSenses, Side, Stateless, Verdict};
 use lasthop_gateway::engine::FlowReport;
 use lasthop_gateway::frame::Headers;
 use lasthop_gateway::io::{Port, PortId};
@@ -48,6 +48,8 @@ impl Agent for Passive {
         Verdict::Forward
     }
 }
+
+impl Stateless for Passive {}
 
 /// A transfer over a hop of 20 Mbit/s, whose two directions lose as much.
 fn world(direction: &str, loss: &str, wire_loss: &str) -> Scenario {

@@ -4,7 +4,9 @@
 mod on_air;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
-use lasthop_agent::{Agent, Context, Deadline, LinkEvent, LinkSenses, Obligation, Owed, Side, Verdict};
+use lasthop_agent::{
+    Accounts, Agent, Context, Deadline, LinkEvent, LinkSenses, Obligation, Owed, Side, Transfer, Verdict,
+};
 use lasthop_packet::{FlowKey, Instant, Packet, Probability};
 use lasthop_scenario::build::Built;
 use lasthop_scenario::{Scenario, SchemeChoice};
@@ -56,7 +58,9 @@ impl Agent for Mortal {
     fn needs(&self) -> LinkSenses {
         self.0.needs()
     }
+}
 
+impl Accounts for Mortal {
     fn held(&self) -> u64 {
         self.0.held()
     }
@@ -73,6 +77,8 @@ impl Agent for Mortal {
         self.0.owed()
     }
 }
+
+impl Transfer for Mortal {}
 
 /// A cell whose access point has a mortal agent.
 struct Site {

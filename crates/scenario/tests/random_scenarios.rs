@@ -7,7 +7,7 @@ mod random;
 use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Owed, Side, Stack, Verdict};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Owed, Side, Stack, Stateless, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_scenario::SchemeChoice;
 use lasthop_schemes::catalogue::CATALOGUE;
@@ -103,6 +103,8 @@ impl Agent for Queued {
         QUEUE
     }
 }
+
+impl Stateless for Queued {}
 
 #[test]
 fn schemes_on_top_of_each_other_keep_the_laws() {

@@ -47,7 +47,7 @@
 //! *It fails open.* The sender hears of nothing that the receiver has not got: no early ACK, no
 //! SACK block that the receiver did not send. What waits here is not acknowledged, so an agent that
 //! dies loses some packets, as a queue that is flushed does.
-//! [`Agent::drain`](lasthop_agent::Agent::drain) sends all that waits.
+//! [`Transfer::drain`](lasthop_agent::Transfer::drain) sends all that waits.
 //!
 //! *The sender's order is kept.* Our copies overtake what waits; what the sender sends again does
 //! not: had it come back before what left the sender earlier and waits here, RACK would take all of

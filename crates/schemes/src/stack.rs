@@ -209,7 +209,7 @@ fn wrong_setting(scheme: &Scheme, settings: &toml::Table) -> Option<(String, Sch
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
-    use lasthop_agent::{Context, Outbox, Side, Verdict};
+    use lasthop_agent::{Context, Outbox, Side, Stateless, Verdict};
     use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Tcp};
 
     use super::*;
@@ -337,6 +337,8 @@ mod tests {
             cx.tell(from, octets.to_vec().into());
         }
     }
+
+    impl Stateless for Teller {}
 
     impl Placement for Telling {
         fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {

@@ -73,7 +73,8 @@ pub mod timestamps;
 mod transfer;
 
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Side, Slot, Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Side, Slot, Transfer,
+    Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
@@ -168,7 +169,9 @@ impl Agent for Wtcp {
             self.flows.remove(key);
         }
     }
+}
 
+impl Accounts for Wtcp {
     fn held(&self) -> u64 {
         self.local.held()
     }
@@ -176,7 +179,9 @@ impl Agent for Wtcp {
     fn octets(&self) -> usize {
         self.local.octets() + self.flows.octets()
     }
+}
 
+impl Transfer for Wtcp {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_flows(whose, cx)
     }

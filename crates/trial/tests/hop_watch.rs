@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Deadline, LinkSenses, Outbox, Side, Verdict};
+use lasthop_agent::{Accounts, Agent, Context, Deadline, LinkSenses, Outbox, Side, Transfer, Verdict};
 use lasthop_gateway::engine::FlowReport;
 use lasthop_gateway::frame::{Frame, Headers};
 use lasthop_gateway::hop_watch::{HopCounters, HopWatch};
@@ -463,11 +463,15 @@ impl Agent for Watched {
     fn needs(&self) -> LinkSenses {
         self.agent.as_ref().map_or(LinkSenses::empty(), |agent| agent.needs())
     }
+}
 
+impl Accounts for Watched {
     fn held(&self) -> u64 {
         self.agent.as_ref().map_or(0, |agent| agent.held())
     }
 }
+
+impl Transfer for Watched {}
 
 /// Segments that links lost: on the wire to the gateway, on the hop down and up.
 #[derive(Clone, Copy, Debug, Default)]

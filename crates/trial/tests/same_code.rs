@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Budget, Context, Deadline, LinkEvent, LinkSenses, Outbox, Side, Verdict};
+use lasthop_agent::{
+    Accounts, Agent, Budget, Context, Deadline, LinkEvent, LinkSenses, Outbox, Side, Transfer, Verdict,
+};
 use lasthop_gateway::frame::{Checksum, Frame};
 use lasthop_gateway::io::{Port, PortId};
 use lasthop_gateway::plan::{AgentMaker, RulePlan, SteppingAside};
@@ -92,11 +94,15 @@ impl Agent for Recorder {
     fn needs(&self) -> LinkSenses {
         self.agent.needs()
     }
+}
 
+impl Accounts for Recorder {
     fn held(&self) -> u64 {
         self.agent.held()
     }
+}
 
+impl Transfer for Recorder {
     fn drain(&mut self, cx: &mut Context<'_>) {
         self.agent.drain(cx);
     }

@@ -12,7 +12,9 @@ use std::time::Duration;
 use lasthop_needs::{namespaces, tests};
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{
+    Accounts, Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stateless, Transfer, Verdict,
+};
 use lasthop_gateway::plan::AgentMaker;
 use lasthop_packet::Packet;
 use lasthop_packet::wire::emit;
@@ -90,6 +92,8 @@ impl Agent for Recorder {
         self.needs
     }
 }
+
+impl Stateless for Recorder {}
 
 /// A packet's octets but for what the router changes: the time to live and the sum over the header.
 fn identity(packet: &Packet) -> Bytes {
@@ -267,11 +271,15 @@ impl Agent for Mortal {
     fn needs(&self) -> LinkSenses {
         self.agent.needs()
     }
+}
 
+impl Accounts for Mortal {
     fn held(&self) -> u64 {
         self.agent.held()
     }
 }
+
+impl Transfer for Mortal {}
 
 fn a_gateways_agent_that_dies_takes_nothing_with_it_and_the_acks_are_back() {
     // How many are made only to be asked what they need does not matter.

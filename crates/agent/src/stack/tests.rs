@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use lasthop_packet::{Instant, Ip, Payload, Rng, Seq, Tcp};
 
 use super::*;
+use crate::agent::Stateless;
 use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, FULL};
 
 /// Holds everything until it is drained.
@@ -17,11 +18,15 @@ impl Agent for Keeper {
         self.kept.push((from.opposite(), packet.clone()));
         Verdict::Absorb
     }
+}
 
+impl Accounts for Keeper {
     fn held(&self) -> u64 {
         self.kept.len() as u64
     }
+}
 
+impl Transfer for Keeper {
     fn drain(&mut self, cx: &mut Context<'_>) {
         for (to, packet) in self.kept.drain(..) {
             cx.send(to, packet);
@@ -73,6 +78,8 @@ impl Agent for Listener {
     }
 }
 
+impl Stateless for Listener {}
+
 #[test]
 fn each_agent_learns_of_the_link_layer_only_what_it_needs() {
     let (backlog, departures) = (LinkSenses::BACKLOG, LinkSenses::DEPARTURES);
@@ -107,6 +114,8 @@ impl Agent for Teller {
         self.told.lock().expect("no panic").push(octets.to_vec());
     }
 }
+
+impl Stateless for Teller {}
 
 /// What agents of these layers, the first of which has number 0, are told when a seat tells
 /// all that it has to tell.
@@ -164,6 +173,8 @@ impl Agent for Quarrelsome {
     }
 }
 
+impl Stateless for Quarrelsome {}
+
 #[test]
 fn agents_that_answer_each_other_come_to_an_end_and_nothing_is_lost() {
     let mut stack = Stack::new(vec![Box::new(Quarrelsome), Box::new(Quarrelsome)]);
@@ -189,6 +200,8 @@ impl Agent for Wall {
         Verdict::Drop(&FULL)
     }
 }
+
+impl Stateless for Wall {}
 
 #[test]
 fn what_one_agent_sends_and_another_drops_is_reported() {

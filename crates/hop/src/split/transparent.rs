@@ -3,7 +3,8 @@
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Report, Side, Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Report, Side, Transfer,
+    Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
 
@@ -145,7 +146,9 @@ impl Agent for Transparent {
         self.splits.leave_room(self.openings.octets() + self.others);
         self.splits.on_deadline(cx);
     }
+}
 
+impl Accounts for Transparent {
     fn octets(&self) -> usize {
         self.splits.octets() + self.openings.octets()
     }
@@ -157,7 +160,9 @@ impl Agent for Transparent {
     fn owed(&self) -> Owed {
         self.splits.owed()
     }
+}
 
+impl Transfer for Transparent {
     /// A handshake under way is left out, and forgotten: its connection passes.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.openings.leave(whose);

@@ -2,8 +2,8 @@
 //! and keeps back ACKs.
 
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Outbox, Owed, Side,
-    Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Outbox,
+    Owed, Side, Transfer, Verdict, Whose,
 };
 use lasthop_hop::split::Transparent;
 use lasthop_packet::{FlowKey, Packet};
@@ -174,7 +174,9 @@ impl Agent for AsTcpEdge {
     fn refuses_frames(&self) -> bool {
         self.refuse_above.is_some_and(|most| self.split.splits.backlog() > most)
     }
+}
 
+impl Accounts for AsTcpEdge {
     fn held(&self) -> u64 {
         self.acks.held()
     }
@@ -190,7 +192,9 @@ impl Agent for AsTcpEdge {
     fn owed(&self) -> Owed {
         self.split.owed().plus(self.acks.owed())
     }
+}
 
+impl Transfer for AsTcpEdge {
     /// What the layer next to the hop has comes first: the split may send when it goes on.
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         let of_acks = self.ask_acks(cx, |acks, cx| acks.export(whose, cx));
@@ -207,12 +211,12 @@ impl Agent for AsTcpEdge {
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, Agent::on_return);
+        self.ask_split(cx, Transfer::on_return);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, Agent::drain);
-        self.ask_acks(cx, Agent::drain);
+        self.ask_split(cx, Transfer::drain);
+        self.ask_acks(cx, Transfer::drain);
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {

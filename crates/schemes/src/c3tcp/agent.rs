@@ -7,8 +7,8 @@ use std::time::Duration;
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::path::micros;
 use lasthop_agent::{
-    Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report, Side,
-    Verdict, Whose,
+    Accounts, Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report,
+    Side, Transfer, Verdict, Whose,
 };
 use lasthop_hop::handshake::opening;
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, Tcp, TcpFlags};
@@ -185,11 +185,15 @@ impl Agent for C3tcp {
     fn needs(&self) -> LinkSenses {
         LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS
     }
+}
 
+impl Accounts for C3tcp {
     fn octets(&self) -> usize {
         self.flows.octets()
     }
+}
 
+impl Transfer for C3tcp {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_flows(whose, cx)
     }

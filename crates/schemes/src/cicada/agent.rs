@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Transfer, Verdict,
+    Whose,
 };
 use lasthop_hop::last_hop::Aims;
 use lasthop_hop::split::Transparent;
@@ -70,7 +71,9 @@ impl Agent for Cicada {
         self.streams.on_deadline(cx.now());
         self.connections.on_deadline(cx);
     }
+}
 
+impl Accounts for Cicada {
     fn octets(&self) -> usize {
         self.connections.octets() + self.streams.octets()
     }
@@ -82,7 +85,9 @@ impl Agent for Cicada {
     fn owed(&self) -> Owed {
         self.connections.owed()
     }
+}
 
+impl Transfer for Cicada {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.streams.leave(whose);
         self.connections.export(whose, cx)

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
 use lasthop_agent::{
-    Agent, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side, Verdict, Whose,
+    Accounts, Agent, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side,
+    Transfer, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 
@@ -174,11 +175,15 @@ impl Agent for Dda {
             self.tell(key, cx);
         }
     }
+}
 
+impl Accounts for Dda {
     fn octets(&self) -> usize {
         self.flows.octets()
     }
+}
 
+impl Transfer for Dda {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_flows(whose, cx)
     }

@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::counter::DUPLICATE_ACK;
-use lasthop_agent::{Agent as _, Budget, Bypass, Context, FlowState, Limits, Outbox, Side, Verdict, Whose};
+use lasthop_agent::{
+    Agent as _, Budget, Bypass, Context, FlowState, Limits, Outbox, Side, Transfer as _, Verdict, Whose,
+};
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
 use super::flow::MOST_HELD;

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Context, FlowState, FlowTable, LinkEvent, LinkSenses, Report, Side, Verdict, Whose,
+    Accounts, Agent, Context, FlowState, FlowTable, LinkEvent, LinkSenses, Report, Side, Transfer, Verdict,
+    Whose,
 };
 use lasthop_hop::control_message::ControlMessage;
 use lasthop_packet::{FlowKey, Instant, Packet};
@@ -70,17 +71,21 @@ impl Agent for BadStateNotifier {
     fn needs(&self) -> LinkSenses {
         LinkSenses::ATTEMPTS
     }
+}
 
+impl Accounts for BadStateNotifier {
+    fn octets(&self) -> usize {
+        self.told.octets()
+    }
+}
+
+impl Transfer for BadStateNotifier {
     /// Exports nothing: the agent that takes over notifies the senders again.
     fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
         for key in whose.of(&self.told) {
             self.told.remove(key);
         }
         Vec::new()
-    }
-
-    fn octets(&self) -> usize {
-        self.told.octets()
     }
 
     fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {

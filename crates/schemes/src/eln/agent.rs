@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Side, Verdict, Whose,
+    Accounts, Agent, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Side, Transfer,
+    Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet, Payload, SackBlocks, Seq, TcpFlags};
 
@@ -177,11 +178,15 @@ impl Agent for Eln {
             self.flows.remove(key);
         }
     }
+}
 
+impl Accounts for Eln {
     fn octets(&self) -> usize {
         self.flows.octets()
     }
+}
 
+impl Transfer for Eln {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_flows(whose, cx)
     }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::Packet;
 
 use super::Message;
@@ -47,3 +47,5 @@ impl Agent for Notifier {
         LinkSenses::FRAME_FATE
     }
 }
+
+impl Stateless for Notifier {}

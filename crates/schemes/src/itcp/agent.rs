@@ -2,8 +2,8 @@
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report, Side,
-    Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report,
+    Side, Transfer, Verdict, Whose,
 };
 use lasthop_hop::handshake::opening as opens;
 use lasthop_hop::split::Splits;
@@ -189,7 +189,9 @@ impl Agent for Itcp {
         self.leave_room();
         self.splits.on_deadline(cx);
     }
+}
 
+impl Accounts for Itcp {
     fn octets(&self) -> usize {
         self.splits.octets() + self.openings.octets() + self.openings.len() * self.of_opening
     }
@@ -203,7 +205,9 @@ impl Agent for Itcp {
         let openings = self.openings.len() as u64;
         self.splits.owed().plus(Owed { connections: openings, octets: 0 })
     }
+}
 
+impl Transfer for Itcp {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_all(whose, cx)
     }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Budget, Context, Outbox, Owed, Side, Verdict};
+use lasthop_agent::{Accounts, Agent, Budget, Context, Outbox, Owed, Side, Transfer, Verdict};
 use lasthop_packet::quote::{Quotation, error_about, too_big};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 

@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use lasthop_agent::counter::{ACKS_GENERATED, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent, LinkSenses,
-    Obligation, Owed, Report, Side, Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent,
+    LinkSenses, Obligation, Owed, Report, Side, Transfer, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Packet};
 
@@ -235,7 +235,9 @@ impl Agent for Lle {
     fn needs(&self) -> LinkSenses {
         self.place.needs()
     }
+}
 
+impl Accounts for Lle {
     fn held(&self) -> u64 {
         self.owed_acks
     }
@@ -251,7 +253,9 @@ impl Agent for Lle {
     fn owed(&self) -> Owed {
         self.owed
     }
+}
 
+impl Transfer for Lle {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_flows(whose, cx)
     }

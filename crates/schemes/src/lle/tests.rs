@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{
-    Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Side, Verdict,
-    Whose,
+    Accounts, Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Side,
+    Transfer, Verdict, Whose,
 };
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Timestamps};
 

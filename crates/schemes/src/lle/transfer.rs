@@ -1,7 +1,7 @@
 //! A connection's state as a value: how its windows are scaled, what was promised and acknowledged
 //! in the receiver's name, what is kept for that, and what is owed to the other end.
 
-use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Room, Whose};
+use lasthop_agent::{Accounts as _, Context, FlowState, ImportError, Room, Whose};
 use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{FlowKey, Seq};
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
 use lasthop_agent::{
-    Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side,
-    Verdict, Whose,
+    Accounts, Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Limits, Report,
+    Side, Transfer, Verdict, Whose,
 };
 use lasthop_hop::plain_ack::PlainAck;
 use lasthop_packet::{FlowKey, Packet, SackBlocks, Tcp, TcpFlags};
@@ -221,11 +221,15 @@ impl Agent for PacketControl {
             self.tell(key, SackBlocks::NONE, cx);
         }
     }
+}
 
+impl Accounts for PacketControl {
     fn octets(&self) -> usize {
         self.flows.octets()
     }
+}
 
+impl Transfer for PacketControl {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.export_flows(whose, cx)
     }

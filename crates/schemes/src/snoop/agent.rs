@@ -1,7 +1,8 @@
 //! The agent, for an access point: the table of flows, the hops that they go over, and the account of memory.
 
 use lasthop_agent::{
-    Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot, Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot,
+    Transfer, Verdict, Whose,
 };
 use lasthop_hop::last_hop::{Aims, Hops, LastHop, Trust};
 use lasthop_packet::{FlowKey, Packet, PacketTooBig, TcpFlags};
@@ -203,7 +204,9 @@ impl<R: Recovery> Agent for Snoop<R> {
             self.forget_upload(key);
         }
     }
+}
 
+impl<R: Recovery> Accounts for Snoop<R> {
     fn held(&self) -> u64 {
         self.held
     }
@@ -211,7 +214,9 @@ impl<R: Recovery> Agent for Snoop<R> {
     fn octets(&self) -> usize {
         self.octets + self.beside - self.others
     }
+}
 
+impl<R: Recovery> Transfer for Snoop<R> {
     fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
         if let Some(uplink) = &mut self.uplink {
             uplink.forget_of(whose);

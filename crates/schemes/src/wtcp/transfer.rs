@@ -1,7 +1,7 @@
 //! A connection's state as a value: that of local recovery, under the scheme's own name. The sender's
 //! clock, and what the mobile host was told, are learnt again.
 
-use lasthop_agent::{Agent as _, Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Transfer as _, Whose};
 
 use super::Wtcp;
 use super::scheme::SCHEME;

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lasthop_agent::counter::FULL;
-use lasthop_agent::{Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stack, Verdict};
+use lasthop_agent::{
+    Accounts, Agent, Context, Deadline, Fate, LinkEvent, LinkSenses, Side, Stack, Stateless, Transfer,
+    Verdict,
+};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp};
 use lasthop_sim::world::AttachError;
 use lasthop_sim::{Arq, ChannelConfig, Feedback, LinkLayer, NodeKind, World};
@@ -60,11 +63,15 @@ impl Agent for Mangler {
             }
         }
     }
+}
 
+impl Accounts for Mangler {
     fn held(&self) -> u64 {
         self.held.len() as u64
     }
 }
+
+impl Transfer for Mangler {}
 
 type Fates = Arc<Mutex<Vec<(Fate, u32)>>>;
 
@@ -92,6 +99,8 @@ impl Agent for Recorder {
         LinkSenses::FRAME_FATE
     }
 }
+
+impl Stateless for Recorder {}
 
 /// What the sender's agent hears of one packet over a link that loses this share of transmissions.
 fn fates(link_layer: LinkLayer, loss_percent: f64) -> Vec<(Fate, u32)> {
@@ -190,6 +199,8 @@ impl Agent for Parrot {
     }
 }
 
+impl Stateless for Parrot {}
+
 #[test]
 fn what_an_agent_sends_to_an_address_of_the_outside_goes_where_packets_to_it_went() {
     let mut world = World::new(1);
@@ -234,6 +245,8 @@ impl Agent for Clerk {
         Verdict::Forward
     }
 }
+
+impl Stateless for Clerk {}
 
 #[test]
 fn a_seat_has_all_its_interfaces_and_what_it_sends_takes_the_route() {
@@ -327,6 +340,8 @@ impl Agent for Correspondent {
     }
 }
 
+impl Stateless for Correspondent {}
+
 #[test]
 fn a_message_is_a_packet_of_its_length_on_the_path_between_two_seats() {
     for stacked in [false, true] {
@@ -407,6 +422,8 @@ impl Agent for Auditor {
         LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS
     }
 }
+
+impl Stateless for Auditor {}
 
 #[test]
 fn each_transmission_is_told_before_the_fate_that_follows_from_it() {

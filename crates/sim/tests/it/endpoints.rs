@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{Packet, Seq};
 use lasthop_sim::{
     Feedback, FlowConfig, FlowOutcome, LinkLayer, NodeKind, Opening, TcpConfig, TransportConfig, World,
@@ -41,6 +41,8 @@ impl Agent for Marker {
         LinkSenses::FRAME_FATE
     }
 }
+
+impl Stateless for Marker {}
 
 /// Tells the sender with duplicate ACKs what data says.
 #[derive(Default)]

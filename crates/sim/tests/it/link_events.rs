@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_aodv::AodvConfig;
 use lasthop_packet::{Packet, Seq};
 use lasthop_sim::world::AttachError;
@@ -67,6 +67,8 @@ impl Agent for Storekeeper {
         LinkSenses::FRAME_FATE | LinkSenses::ATTEMPTS | LinkSenses::DEPARTURES | LinkSenses::BACKLOG
     }
 }
+
+impl Stateless for Storekeeper {}
 
 /// An access point with two stations: two links of one cell, or two links.
 fn access_point(world: &mut World, cell: bool) -> (NodeId, [NodeId; 2], [LinkId; 2]) {
@@ -149,6 +151,8 @@ impl Agent for Watcher {
     }
 }
 
+impl Stateless for Watcher {}
+
 #[test]
 fn a_backlog_is_told_at_each_change_of_a_queue_that_links_share() {
     let mut world = World::new(5);
@@ -205,6 +209,8 @@ impl Agent for Follower {
     }
 }
 
+impl Stateless for Follower {}
+
 #[test]
 fn a_packet_that_an_agent_sends_on_hearing_of_a_fate_departs_once() {
     let mut world = World::new(5);
@@ -259,6 +265,8 @@ impl Agent for Auditor {
         LinkSenses::all()
     }
 }
+
+impl Stateless for Auditor {}
 
 #[test]
 fn a_backlog_told_while_a_fate_is_answered_is_what_has_not_departed() {

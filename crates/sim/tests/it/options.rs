@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{LinkOptions, Packet};
 use lasthop_sim::{LinkId, NodeId, NodeKind, World};
 use lasthop_wifi::{Position, Propagation, Standard, StationConfig, WlanConfig};
@@ -57,6 +57,8 @@ impl Agent for HopCounter {
         LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS
     }
 }
+
+impl Stateless for HopCounter {}
 
 type Came = Arc<Mutex<Vec<Option<u8>>>>;
 

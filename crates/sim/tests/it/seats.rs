@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use lasthop_agent::counter::{AT_BOUND, DEADLINES_STUCK};
-use lasthop_agent::{Agent, Context, Deadline, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Deadline, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq, Tcp, Transport, Udp};
 use lasthop_sim::{Interest, NodeId, NodeKind, Observer, TraceEvent, World};
 
@@ -57,6 +57,8 @@ impl Agent for Answerer {
         Verdict::Forward
     }
 }
+
+impl Stateless for Answerer {}
 
 /// A server, a router and a phone. Two agents at the router answer each other's packets so many
 /// times; a packet of the server's sets them off.
@@ -112,6 +114,8 @@ impl Agent for Stuck {
     }
 }
 
+impl Stateless for Stuck {}
+
 #[test]
 fn an_agent_whose_deadline_does_not_move_does_not_stop_the_world_and_is_reported_by_its_reason() {
     struct Reports(Arc<Mutex<Vec<(NodeId, &'static str)>>>);
@@ -155,6 +159,8 @@ impl Agent for Rememberer {
     }
 }
 
+impl Stateless for Rememberer {}
+
 #[test]
 fn an_end_that_was_met_before_another_with_its_address_is_known_too() {
     let mut world = World::new(1);
@@ -187,6 +193,8 @@ impl Agent for Echo {
     }
 }
 
+impl Stateless for Echo {}
+
 #[test]
 fn agents_at_one_node_that_answer_each_others_messages_come_to_an_end() {
     let mut world = World::new(1);
@@ -217,6 +225,8 @@ impl Agent for Filler {
     }
 }
 
+impl Stateless for Filler {}
+
 #[test]
 fn an_agent_that_answers_a_backlog_with_a_packet_comes_to_an_end() {
     let mut world = World::new(1);
@@ -245,6 +255,8 @@ impl Agent for Repeater {
     }
 }
 
+impl Stateless for Repeater {}
+
 #[test]
 fn an_agent_and_the_host_that_it_sits_in_come_to_an_end() {
     let mut world = World::new(1);
@@ -272,6 +284,8 @@ impl Agent for Teller {
         self.1.lock().expect("no panic elsewhere").push(octets.to_vec());
     }
 }
+
+impl Stateless for Teller {}
 
 #[test]
 fn a_datagram_of_a_real_host_reaches_it_whatever_its_ports() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, LinkSenses, Side, Stateless, Verdict};
 use lasthop_apps::traffic::{Beat, Constant};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp, wire};
 use lasthop_sim::selection::{Match, MatchedProtocol, Selection, Traffic};
@@ -137,6 +137,8 @@ impl Agent for Waiting {
         Verdict::Forward
     }
 }
+
+impl Stateless for Waiting {}
 
 #[test]
 fn a_link_with_acknowledgments_is_passed_around_unless_an_agent_waits_for_fates() {

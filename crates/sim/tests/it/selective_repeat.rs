@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{Instant, Packet, Rng};
 use lasthop_sim::wireless::StateTrace;
 use lasthop_sim::{
@@ -127,6 +127,8 @@ impl Agent for Recorder {
         LinkSenses::FRAME_FATE
     }
 }
+
+impl Stateless for Recorder {}
 
 #[test]
 fn every_packet_is_delivered_once_or_given_up_and_its_sender_hears_of_that_once() {

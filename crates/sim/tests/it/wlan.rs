@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Verdict};
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Side, Stateless, Verdict};
 use lasthop_packet::{Instant, Packet};
 use lasthop_sim::{FlowId, NodeId, NodeKind, Opening, QueueLimit, World};
 use lasthop_tcp::Config;
@@ -175,6 +175,8 @@ impl Agent for Recorder {
         LinkSenses::FRAME_FATE
     }
 }
+
+impl Stateless for Recorder {}
 
 /// What an agent at an external node hears of two packets that it sends at once over a link with
 /// this error rate.

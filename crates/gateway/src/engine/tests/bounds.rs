@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, Deadline};
+use lasthop_agent::{Accounts, Agent, Context, Deadline, Stateless, Transfer};
 
 use super::support::*;
 use crate::connection::TrackedConnection;
@@ -141,11 +141,15 @@ impl Agent for Greedy {
         self.octets = cx.budget().octets_in_all;
         Verdict::Forward
     }
+}
 
+impl Accounts for Greedy {
     fn octets(&self) -> usize {
         self.octets
     }
 }
+
+impl Transfer for Greedy {}
 
 #[test]
 fn all_rules_share_one_budget() {
@@ -202,7 +206,11 @@ impl Agent for Ticker {
         self.due = Some(cx.now() + SECOND);
         cx.send(Side::Radio, down(1, 1, 100, ACK));
     }
+}
 
+impl Accounts for Ticker {}
+
+impl Transfer for Ticker {
     fn on_return(&mut self, cx: &mut Context<'_>) {
         self.due = Some(cx.now() + 2 * SECOND);
     }
@@ -236,6 +244,8 @@ impl Agent for Teller {
         Verdict::Forward
     }
 }
+
+impl Stateless for Teller {}
 
 #[test]
 fn a_message_to_a_peer_is_dropped_at_once() {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use lasthop_agent::{Agent, Context, Limits, Shown};
+use lasthop_agent::{Agent, Context, Limits, Shown, Stateless};
 use lasthop_packet::Seq;
 
 use super::support::*;
@@ -34,6 +34,8 @@ impl Agent for Generous {
         cx.send(Side::Core, up(1, ack, 0, ACK));
     }
 }
+
+impl Stateless for Generous {}
 
 fn bench() -> Bench {
     let mut bench = Bench::with_agent(|| Generous);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lasthop_agent::counter::{DUPLICATE_ACK, FULL};
-use lasthop_agent::{Agent, Context, Deadline};
+use lasthop_agent::{Accounts, Agent, Context, Deadline, Transfer};
 use proptest::prelude::*;
 
 use super::support::*;
@@ -49,11 +49,15 @@ impl Agent for Fool {
             self.drain(cx);
         }
     }
+}
 
+impl Accounts for Fool {
     fn held(&self) -> u64 {
         self.held.len() as u64
     }
+}
 
+impl Transfer for Fool {
     fn drain(&mut self, cx: &mut Context<'_>) {
         for (to, packet) in self.held.drain(..) {
             cx.send(to, packet);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, Side};
+use lasthop_agent::{Agent, Context, Side, Stateless};
 use lasthop_packet::{Ip, Payload, Transport, Udp};
 use portable_atomic::AtomicU64;
 
@@ -34,6 +34,8 @@ impl Agent for Listener {
         true
     }
 }
+
+impl Stateless for Listener {}
 
 fn listening(enough: usize) -> (Bench, Arc<AtomicU64>) {
     let seen = Arc::new(AtomicU64::new(0));

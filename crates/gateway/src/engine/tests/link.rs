@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Verdict};
+use lasthop_agent::{Agent, Context, Fate, LinkEvent, LinkSenses, Stateless, Verdict};
 use lasthop_packet::Packet;
 use portable_atomic::AtomicU64;
 
@@ -27,6 +27,8 @@ impl Agent for Listener {
         self.1
     }
 }
+
+impl Stateless for Listener {}
 
 fn listening(needs: LinkSenses) -> (Bench, impl Fn() -> u64) {
     let heard = Arc::new(AtomicU64::new(0));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Payload, Rng, TcpFlags};
 
@@ -403,7 +403,9 @@ impl Agent for Proxy {
         }
         Verdict::Forward
     }
+}
 
+impl Accounts for Proxy {
     fn obligation(&self, connection: FlowKey) -> Obligation {
         if self.0.contains(&connection) { Obligation::Terminates(0) } else { Obligation::Free }
     }
@@ -411,7 +413,9 @@ impl Agent for Proxy {
     fn owed(&self) -> Owed {
         Owed { connections: self.0.len() as u64, octets: 0 }
     }
+}
 
+impl lasthop_agent::Transfer for Proxy {
     fn export(&mut self, whose: Whose, _: &mut Context<'_>) -> Vec<FlowState> {
         let Whose::Connection(connection) = whose else { return Vec::new() };
         let state = || FlowState { layer: 0, scheme: "proxy".into(), connection, octets: Vec::new() };
@@ -460,11 +464,15 @@ impl Agent for Defaulter {
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         assert!(self.due.is_none_or(|due| due > cx.now()), "its time has come");
     }
+}
 
+impl Accounts for Defaulter {
     fn owed(&self) -> Owed {
         if self.due.is_some() { Owed { connections: 1, octets: 7 } } else { Owed::default() }
     }
 }
+
+impl lasthop_agent::Transfer for Defaulter {}
 
 #[test]
 fn what_an_agent_owed_when_it_panicked_is_counted_whatever_it_was_called_for() {

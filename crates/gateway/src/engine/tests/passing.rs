@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lasthop_agent::counter::{DROPPED_HELD, FULL};
-use lasthop_agent::{Agent, Context};
+use lasthop_agent::{Accounts, Agent, Context, Stateless, Transfer};
 use lasthop_packet::wire::parse;
 use lasthop_packet::{Icmp, Payload, Transport, Udp};
 use portable_atomic::AtomicU64;
@@ -123,6 +123,8 @@ impl Agent for Echo {
     }
 }
 
+impl Stateless for Echo {}
+
 #[test]
 fn what_an_agent_makes_goes_by_the_ports_and_link_headers_of_its_connection() {
     let mut bench = Bench::with_agent(|| Echo);
@@ -170,6 +172,8 @@ impl Agent for Fragile {
     }
 }
 
+impl Stateless for Fragile {}
+
 #[test]
 fn a_panic_costs_neither_the_packet_nor_the_connection_and_too_many_end_the_agent() {
     let mut bench = Bench::with_agent(|| Fragile);
@@ -206,11 +210,15 @@ impl Agent for Hoarder {
         self.0 += 1;
         Verdict::Absorb
     }
+}
 
+impl Accounts for Hoarder {
     fn held(&self) -> u64 {
         self.0
     }
 }
+
+impl Transfer for Hoarder {}
 
 #[test]
 fn what_an_agent_held_when_it_panicked_is_counted_as_dropped() {

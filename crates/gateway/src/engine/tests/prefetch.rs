@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lasthop_agent::{Agent, Context};
+use lasthop_agent::{Agent, Context, Stateless};
 
 use super::support::*;
 use crate::engine::*;
@@ -20,6 +20,8 @@ impl Agent for Prophet {
         self.0.lock().expect("nobody else failed").extend(connections);
     }
 }
+
+impl Stateless for Prophet {}
 
 #[test]
 fn an_agent_of_many_connections_is_told_which_come_and_nothing_changes() {

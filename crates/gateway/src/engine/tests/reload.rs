@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use lasthop_agent::{Agent, Context, Obligation};
+use lasthop_agent::{Accounts, Agent, Context, Obligation, Transfer};
 use portable_atomic::AtomicU64;
 
 use super::support::*;
@@ -97,12 +97,16 @@ impl Agent for Owing {
     fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
         Verdict::Forward
     }
+}
 
+impl Accounts for Owing {
     fn obligation(&self, connection: FlowKey) -> Obligation {
         self.0.fetch_add(1, Ordering::Relaxed);
         if connection.destination.1 < 100 { Obligation::Owes(1) } else { Obligation::Free }
     }
 }
+
+impl Transfer for Owing {}
 
 #[test]
 fn a_smaller_table_takes_work_in_proportion_to_its_connections_whatever_is_owed() {

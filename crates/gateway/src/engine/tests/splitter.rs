@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED;
 use lasthop_agent::{
-    Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Transfer, Verdict,
+    Whose,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Payload, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
@@ -130,7 +131,9 @@ impl Agent for Splitter {
             leg.timer = (cx.now() + TIMEOUT).as_nanos();
         }
     }
+}
 
+impl Accounts for Splitter {
     fn obligation(&self, connection: FlowKey) -> Obligation {
         self.flows.get(&connection).map_or(Obligation::Free, Leg::obligation)
     }
@@ -144,7 +147,9 @@ impl Agent for Splitter {
     fn octets(&self) -> usize {
         self.flows.values().map(Leg::octets).sum()
     }
+}
 
+impl Transfer for Splitter {
     fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
         let meant = |key: &FlowKey| match whose {
             Whose::All => true,

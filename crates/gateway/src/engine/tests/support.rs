@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Context, Deadline, Side, Verdict};
+use lasthop_agent::{Accounts, Agent, Context, Deadline, Side, Stateless, Transfer, Verdict};
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 use portable_atomic::AtomicU64;
@@ -157,6 +157,8 @@ impl Agent for Watcher {
     }
 }
 
+impl Stateless for Watcher {}
+
 /// Holds data from the core side until it is drained, let go of, or a second has passed.
 #[derive(Default)]
 pub(super) struct Keeper {
@@ -194,11 +196,15 @@ impl Agent for Keeper {
             self.send_all(cx, |_| true);
         }
     }
+}
 
+impl Accounts for Keeper {
     fn held(&self) -> u64 {
         self.held.len() as u64
     }
+}
 
+impl Transfer for Keeper {
     fn drain(&mut self, cx: &mut Context<'_>) {
         self.send_all(cx, |_| true);
     }

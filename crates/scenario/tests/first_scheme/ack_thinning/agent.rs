@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Agent, Context, Counter, Deadline, DropReason, FlowTable, Side, Verdict};
+use lasthop_agent::{
+    Accounts, Agent, Context, Counter, Deadline, DropReason, FlowTable, Side, Transfer, Verdict,
+};
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
 use super::settings::Settings;
@@ -90,11 +92,15 @@ impl Agent for AckThinning {
             self.send(connection, cx);
         }
     }
+}
 
+impl Accounts for AckThinning {
     fn held(&self) -> u64 {
         self.held
     }
+}
 
+impl Transfer for AckThinning {
     fn drain(&mut self, cx: &mut Context<'_>) {
         for connection in self.waiting.keys().collect::<Vec<_>>() {
             self.send(connection, cx);

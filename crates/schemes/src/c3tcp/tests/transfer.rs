@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{FlowState, ImportError, Whose};
+use lasthop_agent::{FlowState, ImportError, Transfer as _, Whose};
 
 use super::*;
 

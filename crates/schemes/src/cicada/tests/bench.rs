@@ -1,6 +1,6 @@
 //! One agent, and packets made by hand.
 
-use lasthop_agent::{Agent, Obligation, Side, Verdict};
+use lasthop_agent::{Accounts, Agent, Obligation, Side, Transfer, Verdict};
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
 
 use super::seat::Seat;
@@ -80,7 +80,7 @@ impl Bench {
 
     /// The world was away.
     pub fn return_to(&mut self) {
-        self.seat.call(self.now, Agent::on_return).expect("there is an agent");
+        self.seat.call(self.now, Transfer::on_return).expect("there is an agent");
     }
 
     pub fn core(&mut self, packet: &Packet) -> Step {

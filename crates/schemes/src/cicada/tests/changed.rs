@@ -1,6 +1,6 @@
 //! A state whose octets were changed on the way is refused, or makes an agent that can be driven.
 
-use lasthop_agent::{Agent, Budget, Context, FlowState, ImportError, Outbox, Side, Whose};
+use lasthop_agent::{Accounts, Budget, Context, FlowState, ImportError, Outbox, Side, Transfer, Whose};
 use lasthop_hop::transfer::SIMULATED;
 use lasthop_packet::{Instant, Rng};
 use proptest::prelude::*;

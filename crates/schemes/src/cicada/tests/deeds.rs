@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Budget, Side, Verdict};
+use lasthop_agent::{Agent, Budget, Side, Transfer, Verdict};
 use lasthop_packet::rtp::Rtp;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Floods of SYNs.
 
-use lasthop_agent::{Agent, Side, Whose};
+use lasthop_agent::{Accounts, Side, Transfer, Whose};
 use lasthop_packet::{Packet, Seq};
 
 use super::bench::{Bench, answer, fixed, mobile, syn};
@@ -33,7 +33,7 @@ fn a_hundred_thousand_syns_take_bounded_memory_and_other_connections_go_on() {
 }
 
 fn said(bench: &Bench) -> usize {
-    bench.seat.agent.as_ref().map_or(0, Agent::octets)
+    bench.seat.agent.as_ref().map_or(0, Accounts::octets)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What an agent says that it holds, held against what it has allocated.
 
-use lasthop_agent::Agent;
+use lasthop_agent::Accounts;
 use lasthop_packet::{Packet, Payload};
 
 use super::bench::{Bench, fixed};
@@ -23,7 +23,7 @@ fn after(segments: impl Iterator<Item = (u32, u32)>) -> (usize, usize) {
             bench.core(&with_octets(fixed(1001 + offset, len, 5001)));
         }
     });
-    let said = bench.seat.agent.as_ref().map_or(0, Agent::octets);
+    let said = bench.seat.agent.as_ref().map_or(0, Accounts::octets);
     (allocated.bytes_current.max(0) as usize, said)
 }
 
@@ -58,7 +58,7 @@ fn every_other_octet_keeps_no_frames_that_are_not_counted() {
             bench.core(&packet);
         }
     });
-    let said = bench.seat.agent.as_ref().map_or(0, Agent::octets);
+    let said = bench.seat.agent.as_ref().map_or(0, Accounts::octets);
     let allocated = allocated.bytes_current.max(0) as usize;
     assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
 }

@@ -1,6 +1,6 @@
 //! Memory at its real cost, whatever the hosts ask for and however they cut their data.
 
-use lasthop_agent::{Agent, Budget, Side, Verdict};
+use lasthop_agent::{Accounts, Budget, Side, Verdict};
 use lasthop_packet::{Packet, Payload, TcpFlags};
 
 use super::bench::{Bench, fixed, mobile};
@@ -13,7 +13,7 @@ fn with_octets(mut packet: Packet) -> Packet {
 }
 
 fn said(bench: &Bench) -> usize {
-    bench.seat.agent.as_ref().map_or(0, Agent::octets)
+    bench.seat.agent.as_ref().map_or(0, Accounts::octets)
 }
 
 #[test]

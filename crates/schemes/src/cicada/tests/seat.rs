@@ -1,6 +1,8 @@
 //! An agent, and all that a world does to it.
 
-use lasthop_agent::{Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Side, Verdict, Whose};
+use lasthop_agent::{
+    Accounts, Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Side, Transfer, Verdict, Whose,
+};
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 use proptest::prelude::*;
 
@@ -105,13 +107,13 @@ impl Seat {
     fn is_away(&mut self, now: Instant) -> bool {
         if self.away_until.is_some_and(|until| until <= now) {
             self.away_until = None;
-            self.call(now, Agent::on_return);
+            self.call(now, Transfer::on_return);
         }
         self.away_until.is_some()
     }
 
     pub fn owed(&self) -> Owed {
-        self.agent.as_ref().map_or_else(Owed::default, Agent::owed)
+        self.agent.as_ref().map_or_else(Owed::default, Accounts::owed)
     }
 
     /// Has another agent go on with all that this one knows.

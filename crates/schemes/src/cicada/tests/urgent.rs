@@ -86,7 +86,7 @@ fn a_pointer_that_moves_on_costs_no_memory() {
     let mut taken = Vec::new();
     for pointer in 1..60_000 {
         bench.core(&urgent(fixed(1001, 0, 5001), pointer));
-        taken.push(bench.seat.agent.as_ref().map(lasthop_agent::Agent::octets));
+        taken.push(bench.seat.agent.as_ref().map(lasthop_agent::Accounts::octets));
     }
     taken.dedup();
     assert!(taken.len() <= 2, "the first has room for some more: {taken:?}");

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use lasthop_agent::Accounts as _;
 use lasthop_packet::Ecn;
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! State that moves to another agent.
 
-use lasthop_agent::{FlowState, ImportError, Whose};
+use lasthop_agent::{FlowState, ImportError, Transfer as _, Whose};
 
 use super::*;
 

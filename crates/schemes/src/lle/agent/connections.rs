@@ -1,7 +1,7 @@
 //! Which connections are known: how they begin, and how they are forgotten.
 
 use lasthop_agent::counter::AT_BOUND;
-use lasthop_agent::{Agent as _, Context, Report, Side};
+use lasthop_agent::{Accounts as _, Context, Report, Side};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
 
 use super::Lle;

@@ -1,5 +1,6 @@
 //! The link layer's word is not TCP's.
 
+use lasthop_agent::{Accounts as _, Transfer as _};
 use lasthop_config::preset::Presets as _;
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use lasthop_agent::counter::ACKS_SUPPRESSED;
+use lasthop_agent::{Accounts as _, Transfer as _};
 use lasthop_config::preset::Presets as _;
 
 const NEXT: u32 = FIRST + 100;

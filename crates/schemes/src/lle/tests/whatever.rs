@@ -1,5 +1,6 @@
 //! Whatever comes.
 
+use lasthop_agent::{Accounts as _, Transfer as _};
 use lasthop_config::preset::Presets as _;
 use proptest::prelude::*;
 

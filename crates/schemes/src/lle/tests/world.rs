@@ -2,7 +2,7 @@
 //! ends of it that may die at any time: everything arrives in the end.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
-use lasthop_agent::{Owed, Whose};
+use lasthop_agent::{Accounts as _, Owed, Transfer as _, Whose};
 use lasthop_config::preset::Presets as _;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

@@ -1,6 +1,7 @@
 //! Withholding for as long as overtaken segments are late.
 
 use super::*;
+use lasthop_agent::Transfer as _;
 
 fn nine() -> Settings {
     Settings { threshold: 9, ..Settings::default() }

@@ -1,5 +1,6 @@
 //! What is not touched, bounds, and how settings are read.
 
+use lasthop_agent::Accounts as _;
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::segment_cache::Cached;
 use lasthop_config::preset::Presets as _;

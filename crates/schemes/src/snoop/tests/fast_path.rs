@@ -1,6 +1,6 @@
 //! What may pass without asking.
 
-use lasthop_agent::{Bypass, Limits, Shown};
+use lasthop_agent::{Accounts as _, Bypass, Limits, Shown, Transfer as _};
 use lasthop_config::preset::Presets as _;
 use proptest::prelude::*;
 

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 
+use lasthop_agent::Accounts as _;
+use lasthop_agent::Transfer;
 use lasthop_agent::counter::FULL;
 use lasthop_hop::last_hop::LastHop;
 use proptest::prelude::*;
@@ -217,7 +219,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
         }
     }
     assert_eq!((told, receiver.next), (offered, offered), "everything arrives in the end");
-    bench.call(Agent::drain);
+    bench.call(Transfer::drain);
     assert_eq!((bench.snoop.held(), bench.cached().len()), (0, 0));
     // Of copies is known for a while which they were.
     let rest = bench.flow().map_or(0, SnoopFlow::allocated);
@@ -268,7 +270,7 @@ proptest! {
             prop_assert!(flows.iter().all(|flow| flow.allocated() <= budget.octets_per_flow));
             prop_assert_eq!(flows.iter().map(|flow| flow.waiting.packets().len() as u64).sum::<u64>(), bench.snoop.held());
         }
-        bench.call(Agent::drain);
+        bench.call(Transfer::drain);
         prop_assert_eq!(bench.snoop.held(), 0);
     }
 }

@@ -1,5 +1,7 @@
 //! Packets that wait for room.
 
+use lasthop_agent::Accounts as _;
+use lasthop_agent::Transfer;
 use lasthop_agent::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, FULL};
 use std::num::NonZeroU16;
 
@@ -119,7 +121,7 @@ fn whatever_ends_the_flow_sends_what_it_holds_first() {
         |bench| bench.radio(&ack(0).flags(TcpFlags::RST)).copies,
         |bench| bench.pass(&data(9, 0).but(|tcp| tcp.flags = TcpFlags::SYN), Side::Core).copies,
         |bench| bench.pass(&data(1 << 31, 100), Side::Core).copies,
-        |bench| bench.call(Agent::drain).1,
+        |bench| bench.call(Transfer::drain).1,
     ];
     for end in ends {
         let mut bench = bench();
@@ -257,7 +259,7 @@ fn where_memory_is_short_packets_pass_behind_what_waits() {
         assert!(bench.flow().is_none_or(|flow| flow.allocated() <= 14_000));
     }
     assert!(at_bound > 0);
-    left.extend(pieces(&bench.call(Agent::drain).1));
+    left.extend(pieces(&bench.call(Transfer::drain).1));
     assert_eq!(left, (0..60).map(|n| (100 * n, 100)).collect::<Vec<_>>());
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::snoop::today::scoreboard::{Range, Scoreboard};
+use lasthop_agent::Accounts as _;
 
 /// Segments that are always outstanding, at most.
 const OUTSTANDING: u32 = 40;

@@ -1,6 +1,6 @@
 //! Whatever comes.
 
-use lasthop_agent::{Budget, SegmentCache};
+use lasthop_agent::{Accounts as _, Budget, SegmentCache};
 use lasthop_config::preset::Presets as _;
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! When the local timer runs and what it retransmits.
 
 use super::*;
+use lasthop_agent::Transfer;
 use lasthop_config::preset::Presets as _;
 
 #[test]
@@ -111,7 +112,7 @@ fn timers_start_anew<R: Recovery>(mut bench: Bench<R>) {
     let timeout = bench.flow().expect("it is known").timeout(&bench.snoop.settings);
     // Its acknowledgment went past.
     bench.now += 10 * timeout;
-    bench.call(Agent::on_return);
+    bench.call(Transfer::on_return);
     assert!(bench.timer().is_empty(), "the next acknowledgment tells");
     let known = bench.flow().expect("it is known").rtt.least();
     bench.pass(&data(200, 100), Side::Core);
@@ -121,7 +122,7 @@ fn timers_start_anew<R: Recovery>(mut bench: Bench<R>) {
 
     bench.pass(&data(300, 100), Side::Core);
     bench.now += 10 * timeout;
-    bench.call(Agent::on_return);
+    bench.call(Transfer::on_return);
     bench.now += 10 * timeout;
     assert!(!bench.timer().is_empty(), "if none comes");
 }

@@ -1,6 +1,7 @@
 //! State that moves to another agent.
 
 use super::*;
+use lasthop_agent::{Accounts as _, Transfer as _};
 
 impl<R: Recovery> Bench<R> {
     /// Another agent goes on, with what this one exports.

@@ -1,6 +1,33 @@
-//! What an agent owes of a connection: what would break if it went away.
+//! What an agent holds and owes: what a world must know before it takes the agent away.
 
+use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
+
+/// What an agent holds, occupies and owes. An agent that does not say otherwise has nothing.
+pub trait Accounts {
+    /// Packets that the agent holds to send later, of those that it absorbed or made.
+    fn held(&self) -> u64 {
+        0
+    }
+
+    /// Octets of memory that it has allocated, tables and their spare capacity included. They never
+    /// exceed [`crate::Context::budget`], apart from some KiB of working memory, unless the budget
+    /// has shrunk since.
+    fn octets(&self) -> usize {
+        0
+    }
+
+    /// What it owes of a connection, by its direction from the core side to the radio side.
+    fn obligation(&self, connection: FlowKey) -> Obligation {
+        let _ = connection;
+        Obligation::Free
+    }
+
+    /// What it owes of all connections: the sum of their [obligations](Accounts::obligation).
+    fn owed(&self) -> Owed {
+        Owed::default()
+    }
+}
 
 /// What an agent owes of a connection.
 ///
