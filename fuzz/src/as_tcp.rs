@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
-use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, Outbox, Owed, Report, Side, Verdict, Whose};
+use lasthop_agent::{Agent, Budget, Context, Fate, LinkEvent, Outbox, Owed, Report, Scope, Side, Verdict};
 use lasthop_config::preset::Presets as _;
 use lasthop_packet::{Instant, Packet, Rng, Seq, TcpFlags};
 use lasthop_schemes::as_tcp::{Settings, SplitAt};
@@ -313,7 +313,7 @@ impl Bench {
         if at == At::Split && self.is_away {
             return;
         }
-        let states = self.call(at, |agent, cx| agent.export(Whose::All, cx));
+        let states = self.call(at, |agent, cx| agent.export(Scope::All, cx));
         let left = &self.agents[at as usize];
         assert_eq!((left.held(), left.octets(), left.owed()), (0, 0, Owed::default()), "it was exported");
         self.agents[at as usize] = agent(&self.settings, at);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lasthop_agent::{Agent, Budget, Context, Outbox, Side, Verdict, Whose};
+use lasthop_agent::{Agent, Budget, Context, Outbox, Scope, Side, Verdict};
 use lasthop_config::preset::Presets;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Transport, Udp};
 use lasthop_schemes::as_tcp::AsTcpEdge;
@@ -141,7 +141,7 @@ impl Bench {
 
     /// The agent goes on from its own state; another is shown a forged copy of it.
     fn hand_over(&mut self, octets: &mut Octets<'_>) {
-        let states = self.call(|agent, cx| agent.export(Whose::All, cx));
+        let states = self.call(|agent, cx| agent.export(Scope::All, cx));
         for state in &states {
             let mut forged = state.clone();
             for _ in 0..=octets.below(8) {

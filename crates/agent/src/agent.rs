@@ -67,7 +67,7 @@ pub trait Agent: Accounts + Transfer + Send {
         let _ = (event, cx);
     }
 
-    /// A message from the agent in the seat at the node with this address ([`Context::tell`]). It
+    /// A message from the agent in the seat at the node with this address ([`Context::send_message`]). It
     /// may come from anywhere: what it says is to be checked.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         let _ = (from, octets, cx);

@@ -116,7 +116,7 @@ impl<'a> Context<'a> {
     /// Sends a message to the agent in the seat at the node with this address, if there is one.
     /// Nothing says that it arrives, and a world without other seats drops it. See
     /// [`Agent::on_message`](crate::Agent::on_message).
-    pub fn tell(&mut self, peer: IpAddr, message: Bytes) {
+    pub fn send_message(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
     }
 

@@ -57,4 +57,4 @@ pub use segment_cache::SegmentCache;
 pub use side::Side;
 pub use slab::{IdleList, Slab, Slot};
 pub use stack::Stack;
-pub use transfer::{FlowState, ImportError, Transfer, Whose};
+pub use transfer::{FlowState, ImportError, Scope, Transfer};

@@ -13,7 +13,7 @@ use crate::link::{LinkEvent, LinkSenses};
 
 use crate::report::Report;
 use crate::side::Side;
-use crate::transfer::{FlowState, ImportError, Transfer, Whose};
+use crate::transfer::{FlowState, ImportError, Scope, Transfer};
 
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything
 /// untouched.
@@ -255,10 +255,10 @@ impl Transfer for Stack {
     /// The agent nearest to the radio side first. Where another imports in that order, what an
     /// agent sends on because it has no room for it meets agents on its way that know the
     /// connection already.
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
         for index in (0..self.agents.len()).rev() {
-            let of_agent = self.call(index, cx, |agent, cx| agent.export(whose, cx));
+            let of_agent = self.call(index, cx, |agent, cx| agent.export(scope, cx));
             let layer = self.agents[index].number;
             states.extend(of_agent.into_iter().map(|state| FlowState { layer, ..state }));
         }

@@ -21,8 +21,8 @@ pub trait Transfer {
     /// The law: once another agent of the same scheme and settings has
     /// [imported](Transfer::import) all of it, at any moment, connections end as they would have
     /// ended; they may be slower for a while.
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let _ = (whose, cx);
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let _ = (scope, cx);
         Vec::new()
     }
 
@@ -74,7 +74,7 @@ pub struct FlowState {
 
 /// Whose state is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum Scope {
     /// All connections.
     All,
     /// Those of a host on the radio side.
@@ -83,7 +83,7 @@ pub enum Whose {
     Connection(FlowKey),
 }
 
-impl Whose {
+impl Scope {
     /// Which of these connections are meant.
     pub fn of<S>(self, flows: &FlowTable<S>) -> Vec<FlowKey> {
         match self {

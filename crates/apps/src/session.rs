@@ -28,7 +28,7 @@ pub mod web;
 
 pub use crate::media::CallOutcome;
 pub use config::{Activity, DialogueKind, EndExtensions, SessionTcp};
-pub use dialogue::{Dialogue, Happening};
+pub use dialogue::{Dialogue, DialogueEvent};
 pub use draws::Draws;
 pub use ftp::Ftp;
 pub use mail::Mail;

@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         _ => false,
     };
     if leaves_files {
-        signals::when_told_to_end(|| ());
+        signals::on_termination(|| ());
     }
     let outcome = match command {
         Command::Compare(arguments) => commands::compare::execute(&arguments),

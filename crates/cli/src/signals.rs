@@ -12,7 +12,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 /// On Ctrl-C and the like: does this last, removes what has been written of files that are not
 /// whole, and ends by the signal.
-pub fn when_told_to_end(last: impl Fn() + Send + 'static) {
+pub fn on_termination(last: impl Fn() + Send + 'static) {
     // Without this a part would stay behind, and nothing else would be wrong.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     std::thread::spawn(move || {
@@ -24,21 +24,21 @@ pub fn when_told_to_end(last: impl Fn() + Send + 'static) {
 }
 
 /// The signals of a command that, told to end, still has something to print.
-pub struct Told {
+pub struct Termination {
     stop: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }
 
-impl Told {
+impl Termination {
     /// From now on, signals no longer end the process.
     pub fn listen() -> io::Result<Self> {
-        let told = Self { stop: Arc::default(), signal: Arc::default() };
+        let termination = Self { stop: Arc::default(), signal: Arc::default() };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // In this order: who sees that it has to stop sees why.
-            flag::register_usize(signal, Arc::clone(&told.signal), signal as usize)?;
-            flag::register(signal, Arc::clone(&told.stop))?;
+            flag::register_usize(signal, Arc::clone(&termination.signal), signal as usize)?;
+            flag::register(signal, Arc::clone(&termination.stop))?;
         }
-        Ok(told)
+        Ok(termination)
     }
 
     /// Set as soon as one has come.

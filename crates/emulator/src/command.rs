@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitStatus};
 use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
 use rustix::time::Timespec;
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::names::Names;
 use super::open_files::OpenFiles;
 use super::user::User;
@@ -97,7 +97,7 @@ const LINGER: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
 /// Ends what a command that has ended has left running behind the hop, and waits until its last
 /// words have crossed most hops: else its peers would wait for them in vain.
-pub fn end_the_rest(hop: &BehindHop) {
+pub fn end_the_rest(hop: &ClientSide) {
     // What cannot be found here is for the keeper.
     let _ = hop.inside.signal_processes(Signal::TERM);
     // A signal that cuts it short is one to end.
@@ -125,7 +125,7 @@ pub enum RunAs {
 /// Starts a command behind the hop. It is killed when the calling thread ends, however that comes
 /// about.
 pub fn start(
-    hop: &BehindHop,
+    hop: &ClientSide,
     names: &Names,
     run_as: &RunAs,
     command: &mut Command,

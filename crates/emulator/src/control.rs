@@ -84,9 +84,9 @@ impl ControlSocket {
         }
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let server = RefCell::new(Server { about, settings, links, handle });
-        let (door, is_over) = (Arc::clone(&listener), Arc::clone(&stop));
+        let (served, is_over) = (Arc::clone(&listener), Arc::clone(&stop));
         let serve = move || {
-            if let Err(error) = serve(&door, &server, &is_over) {
+            if let Err(error) = serve(&served, &server, &is_over) {
                 tracing::warn!("links cannot be changed any more: {error}");
             }
         };
@@ -131,7 +131,7 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
         let now = clock::now();
         closed_until = closed_until.filter(|until| *until > now);
         if is_open && knocks {
-            match listener.let_in(now) {
+            match listener.accept(now) {
                 // The user who has the socket is not always the one whose rights this process has; and no
                 // user may keep it waiting.
                 Ok(Some((client, uid))) => {
@@ -149,17 +149,18 @@ fn serve(listener: &ControlListener, server: &RefCell<Server>, stop: &OwnedFd) -
                 }
             }
         }
-        clients.retain_mut(|(client, further)| client.step(now, &Office { server, further: *further }));
+        clients
+            .retain_mut(|(client, further)| client.step(now, &ControlAnswers { server, further: *further }));
     }
 }
 
 /// Answers a client, for which this process opens these further files.
-struct Office<'s> {
+struct ControlAnswers<'s> {
     server: &'s RefCell<Server>,
     further: FurtherFiles,
 }
 
-impl Answers for Office<'_> {
+impl Answers for ControlAnswers<'_> {
     type Rest = Infallible;
 
     fn is_whole(&self, question: &[u8]) -> bool {
@@ -170,7 +171,7 @@ impl Answers for Office<'_> {
         Part::whole(self.server.borrow_mut().answer(question, self.further))
     }
 
-    fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+    fn next_part(&self, rest: Infallible) -> Part<Infallible> {
         match rest {}
     }
 }

@@ -19,7 +19,7 @@ use lasthop_packet::wire::{self, emit, parse};
 use lasthop_packet::{Instant, Ip, Packet, Payload, Transport, Udp, quote};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::device::{Device, LONGEST_FRAME, Received};
 use super::machine::Machine;
 use super::relay::descriptors;
@@ -78,7 +78,7 @@ impl Datagrams {
     /// Has the datagrams of the host behind the hop relayed: those to the gateway to services of this
     /// machine, with `localhost` to those on its loopback device, too; those to other hosts over IPv4.
     /// The error is a sentence for the user.
-    pub fn start(hop: &BehindHop, machine: Arc<Machine>, localhost: bool) -> Result<Self, String> {
+    pub fn start(hop: &ClientSide, machine: Arc<Machine>, localhost: bool) -> Result<Self, String> {
         let failed = |why: String| format!("no UDP is relayed: {why}");
         let opened = hop.outside.enter(|| Device::open(DEVICE, Kind::Tun));
         let device =
@@ -94,7 +94,7 @@ impl Datagrams {
             machine,
             localhost,
             gateways: of(hop.gateway, hop.gateway_v6),
-            guests: of(hop.address, hop.address_v6),
+            clients: of(hop.address, hop.address_v6),
             pairs: BTreeMap::new(),
             most: descriptors() / 4,
         };
@@ -115,13 +115,13 @@ impl Drop for Datagrams {
 
 /// Routes what comes from the hop over UDP to the device, those to the gateway among it: the rule that
 /// leads there goes before the table of local addresses, which is the kernel's first one elsewhere.
-fn lead_to_device(hop: &BehindHop) -> Result<(), String> {
+fn lead_to_device(hop: &ClientSide) -> Result<(), String> {
     let ip = |words: &str| {
         let words: Vec<&str> = std::iter::once("ip").chain(words.split_whitespace()).collect();
         tool::run(&hop.outside, &words, "").map(drop)
     };
     let set = |key: &str, value: &str| hop.outside.sysctl(key, value).map_err(|error| error.to_string());
-    let BehindHop { device, gateway, .. } = hop;
+    let ClientSide { device, gateway, .. } = hop;
     ip(&format!("link set {DEVICE} up mtu 65535"))?;
     set("ipv4/ip_forward", "1")?;
     // What comes from the device has the addresses of all hosts, this one's among them.
@@ -162,7 +162,7 @@ struct Relay {
     machine: Arc<Machine>,
     localhost: bool,
     gateways: Vec<IpAddr>,
-    guests: Vec<IpAddr>,
+    clients: Vec<IpAddr>,
     pairs: BTreeMap<Pair, Flow>,
     /// Pairs at a time; beyond that the one that has said nothing for longest is forgotten.
     most: usize,
@@ -220,15 +220,15 @@ impl Relay {
         let Some(packet) = parse(octets).ok().filter(wire::transport_checksum_is_right) else { return };
         let Transport::Udp(udp) = packet.transport() else { return };
         let ip = packet.ip();
-        let pair @ (guest, wanted) = (
+        let pair @ (client, wanted) = (
             SocketAddr::new(ip.source, udp.source_port),
             SocketAddr::new(ip.destination, udp.destination_port),
         );
-        if !self.guests.contains(&guest.ip()) {
+        if !self.clients.contains(&client.ip()) {
             return;
         }
         if !self.pairs.contains_key(&pair) {
-            match self.target(wanted).and_then(|target| self.open(guest, target)) {
+            match self.target(wanted).and_then(|target| self.open(client, target)) {
                 Ok(socket) => self.keep(pair, Flow { socket, last: now }),
                 Err(error) => return self.refuse(&packet, &error),
             }
@@ -256,9 +256,9 @@ impl Relay {
     }
 
     /// A socket to a target, with the port that the guest has already towards others of its kind.
-    fn open(&self, guest: SocketAddr, target: SocketAddr) -> io::Result<UdpSocket> {
-        let of_guest = self.pairs.range((guest, SocketAddr::from(([0, 0, 0, 0], 0)))..);
-        let others = of_guest.take_while(|((other, _), _)| *other == guest);
+    fn open(&self, client: SocketAddr, target: SocketAddr) -> io::Result<UdpSocket> {
+        let of_guest = self.pairs.range((client, SocketAddr::from(([0, 0, 0, 0], 0)))..);
+        let others = of_guest.take_while(|((other, _), _)| *other == client);
         let is_alike = |own: &SocketAddr| {
             own.is_ipv4() == target.is_ipv4() && own.ip().is_loopback() == target.ip().is_loopback()
         };
@@ -276,16 +276,16 @@ impl Relay {
 
     /// Passes on what has come for a pair.
     fn on_answers(&mut self, pair: Pair, buffer: &mut [u8], now: Instant) {
-        let (guest, wanted) = pair;
+        let (client, wanted) = pair;
         for _ in 0..AT_A_TIME {
             let Some(flow) = self.pairs.get_mut(&pair) else { return };
             match flow.socket.recv(buffer) {
                 Ok(len) => {
                     flow.last = now;
-                    self.send(&datagram(wanted, guest, Bytes::copy_from_slice(&buffer[..len])));
+                    self.send(&datagram(wanted, client, Bytes::copy_from_slice(&buffer[..len])));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => self.refuse(&datagram(guest, wanted, Bytes::new()), &error),
+                Err(error) => self.refuse(&datagram(client, wanted, Bytes::new()), &error),
             }
         }
     }

@@ -19,9 +19,9 @@ pub struct FateOfFrame<'a> {
 }
 
 /// Tells a listener.
-pub(super) struct Teller<F>(pub(super) F);
+pub(super) struct FateObserver<F>(pub(super) F);
 
-impl<F: FnMut(&FateOfFrame<'_>) + Send> Observer for Teller<F> {
+impl<F: FnMut(&FateOfFrame<'_>) + Send> Observer for FateObserver<F> {
     fn interest(&self) -> Interest {
         Interest::FATES
     }

@@ -25,16 +25,16 @@ pub(super) enum Outcome {
 /// Carries octets both ways until both ends have closed. If one is reset, the other is, too. Once
 /// `cut` is readable, what is not closed yet is reset.
 pub(super) fn join(
-    guest: &TcpStream,
+    client: &TcpStream,
     service: &TcpStream,
     cut: &OwnedFd,
     progress: &AtomicU64,
 ) -> io::Result<Outcome> {
-    for stream in [guest, service] {
+    for stream in [client, service] {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
     }
-    let mut ways = [Way::new(guest, service), Way::new(service, guest)];
+    let mut ways = [Way::new(client, service), Way::new(service, client)];
     let carried = loop {
         match ways.iter_mut().try_for_each(|way| way.carry(progress)) {
             Ok(()) if ways.iter().all(|way| way.is_closed) => return Ok(Outcome::Over),
@@ -54,7 +54,7 @@ pub(super) fn join(
             Err(error) => break Err(error),
         }
     };
-    reset_at_close(guest);
+    reset_at_close(client);
     reset_at_close(service);
     carried
 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     struct Relay {
-        guest: TcpStream,
+        client: TcpStream,
         service: TcpStream,
         cut: Arc<OwnedFd>,
         thread: JoinHandle<io::Result<Outcome>>,
@@ -176,11 +176,11 @@ mod tests {
     }
 
     fn relay() -> Relay {
-        let ((guest, far), (near, service)) = (pair(), pair());
+        let ((client, far), (near, service)) = (pair(), pair());
         let cut = Arc::new(eventfd(0, EventfdFlags::NONBLOCK).expect("a descriptor"));
         let end = Arc::clone(&cut);
         let thread = std::thread::spawn(move || join(&far, &near, &end, &AtomicU64::new(0)));
-        Relay { guest, service, cut, thread }
+        Relay { client, service, cut, thread }
     }
 
     fn read_to_end(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
@@ -190,13 +190,13 @@ mod tests {
 
     #[test]
     fn each_direction_closes_on_its_own_and_nothing_is_lost() {
-        let Relay { mut guest, mut service, thread, .. } = relay();
+        let Relay { mut client, mut service, thread, .. } = relay();
         let octets: Vec<u8> = (0..3_000_000u32).map(|index| index as u8).collect();
         let sent = octets.clone();
         let sender = std::thread::spawn(move || {
-            guest.write_all(&sent).expect("it is taken");
-            guest.shutdown(Shutdown::Write).expect("it is connected");
-            read_to_end(&guest).expect("an answer")
+            client.write_all(&sent).expect("it is taken");
+            client.shutdown(Shutdown::Write).expect("it is connected");
+            read_to_end(&client).expect("an answer")
         });
         assert!(read_to_end(&service).expect("all of it") == octets);
         service.write_all(b"answer").expect("half of it is open");
@@ -208,8 +208,8 @@ mod tests {
     #[test]
     fn a_reset_of_one_end_is_one_of_the_other() {
         for from_guest in [true, false] {
-            let Relay { guest, service, thread, .. } = relay();
-            let (mut aborts, hears) = if from_guest { (guest, service) } else { (service, guest) };
+            let Relay { client, service, thread, .. } = relay();
+            let (mut aborts, hears) = if from_guest { (client, service) } else { (service, client) };
             aborts.write_all(b"part").expect("it is connected");
             (&hears).read_exact(&mut [0; 4]).expect("it arrives");
             reset_at_close(&aborts);
@@ -222,14 +222,14 @@ mod tests {
 
     #[test]
     fn what_is_cut_with_data_left_is_reset_and_counted() {
-        let Relay { mut guest, service, cut, thread } = relay();
-        guest.set_nonblocking(true).expect("it is a socket");
+        let Relay { mut client, service, cut, thread } = relay();
+        client.set_nonblocking(true).expect("it is a socket");
         // Until nobody takes more.
         let mut blocked = 0;
         let octets = vec![0; 65_536];
         while blocked < 20 {
             // Part of it may have been taken all the same.
-            if guest.write_all(&octets).is_err() {
+            if client.write_all(&octets).is_err() {
                 blocked += 1;
                 std::thread::park_timeout(Duration::from_millis(5));
             }

@@ -23,7 +23,7 @@
 //! end's node at the moment when it is read, travels to the peer's node whatever its addresses are,
 //! and is given to the peer's host when the model says that it arrives.
 
-pub mod behind;
+pub mod client_side;
 pub mod command;
 pub mod control;
 pub mod datagrams;
@@ -31,15 +31,14 @@ pub mod device;
 pub mod directory;
 mod end;
 pub mod fates;
+pub mod host_side;
 mod in_use;
 mod join;
-pub mod keeper;
 pub mod machine;
 pub mod masquerade;
 mod measurements;
 pub mod names;
 pub mod open_files;
-pub mod outside;
 mod pacer;
 mod questions;
 pub mod redirect;
@@ -47,6 +46,7 @@ mod relay;
 pub mod running;
 pub mod services;
 pub mod summary;
+pub mod supervisor;
 mod tool;
 pub mod user;
 
@@ -78,7 +78,7 @@ impl Emulator {
     /// their frames from now on. It runs on the emulator's thread, in the midst of the model's
     /// time: it must not wait for anything.
     pub fn on_fates(&mut self, listener: impl FnMut(&FateOfFrame<'_>) + Send + 'static) {
-        self.world.observe(Box::new(fates::Teller(listener)));
+        self.world.observe(Box::new(fates::FateObserver(listener)));
     }
 
     /// Starts the clock, on a thread of its own.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
+use super::host_side::HostSide;
 use super::in_use::InUse;
-use super::outside::Outside;
 use lasthop_linux::listening::listeners;
 
 /// Where the network of this machine is.
@@ -19,7 +19,7 @@ pub enum Machine {
     /// The emulator is in it. What listens at all addresses is reached at the hop's gateway, too.
     Here,
     /// The emulator is in an empty network namespace of its own.
-    Outside(Outside),
+    HostSide(HostSide),
 }
 
 impl Machine {
@@ -50,13 +50,13 @@ impl Machine {
         static NOTHING: InUse = InUse::NOTHING;
         match self {
             Self::Here => &NOTHING,
-            Self::Outside(outside) => outside.in_use(),
+            Self::HostSide(outside) => outside.in_use(),
         }
     }
 
     /// Whether it cannot be reached any more.
     pub(super) fn is_gone(&self) -> bool {
-        matches!(self, Self::Outside(outside) if outside.has_ended())
+        matches!(self, Self::HostSide(outside) if outside.has_ended())
     }
 
     /// A socket that sends to `target` and hears from it alone, for at most `patience`.
@@ -84,7 +84,7 @@ impl Machine {
     /// The UDP service at a port that is reached at the hop's gateway, with `localhost` also one on the
     /// loopback device; where the emulator is elsewhere. `None` without one.
     pub(super) fn datagram_service(&self, port: u16, localhost: bool) -> io::Result<Option<SocketAddr>> {
-        let Self::Outside(outside) = self else { return Ok(None) };
+        let Self::HostSide(outside) = self else { return Ok(None) };
         let reached_at = |address: SocketAddr| match address.ip() {
             _ if address.port() != port => None,
             // One that listens for both families takes IPv4, too.
@@ -100,7 +100,7 @@ impl Machine {
     pub(super) fn services(&self, localhost: bool) -> io::Result<Vec<SocketAddr>> {
         let listeners = match self {
             Self::Here => listeners(),
-            Self::Outside(outside) => outside.listeners(),
+            Self::HostSide(outside) => outside.listeners(),
         };
         let reached_at = |address: SocketAddr| match address.ip() {
             ip if ip.is_loopback() => localhost.then_some(address),
@@ -115,7 +115,7 @@ impl Machine {
     fn socket(&self, family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
         match self {
             Self::Here => Ok(socket_with(family, kind, SocketFlags::CLOEXEC, None)?),
-            Self::Outside(outside) => outside.socket(family, kind),
+            Self::HostSide(outside) => outside.socket(family, kind),
         }
     }
 }

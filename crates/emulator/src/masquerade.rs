@@ -16,7 +16,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::directory::Directory;
 use lasthop_linux::namespace::Namespace;
 use rules::Rules;
@@ -43,7 +43,7 @@ pub struct Undo {
 impl<'n> Masquerade<'n> {
     /// For the host behind a hop; with `nft`, or else with `iptables`. The error is a sentence for the
     /// user.
-    pub fn start(hop: &'n BehindHop) -> Result<Self, String> {
+    pub fn start(hop: &'n ClientSide) -> Result<Self, String> {
         let (namespace, device) = (&hop.outside, &hop.device);
         let unreached = |why: String| format!("only this machine can be reached from behind the hop: {why}");
         // Without it two emulations that start or end at once could get in each other's way.

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::directory::Directory;
 use super::machine::Machine;
 
@@ -35,7 +35,7 @@ pub struct Names {
 
 impl Names {
     /// Behind this hop `host.lasthop` and `server` are this machine.
-    pub fn behind(hop: &BehindHop, machine: &Machine) -> io::Result<Self> {
+    pub fn behind(hop: &ClientSide, machine: &Machine) -> io::Result<Self> {
         let v4 = hop.gateway;
         let mut names = Self { files: Vec::new(), resolvers: Vec::new() };
         hop.directory.make()?;

@@ -34,10 +34,10 @@ impl Questions {
     }
 
     /// Has those that have come in from guests answered.
-    pub(super) fn answer(&self, guests: &[IpAddr], machine: &Arc<Machine>, relays: &Relays) {
+    pub(super) fn answer(&self, clients: &[IpAddr], machine: &Arc<Machine>, relays: &Relays) {
         let mut buffer = vec![0; LONGEST];
         while let Ok((len, from)) = self.socket.recv_from(&mut buffer) {
-            if !guests.contains(&from.ip()) {
+            if !clients.contains(&from.ip()) {
                 continue;
             }
             let (question, resolvers) = (buffer[..len].to_vec(), self.resolvers.clone());

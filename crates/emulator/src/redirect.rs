@@ -4,12 +4,12 @@
 use std::io;
 use std::net::TcpListener;
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::tool::{found, run};
 
 /// The socket to which connections to other hosts are turned from now on; with `nft`, or else with
 /// `iptables`. The error is a sentence for the user.
-pub fn start(hop: &BehindHop) -> Result<TcpListener, String> {
+pub fn start(hop: &ClientSide) -> Result<TcpListener, String> {
     let unreached = |why: String| format!("no TCP is relayed to other hosts: {why}");
     let listen = || {
         // What is not relayed is refused at once, not lost.
@@ -26,8 +26,8 @@ pub fn start(hop: &BehindHop) -> Result<TcpListener, String> {
     Ok(listener)
 }
 
-fn by_nft(hop: &BehindHop, port: u16) -> Result<(), String> {
-    let BehindHop { device, gateway, .. } = hop;
+fn by_nft(hop: &ClientSide, port: u16) -> Result<(), String> {
+    let ClientSide { device, gateway, .. } = hop;
     let rules = format!(
         "table ip {device} {{\n chain prerouting {{\n type nat hook prerouting priority dstnat;\n \
          iifname \"{device}\" ip daddr != {gateway} meta l4proto tcp redirect to :{port}\n }}\n}}\n"
@@ -35,7 +35,7 @@ fn by_nft(hop: &BehindHop, port: u16) -> Result<(), String> {
     run(&hop.outside, &["nft", "-f", "-"], &rules).map(drop)
 }
 
-fn by_iptables(hop: &BehindHop, port: u16) -> Result<(), String> {
+fn by_iptables(hop: &ClientSide, port: u16) -> Result<(), String> {
     let (gateway, port) = (hop.gateway.to_string(), port.to_string());
     // Its own lock file is root's alone; and nobody else changes the rules of this namespace.
     let lock = format!("XTABLES_LOCKFILE={}", hop.directory.lock_file().display());

@@ -60,20 +60,20 @@ impl Relays {
     /// room, is reset.
     pub(super) fn connect(
         &self,
-        guest: TcpStream,
+        client: TcpStream,
         service: impl FnOnce() -> io::Result<TcpStream> + Send + 'static,
     ) {
-        reset_at_close(&guest);
+        reset_at_close(&client);
         let (cut, progress) = (Arc::clone(&self.cut), Arc::clone(&self.progress));
         let were_cut = Arc::clone(&self.were_cut);
         let relay = move || {
             // The guest of a service that refuses is reset.
             let Ok(service) = service() else { return };
-            let begun = close_in_peace(&guest).and_then(|()| keep_alive(&guest));
+            let begun = close_in_peace(&client).and_then(|()| keep_alive(&client));
             if begun.is_err() {
                 return;
             }
-            if let Ok(Outcome::Cut) = join(&guest, &service, &cut, &progress) {
+            if let Ok(Outcome::Cut) = join(&client, &service, &cut, &progress) {
                 were_cut.fetch_add(1, Ordering::Relaxed);
             }
         };
@@ -132,7 +132,7 @@ fn work(name: &str, busy: &Arc<AtomicUsize>, most: usize, work: impl FnOnce() + 
         busy.fetch_sub(1, Ordering::Relaxed);
         return false;
     }
-    let at_the_end = Leave(Arc::clone(busy));
+    let at_the_end = BusyGuard(Arc::clone(busy));
     let started = thread::Builder::new().name(name.to_owned()).spawn(move || {
         work();
         drop(at_the_end);
@@ -140,9 +140,9 @@ fn work(name: &str, busy: &Arc<AtomicUsize>, most: usize, work: impl FnOnce() + 
     started.is_ok()
 }
 
-struct Leave(Arc<AtomicUsize>);
+struct BusyGuard(Arc<AtomicUsize>);
 
-impl Drop for Leave {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -153,9 +153,9 @@ fn close_in_peace(stream: &TcpStream) -> io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_linger(stream, None)?)
 }
 
-fn keep_alive(guest: &TcpStream) -> io::Result<()> {
-    set_tcp_keepidle(guest, SILENCE)?;
-    set_tcp_keepintvl(guest, SILENCE / 6)?;
-    set_tcp_keepcnt(guest, 6)?;
-    Ok(set_socket_keepalive(guest, true)?)
+fn keep_alive(client: &TcpStream) -> io::Result<()> {
+    set_tcp_keepidle(client, SILENCE)?;
+    set_tcp_keepintvl(client, SILENCE / 6)?;
+    set_tcp_keepcnt(client, 6)?;
+    Ok(set_socket_keepalive(client, true)?)
 }

@@ -43,7 +43,7 @@ impl Handle {
         work: impl FnOnce(&mut World) -> R + Send + 'static,
     ) -> Result<R, Gone> {
         let (answer, answers) = channel();
-        self.tell(Command::Do(Box::new(move |world| {
+        self.send(Command::Do(Box::new(move |world| {
             // Whoever asked is waiting for it.
             let _ = answer.send(work(world));
         })))?;
@@ -53,11 +53,11 @@ impl Handle {
     /// What the emulation has done so far.
     pub fn summary(&self) -> Result<Summary, Gone> {
         let (answer, answers) = channel();
-        self.tell(Command::Summarize(answer))?;
+        self.send(Command::Summarize(answer))?;
         answers.recv().map_err(|_| Gone)
     }
 
-    fn tell(&self, command: Command) -> Result<(), Gone> {
+    fn send(&self, command: Command) -> Result<(), Gone> {
         self.commands.send(command).map_err(|_| Gone)?;
         // A counter that is full wakes the loop as well.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
@@ -106,12 +106,12 @@ impl Running {
     /// Makes the loop do nothing for a time: a test of what a run says when it could not keep up.
     #[doc(hidden)]
     pub fn stall(&self, pause: Duration) -> Result<(), Gone> {
-        self.handle.tell(Command::Sleep(pause))
+        self.handle.send(Command::Sleep(pause))
     }
 
     fn end(&mut self) -> Option<io::Result<Summary>> {
         // It may have ended before.
-        let _ = self.handle.tell(Command::Stop);
+        let _ = self.handle.send(Command::Stop);
         Some(self.thread.take()?.join().map_err(|_| panicked()))
     }
 }

@@ -14,7 +14,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::net::sockopt::ip_original_dst;
 use rustix::time::Timespec;
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::machine::Machine;
 use super::questions::Questions;
 use super::relay::{Relays, descriptors};
@@ -23,7 +23,7 @@ use lasthop_linux::clock;
 /// How often the services are looked for.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Doors to services of this machine, open as long as this value lives.
+/// Listeners to services of this machine, open as long as this value lives.
 #[derive(Debug)]
 pub struct Services {
     stop: Arc<OwnedFd>,
@@ -33,12 +33,12 @@ pub struct Services {
 impl Services {
     /// Opens the doors that are wanted. To be called in the network namespace of this machine's end
     /// of the hop. Only the host behind the hop may enter.
-    pub fn open(hop: &BehindHop, machine: Arc<Machine>, doors: Wanted) -> io::Result<Self> {
-        let Wanted { resolvers, localhost, elsewhere } = doors;
+    pub fn open(hop: &ClientSide, machine: Arc<Machine>, listeners: Wanted) -> io::Result<Self> {
+        let Wanted { resolvers, localhost, elsewhere } = listeners;
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
-        let mut doors = Doors {
+        let mut listeners = Listeners {
             gateways: addresses(hop.gateway, hop.gateway_v6),
-            guests: addresses(hop.address, hop.address_v6),
+            clients: addresses(hop.address, hop.address_v6),
             machine,
             localhost,
             resolver: resolvers.first().copied(),
@@ -49,9 +49,10 @@ impl Services {
             relays: Relays::new()?,
             closed: BTreeSet::new(),
         };
-        doors.look();
+        listeners.look();
         let waker = Arc::clone(&stop);
-        let thread = thread::Builder::new().name("services".to_owned()).spawn(move || doors.serve(&waker))?;
+        let thread =
+            thread::Builder::new().name("services".to_owned()).spawn(move || listeners.serve(&waker))?;
         Ok(Self { stop, thread: Some(thread) })
     }
 
@@ -83,10 +84,10 @@ pub struct Wanted {
     pub elsewhere: Option<TcpListener>,
 }
 
-struct Doors {
+struct Listeners {
     gateways: Vec<IpAddr>,
     /// Who may enter.
-    guests: Vec<IpAddr>,
+    clients: Vec<IpAddr>,
     machine: Arc<Machine>,
     localhost: bool,
     /// The resolver whose door for TCP is open.
@@ -113,7 +114,7 @@ enum Target {
     WhereItWent,
 }
 
-impl Doors {
+impl Listeners {
     #[expect(clippy::disallowed_methods, reason = "no packet of the link waits in this thread")]
     fn serve(mut self, stop: &OwnedFd) -> Vec<String> {
         loop {
@@ -124,13 +125,13 @@ impl Doors {
                 Ok(false) => {}
             }
             if let Some(questions) = &self.questions {
-                questions.answer(&self.guests, &self.machine, &self.relays);
+                questions.answer(&self.clients, &self.machine, &self.relays);
             }
             for (listener, service) in self.open.values() {
-                self.let_in(listener, Target::Service(*service));
+                self.accept(listener, Target::Service(*service));
             }
             if let Some(listener) = &self.elsewhere {
-                self.let_in(listener, Target::WhereItWent);
+                self.accept(listener, Target::WhereItWent);
             }
             if clock::now().since(self.looked_at) >= EVERY {
                 self.look();
@@ -162,22 +163,22 @@ impl Doors {
             services.extend(found);
         }
         services.extend(self.resolver);
-        let wanted = doors_to(&services, &self.gateways);
-        self.open.retain(|door, (_, target)| wanted.get(door) == Some(target));
-        for (door, target) in wanted {
-            if self.open.contains_key(&door) {
+        let wanted = listeners_for(&services, &self.gateways);
+        self.open.retain(|address, (_, target)| wanted.get(address) == Some(target));
+        for (address, target) in wanted {
+            if self.open.contains_key(&address) {
                 continue;
             }
             // Relays and the emulator need the others.
             if self.open.len() >= descriptors() / 4 {
-                self.closed.insert(door.port());
+                self.closed.insert(address.port());
                 continue;
             }
             // Somebody who listens at all addresses needs no door.
-            let listener = TcpListener::bind(door)
+            let listener = TcpListener::bind(address)
                 .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
             if let Ok(listener) = listener {
-                self.open.insert(door, (listener, target));
+                self.open.insert(address, (listener, target));
             }
         }
     }
@@ -199,7 +200,7 @@ impl Doors {
         notes
     }
 
-    fn let_in(&self, listener: &TcpListener, target: Target) {
+    fn accept(&self, listener: &TcpListener, target: Target) {
         loop {
             let (stream, from) = match listener.accept() {
                 Ok(accepted) => accepted,
@@ -213,7 +214,7 @@ impl Doors {
                     return;
                 }
             };
-            if !self.guests.contains(&from.ip()) {
+            if !self.clients.contains(&from.ip()) {
                 continue;
             }
             let target = match target {
@@ -232,22 +233,22 @@ impl Doors {
 
 /// The door to each service at each gateway. One port may have a service for each family of
 /// addresses; one alone has the doors of both.
-fn doors_to(services: &[SocketAddr], gateways: &[IpAddr]) -> BTreeMap<SocketAddr, SocketAddr> {
-    let mut doors = BTreeMap::new();
+fn listeners_for(services: &[SocketAddr], gateways: &[IpAddr]) -> BTreeMap<SocketAddr, SocketAddr> {
+    let mut listeners = BTreeMap::new();
     for gateway in gateways {
         let (same, other): (Vec<&SocketAddr>, _) =
             services.iter().partition(|service| service.is_ipv4() == gateway.is_ipv4());
         // Later ones replace earlier ones.
         let all = other.into_iter().chain(same);
-        doors.extend(all.map(|service| (SocketAddr::new(*gateway, service.port()), *service)));
+        listeners.extend(all.map(|service| (SocketAddr::new(*gateway, service.port()), *service)));
     }
-    doors
+    listeners
 }
 
 /// Where a connection of IPv4 was sent (`SO_ORIGINAL_DST`), if that was another host.
-fn wanted_by(guest: &TcpStream) -> Option<SocketAddr> {
-    let sent_to = SocketAddr::V4(ip_original_dst(guest).ok()?);
-    guest.local_addr().is_ok_and(|own| own != sent_to && is_another_host(sent_to.ip())).then_some(sent_to)
+fn wanted_by(client: &TcpStream) -> Option<SocketAddr> {
+    let sent_to = SocketAddr::V4(ip_original_dst(client).ok()?);
+    client.local_addr().is_ok_and(|own| own != sent_to && is_another_host(sent_to.ip())).then_some(sent_to)
 }
 
 /// Whether an address may lead to another host. A host whose user is its root can send to loopback
@@ -284,15 +285,15 @@ mod tests {
         let address = |text: &str| -> SocketAddr { text.parse().expect("an address") };
         let services = ["127.0.0.1:80", "[::1]:80", "127.0.0.1:81", "[::1]:82"].map(address);
         let gateways = ["100.64.0.1", "fd6c:6f70::1"].map(|text| text.parse().expect("an address"));
-        let doors = doors_to(&services, &gateways);
-        for (door, service) in [
+        let listeners = listeners_for(&services, &gateways);
+        for (listener, service) in [
             ("100.64.0.1:80", "127.0.0.1:80"),
             ("[fd6c:6f70::1]:80", "[::1]:80"),
             ("[fd6c:6f70::1]:81", "127.0.0.1:81"),
             ("100.64.0.1:82", "[::1]:82"),
         ] {
-            assert_eq!(doors[&address(door)], address(service), "{door}");
+            assert_eq!(listeners[&address(listener)], address(service), "{listener}");
         }
-        assert_eq!(doors.len(), 6);
+        assert_eq!(listeners.len(), 6);
     }
 }

@@ -35,7 +35,7 @@ pub struct TrackedConnection {
     /// When the kernel was last told that it is aside.
     pub told_aside: Instant,
     /// What is to be done once its agent owes nothing of it.
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<Draining>,
     /// Packets that an agent made for it.
     pub sent_by_agent: u32,
     /// Packets of it that an agent dropped or took over.
@@ -103,7 +103,7 @@ pub enum Aside {
 
 /// Why a connection is to leave its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaving {
+pub enum Draining {
     /// It is to be set aside.
     Aside(Aside),
     /// Another rule wants it, or none.
@@ -161,7 +161,7 @@ impl TrackedConnection {
     /// This rule's agent sees it from now on, and goes on doing so.
     pub fn stay_with(&mut self, rule: Option<u16>) {
         self.rule = rule;
-        self.leaving = self.leaving.filter(|leaving| *leaving != Leaving::ForRule);
+        self.leaving = self.leaving.filter(|leaving| *leaving != Draining::ForRule);
     }
 
     /// Reads something of every cache line, so that they are near when a packet comes.

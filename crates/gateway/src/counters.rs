@@ -7,7 +7,7 @@ use lasthop_agent::{Counter, Tally, Verdict};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::frame::Untouched;
+use crate::frame::NotForAgents;
 
 lasthop_agent::counters! {
     /// What is counted in addition to the reasons for which frames pass.
@@ -115,10 +115,13 @@ pub struct Counters {
 }
 
 impl Passed {
-    pub(super) const fn count(&mut self, why: &Untouched) {
+    pub(super) const fn count(&mut self, why: &NotForAgents) {
         match why {
-            Untouched::WrongChecksum => self.wrong_checksum += 1,
-            Untouched::NotIp | Untouched::Malformed(_) | Untouched::Opaque | Untouched::OddOffload => {
+            NotForAgents::WrongChecksum => self.wrong_checksum += 1,
+            NotForAgents::NotIp
+            | NotForAgents::Malformed(_)
+            | NotForAgents::Opaque
+            | NotForAgents::UnsupportedOffload => {
                 self.not_understood += 1;
             }
         }

@@ -16,7 +16,7 @@ use super::descriptors;
 use super::engine::{EngineReport, FlowReport};
 use super::error::GatewayError;
 use super::housekeeping::Housekeeping;
-use super::link::LinkTeller;
+use super::link::LinkReporter;
 use super::listeners::Listeners;
 use super::notify::Notifier;
 use super::packet_loop::LoopReport;
@@ -190,8 +190,8 @@ impl Gateway {
     ///
     /// Agents hear of an event at the time at which the packet loop does, on the gateway's clock,
     /// as of a frame: whatever clock the link layer has, the times that events carry are durations.
-    pub fn link_layer(&self, room: usize) -> Result<LinkTeller, GatewayError> {
-        self.requests.hear(room).map_err(unanswered)
+    pub fn link_layer(&self, room: usize) -> Result<LinkReporter, GatewayError> {
+        self.requests.link_reporter(room).map_err(unanswered)
     }
 
     /// Drains it, closes its ports, and returns what it counted.

@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 use bytes::Bytes;
 use lasthop_packet::buffer::buffer_of;
 use lasthop_packet::wire::{
-    ParseError, emit, emit_for_offload, glance, header_checksum_is_right, parse, parse_headers,
+    ParseError, emit, emit_for_offload, header_checksum_is_right, parse, parse_headers, peek_flow_key,
     transport_checksum_is_right,
 };
 use lasthop_packet::{FlowKey, Packet, TcpFlags, Transport};
@@ -49,7 +49,7 @@ pub struct Headers<'a> {
 impl Headers<'_> {
     /// Reads them. No checksum can be verified without the payload: the kernel passed the frame on
     /// as it was, and the receiver looks.
-    pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
+    pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), NotForAgents> {
         let link = link_header(self.octets, ethernet)?;
         let behind_link = self.octets.get(link.len()..).unwrap_or_default();
         let mut packet = parse_headers(behind_link, self.len.saturating_sub(link.len()))?;
@@ -77,7 +77,7 @@ pub enum Checksum {
 
 /// Why a frame is not for agents. It is sent on as it came.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Untouched {
+pub enum NotForAgents {
     /// Another protocol, or more VLAN tags than two.
     #[error("no IP packet follows the link header")]
     NotIp,
@@ -93,7 +93,7 @@ pub enum Untouched {
     /// The kernel wants a checksum or segments in a place that is not the packet's own: a tunnel,
     /// or a super-packet of UDP.
     #[error("the packet has offloads other than those of plain TCP or UDP")]
-    OddOffload,
+    UnsupportedOffload,
 }
 
 /// Why a packet cannot become a frame.
@@ -134,17 +134,17 @@ impl Frame {
     /// Finds the IP packet, behind an Ethernet header if the port has one. The packet shares the
     /// octets' memory. Checksums that nobody vouches for are verified here, so that an edited
     /// packet may leave with a right one.
-    pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), Untouched> {
+    pub fn parse(&self, ethernet: bool) -> Result<(LinkHeader, Packet), NotForAgents> {
         let link = link_header(&self.octets, ethernet)?;
         let mut packet = parse(self.octets.slice(link.len()..))?;
         let checksum_at = match packet.transport() {
             Transport::Tcp(_) => Some(TCP_CHECKSUM),
             Transport::Udp(_) => Some(UDP_CHECKSUM),
             Transport::Icmp(_) => None,
-            Transport::Opaque { .. } => return Err(Untouched::Opaque),
+            Transport::Opaque { .. } => return Err(NotForAgents::Opaque),
         };
         if self.segment_size.is_some() && packet.tcp().is_none() {
-            return Err(Untouched::OddOffload);
+            return Err(NotForAgents::UnsupportedOffload);
         }
         let is_right = match self.checksum {
             Checksum::Right => true,
@@ -152,14 +152,14 @@ impl Frame {
             Checksum::Partial { start, offset } => {
                 let transport_at = link.len() + packet.ip().len();
                 if usize::from(start) != transport_at || Some(offset) != checksum_at {
-                    return Err(Untouched::OddOffload);
+                    return Err(NotForAgents::UnsupportedOffload);
                 }
                 true
             }
         };
         // The stack looks at the IP header only behind us, whatever the network card checked.
         if !is_right || !header_checksum_is_right(&packet) {
-            return Err(Untouched::WrongChecksum);
+            return Err(NotForAgents::WrongChecksum);
         }
         packet.set_segment_size(self.segment_size);
         packet.set_buffer(buffer_of(self.octets.len()) as u32);
@@ -167,9 +167,9 @@ impl Frame {
     }
 
     /// Whose frame it is, if it is what it looks like: nothing is checked.
-    pub fn glance(&self, ethernet: bool) -> Option<FlowKey> {
+    pub fn peek_flow_key(&self, ethernet: bool) -> Option<FlowKey> {
         let link = if ethernet { LinkHeader::ethernet(&self.octets)?.len() } else { 0 };
-        glance(self.octets.get(link..)?)
+        peek_flow_key(self.octets.get(link..)?)
     }
 
     /// The frame of a packet behind a link header. `original` is the frame that the packet was
@@ -222,6 +222,6 @@ impl Frame {
 }
 
 /// What is before the IP packet in a frame of a port with Ethernet headers, or without.
-fn link_header(octets: &[u8], ethernet: bool) -> Result<LinkHeader, Untouched> {
-    if ethernet { LinkHeader::ethernet(octets).ok_or(Untouched::NotIp) } else { Ok(LinkHeader::NONE) }
+fn link_header(octets: &[u8], ethernet: bool) -> Result<LinkHeader, NotForAgents> {
+    if ethernet { LinkHeader::ethernet(octets).ok_or(NotForAgents::NotIp) } else { Ok(LinkHeader::NONE) }
 }

@@ -209,14 +209,14 @@ impl HopWatch {
         passage.is_complete(ack);
         self.acknowledged = Some(self.acknowledged.map_or(ack, |highest| highest.later(ack)));
         if !sack.is_empty() {
-            self.told(ack, sack);
+            self.on_sack_blocks(ack, sack);
         }
     }
 
     /// The client tells of a segment that came twice, if this is a DSACK: its first block is of what
     /// is acknowledged, or lies in the second (RFC 2883, section 4).
     #[cold]
-    fn told(&mut self, ack: Seq, sack: &SackBlocks) {
+    fn on_sack_blocks(&mut self, ack: Seq, sack: &SackBlocks) {
         let blocks = sack.as_slice();
         // A single octet is that of a keepalive or a probe.
         let is_segment = |(left, right): &&(Seq, Seq)| right.offset_from(*left) > 1;

@@ -51,7 +51,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// The connected clients.
 #[derive(Default)]
-struct Visitors {
+struct Clients {
     control: Vec<Client<FlowsAnswer>>,
     metrics: Vec<Client<Infallible>>,
     /// Nobody is let in before this.
@@ -77,10 +77,10 @@ impl Housekeeping {
     pub(super) fn run(self) {
         // Without this thread nothing could stop them.
         let _end = StopAtEnd(self.requests.clone());
-        let mut visitors = Visitors::default();
+        let mut clients = Clients::default();
         let mut look_at = self.may_break_translation().then(|| clock::now() + LOOK);
         loop {
-            let ready = match self.wait(&visitors, look_at) {
+            let ready = match self.wait(&clients, look_at) {
                 Ok(ready) => ready,
                 Err(error) => {
                     error!(%error, "cannot wait for signals and requests; the gateway exits");
@@ -105,16 +105,16 @@ impl Housekeeping {
                 look_at = Some(now + LOOK);
                 self.give_way_to_translation();
             }
-            visitors.closed_until = visitors.closed_until.filter(|until| *until > now);
+            clients.closed_until = clients.closed_until.filter(|until| *until > now);
             if let (true, Some(listener)) = (ready.control, &self.listeners.control) {
-                let let_in = listener.let_in(now).map(|client| client.map(|(client, _)| client));
-                visitors.welcome(let_in, now, |visitors| &mut visitors.control);
+                let accepted = listener.accept(now).map(|client| client.map(|(client, _)| client));
+                clients.admit(accepted, now, |clients| &mut clients.control);
             }
             if let (true, Some(listener)) = (ready.metrics, &self.listeners.metrics) {
-                visitors.welcome(let_in_metrics(listener, now), now, |visitors| &mut visitors.metrics);
+                clients.admit(accept_metrics(listener, now), now, |clients| &mut clients.metrics);
             }
-            visitors.control.retain_mut(|client| client.step(now, &ControlOffice(&self)));
-            visitors.metrics.retain_mut(|client| client.step(now, &MetricsOffice(&self)));
+            clients.control.retain_mut(|client| client.step(now, &ControlAnswers(&self)));
+            clients.metrics.retain_mut(|client| client.step(now, &MetricsAnswers(&self)));
         }
     }
 
@@ -132,7 +132,7 @@ impl Housekeeping {
     }
 
     /// Waits until something can be done, a client's time is over, or `at` has come.
-    fn wait(&self, visitors: &Visitors, at: Option<Instant>) -> io::Result<Ready> {
+    fn wait(&self, clients: &Clients, at: Option<Instant>) -> io::Result<Ready> {
         let Listeners { control, metrics, signals, ended } = &self.listeners;
         let listeners: [Option<BorrowedFd<'_>>; 5] = [
             Some(ended.as_fd()),
@@ -141,22 +141,22 @@ impl Housekeeping {
             control
                 .as_ref()
                 .map(AsFd::as_fd)
-                .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.control)),
+                .filter(|_| clients.closed_until.is_none() && has_room(&clients.control)),
             metrics
                 .as_ref()
                 .map(AsFd::as_fd)
-                .filter(|_| visitors.closed_until.is_none() && has_room(&visitors.metrics)),
+                .filter(|_| clients.closed_until.is_none() && has_room(&clients.metrics)),
         ];
         // A listener that is not there is watched for nothing.
         let watched = listeners.map(|listener| match listener {
             Some(listener) => PollFd::from_borrowed_fd(listener, PollFlags::IN),
             None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
         });
-        let clients = || visitors.control.iter().map(watch_of).chain(visitors.metrics.iter().map(watch_of));
-        let of_clients = clients().map(|(fd, waits_for, _)| PollFd::from_borrowed_fd(fd, waits_for));
+        let connected = || clients.control.iter().map(watch_of).chain(clients.metrics.iter().map(watch_of));
+        let of_clients = connected().map(|(fd, waits_for, _)| PollFd::from_borrowed_fd(fd, waits_for));
         let mut watched: Vec<PollFd<'_>> = watched.into_iter().chain(of_clients).collect();
         let timeout =
-            clients().map(|(_, _, deadline)| deadline).chain(at).chain(visitors.closed_until).min().map(
+            connected().map(|(_, _, deadline)| deadline).chain(at).chain(clients.closed_until).min().map(
                 |deadline| {
                     let left = deadline.since(clock::now());
                     Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
@@ -256,15 +256,15 @@ impl Housekeeping {
     }
 }
 
-impl Visitors {
+impl Clients {
     /// Takes in a client, if it is still there and may come in.
-    fn welcome<R>(
+    fn admit<R>(
         &mut self,
-        let_in: io::Result<Option<Client<R>>>,
+        accepted: io::Result<Option<Client<R>>>,
         now: Instant,
         room: impl FnOnce(&mut Self) -> &mut Vec<Client<R>>,
     ) {
-        match let_in {
+        match accepted {
             Ok(client) => {
                 let clients = room(self);
                 // One that asks nothing makes room for one that may.
@@ -295,16 +295,16 @@ fn watch_of<R>(client: &Client<R>) -> (BorrowedFd<'_>, PollFlags, Instant) {
     (client.fd(), client.waits_for(), client.deadline())
 }
 
-fn let_in_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client<Infallible>>> {
+fn accept_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Client<Infallible>>> {
     let (stream, _) = listener.accept()?;
     stream.set_nonblocking(true)?;
     Ok(Some(Client::new(stream, now)))
 }
 
 /// Answers at the control socket.
-struct ControlOffice<'a>(&'a Housekeeping);
+struct ControlAnswers<'a>(&'a Housekeeping);
 
-impl Answers for ControlOffice<'_> {
+impl Answers for ControlAnswers<'_> {
     type Rest = FlowsAnswer;
 
     fn is_whole(&self, question: &[u8]) -> bool {
@@ -315,7 +315,7 @@ impl Answers for ControlOffice<'_> {
         match control::read_question(question) {
             Ok(Command::Status) => said(self.0.status()),
             Ok(Command::Flows(query)) => match self.0.flows(&query) {
-                Ok(answer) => self.go_on(answer),
+                Ok(answer) => self.next_part(answer),
                 Err(why) => said::<()>(Err(why)),
             },
             Ok(Command::Clients(query)) => said(self.0.clients(&query)),
@@ -326,7 +326,7 @@ impl Answers for ControlOffice<'_> {
         }
     }
 
-    fn go_on(&self, mut rest: FlowsAnswer) -> Part<FlowsAnswer> {
+    fn next_part(&self, mut rest: FlowsAnswer) -> Part<FlowsAnswer> {
         match self.0.requests.flows(rest.place) {
             Ok(page) => {
                 let octets = rest.take(page.flows, page.next.is_none());
@@ -370,9 +370,9 @@ impl FlowsAnswer {
 }
 
 /// Answers at the metrics address.
-struct MetricsOffice<'a>(&'a Housekeeping);
+struct MetricsAnswers<'a>(&'a Housekeeping);
 
-impl Answers for MetricsOffice<'_> {
+impl Answers for MetricsAnswers<'_> {
     type Rest = Infallible;
 
     fn is_whole(&self, question: &[u8]) -> bool {
@@ -392,7 +392,7 @@ impl Answers for MetricsOffice<'_> {
         }))
     }
 
-    fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+    fn next_part(&self, rest: Infallible) -> Part<Infallible> {
         match rest {}
     }
 }
@@ -421,7 +421,7 @@ mod tests {
             Part::whole(vec![7; 1 << 24])
         }
 
-        fn go_on(&self, rest: Infallible) -> Part<Infallible> {
+        fn next_part(&self, rest: Infallible) -> Part<Infallible> {
             match rest {}
         }
     }
@@ -429,25 +429,25 @@ mod tests {
     #[test]
     fn a_client_that_asks_nothing_makes_room_for_a_further_one_and_one_that_asked_does_not() {
         let now = Instant::ZERO;
-        let mut visitors = Visitors::default();
+        let mut clients = Clients::default();
         let mut others = Vec::new();
-        let mut let_in = |visitors: &mut Visitors| {
+        let mut accepted = |clients: &mut Clients| {
             let (other, ours) = UnixStream::pair().expect("sockets");
             ours.set_nonblocking(true).expect("a socket");
             others.push(other);
-            visitors.welcome(Ok(Some(Client::new(ours, now))), now, |visitors| &mut visitors.metrics);
+            clients.admit(Ok(Some(Client::new(ours, now))), now, |clients| &mut clients.metrics);
         };
         for _ in 0..3 * MOST_CLIENTS {
-            assert!(has_room(&visitors.metrics));
-            let_in(&mut visitors);
+            assert!(has_room(&clients.metrics));
+            accepted(&mut clients);
         }
-        assert_eq!(visitors.metrics.len(), MOST_CLIENTS);
+        assert_eq!(clients.metrics.len(), MOST_CLIENTS);
         for other in &mut others {
             // Those that made room are gone.
             let _ = io::Write::write_all(other, b"?");
         }
-        visitors.metrics.retain_mut(|client| client.step(now, &Echo));
-        assert_eq!(visitors.metrics.len(), MOST_CLIENTS);
-        assert!(!has_room(&visitors.metrics), "all are being answered");
+        clients.metrics.retain_mut(|client| client.step(now, &Echo));
+        assert_eq!(clients.metrics.len(), MOST_CLIENTS);
+        assert!(!has_room(&clients.metrics), "all are being answered");
     }
 }

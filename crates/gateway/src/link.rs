@@ -1,7 +1,7 @@
 //! What a link layer in this process tells a gateway: a bounded queue to the packet loop, and a
 //! call that ends its wait.
 //!
-//! Without a [`LinkTeller`] the packet loop has no queue to look at. One that tells too fast, or a
+//! Without a [`LinkReporter`] the packet loop has no queue to look at. One that tells too fast, or a
 //! loop that is held up, loses events and counts them; a link layer never waits for its listener.
 
 #[cfg(test)]
@@ -23,14 +23,14 @@ use lasthop_linux::clock;
 use lasthop_linux::lateness::{Lateness, LatenessSummary};
 
 /// Tells a gateway what a link layer saw, from the link layer's own thread.
-pub struct LinkTeller {
+pub struct LinkReporter {
     /// To each packet loop.
     queues: Vec<LinkQueue>,
 }
 
 /// The link layer's end of the queue to a packet loop.
 pub(super) struct LinkQueue {
-    to: SyncSender<Told>,
+    to: SyncSender<Queued>,
     shared: Arc<Shared>,
     wake: Wake,
 }
@@ -38,7 +38,7 @@ pub(super) struct LinkQueue {
 /// The packet loop's end of it.
 #[derive(Debug)]
 pub(super) struct LinkInbox {
-    queue: Receiver<Told>,
+    queue: Receiver<Queued>,
     shared: Arc<Shared>,
     room: usize,
     heard: u64,
@@ -67,7 +67,7 @@ struct Shared {
 
 /// A [`LinkEvent`] that can be sent.
 #[derive(Debug)]
-struct Told {
+struct Queued {
     /// On the gateway's clock.
     at: Instant,
     packet: Packet,
@@ -88,7 +88,7 @@ pub(super) fn queue(room: usize) -> (LinkInbox, impl FnOnce(Wake) -> LinkQueue) 
     (inbox, move |wake| LinkQueue { to: sender, shared: told, wake })
 }
 
-impl LinkTeller {
+impl LinkReporter {
     /// What is told: other events are not.
     pub const SENSES: LinkSenses = LinkSenses::FRAME_FATE;
 
@@ -99,7 +99,7 @@ impl LinkTeller {
 
     /// Tells of a frame's fate, at the time of this call; other events are not told. Does not wait:
     /// where the queue is full or the gateway has ended, the event is lost.
-    pub fn tell(&self, event: &LinkEvent<'_>) {
+    pub fn report(&self, event: &LinkEvent<'_>) {
         let LinkEvent::Frame { packet, fate, transmissions, queueing, access, air_time } = *event else {
             return;
         };
@@ -107,8 +107,8 @@ impl LinkTeller {
         let worker = worker_of(packet.ip().destination, self.queues.len());
         let Some(queue) = self.queues.get(worker) else { return };
         let packet = packet.clone();
-        let told = Told { at: clock::now(), packet, fate, transmissions, queueing, access, air_time };
-        if queue.to.try_send(told).is_err() {
+        let queued = Queued { at: clock::now(), packet, fate, transmissions, queueing, access, air_time };
+        if queue.to.try_send(queued).is_err() {
             queue.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
         if !queue.shared.is_called.swap(true, Ordering::AcqRel) {
@@ -118,21 +118,21 @@ impl LinkTeller {
 }
 
 impl LinkInbox {
-    /// Gives `hear` all that was told, in order; at most as many as the queue has room for, so that
+    /// Gives `on_event` all that was told, in order; at most as many as the queue has room for, so that
     /// a turn's work is bounded.
-    pub(super) fn hear(&mut self, now: Instant, mut hear: impl FnMut(&LinkEvent<'_>)) {
+    pub(super) fn receive(&mut self, now: Instant, mut on_event: impl FnMut(&LinkEvent<'_>)) {
         // First this: what is told from here on calls anew.
         self.shared.is_called.swap(false, Ordering::AcqRel);
-        for told in self.queue.try_iter().take(self.room) {
+        for queued in self.queue.try_iter().take(self.room) {
             self.heard += 1;
-            self.delays.record(now.since(told.at));
-            hear(&LinkEvent::Frame {
-                packet: &told.packet,
-                fate: told.fate,
-                transmissions: told.transmissions,
-                queueing: told.queueing,
-                access: told.access,
-                air_time: told.air_time,
+            self.delays.record(now.since(queued.at));
+            on_event(&LinkEvent::Frame {
+                packet: &queued.packet,
+                fate: queued.fate,
+                transmissions: queued.transmissions,
+                queueing: queued.queueing,
+                access: queued.access,
+                air_time: queued.air_time,
             });
         }
     }

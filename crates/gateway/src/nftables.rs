@@ -27,12 +27,12 @@ const FAMILY: usize = 4;
 pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let request = Request {
         protocol: Some(netlink::NETFILTER),
-        kind: what.asked(),
+        kind: what.request_type(),
         asks: Asks::All,
         body: &[0; FAMILY],
     };
     let found = ask(request, |kind, message| {
-        message.get(FAMILY..).filter(|_| kind == what.told()).and_then(&mut pick)
+        message.get(FAMILY..).filter(|_| kind == what.response_type()).and_then(&mut pick)
     });
     // A kernel without nftables knows no such protocol, or no such request.
     found.or_else(|error| match Errno::from_io_error(&error) {
@@ -42,7 +42,7 @@ pub(super) fn dump<T>(what: Listed, mut pick: impl FnMut(&[u8]) -> Option<T>) ->
 }
 
 impl Listed {
-    const fn asked(self) -> u16 {
+    const fn request_type(self) -> u16 {
         NFTABLES
             | match self {
                 Self::Chains => 4,
@@ -50,8 +50,8 @@ impl Listed {
             }
     }
 
-    const fn told(self) -> u16 {
+    const fn response_type(self) -> u16 {
         // `NFT_MSG_NEW...` stands before `NFT_MSG_GET...`.
-        self.asked() - 1
+        self.request_type() - 1
     }
 }

@@ -49,22 +49,22 @@ impl Notifier {
 
     /// It runs, and this is how, in a line for people.
     pub fn ready(&self, status: &str) {
-        self.tell(&format!("READY=1\nSTATUS={status}"));
+        self.send(&format!("READY=1\nSTATUS={status}"));
     }
 
     /// How it is, in a line for people.
     pub fn status(&self, status: &str) {
-        self.tell(&format!("STATUS={status}"));
+        self.send(&format!("STATUS={status}"));
     }
 
     /// It takes over a new file, and will be ready again. `now` is on the monotonic clock.
     pub fn reloading(&self, now: Instant) {
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_nanos() / 1000));
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_nanos() / 1000));
     }
 
     /// It is about to end.
     pub fn stopping(&self) {
-        self.tell("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
     /// It is alive. Called from each packet loop, so that a loop that hangs is noticed.
@@ -78,11 +78,11 @@ impl Notifier {
         let last = |pulse: &Arc<Pulse>| Instant::from_nanos(pulse.0.load(Ordering::Relaxed));
         if self.others.iter().all(|pulse| now.since(last(pulse)) < period) {
             self.last_kick = now;
-            self.tell("WATCHDOG=1");
+            self.send("WATCHDOG=1");
         }
     }
 
-    fn tell(&self, message: &str) {
+    fn send(&self, message: &str) {
         if let Some(socket) = &self.socket {
             // A manager that does not listen is not our trouble.
             let _ = socket.send(message.as_bytes());

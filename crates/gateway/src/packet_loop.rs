@@ -20,7 +20,7 @@ use super::notify::Notifier;
 use super::plan::Plan;
 use super::presence::{MISSED, Why};
 use super::punctuality::{Punctuality, PunctualityReport};
-use super::trouble::{Told, Trouble};
+use super::trouble::{Notice, Trouble};
 use crate::frame::Frame;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 use lasthop_linux::clock;
@@ -154,7 +154,7 @@ impl<'a> PacketLoop<'a> {
     }
 
     /// Goes on with the connections of a predecessor.
-    pub fn go_on_with(&mut self, connections: &[SavedConnection]) {
+    pub fn resume(&mut self, connections: &[SavedConnection]) {
         let now = clock::now();
         let import = |connection| self.engine.import(connection, now, &mut self.out).err();
         let refusals: Vec<_> = connections.iter().filter_map(import).collect();
@@ -212,7 +212,7 @@ impl<'a> PacketLoop<'a> {
         let is_out = !self.punctuality.is_in(now, ports_work);
         self.engine.refuse_obligations(is_out);
         let is_in = !is_out || (ports_work && self.engine.owed().connections > 0);
-        self.tell(now, is_out);
+        self.report_presence(now, is_out);
         if is_in {
             if now >= self.is_in_until {
                 self.engine.on_return(now, &mut self.out);
@@ -235,7 +235,7 @@ impl<'a> PacketLoop<'a> {
         let now = self.take_passed().map_or(began, |latest| latest.max(began));
         // Before the frames: a fate was told before whatever came of it could arrive.
         if let Some(link) = &mut self.link {
-            link.hear(now, |event| self.engine.on_link(event, now, &mut self.out));
+            link.receive(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
         self.engine.prefetch(&self.frames);
         for (at, (port, frame)) in self.frames.drain(..).enumerate() {
@@ -277,30 +277,30 @@ impl<'a> PacketLoop<'a> {
     }
 
     /// Tells the log when the loop steps out and in, and when ports break and are whole again.
-    fn tell(&mut self, now: Instant, is_out: bool) {
+    fn report_presence(&mut self, now: Instant, is_out: bool) {
         let thread = thread::current();
         match self.outs.is(is_out, now) {
-            Some(Told::Begin { untold }) => {
+            Some(Notice::Begin { unreported }) => {
                 let (why, advice) = self.why_out();
                 self.notifier.status(&format!("out, because {why}"));
                 warn!(
-                    times_before = untold,
+                    times_before = unreported,
                     thread = thread.name(),
                     "stepped out, because {why}: everything passes untouched{advice}"
                 );
             }
-            Some(Told::End { lasted }) => {
+            Some(Notice::End { lasted }) => {
                 self.notifier.status("running");
                 warn!(after_s = lasted.as_secs_f64(), thread = thread.name(), "stepped in again");
             }
             None => {}
         }
         match self.faults.is(!is_out && !self.report.faults.is_empty(), now) {
-            Some(Told::Begin { untold }) => {
-                warn!(times_before = untold, thread = thread.name(), "{}", self.report.faults.join("; "));
+            Some(Notice::Begin { unreported }) => {
+                warn!(times_before = unreported, thread = thread.name(), "{}", self.report.faults.join("; "));
             }
-            Some(Told::End { .. }) if !is_out => warn!(thread = thread.name(), "the ports are whole again"),
-            Some(Told::End { .. }) | None => {}
+            Some(Notice::End { .. }) if !is_out => warn!(thread = thread.name(), "the ports are whole again"),
+            Some(Notice::End { .. }) | None => {}
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lasthop_packet::FlowKey;
 
 use super::engine::{EngineReport, FlowPage, Selected};
-use super::link::{self, LinkTeller};
+use super::link::{self, LinkReporter};
 use super::packet_loop::{LoopReport, Request};
 use super::plan::Plan;
 use crate::io::Wake;
@@ -97,12 +97,12 @@ impl Requests {
 
     /// Opens a queue to each loop for what a link layer tells about that loop's clients. Each queue
     /// has room for `room` events.
-    pub(super) fn hear(&self, room: usize) -> Result<LinkTeller, Unanswered> {
+    pub(super) fn link_reporter(&self, room: usize) -> Result<LinkReporter, Unanswered> {
         let tell = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);
             Ok(queue(mailbox.ask(|to| Request::Hear(inbox, to))?.wait(self.patience)?))
         };
-        self.loops.iter().map(tell).collect::<Result<_, _>>().map(LinkTeller::to)
+        self.loops.iter().map(tell).collect::<Result<_, _>>().map(LinkReporter::to)
     }
 
     /// Has all do something in two phases. Only once all have answered that they are ready is any told

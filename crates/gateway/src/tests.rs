@@ -404,10 +404,10 @@ fn a_worker_that_panics_takes_nothing_from_the_others() {
 #[test]
 fn what_a_link_layer_tells_of_the_clients_of_all_workers_is_heard() {
     let running = Running::start_workers(2, tempfile::tempdir().expect("a directory"), "");
-    let teller = running.gateway.link_layer(1000).expect("it runs");
+    let reporter = running.gateway.link_layer(1000).expect("it runs");
     for number in 0..100 {
         let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
-        teller.tell(&LinkEvent::Frame {
+        reporter.report(&LinkEvent::Frame {
             packet: &Packet::tcp_segment(Ip::new(SERVER, client(number)), Tcp::default(), payload),
             fate: Fate::Delivered,
             transmissions: 1,
@@ -513,12 +513,12 @@ fn a_loop_that_is_held_up_says_so() {
 #[test]
 fn a_link_layer_calls_the_packet_loop_and_is_heard_at_once() {
     let running = Running::start();
-    let teller = running.gateway.link_layer(100).expect("it runs");
+    let reporter = running.gateway.link_layer(100).expect("it runs");
     let host = IpAddr::from([192, 0, 2, 1]);
     let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
     let packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), payload);
     for _ in 0..20 {
-        teller.tell(&LinkEvent::Frame {
+        reporter.report(&LinkEvent::Frame {
             packet: &packet,
             fate: Fate::Delivered,
             transmissions: 1,

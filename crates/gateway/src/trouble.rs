@@ -14,39 +14,39 @@ pub(super) struct Trouble {
     /// Since when there is some.
     since: Option<Instant>,
     /// Whether that was told.
-    is_told: bool,
-    last_told: Option<Instant>,
-    untold: u64,
+    is_reported: bool,
+    last_reported: Option<Instant>,
+    unreported: u64,
 }
 
 /// What to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// It began; before it, it came and went so many times untold.
-    Begin { untold: u64 },
+pub(super) enum Notice {
+    /// It began; before it, it came and went so many times unreported.
+    Begin { unreported: u64 },
     /// It is over, and took so long.
     End { lasted: Duration },
 }
 
 impl Trouble {
     /// There is trouble now, or there is none. What to tell of that, if anything.
-    pub(super) fn is(&mut self, there: bool, now: Instant) -> Option<Told> {
+    pub(super) fn is(&mut self, there: bool, now: Instant) -> Option<Notice> {
         if !there {
             let lasted = now.since(self.since.take()?);
-            if !std::mem::take(&mut self.is_told) {
-                self.untold += 1;
+            if !std::mem::take(&mut self.is_reported) {
+                self.unreported += 1;
                 return None;
             }
-            return Some(Told::End { lasted });
+            return Some(Notice::End { lasted });
         }
         self.since.get_or_insert(now);
-        let may_tell = self.last_told.is_none_or(|told| now.since(told) >= QUIET);
-        if self.is_told || !may_tell {
+        let may_report = self.last_reported.is_none_or(|told| now.since(told) >= QUIET);
+        if self.is_reported || !may_report {
             return None;
         }
-        self.is_told = true;
-        self.last_told = Some(now);
-        Some(Told::Begin { untold: std::mem::take(&mut self.untold) })
+        self.is_reported = true;
+        self.last_reported = Some(now);
+        Some(Notice::Begin { unreported: std::mem::take(&mut self.unreported) })
     }
 }
 
@@ -59,15 +59,15 @@ mod tests {
         let mut trouble = Trouble::default();
         let at = Instant::from_secs;
         assert_eq!(trouble.is(false, at(0)), None);
-        assert_eq!(trouble.is(true, at(1)), Some(Told::Begin { untold: 0 }));
+        assert_eq!(trouble.is(true, at(1)), Some(Notice::Begin { unreported: 0 }));
         assert_eq!(trouble.is(true, at(2)), None);
-        assert_eq!(trouble.is(false, at(3)), Some(Told::End { lasted: Duration::from_secs(2) }));
+        assert_eq!(trouble.is(false, at(3)), Some(Notice::End { lasted: Duration::from_secs(2) }));
         for second in [10, 20, 30] {
             assert_eq!(trouble.is(true, at(second)), None);
             assert_eq!(trouble.is(false, at(second + 1)), None);
         }
         assert_eq!(trouble.is(true, at(55)), None);
-        assert_eq!(trouble.is(true, at(61)), Some(Told::Begin { untold: 3 }), "it lasts");
-        assert_eq!(trouble.is(false, at(65)), Some(Told::End { lasted: Duration::from_secs(10) }));
+        assert_eq!(trouble.is(true, at(61)), Some(Notice::Begin { unreported: 3 }), "it lasts");
+        assert_eq!(trouble.is(false, at(65)), Some(Notice::End { lasted: Duration::from_secs(10) }));
     }
 }

@@ -184,7 +184,7 @@ impl Worker {
         let _end = StopAtEnd(all);
         let Self { mut io, plan, requests, notifier } = self;
         let mut packets = PacketLoop::new(io.as_mut(), &plan, requests, notifier, known);
-        packets.go_on_with(&connections);
+        packets.resume(&connections);
         drop(connections);
         let (report, connections, outcome) = packets.run();
         (Ended { report, connections, outcome }, io)

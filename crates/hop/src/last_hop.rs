@@ -5,15 +5,15 @@
 //! is. From that the window follows (`window`, `shared`), once a round trip or two (`round`). What it
 //! has no room for waits here, and connections that share it take turns.
 
-mod aims;
+mod control_law;
 mod drain;
-mod law;
 mod losses;
 mod pace;
 mod progress;
 mod round;
 mod sent_back;
 mod shared;
+mod targets;
 mod trust;
 mod turns;
 mod way_back;
@@ -30,14 +30,14 @@ use lasthop_agent::Slab;
 use lasthop_packet::{Instant, LARGEST_WINDOW as LARGEST_WINDOW_OF_TCP};
 use serde::{Deserialize, Serialize};
 
-pub use aims::Aims;
-use law::Law;
+use control_law::ControlLaw;
 use losses::Losses;
 pub use pace::Pace;
 pub use progress::Progress;
 use round::Round;
 use sent_back::SentBack;
 use shared::SharedWindow;
+pub use targets::Targets;
 pub use trust::Trust;
 pub use turns::Turns;
 pub use way_back::{TIMESTAMP_RATES, WayBack};
@@ -60,7 +60,7 @@ pub type Hops = Slab<LastHop, (), 1, IpAddr>;
 /// The hop to one mobile host, or to all.
 #[derive(Debug)]
 pub struct LastHop {
-    window: Law,
+    window: ControlLaw,
     round: Round,
     /// Octets that are taken to be there.
     in_flight: u64,
@@ -103,15 +103,15 @@ pub struct HopEstimate {
 impl LastHop {
     /// A hop that nothing is known of.
     pub fn new(now: Instant) -> Self {
-        Self::with(Law::Own(Window::new()), now)
+        Self::with(ControlLaw::Own(Window::new()), now)
     }
 
     /// The hop of all hosts together. Nothing is known of it.
     pub fn shared(now: Instant) -> Self {
-        Self::with(Law::Shared(SharedWindow::new()), now)
+        Self::with(ControlLaw::Shared(SharedWindow::new()), now)
     }
 
-    fn with(window: Law, now: Instant) -> Self {
+    fn with(window: ControlLaw, now: Instant) -> Self {
         Self {
             window,
             round: Round::new(now),
@@ -136,7 +136,7 @@ impl LastHop {
 
     /// Resumes from what was known of a host's hop elsewhere.
     pub fn resume_from(&mut self, estimate: HopEstimate, now: Instant) {
-        let Law::Own(window) = &mut self.window else { return };
+        let ControlLaw::Own(window) = &mut self.window else { return };
         *window = Window::known(estimate.window);
         self.round = Round::new(now);
         self.segment = estimate.segment.min(LARGEST_SEGMENT);
@@ -194,9 +194,9 @@ impl LastHop {
     }
 
     /// A segment of so many octets is to pass.
-    pub fn note_segment(&mut self, octets: u32, aims: &Aims) {
+    pub fn note_segment(&mut self, octets: u32, targets: &Targets) {
         self.segment = self.segment.max(octets);
-        self.window.set_floor(aims.least_window.max(2), self.segment);
+        self.window.set_floor(targets.least_window.max(2), self.segment);
     }
 
     /// How many octets one connection may send before it is another's turn.
@@ -258,8 +258,8 @@ impl LastHop {
     }
 
     /// The round trip that its window aims at; `None` before one is known, and where all hosts share it.
-    fn target(&self, aims: &Aims) -> Option<Duration> {
-        self.window.target(aims)
+    fn target(&self, targets: &Targets) -> Option<Duration> {
+        self.window.target(targets)
     }
 
     /// Octets of the largest segment of any connection.
@@ -308,15 +308,15 @@ impl LastHop {
 
     /// The octets of one connection that may wait before its sender is signalled to slow down: at least one hop
     /// round trip's worth; otherwise a sender that halves its window leaves the hop idle.
-    pub fn patience(&self, aims: &Aims) -> usize {
-        let delay = aims.held_delay.max(self.window.least().unwrap_or_default());
+    pub fn patience(&self, targets: &Targets) -> usize {
+        let delay = targets.held_delay.max(self.window.least().unwrap_or_default());
         let octets = if self.rate == 0 || self.window.is_new() {
             u64::MAX
         } else {
             let shared = self.rate / (self.turns.len().max(1) as u64);
             (octets_in(shared, delay) as u64).max(LEAST_PATIENCE)
         };
-        octets.min(aims.held_octets as u64) as usize
+        octets.min(targets.held_octets as u64) as usize
     }
 
     /// The octets of one connection that keep its share of the hop busy if they come from an end
@@ -343,7 +343,7 @@ impl LastHop {
     }
 
     /// Takes note of what an ACK from this host showed.
-    pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, aims: &Aims) {
+    pub fn on_progress(&mut self, progress: Progress, host: IpAddr, now: Instant, targets: &Targets) {
         self.sent_back.on_ack(now);
         self.losses.on_progress(&progress, self.segment);
         self.trust.on_progress(&progress, self.segment);
@@ -368,7 +368,7 @@ impl LastHop {
             };
         }
         let was_draining = self.window.is_draining();
-        self.window.on_sample(host, (rtt, sent), round, self.in_flight, now, aims);
+        self.window.on_sample(host, (rtt, sent), round, self.in_flight, now, targets);
         if self.window.is_draining() != was_draining {
             // A round is of one state. What leaves at once when the drain ends is neither.
             self.round = Round::new(now + self.window.least().unwrap_or_default());

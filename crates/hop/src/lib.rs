@@ -14,8 +14,8 @@
 pub mod control_message;
 pub mod handshake;
 pub mod last_hop;
-pub mod lately;
 pub mod plain_ack;
 pub mod split;
 pub mod transfer;
 pub mod upload;
+pub mod windowed_min;

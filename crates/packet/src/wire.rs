@@ -11,9 +11,9 @@
 mod checksum;
 mod damage;
 mod emit;
-mod glance;
 mod options;
 mod parse;
+mod peek;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -25,8 +25,8 @@ pub use checksum::{checksums_are_right, header_checksum_is_right, transport_chec
 pub use damage::damaged;
 pub(crate) use emit::beginning;
 pub use emit::{emit, emit_for_offload};
-pub use glance::glance;
 pub use parse::{ParseError, parse, parse_headers};
+pub use peek::peek_flow_key;
 
 /// The protocol number of ICMP (RFC 792).
 pub const PROTOCOL_ICMP: u8 = 1;

@@ -121,13 +121,13 @@
 //!   after a hand-off.
 
 mod agent;
+mod core_path;
 pub mod effects;
 mod fast_path;
 pub mod flow;
 mod hold_queue;
 mod lifetime;
 mod packets;
-mod path_beyond;
 mod path_mtu;
 pub mod published;
 pub mod rtt;

@@ -329,12 +329,12 @@ mod tests {
 
     impl Agent for Teller {
         fn on_packet(&mut self, packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
-            cx.tell(packet.ip().destination, b"t".as_slice().into());
+            cx.send_message(packet.ip().destination, b"t".as_slice().into());
             Verdict::Forward
         }
 
         fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
-            cx.tell(from, octets.to_vec().into());
+            cx.send_message(from, octets.to_vec().into());
         }
     }
 

@@ -73,14 +73,14 @@ pub mod timestamps;
 mod transfer;
 
 use lasthop_agent::{
-    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Side, Slot, Transfer,
-    Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Scope, Side, Slot,
+    Transfer, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use crate::snoop::Snoop;
 use crate::snoop::today::Today;
-use flow::{Told, WtcpFlow};
+use flow::{Advertised, WtcpFlow};
 pub use scheme::SCHEME;
 pub use settings::Settings;
 
@@ -147,7 +147,7 @@ impl Agent for Wtcp {
         let slot = self.follow(key, cx.budget(), cx.now());
         if let Some(flow) = slot.filter(|_| from == Side::Core).and_then(|slot| self.flows.get_mut(slot)) {
             flow.note_clock(packet, cx.now());
-            flow.note_told(Told::by(packet));
+            flow.note_told(Advertised::by(packet));
         }
     }
 
@@ -182,8 +182,8 @@ impl Accounts for Wtcp {
 }
 
 impl Transfer for Wtcp {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_flows(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

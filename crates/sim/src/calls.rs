@@ -102,7 +102,7 @@ impl PlacedCall {
     pub(crate) fn receive(&mut self, received: Received, packet: &Packet, now: Instant) -> bool {
         let from = received.from.index() % 2;
         match packet.payload() {
-            payload if received.is_report => self.call.hear(from, &payload.octets(), now),
+            payload if received.is_report => self.call.receive_report(from, &payload.octets(), now),
             Payload::Bytes(octets) => self.call.receive(from, octets, now).is_some(),
             Payload::Stream { .. } => false,
         }

@@ -149,7 +149,7 @@ impl Made<'_> {
             };
             let now = self.timetable.now();
             let is_right = if is_report {
-                self.call.hear(from, octets, now)
+                self.call.receive_report(from, octets, now)
             } else {
                 let arrival = self.call.receive(from, octets, now);
                 arrival.is_some_and(|arrival| is_payload(from, arrival.number, &octets[arrival.payload]))

@@ -9,7 +9,7 @@ mod connection;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use lasthop_apps::session::{Dialogue, Happening, Lane, Party, Step};
+use lasthop_apps::session::{Dialogue, DialogueEvent, Lane, Party, Step};
 use lasthop_packet::Instant;
 use lasthop_sim::{SessionOutcome, SessionResult};
 use lasthop_tcp::Stats;
@@ -109,7 +109,7 @@ impl Held<'_> {
         let timetable = self.conversation.timetable;
         let mut buffer = vec![0; PIECE];
         let mut is_stopped = false;
-        self.tell(Happening::Start)?;
+        self.on_event(DialogueEvent::Start)?;
         loop {
             let now = timetable.now();
             if now >= timetable.end || timetable.is_interrupted() {
@@ -117,11 +117,11 @@ impl Held<'_> {
             }
             if now >= timetable.stop && !is_stopped {
                 is_stopped = true;
-                self.tell(Happening::Stop)?;
+                self.on_event(DialogueEvent::Stop)?;
             }
             if self.due.is_some_and(|due| due <= now) {
                 self.due = None;
-                self.tell(Happening::Due)?;
+                self.on_event(DialogueEvent::Due)?;
             }
             if self.conversation.dialogue.is_done() {
                 return Ok(Some(now));
@@ -140,10 +140,10 @@ impl Held<'_> {
     }
 
     /// The script hears of something, and what it wants is done.
-    fn tell(&mut self, happening: Happening) -> io::Result<()> {
+    fn on_event(&mut self, event: DialogueEvent) -> io::Result<()> {
         let mut steps = std::mem::take(&mut self.steps);
         let now = self.conversation.timetable.now();
-        let wake_at = self.conversation.dialogue.go_on(happening, now, &mut steps);
+        let wake_at = self.conversation.dialogue.on_event(event, now, &mut steps);
         self.due = wake_at.or(self.due);
         for step in steps.drain(..) {
             match step {
@@ -212,7 +212,7 @@ impl Held<'_> {
         self.conversation.dialogue.note_received(taken.octets);
         if let Some(lane) = lane {
             for _ in 0..taken.messages {
-                self.tell(Happening::Arrived(lane, Party::of(end)))?;
+                self.on_event(DialogueEvent::Arrived(lane, Party::of(end)))?;
             }
         }
         Ok(())
@@ -244,7 +244,7 @@ impl Held<'_> {
             self.count(&given_up);
             given_up.abort();
         }
-        self.tell(Happening::Failed)
+        self.on_event(DialogueEvent::Failed)
     }
 
     fn count(&mut self, gone: &Connection) {

@@ -15,7 +15,7 @@ use super::error::TrialError;
 use super::site::{End, Site, device_name, ends};
 use lasthop_emulator::Emulator;
 use lasthop_gateway::config::Config;
-use lasthop_gateway::link::LinkTeller;
+use lasthop_gateway::link::LinkReporter;
 use lasthop_gateway::plan::{AgentMaker, RuleError, RulePlan, RuleProblem, Surroundings};
 use lasthop_gateway::selector::Selector;
 use lasthop_gateway::{Gateway, Start};
@@ -68,7 +68,7 @@ pub(super) fn check(scenario: &Scenario, edge: usize) -> Result<(), TrialError> 
 fn refusal(error: &RuleError) -> String {
     let (why, settings) = match &error.problem {
         RuleProblem::NothingHere => ("", 0),
-        RuleProblem::Blind { missing, settings } if (*missing - LinkTeller::SENSES).is_empty() => (
+        RuleProblem::Blind { missing, settings } if (*missing - LinkReporter::SENSES).is_empty() => (
             ", which its link layer does not report (this requires one that confirms delivery)",
             settings.len(),
         ),
@@ -88,7 +88,7 @@ fn refusal(error: &RuleError) -> String {
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
     let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
     let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
-    offered.fold(LinkTeller::SENSES, LinkSenses::intersection)
+    offered.fold(LinkReporter::SENSES, LinkSenses::intersection)
 }
 
 /// Has the gateway hear the fates of the frames that the edge transmits on its wireless links;
@@ -99,10 +99,10 @@ pub(super) fn listen(
     emulator: &mut Emulator,
     transmitters: Vec<(NodeId, LinkId)>,
 ) -> Result<(), TrialError> {
-    let teller = gateway.link_layer(FATES)?;
+    let reporter = gateway.link_layer(FATES)?;
     emulator.on_fates(move |fate| {
         if transmitters.contains(&(fate.from, fate.link)) {
-            teller.tell(&fate.event);
+            reporter.report(&fate.event);
         }
     });
     Ok(())

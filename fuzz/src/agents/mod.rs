@@ -11,7 +11,7 @@ use std::time::Duration;
 use lasthop_agent::counter::DROPPED_HELD_OCTETS;
 use lasthop_agent::{
     Agent, Budget, Bypass, Context, Fate, FlowState, ImportError, LinkEvent, LinkSenses, Outbox, Owed,
-    Report, Side, Stack, Verdict, Whose,
+    Report, Scope, Side, Stack, Verdict,
 };
 use lasthop_packet::wire::emit;
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
@@ -268,7 +268,7 @@ impl Bench {
     fn hand_over(&mut self, octets: &mut Octets<'_>) {
         let held = self.agent.held();
         let before = self.account.sent;
-        let states = self.call(|agent, cx| agent.export(Whose::All, cx));
+        let states = self.call(|agent, cx| agent.export(Scope::All, cx));
         assert_eq!((self.agent.held(), self.agent.owed()), (0, Owed::default()), "it was exported");
         assert_eq!((self.agent.octets(), self.account.sent), (0, before), "and not sent");
         self.agent = stack_of((self.make)());

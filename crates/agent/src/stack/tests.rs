@@ -106,7 +106,7 @@ struct Teller {
 
 impl Agent for Teller {
     fn on_packet(&mut self, packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
-        cx.tell(packet.ip().destination, Bytes::from_static(self.name));
+        cx.send_message(packet.ip().destination, Bytes::from_static(self.name));
         Verdict::Forward
     }
 

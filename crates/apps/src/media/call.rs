@@ -90,8 +90,8 @@ impl Call {
     }
 
     /// A side's report arrives at the other; `false` if it is none.
-    pub fn hear(&mut self, from: usize, octets: &[u8], now: Instant) -> bool {
-        self.participants[1 - from].hear(octets, now)
+    pub fn receive_report(&mut self, from: usize, octets: &[u8], now: Instant) -> bool {
+        self.participants[1 - from].receive_report(octets, now)
     }
 
     /// A copy of a packet of a side's stream was dropped, or taken over by an agent.

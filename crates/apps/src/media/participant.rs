@@ -116,7 +116,7 @@ impl Participant {
     }
 
     /// A report comes in; `false` if it is none.
-    pub(super) fn hear(&mut self, octets: &[u8], now: Instant) -> bool {
+    pub(super) fn receive_report(&mut self, octets: &[u8], now: Instant) -> bool {
         let Some(compound) = Compound::parse(octets) else { return false };
         self.reports_received += 1;
         for control in compound {

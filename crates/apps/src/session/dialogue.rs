@@ -33,7 +33,7 @@ pub struct Dialogue {
 
 /// What has happened to a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum DialogueEvent {
     /// It starts.
     Start,
     /// The time has come for which it asked.
@@ -69,23 +69,23 @@ impl Dialogue {
 
     /// Goes on; what is to be done is put into `steps`. Returns when it is to be called again, if
     /// that is new.
-    pub fn go_on(&mut self, happening: Happening, now: Instant, steps: &mut Vec<Step>) -> Option<Instant> {
+    pub fn on_event(&mut self, event: DialogueEvent, now: Instant, steps: &mut Vec<Step>) -> Option<Instant> {
         let mut wake_at = None;
         let mut turn = Turn { now, rng: &mut self.rng, steps, wake_at: &mut wake_at };
-        match happening {
-            Happening::Due if self.due.is_none_or(|due| now < due) => return None,
-            Happening::Due if self.began.is_some() => {
+        match event {
+            DialogueEvent::Due if self.due.is_none_or(|due| now < due) => return None,
+            DialogueEvent::Due if self.began.is_some() => {
                 self.due = None;
                 self.script.woken(&mut turn);
             }
-            Happening::Due => {
+            DialogueEvent::Due => {
                 self.due = None;
                 if !self.is_stopped {
                     self.began = Some(now);
                     self.script.begin(&mut turn);
                 }
             }
-            Happening::Arrived(lane, at) => {
+            DialogueEvent::Arrived(lane, at) => {
                 if self.script.arrived(lane, at, &mut turn)
                     && let Some(began) = self.began.take()
                 {
@@ -93,15 +93,15 @@ impl Dialogue {
                     self.rest(now, &mut wake_at, steps);
                 }
             }
-            Happening::Failed => {
+            DialogueEvent::Failed => {
                 self.script.failed();
                 if self.began.take().is_some() {
                     self.failed += 1;
                     self.rest(now, &mut wake_at, steps);
                 }
             }
-            Happening::Start => self.rest(now, &mut wake_at, steps),
-            Happening::Stop => {
+            DialogueEvent::Start => self.rest(now, &mut wake_at, steps),
+            DialogueEvent::Stop => {
                 self.is_stopped = true;
                 if self.began.is_none() {
                     self.rest(now, &mut wake_at, steps);

@@ -85,7 +85,7 @@ impl Browsing {
     }
 
     /// Asks for the embedded objects; whether there are none.
-    fn go_on(&mut self, turn: &mut Turn<'_>) -> bool {
+    fn advance(&mut self, turn: &mut Turn<'_>) -> bool {
         for lane in 0..self.asked.len() {
             let Some(octets) = self.to_ask.pop() else { break };
             if lane != MAIN {
@@ -137,7 +137,7 @@ impl Script for Browsing {
         if !self.has_main {
             self.has_main = true;
             if self.to_ask.is_empty() || self.web.parse_time.is_zero() {
-                return self.go_on(turn);
+                return self.advance(turn);
             }
             let read_at = turn.now + turn.rng.exponential(self.web.parse_time);
             turn.wake_at(read_at);
@@ -150,7 +150,7 @@ impl Script for Browsing {
     }
 
     fn woken(&mut self, turn: &mut Turn<'_>) {
-        self.go_on(turn);
+        self.advance(turn);
     }
 
     fn failed(&mut self) {

@@ -1,12 +1,12 @@
 //! `lasthop emulate`.
 
-mod beyond;
 mod capture;
 mod flags;
 mod link;
 mod meter;
 mod place;
 mod prompt;
+mod reach;
 mod set;
 mod status;
 mod value;
@@ -21,14 +21,14 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use lasthop_emulator::behind::BehindHop;
+use lasthop_emulator::client_side::ClientSide;
 use lasthop_emulator::command::{self, RunAs, Signals};
 use lasthop_emulator::control::{About, ControlSocket, socket_of};
-use lasthop_emulator::keeper::{Keeper, keep};
+use lasthop_emulator::host_side::serve;
 use lasthop_emulator::names::Names;
 use lasthop_emulator::open_files::OpenFiles;
-use lasthop_emulator::outside::serve;
 use lasthop_emulator::services::Wanted;
+use lasthop_emulator::supervisor::{Supervisor, keep};
 use lasthop_emulator::{Emulator, End, Options, Summary};
 use lasthop_scenario::Built;
 use lasthop_scenario::results::{ResultFile, is_standard_output};
@@ -39,13 +39,13 @@ use crate::load::Choices;
 use crate::number::whole;
 use crate::output;
 use crate::results::{Overwrite, cannot_begin};
-use beyond::Beyond;
 use capture::Recording;
 use flags::LinkFlags;
 pub use flags::{hint, hint_of_a_scenario};
 use link::Link;
 use meter::Meter;
 use place::{Place, this_program};
+use reach::Reach;
 
 /// The variable that tells a command what its link is like.
 const LINK: &str = "LASTHOP_LINK";
@@ -153,7 +153,7 @@ enum Other {
     Keep,
     /// Hand out sockets of this machine's network: started by an emulation without root
     #[command(hide = true)]
-    Outside,
+    HostSide,
 }
 
 pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -166,7 +166,7 @@ pub fn execute(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 .map(|()| ExitCode::SUCCESS)
                 .map_err(Failure::from);
         }
-        Some(Other::Outside) => {
+        Some(Other::HostSide) => {
             return serve(std::io::stdin()).map(|()| ExitCode::SUCCESS).map_err(Failure::from);
         }
         None => {}
@@ -259,13 +259,14 @@ fn run(
     signals: &Signals,
 ) -> anyhow::Result<(Summary, u8)> {
     let files = OpenFiles::raise();
-    let (hop, near_device, far_device) = BehindHop::new(directory, &machine)?;
-    let mut keeper = start_keeper(&hop).context("cannot start the process that clears up after this one")?;
+    let (hop, near_device, far_device) = ClientSide::new(directory, &machine)?;
+    let mut supervisor =
+        start_keeper(&hop).context("cannot start the process that clears up after this one")?;
     let names =
         Names::behind(&hop, &machine).context("cannot write the names that resolve behind the hop")?;
     let resolvers = names.resolvers().to_vec();
-    let doors = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
-    let mut beyond = Beyond::open(&hop, machine, doors, &mut keeper)?;
+    let listeners = Wanted { resolvers, localhost: arguments.localhost, elsewhere: None };
+    let mut beyond = Reach::open(&hop, machine, listeners, &mut supervisor)?;
     if !arguments.json && !arguments.quiet {
         beyond.notes.iter().for_each(|sentence| output::complain(&format!("lasthop: {sentence}")));
     }
@@ -313,8 +314,8 @@ fn run(
     Ok((summary, command::exit_code(status)))
 }
 
-fn start_keeper(hop: &BehindHop) -> std::io::Result<Keeper> {
-    Keeper::start(this_program("keep"), hop)
+fn start_keeper(hop: &ClientSide) -> std::io::Result<Supervisor> {
+    Supervisor::start(this_program("keep"), hop)
 }
 
 /// Reads a name of an emulation.

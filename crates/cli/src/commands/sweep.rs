@@ -20,7 +20,7 @@ use crate::number::whole;
 use crate::output::{self, StandardOutput};
 use crate::progress::Bar;
 use crate::results::{Overwrite, cannot_begin};
-use crate::signals::when_told_to_end;
+use crate::signals::on_termination;
 
 /// The arguments of `sweep`.
 #[derive(Args)]
@@ -195,7 +195,7 @@ fn to_standard_output(grid: &Grid<'_, Failure>, is_json: bool) -> Result<(), Fai
     let columns = grid.columns();
     let bar = Bar::new();
     let bar_of_signals = bar.clone();
-    when_told_to_end(move || {
+    on_termination(move || {
         bar_of_signals.finish();
         output::complain("lasthop: interrupted: the results on standard output are not complete");
     });
@@ -224,7 +224,7 @@ fn to_file(
     let done = part.runs();
     let part = Shared::new(part);
     let (ours, bar_of_signals, runs) = (part.clone(), bar.clone(), grid.runs());
-    when_told_to_end(move || {
+    on_termination(move || {
         let part = ours.lock();
         bar_of_signals.finish();
         if let Some(so_far) = part.as_ref() {

@@ -1,6 +1,6 @@
 //! `lasthop try`.
 
-mod doubts;
+mod caveats;
 mod fairness;
 mod prediction;
 mod report;
@@ -27,7 +27,7 @@ use crate::memory::MemoryLimit;
 use crate::number::whole;
 use crate::output;
 use crate::results::{Overwrite, cannot_begin};
-use crate::signals::{self, Told};
+use crate::signals::{self, Termination};
 use report::Report;
 use runs::Runs;
 
@@ -140,16 +140,16 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         // Before any thread starts.
         unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
     }
-    let told = Told::listen()?;
+    let termination = Termination::listen()?;
     let options = lasthop_trial::Options {
         sample_every: series.as_ref().map(|_| series::EVERY),
-        stop: told.stop(),
+        stop: termination.stop(),
         programs: &arguments.beside,
     };
     let run = |case: &plan::Case| lasthop_trial::run(&scenario, case, options);
     let cases = plan::cases(&scenario);
-    let Runs { done, failed } = runs::all(&cases, arguments.jobs as usize, told.stop(), run);
-    match (told.signal(), failed) {
+    let Runs { done, failed } = runs::all(&cases, arguments.jobs as usize, termination.stop(), run);
+    match (termination.signal(), failed) {
         (Some(signal), _) => {
             // Real runs take minutes: what is there is not thrown away.
             let runs = counted(cases.len() as u64, "run");

@@ -5,7 +5,7 @@
 use std::fs;
 use std::io;
 
-use crate::behind::is_ours;
+use crate::client_side::is_ours;
 use crate::device;
 use lasthop_linux::namespace::Namespace;
 

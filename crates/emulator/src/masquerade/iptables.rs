@@ -1,6 +1,6 @@
 //! Address translation by `iptables`: a rule for each emulation.
 
-use crate::behind::is_ours;
+use crate::client_side::is_ours;
 use crate::tool::run;
 use lasthop_linux::namespace::Namespace;
 

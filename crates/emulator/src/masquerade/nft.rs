@@ -1,6 +1,6 @@
 //! Address translation by `nft`: a table of our own for each emulation, named after its device.
 
-use crate::behind::is_ours;
+use crate::client_side::is_ours;
 use crate::tool::run;
 use lasthop_linux::namespace::Namespace;
 

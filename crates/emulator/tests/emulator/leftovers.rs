@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use lasthop_emulator::behind::BehindHop;
+use lasthop_emulator::client_side::ClientSide;
 use lasthop_emulator::directory::Directory;
 use lasthop_emulator::machine::Machine;
 use lasthop_emulator::masquerade::Masquerade;
@@ -36,13 +36,15 @@ fn machine() -> Namespace {
 pub fn a_host_behind_a_hop_vanishes_with_all_that_was_made_for_it() {
     let machine = machine();
     let before = traces(&machine);
-    let (hop, near, far) =
-        machine.enter(|| BehindHop::new(Directory::of_root(), &Machine::Here)).expect("enter").expect("root");
+    let (hop, near, far) = machine
+        .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
+        .expect("enter")
+        .expect("root");
     // Without nft and iptables there is nothing to undo.
     let beyond = Masquerade::start(&hop);
     assert_eq!(beyond.is_ok(), traces(&machine)[2] == "0\n1\n", "{beyond:?}");
     let (_, second, _) = machine
-        .enter(|| BehindHop::new(Directory::of_root(), &Machine::Here))
+        .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
         .expect("enter")
         .expect("a second one has its own subnet");
     drop(second);
@@ -72,8 +74,10 @@ pub fn what_one_that_was_killed_left_in_iptables_is_cleared_by_the_next_start() 
         let done = machine.enter(|| Command::new("iptables").args(rule).status()).expect("enter");
         assert!(done.expect("it has just been there").success());
     };
-    let (hop, _near, _far) =
-        machine.enter(|| BehindHop::new(Directory::of_root(), &Machine::Here)).expect("enter").expect("root");
+    let (hop, _near, _far) = machine
+        .enter(|| ClientSide::new(Directory::of_root(), &Machine::Here))
+        .expect("enter")
+        .expect("root");
     machine.ip(&["tuntap add lasthop77 mode tap"]).expect("an ordinary device");
     let own = hop.subnet();
     for (subnet, device) in [

@@ -177,10 +177,10 @@ pub fn fates_of_frames_are_told_to_agents_outside_the_world() {
         },
     );
     let (hosts, mut emulator) = Hosts::around(world, ends, false);
-    let (teller, fates) = std::sync::mpsc::channel();
+    let (reporter, fates) = std::sync::mpsc::channel();
     emulator.on_fates(move |told| {
         let LinkEvent::Frame { packet, fate, .. } = told.event else { return };
-        teller.send((told.link, told.from, fate, packet.len())).expect("somebody listens");
+        reporter.send((told.link, told.from, fate, packet.len())).expect("somebody listens");
     });
     let running = emulator.spawn(Options::default()).expect("a thread");
     let (near, far) = hosts.udp();

@@ -6,7 +6,7 @@ use lasthop_agent::Slot;
 use lasthop_packet::{FlowKey, Instant};
 
 use super::{Engine, Outgoing};
-use crate::connection::{Aside, Leaving, TrackedConnection};
+use crate::connection::{Aside, Draining, TrackedConnection};
 
 /// After this time no packet that was diverted before its connection was set aside is still on its
 /// way.
@@ -17,7 +17,7 @@ impl Engine {
     pub fn set_aside(&mut self, flow: FlowKey, now: Instant, out: &mut Outgoing) -> bool {
         let slot = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
         let Some(slot) = slot else { return false };
-        self.leave(slot, Leaving::Aside(Aside::Asked), now, out);
+        self.leave(slot, Draining::Aside(Aside::Asked), now, out);
         true
     }
 
@@ -33,10 +33,10 @@ impl Engine {
         }
         match connection.aside {
             None if self.stepping_aside.is_one_way(connection, now) => {
-                self.leave(slot, Leaving::Aside(Aside::OneWay), now, out);
+                self.leave(slot, Draining::Aside(Aside::OneWay), now, out);
             }
             None if self.stepping_aside.is_unresponsive(connection) => {
-                self.leave(slot, Leaving::Aside(Aside::Unresponsive), now, out);
+                self.leave(slot, Draining::Aside(Aside::Unresponsive), now, out);
             }
             // The other direction has come after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
@@ -55,7 +55,7 @@ impl Engine {
             if let Some(slot) = self.connections.find(key)
                 && self.connections.at(slot).aside.is_none()
             {
-                self.leave(slot, Leaving::Aside(Aside::NoUse), now, out);
+                self.leave(slot, Draining::Aside(Aside::NoUse), now, out);
             }
         }
     }

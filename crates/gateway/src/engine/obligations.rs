@@ -8,7 +8,7 @@ use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;
 
 use super::{Engine, Outgoing, rule_for};
-use crate::connection::Leaving;
+use crate::connection::Draining;
 use crate::counters::EngineCounters;
 use crate::rule::Rule;
 
@@ -41,7 +41,7 @@ impl Engine {
     }
 
     /// A connection is to leave its agent: at once if the agent is free of it, or as soon as it is.
-    pub(super) fn leave(&mut self, slot: Slot, leaving: Leaving, now: Instant, out: &mut Outgoing) {
+    pub(super) fn leave(&mut self, slot: Slot, leaving: Draining, now: Instant, out: &mut Outgoing) {
         if !self.obligation(slot).is_free() {
             self.connections.at_mut(slot).leaving = Some(leaving);
             return;
@@ -49,8 +49,8 @@ impl Engine {
         self.release(slot, now, out);
         self.connections.at_mut(slot).leaving = None;
         match leaving {
-            Leaving::Aside(why) => self.step_aside(slot, why, now, out),
-            Leaving::ForRule => {
+            Draining::Aside(why) => self.step_aside(slot, why, now, out),
+            Draining::ForRule => {
                 let key = self.connections.key(slot);
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
                 self.connections.at_mut(slot).rule = rule;

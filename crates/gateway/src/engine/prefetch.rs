@@ -32,7 +32,7 @@ impl Engine {
         keys.clear();
         for (port, frame) in frames {
             let Some(port) = self.ports.get(usize::from(port.0)) else { continue };
-            let Some(key) = frame.glance(port.ethernet) else { continue };
+            let Some(key) = frame.peek_flow_key(port.ethernet) else { continue };
             let key = port.side.connection(key);
             if keys.last() != Some(&key) {
                 keys.push(key);

@@ -5,7 +5,7 @@ use lasthop_config::words::counted;
 use lasthop_packet::Instant;
 
 use super::{Engine, Outgoing, rule_for};
-use crate::connection::Leaving;
+use crate::connection::Draining;
 use crate::plan::Plan;
 use crate::rule::{Rule, is_free};
 
@@ -126,7 +126,7 @@ impl Engine {
                 self.counters.counts.count_broken(owed);
             }
         }
-        let leaving = self.connections.at(slot).leaving.unwrap_or(Leaving::ForRule);
+        let leaving = self.connections.at(slot).leaving.unwrap_or(Draining::ForRule);
         self.leave(slot, leaving, now, out);
         wanted_by.is_some()
     }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lasthop_agent::{FlowState, ImportError, Obligation, Side, Whose};
+use lasthop_agent::{FlowState, ImportError, Obligation, Scope, Side};
 use lasthop_packet::{FlowKey, Instant, Protocol};
 use serde::{Deserialize, Serialize};
 
@@ -132,8 +132,8 @@ impl Engine {
         now: Instant,
         out: &mut Outgoing,
     ) -> Vec<FlowState> {
-        let whose = Whose::Connection(key);
-        let states = self.call(usize::from(rule), now, |agent, cx| agent.export(whose, cx));
+        let scope = Scope::Connection(key);
+        let states = self.call(usize::from(rule), now, |agent, cx| agent.export(scope, cx));
         self.send_outbox(None, now, out);
         states.unwrap_or_default()
     }

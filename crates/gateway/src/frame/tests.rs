@@ -67,7 +67,7 @@ fn the_packet_is_found_behind_vlan_tags_and_leaves_verbatim_with_its_padding() {
     }
     let three = [0x81, 0, 0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3];
     let frame = Frame::plain(framed(&three, false, &segment(false, 3)));
-    assert_eq!(frame.parse(true), Err(Untouched::NotIp));
+    assert_eq!(frame.parse(true), Err(NotForAgents::NotIp));
 }
 
 #[test]
@@ -125,18 +125,18 @@ fn what_agents_cannot_edit_safely_is_untouched() {
         octets[at] = octet;
         Frame::plain(octets.into())
     };
-    assert_eq!(with(13, 6).parse(true), Err(Untouched::NotIp), "ARP");
-    assert_eq!(with(20, 0x20).parse(true), Err(Untouched::Opaque), "a fragment");
-    assert_eq!(with(23, 50).parse(true), Err(Untouched::Opaque), "ESP");
-    assert_eq!(with(70, 0xee).parse(true), Err(Untouched::WrongChecksum));
-    assert_eq!(with(22, 0xee).parse(true), Err(Untouched::WrongChecksum), "the IP header");
+    assert_eq!(with(13, 6).parse(true), Err(NotForAgents::NotIp), "ARP");
+    assert_eq!(with(20, 0x20).parse(true), Err(NotForAgents::Opaque), "a fragment");
+    assert_eq!(with(23, 50).parse(true), Err(NotForAgents::Opaque), "ESP");
+    assert_eq!(with(70, 0xee).parse(true), Err(NotForAgents::WrongChecksum));
+    assert_eq!(with(22, 0xee).parse(true), Err(NotForAgents::WrongChecksum), "the IP header");
     let vouched = Frame { checksum: Checksum::Right, ..with(70, 0xee) };
     assert!(vouched.parse(true).is_ok());
     let vouched = Frame { checksum: Checksum::Right, ..with(22, 0xee) };
-    assert_eq!(vouched.parse(true), Err(Untouched::WrongChecksum), "nobody vouches for the IP header");
+    assert_eq!(vouched.parse(true), Err(NotForAgents::WrongChecksum), "nobody vouches for the IP header");
     let tunnel =
         Frame { checksum: Checksum::Partial { start: 84, offset: 16 }, ..Frame::plain(good.clone()) };
-    assert_eq!(tunnel.parse(true), Err(Untouched::OddOffload));
+    assert_eq!(tunnel.parse(true), Err(NotForAgents::UnsupportedOffload));
     for len in 0..good.len() {
         assert!(Frame::plain(good.slice(..len)).parse(true).is_err(), "{len}");
     }
@@ -144,7 +144,7 @@ fn what_agents_cannot_edit_safely_is_untouched() {
     let datagram = Packet::new(addresses(false), udp, Payload::Stream { stream: 1, offset: 0, len: 3000 });
     let octets = framed(&[], false, &datagram);
     let super_packet = Frame { segment_size: NonZeroU16::new(1000), ..Frame::plain(octets) };
-    assert_eq!(super_packet.parse(true), Err(Untouched::OddOffload));
+    assert_eq!(super_packet.parse(true), Err(NotForAgents::UnsupportedOffload));
 }
 
 #[test]

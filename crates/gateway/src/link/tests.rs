@@ -13,18 +13,18 @@ fn packet(number: u32) -> Packet {
 }
 
 /// A queue and how often its owner was called.
-fn queue_for(room: usize) -> (LinkInbox, LinkTeller, Arc<AtomicU64>) {
+fn queue_for(room: usize) -> (LinkInbox, LinkReporter, Arc<AtomicU64>) {
     let calls = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&calls);
     let (inbox, queue) = queue(room);
     let queue = queue(Box::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     }));
-    (inbox, LinkTeller::to(vec![queue]), calls)
+    (inbox, LinkReporter::to(vec![queue]), calls)
 }
 
-fn tell(teller: &LinkTeller, number: u32) {
-    teller.tell(&LinkEvent::Frame {
+fn tell(reporter: &LinkReporter, number: u32) {
+    reporter.report(&LinkEvent::Frame {
         packet: &packet(number),
         fate: Fate::GivenUp,
         transmissions: 3,
@@ -36,7 +36,7 @@ fn tell(teller: &LinkTeller, number: u32) {
 
 fn hear(inbox: &mut LinkInbox) -> Vec<u32> {
     let mut heard = Vec::new();
-    inbox.hear(clock::now(), |event| {
+    inbox.receive(clock::now(), |event| {
         let LinkEvent::Frame { packet, fate: Fate::GivenUp, transmissions: 3, .. } = event else {
             panic!("{event:?}")
         };
@@ -47,11 +47,11 @@ fn hear(inbox: &mut LinkInbox) -> Vec<u32> {
 
 #[test]
 fn events_are_heard_once_and_in_order_and_one_call_is_enough_for_all_that_wait() {
-    let (mut inbox, teller, calls) = queue_for(100);
-    (1..=3).for_each(|number| tell(&teller, number));
+    let (mut inbox, reporter, calls) = queue_for(100);
+    (1..=3).for_each(|number| tell(&reporter, number));
     assert_eq!((hear(&mut inbox), calls.load(Ordering::Relaxed)), (vec![1, 2, 3], 1));
     assert!(hear(&mut inbox).is_empty());
-    tell(&teller, 4);
+    tell(&reporter, 4);
     assert_eq!((hear(&mut inbox), calls.load(Ordering::Relaxed)), (vec![4], 2));
     let report = inbox.report();
     assert_eq!((report.heard, report.lost, report.delay.count), (4, 0, 4));
@@ -59,17 +59,17 @@ fn events_are_heard_once_and_in_order_and_one_call_is_enough_for_all_that_wait()
 
 #[test]
 fn what_finds_the_queue_full_is_lost_and_counted() {
-    let (mut inbox, teller, _) = queue_for(2);
-    (1..=5).for_each(|number| tell(&teller, number));
+    let (mut inbox, reporter, _) = queue_for(2);
+    (1..=5).for_each(|number| tell(&reporter, number));
     assert_eq!(hear(&mut inbox), [1, 2]);
     assert_eq!((inbox.report().heard, inbox.report().lost), (2, 3));
-    tell(&teller, 6);
+    tell(&reporter, 6);
     assert_eq!(hear(&mut inbox), [6]);
 }
 
 #[test]
 fn a_link_layer_outlives_its_listener() {
-    let (inbox, teller, _) = queue_for(2);
+    let (inbox, reporter, _) = queue_for(2);
     drop(inbox);
-    tell(&teller, 1);
+    tell(&reporter, 1);
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::{Aims, LastHop, Progress};
+use super::{LastHop, Progress, Targets};
 
 /// Segments that every connection may have on the hop: enough for its receiver to acknowledge them at once,
 /// and for a loss to show by those behind it.
@@ -60,8 +60,8 @@ impl Pace {
 
     /// How many octets more it may send though others have left no room in the window: none if its packets
     /// have met a queue.
-    pub fn reserved(&self, in_flight: u64, hop: &LastHop, aims: &Aims) -> u64 {
-        let met_no_queue = hop.target(aims).is_some_and(|target| self.own.is_none_or(|own| own <= target));
+    pub fn reserved(&self, in_flight: u64, hop: &LastHop, targets: &Targets) -> u64 {
+        let met_no_queue = hop.target(targets).is_some_and(|target| self.own.is_none_or(|own| own <= target));
         if met_no_queue { least(hop).saturating_sub(in_flight) } else { 0 }
     }
 }
@@ -79,8 +79,8 @@ mod tests {
 
     /// A hop whose rounds take 10 ms.
     fn hop() -> LastHop {
-        let (aims, mut hop) = (Aims::default(), LastHop::new(Instant::ZERO));
-        hop.note_segment(1000, &aims);
+        let (targets, mut hop) = (Targets::default(), LastHop::new(Instant::ZERO));
+        hop.note_segment(1000, &targets);
         for millis in 1..40 {
             let now = Instant::ZERO.after_nanos((10 + millis) * MILLI);
             let sent = Some(Instant::ZERO.after_nanos(millis * MILLI));
@@ -88,7 +88,7 @@ mod tests {
                 Progress { delivered: 1000, sent, ..Progress::default() },
                 [10, 0, 0, 1].into(),
                 now,
-                &aims,
+                &targets,
             );
         }
         assert_eq!(hop.round_trip(), Some(Duration::from_millis(10)));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_connection_whose_packets_meet_no_queue_has_four_segments_whatever_others_have_there() {
-        let (hop, aims) = (hop(), Aims::default());
+        let (hop, targets) = (hop(), Targets::default());
         let after = |round_trip: u64| {
             let mut pace = Pace::default();
             let (sent, now) = (Instant::from_secs(1), Instant::from_secs(1).after_nanos(round_trip * MILLI));
@@ -124,12 +124,12 @@ mod tests {
                 &hop,
                 now,
             );
-            [0, 3000, 9000].map(|in_flight| pace.reserved(in_flight, &hop, &aims))
+            [0, 3000, 9000].map(|in_flight| pace.reserved(in_flight, &hop, &targets))
         };
-        assert_eq!(Pace::default().reserved(0, &hop, &aims), 4000, "nothing is known yet");
+        assert_eq!(Pace::default().reserved(0, &hop, &targets), 4000, "nothing is known yet");
         assert_eq!((after(10), after(40)), ([4000, 1000, 0], [0, 0, 0]));
         assert_eq!(
-            Pace::default().reserved(0, &LastHop::new(Instant::ZERO), &aims),
+            Pace::default().reserved(0, &LastHop::new(Instant::ZERO), &targets),
             0,
             "no round trip is known"
         );

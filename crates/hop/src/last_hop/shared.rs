@@ -20,10 +20,10 @@ use std::time::Duration;
 use lasthop_agent::Lookup;
 use lasthop_packet::Instant;
 
-use super::aims::Aims;
 use super::round::Measured;
+use super::targets::Targets;
 use super::window::{LARGEST_WINDOW, moved};
-use crate::lately::LeastLately;
+use crate::windowed_min::WindowedMin;
 
 /// The least round-trip time counts for this long, up to twice as long.
 const LASTS: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ pub(super) struct SharedWindow {
     segment: u64,
     /// No queue has shown yet.
     is_new: bool,
-    round_trips: Lookup<IpAddr, LeastLately<Duration>>,
+    round_trips: Lookup<IpAddr, WindowedMin<Duration>>,
     /// The least round-trip times of this round's samples: their sum, and how many.
     least: (Duration, u32),
 }
@@ -84,25 +84,25 @@ impl SharedWindow {
         (host, rtt): (IpAddr, Duration),
         round: Option<Measured>,
         now: Instant,
-        aims: &Aims,
+        targets: &Targets,
     ) {
         if self.round_trips.len() >= MOST_HOSTS && self.round_trips.get(&host).is_none() {
             self.round_trips = Lookup::new();
         }
-        let of_host = self.round_trips.get_or_insert_with(host, LeastLately::new);
-        of_host.note(rtt, LASTS, now);
+        let of_host = self.round_trips.get_or_insert_with(host, WindowedMin::new);
+        of_host.update(rtt, LASTS, now);
         let least = of_host.least().unwrap_or(rtt);
         self.least = (self.least.0.saturating_add(least), self.least.1 + 1);
         if let Some(round) = round {
             let (sum, count) = std::mem::take(&mut self.least);
-            self.on_round(&round, sum / count, aims);
+            self.on_round(&round, sum / count, targets);
         }
     }
 
-    fn on_round(&mut self, round: &Measured, least: Duration, aims: &Aims) {
+    fn on_round(&mut self, round: &Measured, least: Duration, targets: &Targets) {
         let work = Duration::from_micros(SEGMENTS * self.segment * 1_000_000 / round.rate.max(1));
         let varies = least.min(2 * round.deviation);
-        let delay = (work.max(aims.local_delay) + varies).min(aims.longest_delay);
+        let delay = (work.max(targets.local_delay) + varies).min(targets.longest_delay);
         let target = least.saturating_add(delay);
         if self.is_new && round.rtt <= target && round.lost == 0 {
             self.octets = self.octets.max(2 * round.in_flight);

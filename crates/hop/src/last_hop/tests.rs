@@ -13,7 +13,7 @@ const SECOND: u64 = 1_000_000;
 /// A hop with a sender that always has more; times in microseconds.
 struct Model {
     hop: LastHop,
-    aims: Aims,
+    targets: Targets,
     /// Octets a second.
     rate: u64,
     /// The round trip without a queue, after so long.
@@ -44,22 +44,25 @@ struct Model {
 impl Model {
     /// 20 Mbit/s, 20 ms.
     fn new() -> Self {
-        Self::of(LastHop::new(Instant::ZERO), Aims::default())
+        Self::of(LastHop::new(Instant::ZERO), Targets::default())
     }
 
     /// The same of a hop that all hosts share.
     fn shared() -> Self {
         let longest_delay = Duration::from_millis(15);
-        Self::of(LastHop::shared(Instant::ZERO), Aims { longest_delay, least_window: 2, ..Aims::default() })
+        Self::of(
+            LastHop::shared(Instant::ZERO),
+            Targets { longest_delay, least_window: 2, ..Targets::default() },
+        )
     }
 
-    fn of(mut hop: LastHop, aims: Aims) -> Self {
-        hop.note_segment(SEGMENT, &aims);
+    fn of(mut hop: LastHop, targets: Targets) -> Self {
+        hop.note_segment(SEGMENT, &targets);
         let host = (IpAddr::from([10, 0, 0, 1]), 80);
         hop.turns.wait(FlowKey::tcp(host, host));
         Self {
             hop,
-            aims,
+            targets,
             rate: 2_500_000,
             delay: |_| 20_000,
             varies: 0,
@@ -131,7 +134,7 @@ impl Model {
             }
             let progress = std::mem::take(&mut self.progress);
             self.hop.in_flight -= progress.delivered + progress.lost;
-            self.hop.on_progress(progress, IpAddr::from([10, 0, 0, 1]), at(self.now), &self.aims);
+            self.hop.on_progress(progress, IpAddr::from([10, 0, 0, 1]), at(self.now), &self.targets);
             self.send();
         }
         self.now = until;
@@ -252,7 +255,7 @@ fn what_is_taken_over_from_elsewhere_is_measured_anew_and_the_least_window_holds
         let mut model = Model::new();
         let estimate = HopEstimate { window, segment: SEGMENT, rate: 2_500_000 };
         model.hop.resume_from(estimate, Instant::ZERO);
-        model.hop.note_segment(SEGMENT, &model.aims);
+        model.hop.note_segment(SEGMENT, &model.targets);
         model
     };
     for window in [0, 20_000, 62_500, 200_000] {
@@ -354,11 +357,11 @@ fn a_shared_window_finds_a_long_hops_rate_soon() {
 
 #[test]
 fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
-    let (aims, host, segment) = (Aims::default(), IpAddr::from([10, 0, 0, 1]), u64::from(SEGMENT));
+    let (targets, host, segment) = (Targets::default(), IpAddr::from([10, 0, 0, 1]), u64::from(SEGMENT));
     let mut hop = LastHop::new(Instant::ZERO);
     let estimate = HopEstimate { window: 8 * segment, segment: SEGMENT, rate: 2_500_000 };
     hop.resume_from(estimate, Instant::ZERO);
-    hop.note_segment(SEGMENT, &aims);
+    hop.note_segment(SEGMENT, &targets);
     hop.in_flight = 1000 * segment;
     let mut number = 0;
     let mut room_after_ack = |late: u64, lost: u64, uploaded: usize| {
@@ -367,7 +370,7 @@ fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
         let (sent, now) = (at(100_000 * number), at(100_000 * number + 2 * SECOND));
         hop.note_data_back(uploaded, now);
         let late = Duration::from_millis(late);
-        hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &aims);
+        hop.on_progress(Progress { delivered: segment, lost, sent: Some(sent), late }, host, now, &targets);
         hop.room_to_pass(&Trust::default())
     };
     assert_eq!([0, 100, 900].map(|late| room_after_ack(late, 0, 0)), [0; 3]);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq};
 
-use crate::lately::LeastLately;
+use crate::windowed_min::WindowedMin;
 
 /// Ticks a second of the clocks that hosts take their timestamps from, from the slowest one: RFC 7323,
 /// section 5.4, has 1 ms to 1 s, Linux 1 ms (1 us as `tcp_usec_ts`), Windows 10 or 1 ms, the BSDs 1, 10
@@ -41,7 +41,7 @@ pub struct WayBack {
     /// It ticks more slowly than this.
     slower_than: Option<u64>,
     /// Nanoseconds by which a segment came later after the first than its timestamp says.
-    least: LeastLately<i64>,
+    least: WindowedMin<i64>,
 }
 
 impl WayBack {
@@ -52,7 +52,7 @@ impl WayBack {
         let span = now.since(began);
         let offset = timestamp.offset_from(first);
         if span > LONGEST_SPAN || offset < 0 {
-            *self = Self { first: Some((timestamp, now)), least: LeastLately::new(), ..*self };
+            *self = Self { first: Some((timestamp, now)), least: WindowedMin::new(), ..*self };
             return Duration::ZERO;
         }
         let ticks = offset.unsigned_abs().into();
@@ -62,7 +62,7 @@ impl WayBack {
         }
         let as_sent = ticks * (1_000_000_000 / self.rate);
         let behind = span.as_nanos() as i64 - as_sent.cast_signed();
-        self.least.note(behind, LASTS, now);
+        self.least.update(behind, LASTS, now);
         let late = behind - self.least.least().unwrap_or(behind);
         let late = Duration::from_nanos(late.unsigned_abs()).saturating_sub(self.tick());
         if round_trip.is_some_and(|round_trip| late > round_trip.saturating_add(DRIFT)) {
@@ -86,9 +86,9 @@ impl WayBack {
         let mut rates = TIMESTAMP_RATES.into_iter().filter(is_possible);
         let rate = rates.find(|rate| 2 * u128::from(*rate) >= seen).unwrap_or(0);
         if rate != self.rate {
-            (self.rate, self.least) = (rate, LeastLately::new());
+            (self.rate, self.least) = (rate, WindowedMin::new());
             // The first.
-            self.least.note(0, LASTS, now);
+            self.least.update(0, LASTS, now);
         }
     }
 }

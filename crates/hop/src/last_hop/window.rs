@@ -66,10 +66,10 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::aims::Aims;
 use super::drain::Drain;
 use super::progress::Progress;
 use super::round::{Measured, share};
+use super::targets::Targets;
 
 /// The least round-trip time is sought again after this time (BBR, `ProbeRTTInterval`; Linux
 /// `tcp_bbr.c`, `bbr_min_rtt_win_sec`).
@@ -208,19 +208,19 @@ impl Window {
         round: Option<Measured>,
         in_flight: u64,
         now: Instant,
-        aims: &Aims,
+        targets: &Targets,
     ) {
         let is_drained = in_flight <= self.octets();
         if let Some(drain) = &mut self.drain {
             if drain.on_sample(sample, is_drained, now) {
-                self.end_drain(now, aims);
+                self.end_drain(now, targets);
             }
         } else if let Some(round) = round {
-            self.on_round(round, now, aims);
+            self.on_round(round, now, targets);
         }
     }
 
-    fn on_round(&mut self, round: Measured, now: Instant, aims: &Aims) {
+    fn on_round(&mut self, round: Measured, now: Instant, targets: &Targets) {
         let Measured { rtt, deviation, .. } = round;
         self.deviation =
             if self.deviation.is_zero() { deviation } else { (7 * self.deviation + deviation) / 8 };
@@ -230,36 +230,37 @@ impl Window {
             self.least_since = self.least_since.map(|_| now);
         }
         if self.is_new {
-            self.begin(round, now, aims);
+            self.begin(round, now, targets);
         } else if let Some(trial) = self.trial {
             self.judge(trial, round, now);
         } else if round.is_limited {
             match self.wanted.take() {
                 Some(reason) => self.try_more(reason, round),
-                None => self.follow(round, aims),
+                None => self.follow(round, targets),
             }
-        } else if rtt > self.target(aims) {
+        } else if rtt > self.target(targets) {
             // The sender limits, and still there is a queue: the hop has slowed down.
             self.octets = self.octets.min(round.in_flight);
-            self.follow(round, aims);
+            self.follow(round, targets);
         }
-        if round.is_limited && self.trial.is_none() && !self.is_new && self.is_drain_due(round, now, aims) {
-            self.begin_drain(round, now, aims);
+        if round.is_limited && self.trial.is_none() && !self.is_new && self.is_drain_due(round, now, targets)
+        {
+            self.begin_drain(round, now, targets);
         }
     }
 
     /// Whether the least round-trip time is to be sought, or whose the losses are.
-    fn is_drain_due(&self, round: Measured, now: Instant, aims: &Aims) -> bool {
+    fn is_drain_due(&self, round: Measured, now: Instant, targets: &Targets) -> bool {
         let is_old = |since: Option<Instant>| since.is_none_or(|since| now.since(since) > LEAST_RTT_LASTS);
-        is_old(self.least_since) || (self.is_lossy(round, aims) && is_old(self.own_losses_since))
+        is_old(self.least_since) || (self.is_lossy(round, targets) && is_old(self.own_losses_since))
     }
 
     /// Whether much is lost although there is little of a queue, more than the hop is known to
     /// lose.
-    fn is_lossy(&self, round: Measured, aims: &Aims) -> bool {
+    fn is_lossy(&self, round: Measured, targets: &Targets) -> bool {
         let least = self.least.unwrap_or_default();
         round.lost > round.delivered / HEAVY_LOSSES
-            && 2 * round.rtt < least + self.target(aims)
+            && 2 * round.rtt < least + self.target(targets)
             && self.excess_losses(round) > 0
     }
 
@@ -271,21 +272,21 @@ impl Window {
     }
 
     /// Long enough for the queue of now to go, and for samples behind it.
-    fn begin_drain(&mut self, round: Measured, now: Instant, aims: &Aims) {
-        let segment = self.floor / u64::from(aims.least_window.max(2));
+    fn begin_drain(&mut self, round: Measured, now: Instant, targets: &Targets) {
+        let segment = self.floor / u64::from(targets.least_window.max(2));
         let (enough, longest) =
-            if self.is_lossy(round, aims) { (LOSS_SEGMENTS * segment, 16) } else { (0, 4) };
-        let until = now + longest * self.target(aims).max(round.rtt) + Duration::from_millis(100);
+            if self.is_lossy(round, targets) { (LOSS_SEGMENTS * segment, 16) } else { (0, 4) };
+        let until = now + longest * self.target(targets).max(round.rtt) + Duration::from_millis(100);
         self.drain = Some(Drain::new(round.throughput, until, enough));
     }
 
     /// A round over a new hop: the window is four times what was on it, until a queue shows.
-    fn begin(&mut self, round: Measured, now: Instant, aims: &Aims) {
-        if round.rtt <= self.target(aims) && round.lost <= round.delivered / LOSSES_BORNE {
+    fn begin(&mut self, round: Measured, now: Instant, targets: &Targets) {
+        if round.rtt <= self.target(targets) && round.lost <= round.delivered / LOSSES_BORNE {
             self.octets = self.octets.max(4 * round.in_flight).min(LARGEST_WINDOW);
         } else {
             (self.is_new, self.least_since) = (false, Some(now));
-            self.octets = scaled(round.in_flight, self.target(aims), round.rtt).max(self.floor);
+            self.octets = scaled(round.in_flight, self.target(targets), round.rtt).max(self.floor);
             self.peak = self.octets;
             self.wanted = Some(Reason::NewLeast);
         }
@@ -293,8 +294,8 @@ impl Window {
 
     /// Moves half of the way to where the round-trip time would be the target; losses take away
     /// from the queue, not from what the hop holds without one.
-    fn follow(&mut self, round: Measured, aims: &Aims) {
-        let times = (self.least.unwrap_or_default(), self.target(aims));
+    fn follow(&mut self, round: Measured, targets: &Targets) {
+        let times = (self.least.unwrap_or_default(), self.target(targets));
         self.octets = moved(self.octets, times, &round, self.excess_losses(round)).max(self.floor);
         self.peak = self.peak.max(self.octets);
         if self.octets <= self.peak / 4 * 3 {
@@ -332,7 +333,7 @@ impl Window {
         }
     }
 
-    fn end_drain(&mut self, now: Instant, aims: &Aims) {
+    fn end_drain(&mut self, now: Instant, targets: &Targets) {
         let Some((drain, least)) = self.drain.take().and_then(|drain| Some((drain, drain.round_trip()?)))
         else {
             return;
@@ -345,7 +346,7 @@ impl Window {
             self.own_losses = u64::midpoint(self.own_losses, drain.losses());
         }
         // With what the hop itself loses of it.
-        let holds = scaled(drain.throughput, self.target(aims), Duration::from_secs(1));
+        let holds = scaled(drain.throughput, self.target(targets), Duration::from_secs(1));
         let holds = holds + holds / 256 * self.own_losses;
         self.octets = self.octets.min(holds).max(self.floor);
         self.peak = self.octets;
@@ -354,11 +355,11 @@ impl Window {
     }
 
     /// The round-trip time that is aimed at.
-    pub fn target(&self, aims: &Aims) -> Duration {
+    pub fn target(&self, targets: &Targets) -> Duration {
         let least = self.least.unwrap_or_default();
         // A queue makes the round-trip time vary, too.
         let varies = least.min(2 * self.deviation);
-        least.saturating_add(aims.local_delay.max(least / 4).max(varies))
+        least.saturating_add(targets.local_delay.max(least / 4).max(varies))
     }
 }
 

@@ -10,22 +10,22 @@ pub(super) enum Knowledge {
     Whole,
     /// Something may have gone past before `since`. Which ends, on the core side and the radio side,
     /// have shown since then that they stand where the legs do.
-    InDoubt { since: Instant, in_step: [bool; 2] },
+    Uncertain { since: Instant, in_step: [bool; 2] },
     /// Something has.
     Lacking,
 }
 
 impl Knowledge {
     /// A doubt that begins now.
-    pub(super) const fn in_doubt(now: Instant) -> Self {
-        Self::InDoubt { since: now, in_step: [false; 2] }
+    pub(super) const fn uncertain(now: Instant) -> Self {
+        Self::Uncertain { since: now, in_step: [false; 2] }
     }
 
     /// As a value.
     pub(super) const fn save(self) -> SavedKnowledge {
         match self {
             Self::Whole => SavedKnowledge::Whole,
-            Self::InDoubt { .. } => SavedKnowledge::InDoubt,
+            Self::Uncertain { .. } => SavedKnowledge::Uncertain,
             Self::Lacking => SavedKnowledge::Lacking,
         }
     }
@@ -35,7 +35,7 @@ impl Knowledge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum SavedKnowledge {
     Whole,
-    InDoubt,
+    Uncertain,
     Lacking,
 }
 
@@ -43,7 +43,7 @@ impl SavedKnowledge {
     pub(super) const fn restore(self, now: Instant) -> Knowledge {
         match self {
             Self::Whole => Knowledge::Whole,
-            Self::InDoubt => Knowledge::in_doubt(now),
+            Self::Uncertain => Knowledge::uncertain(now),
             Self::Lacking => Knowledge::Lacking,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{Budget, FlowTable, Whose};
+use lasthop_agent::{Budget, FlowTable, Scope};
 use lasthop_packet::{FlowKey, Instant};
 
 use super::opening::Opening;
@@ -78,8 +78,8 @@ impl Openings {
     }
 
     /// Forgets those of connections that others go on with.
-    pub(super) fn leave(&mut self, whose: Whose) {
-        for key in whose.of(&self.table) {
+    pub(super) fn leave(&mut self, scope: Scope) {
+        for key in scope.of(&self.table) {
             self.table.remove(key);
         }
     }

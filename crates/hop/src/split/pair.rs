@@ -7,7 +7,7 @@ use lasthop_tcp::{Connection, State};
 use super::account::Counted;
 use super::inquiry::Inquiry;
 use super::knowledge::Knowledge;
-use super::presence::Presence;
+use super::liveness::Liveness;
 use super::share::Share;
 
 /// The two legs of a connection, and what lies between them.
@@ -31,7 +31,7 @@ pub struct Pair {
     /// Whether both ends of one that is idle are still there.
     pub(super) inquiry: Inquiry,
     /// When they were heard from.
-    pub(super) presence: Presence,
+    pub(super) presence: Liveness,
 }
 
 impl Pair {
@@ -57,7 +57,7 @@ impl Pair {
             most_segments: 1,
             probed_from: None,
             inquiry: Inquiry::default(),
-            presence: Presence::default(),
+            presence: Liveness::default(),
         }
     }
 

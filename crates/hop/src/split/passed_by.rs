@@ -30,15 +30,15 @@ const SETTLES_IN: Duration = Duration::from_secs(2);
 
 impl Splits {
     /// From now on no pair in the ends' numbers is certain to know all that they have said.
-    pub(super) fn doubt_all(&mut self, now: Instant) {
+    pub(super) fn mark_all_uncertain(&mut self, now: Instant) {
         let keys: Vec<FlowKey> = self.pairs.keys().collect();
         for key in keys {
             match self.pairs.peek_mut(key) {
                 Some(Entry::Awake(pair)) if pair.keeps_numbers() && !pair.is_passed_by() => {
-                    pair.knowledge = Knowledge::in_doubt(now);
+                    pair.knowledge = Knowledge::uncertain(now);
                 }
                 Some(Entry::Asleep(saved)) if saved.knowledge == SavedKnowledge::Whole => {
-                    saved.knowledge = SavedKnowledge::InDoubt;
+                    saved.knowledge = SavedKnowledge::Uncertain;
                 }
                 Some(_) | None => {}
             }
@@ -76,7 +76,7 @@ impl Pair {
 
     /// While it is in doubt: takes note of where a packet shows its sender to stand.
     pub(super) fn compare(&mut self, packet: &Packet, from: Side, now: Instant) {
-        let Knowledge::InDoubt { since, mut in_step } = self.knowledge else { return };
+        let Knowledge::Uncertain { since, mut in_step } = self.knowledge else { return };
         let Some(tcp) = packet.tcp().filter(|_| self.is_near(packet, from)) else { return };
         let (next, max) = (self.leg(from).next_expected(), self.leg(from).flight().max);
         if tcp.seq.after(next) || tcp.ack.after(max) {
@@ -92,7 +92,7 @@ impl Pair {
             in_step[from as usize] = true;
             let is_certain = in_step == [true; 2];
             self.knowledge =
-                if is_certain { Knowledge::Whole } else { Knowledge::InDoubt { since, in_step } };
+                if is_certain { Knowledge::Whole } else { Knowledge::Uncertain { since, in_step } };
         }
     }
 

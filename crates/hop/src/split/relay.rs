@@ -18,7 +18,7 @@ impl Splits {
 
     /// The same for the pair that is there.
     pub(super) fn work_at(&mut self, slot: Slot, cx: &mut Context<'_>) {
-        let (aims, taken) = (self.aims, self.taken());
+        let (targets, taken) = (self.targets, self.taken());
         let Some(key) = self.pairs.key(slot) else { return };
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let now = cx.now();
@@ -28,7 +28,7 @@ impl Splits {
         if let (Some(share), Some(hop)) = (&mut pair.share, self.windows.of_mut(key)) {
             let progress = share.settle(&pair.radio, hop, now);
             if progress.delivered + progress.lost > 0 {
-                hop.on_progress(progress, key.destination.0, now, &aims);
+                hop.on_progress(progress, key.destination.0, now, &targets);
             }
             on_hop = hop.octets();
             if is_held_back {

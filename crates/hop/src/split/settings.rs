@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_tcp::Config;
 
-use crate::last_hop::Aims;
+use crate::last_hop::Targets;
 
 /// The settings of pairs of legs.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct SplitSettings {
     /// The endpoints of the legs, towards the core side and towards the radio side.
     pub legs: (Config, Config),
     /// The targets of the window over a hop.
-    pub aims: Aims,
+    pub targets: Targets,
     /// The most octets of one direction of a connection that may wait between its legs.
     pub bound: usize,
     /// A connection that has been idle for this long, and to which the agent owes nothing, is

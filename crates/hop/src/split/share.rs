@@ -6,7 +6,7 @@ use lasthop_packet::{Instant, Seq};
 use lasthop_tcp::{Connection, State};
 
 use super::late_acks::LateAcks;
-use crate::last_hop::{Aims, LastHop, Pace, Progress};
+use crate::last_hop::{LastHop, Pace, Progress, Targets};
 
 /// What was counted of a leg over the hop so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,8 +27,8 @@ impl Share {
     }
 
     /// How much more may go over the hop though others have left no room.
-    pub(super) fn reserved(&self, hop: &LastHop, aims: &Aims) -> u64 {
-        self.pace.reserved(self.in_network, hop, aims)
+    pub(super) fn reserved(&self, hop: &LastHop, targets: &Targets) -> u64 {
+        self.pace.reserved(self.in_network, hop, targets)
     }
 
     /// Brings the hop's account up to date with what a leg has there now. Returns what has got

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
-use lasthop_agent::{Agent, Context, FlowTable, Obligation, Owed, Report, Side, Whose};
+use lasthop_agent::{Agent, Context, FlowTable, Obligation, Owed, Report, Scope, Side};
 use lasthop_packet::{FlowKey, Instant};
 use lasthop_tcp::{Config, Connection, State};
 
 use super::account::{Account, Counted};
 use super::legs::NO_END;
+use super::liveness::Liveness;
 use super::notifier::Notifier;
 use super::pair::Pair;
-use super::presence::Presence;
 use super::settings::SplitSettings;
 use super::sleep::{Entry, SavedPair};
 use super::windows::Windows;
-use crate::last_hop::{Aims, HopEstimate, LastHop};
+use crate::last_hop::{HopEstimate, LastHop, Targets};
 
 /// The pairs of one agent.
 pub struct Splits {
@@ -23,7 +23,7 @@ pub struct Splits {
     pub(super) windows: Windows,
     pub(super) settings: SplitSettings,
     /// What the windows over hops aim at now.
-    pub(super) aims: Aims,
+    pub(super) targets: Targets,
     /// Tells mobile hosts which of their losses were the hop's.
     pub(super) notifier: Option<Notifier>,
     /// What all pairs have taken, and owe.
@@ -41,7 +41,7 @@ impl Splits {
             pairs: FlowTable::new(settings.grace),
             windows: Windows::default(),
             notifier: None,
-            aims: settings.aims,
+            targets: settings.targets,
             least_pair: least_pair(&settings.legs),
             settings,
             account: Account::default(),
@@ -59,12 +59,12 @@ impl Splits {
     /// else goes there that must not wait. All hosts share one window over the hop, which aims at
     /// this; the ends that send towards a mobile host are offered what the hop takes, and mobile
     /// hosts that send a window of the same size. `None`: they need not.
-    pub fn hold_back(&mut self, aims: Option<Aims>, cx: &mut Context<'_>) {
-        self.aims = aims.unwrap_or(self.settings.aims);
-        if self.windows.all_share() == aims.is_some() {
+    pub fn hold_back(&mut self, targets: Option<Targets>, cx: &mut Context<'_>) {
+        self.targets = targets.unwrap_or(self.settings.targets);
+        if self.windows.all_share() == targets.is_some() {
             return;
         }
-        let mut windows = Windows::new(aims.is_some());
+        let mut windows = Windows::new(targets.is_some());
         let room = cx.budget().room(0, self.taken()).in_all;
         let keys: Vec<FlowKey> = self.pairs.keys().collect();
         for key in &keys {
@@ -165,13 +165,13 @@ impl Splits {
     }
 
     /// Those of these connections that there are pairs of.
-    pub(super) fn keys(&self, whose: Whose) -> Vec<FlowKey> {
-        whose.of(&self.pairs)
+    pub(super) fn keys(&self, scope: Scope) -> Vec<FlowKey> {
+        scope.of(&self.pairs)
     }
 
     /// Adds a pair whose ends have just been heard from; `false` if there is no room for it.
     pub fn begin(&mut self, key: FlowKey, mut pair: Pair, cx: &mut Context<'_>) -> bool {
-        pair.presence = Presence::of_both(cx.now());
+        pair.presence = Liveness::of_both(cx.now());
         self.admit(key, pair, cx)
     }
 

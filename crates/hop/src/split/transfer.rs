@@ -1,6 +1,6 @@
 //! A pair's state moves to another agent.
 
-use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Scope};
 use lasthop_tcp::Snapshot;
 
 use super::sleep::SavedPair;
@@ -25,9 +25,9 @@ pub fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), Impor
 
 impl Splits {
     /// Takes the state of these connections out.
-    pub fn export(&mut self, scheme: &'static str, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+    pub fn export(&mut self, scheme: &'static str, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
-        for key in self.keys(whose) {
+        for key in self.keys(scope) {
             let saved = self.save(key, cx);
             states.extend(saved.and_then(|saved| export(scheme, VERSION, key, &saved)));
         }

@@ -3,8 +3,8 @@
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Report, Side, Transfer,
-    Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Report, Scope, Side,
+    Transfer, Verdict,
 };
 use lasthop_packet::{FlowKey, Packet, Protocol, TcpFlags};
 
@@ -164,9 +164,9 @@ impl Accounts for Transparent {
 
 impl Transfer for Transparent {
     /// A handshake under way is left out, and forgotten: its connection passes.
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.openings.leave(whose);
-        self.splits.export(self.scheme, whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.openings.leave(scope);
+        self.splits.export(self.scheme, scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
@@ -176,7 +176,7 @@ impl Transfer for Transparent {
     /// Handshakes under way may have been completed, and data sent behind them.
     fn on_return(&mut self, cx: &mut Context<'_>) {
         self.openings = Openings::new();
-        self.splits.doubt_all(cx.now());
+        self.splits.mark_all_uncertain(cx.now());
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {

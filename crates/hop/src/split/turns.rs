@@ -11,13 +11,13 @@ use super::notifier::Notifier;
 use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
-use super::windows::Sharers;
-use crate::last_hop::{Aims, LastHop};
+use super::windows::WindowScope;
+use crate::last_hop::{LastHop, Targets};
 
 impl Splits {
     /// Has a connection send over its hop what it may, and others what that leaves room for.
     pub(super) fn transmit(&mut self, slot: Slot, cx: &mut Context<'_>) {
-        let aims = self.aims;
+        let targets = self.targets;
         let Some(key) = self.pairs.key(slot) else { return };
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let hop = self.windows.of_mut(key).zip(pair.share);
@@ -28,8 +28,8 @@ impl Splits {
         // Others that wait come first, but for what takes no room of theirs.
         let others = hop.turns.len() - usize::from(share.is_waiting);
         let room =
-            Room { octets: if others > 0 { 0 } else { u64::MAX }, reserved: share.reserved(hop, &aims) };
-        let waits = pair.transmit_over(hop, room, &aims, self.notifier.as_mut(), cx);
+            Room { octets: if others > 0 { 0 } else { u64::MAX }, reserved: share.reserved(hop, &targets) };
+        let waits = pair.transmit_over(hop, room, &targets, self.notifier.as_mut(), cx);
         match (share.is_waiting, waits) {
             (false, true) => hop.turns.wait(key),
             (true, false) => hop.turns.leave(key),
@@ -44,13 +44,13 @@ impl Splits {
     }
 
     /// Has the connections that share a window send, in turn, as long as there is room.
-    pub(super) fn serve(&mut self, sharers: Sharers, cx: &mut Context<'_>) {
+    pub(super) fn serve(&mut self, sharers: WindowScope, cx: &mut Context<'_>) {
         self.serve_waiting(sharers, cx);
         self.windows.charge(sharers);
     }
 
-    fn serve_waiting(&mut self, sharers: Sharers, cx: &mut Context<'_>) {
-        let aims = self.aims;
+    fn serve_waiting(&mut self, sharers: WindowScope, cx: &mut Context<'_>) {
+        let targets = self.targets;
         let Some(hop) = self.windows.shared_by(sharers) else { return };
         for _ in 0..hop.turns.len() {
             if !hop.has_room() {
@@ -64,7 +64,7 @@ impl Splits {
             let is_alone = hop.turns.is_empty();
             let octets = if is_alone { u64::MAX } else { hop.turn().min(share.allowance(hop)) };
             let room = Room { octets, reserved: 0 };
-            if pair.transmit_over(hop, room, &aims, self.notifier.as_mut(), cx) {
+            if pair.transmit_over(hop, room, &targets, self.notifier.as_mut(), cx) {
                 hop.turns.wait(key);
             }
             follow_timer(&mut self.pairs, slot);
@@ -99,13 +99,13 @@ impl Pair {
         &mut self,
         hop: &mut LastHop,
         mut left: Room,
-        aims: &Aims,
+        targets: &Targets,
         mut notifier: Option<&mut Notifier>,
         cx: &mut Context<'_>,
     ) -> bool {
         if hop.is_shared() {
             // Nothing leaves before it has room for a segment.
-            hop.note_segment(self.radio.flight().mss, aims);
+            hop.note_segment(self.radio.flight().mss, targets);
         }
         if hop.is_shared() && !hop.has_room() {
             left.octets = 0;
@@ -123,7 +123,7 @@ impl Pair {
             if let Some(notifier) = notifier.as_deref_mut() {
                 notifier.pass(&mut packet, Side::Core, cx);
             }
-            hop.note_segment(packet.segment_payload(), aims);
+            hop.note_segment(packet.segment_payload(), targets);
             left.take(packet.payload().len() as u64);
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);

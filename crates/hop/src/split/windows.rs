@@ -14,7 +14,7 @@ use crate::last_hop::LastHop;
 
 /// Who shares a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Sharers {
+pub(super) enum WindowScope {
     /// The connections of one host.
     Host(IpAddr),
     /// Those of all hosts.
@@ -24,7 +24,7 @@ pub(super) enum Sharers {
 /// The windows over the hop.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    hops: Slab<LastHop, (), 1, Sharers>,
+    hops: Slab<LastHop, (), 1, WindowScope>,
     /// The one that was last asked for, because it mostly is the next one, too.
     asked: Option<Slot>,
     all_share: bool,
@@ -45,11 +45,11 @@ impl Windows {
 
     /// Octets of memory that one more takes.
     pub(super) fn octets_of_one() -> usize {
-        Slab::<LastHop, (), 1, Sharers>::octets_per_entry() + LastHop::least_memory()
+        Slab::<LastHop, (), 1, WindowScope>::octets_per_entry() + LastHop::least_memory()
     }
 
     /// Brings the account of memory up to date with what waits for a window.
-    pub(super) fn charge(&mut self, sharers: Sharers) {
+    pub(super) fn charge(&mut self, sharers: WindowScope) {
         if let Some(hop) = self.find(sharers).and_then(|slot| self.hops.get_mut(slot)) {
             hop.charge(&mut self.memory);
         }
@@ -61,8 +61,8 @@ impl Windows {
     }
 
     /// Who shares one with this connection.
-    pub(super) const fn sharers(&self, connection: FlowKey) -> Sharers {
-        if self.all_share { Sharers::All } else { Sharers::Host(connection.destination.0) }
+    pub(super) const fn sharers(&self, connection: FlowKey) -> WindowScope {
+        if self.all_share { WindowScope::All } else { WindowScope::Host(connection.destination.0) }
     }
 
     /// That of a connection.
@@ -76,13 +76,13 @@ impl Windows {
     }
 
     /// That of these.
-    pub(super) fn shared_by(&mut self, sharers: Sharers) -> Option<&mut LastHop> {
+    pub(super) fn shared_by(&mut self, sharers: WindowScope) -> Option<&mut LastHop> {
         let slot = self.find(sharers)?;
         self.asked = Some(slot);
         self.hops.get_mut(slot)
     }
 
-    fn find(&self, sharers: Sharers) -> Option<Slot> {
+    fn find(&self, sharers: WindowScope) -> Option<Slot> {
         self.asked.filter(|slot| self.hops.has(*slot, sharers)).or_else(|| self.hops.find(sharers))
     }
 
@@ -92,8 +92,8 @@ impl Windows {
         let sharers = self.sharers(connection);
         let slot = self.find(sharers).unwrap_or_else(|| {
             let mut hop = match sharers {
-                Sharers::Host(_) => LastHop::new(now),
-                Sharers::All => LastHop::shared(now),
+                WindowScope::Host(_) => LastHop::new(now),
+                WindowScope::All => LastHop::shared(now),
             };
             hop.charge(&mut self.memory);
             let most = self.hops.most_within(usize::MAX, room.saturating_sub(hop.charged()));

@@ -43,7 +43,7 @@ pub trait Answers {
     /// The first part of the answer.
     fn answer(&self, question: &[u8]) -> Part<Self::Rest>;
     /// A further part; it may be empty.
-    fn go_on(&self, rest: Self::Rest) -> Part<Self::Rest>;
+    fn next_part(&self, rest: Self::Rest) -> Part<Self::Rest>;
 }
 
 /// A connection that does not block.
@@ -121,7 +121,7 @@ impl<R> Client<R> {
         }
         let Some(rest) = answer.rest.take() else { return Ok(false) };
         // One part per step, so that other clients and signals are served in between.
-        *answer = office.go_on(rest);
+        *answer = office.next_part(rest);
         self.written = 0;
         // It has read all that there was to read.
         self.moved = now;
@@ -156,7 +156,7 @@ mod tests {
             Part { octets: question.to_vec(), rest: Some(1) }
         }
 
-        fn go_on(&self, number: u8) -> Part<u8> {
+        fn next_part(&self, number: u8) -> Part<u8> {
             Part { octets: vec![b'0' + number], rest: (number < 2).then_some(number + 1) }
         }
     }
@@ -216,7 +216,7 @@ mod tests {
             Part { octets: vec![7; 1 << 20], rest: Some(()) }
         }
 
-        fn go_on(&self, (): ()) -> Part<()> {
+        fn next_part(&self, (): ()) -> Part<()> {
             self.answer(&[])
         }
     }

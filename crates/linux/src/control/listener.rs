@@ -60,7 +60,7 @@ impl ControlListener {
     }
 
     /// Accepts a client, and says which user it is. `None` for one that may not ask.
-    pub fn let_in<R>(&self, now: Instant) -> io::Result<Option<(Client<R>, u32)>> {
+    pub fn accept<R>(&self, now: Instant) -> io::Result<Option<(Client<R>, u32)>> {
         let (stream, _) = self.listener.accept()?;
         stream.set_nonblocking(true)?;
         let uid = Peer::of(&stream)?.uid;
@@ -201,7 +201,7 @@ mod tests {
         let mode = fs::metadata(&path).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let _client = UnixStream::connect(&path).expect("it listens");
-        let (_, uid) = listener.let_in::<()>(Instant::ZERO).expect("a client").expect("our own user may ask");
+        let (_, uid) = listener.accept::<()>(Instant::ZERO).expect("a client").expect("our own user may ask");
         assert_eq!(uid, geteuid().as_raw());
     }
 }

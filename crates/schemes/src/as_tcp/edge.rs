@@ -3,7 +3,7 @@
 
 use lasthop_agent::{
     Accounts, Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Outbox,
-    Owed, Side, Transfer, Verdict, Whose,
+    Owed, Scope, Side, Transfer, Verdict,
 };
 use lasthop_hop::split::Transparent;
 use lasthop_packet::{FlowKey, Packet};
@@ -196,9 +196,9 @@ impl Accounts for AsTcpEdge {
 
 impl Transfer for AsTcpEdge {
     /// What the layer next to the hop has comes first: the split may send when it goes on.
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let of_acks = self.ask_acks(cx, |acks, cx| acks.export(whose, cx));
-        let of_split = self.ask_split(cx, |split, cx| split.export(whose, cx));
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let of_acks = self.ask_acks(cx, |acks, cx| acks.export(scope, cx));
+        let of_split = self.ask_split(cx, |split, cx| split.export(scope, cx));
         let of_acks = of_acks.into_iter().filter_map(|state| wrap(Layer::Acks, state));
         of_acks.chain(of_split.into_iter().filter_map(|state| wrap(Layer::Split, state))).collect()
     }

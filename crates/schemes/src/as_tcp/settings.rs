@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_config::preset::{Preset, Presets};
 use lasthop_config::quantity::{GIB, HOUR, MS, Octets, SECOND, Time, WEEK};
-use lasthop_hop::last_hop::Aims;
+use lasthop_hop::last_hop::Targets;
 use lasthop_hop::split::SplitSettings;
 use lasthop_hop::split::legs;
 use lasthop_tcp::LINUX_WINDOW_MAX;
@@ -87,7 +87,7 @@ impl Settings {
         let buffer = self.buffer as u32;
         SplitSettings {
             legs: (legs::core(buffer), legs::radio(buffer, LEAST_TIMEOUT)),
-            aims: Aims::default(),
+            targets: Targets::default(),
             bound: self.buffer,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,

@@ -8,7 +8,7 @@ use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::path::micros;
 use lasthop_agent::{
     Accounts, Agent, Context, FlowState, FlowTable, FrameTimes, ImportError, LinkEvent, LinkSenses, Report,
-    Side, Transfer, Verdict, Whose,
+    Scope, Side, Transfer, Verdict,
 };
 use lasthop_hop::handshake::opening;
 use lasthop_packet::{FlowKey, LinkOptions, Packet, Protocol, Tcp, TcpFlags};
@@ -194,8 +194,8 @@ impl Accounts for C3tcp {
 }
 
 impl Transfer for C3tcp {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_flows(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

@@ -1,6 +1,6 @@
 //! A connection's state as a value: all of it. What was measured keeps its age.
 
-use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Scope};
 use lasthop_hop::handshake::Scale;
 use lasthop_hop::transfer::{Away, export, import};
 use lasthop_packet::{Instant, Seq};
@@ -65,8 +65,8 @@ impl SavedFlow {
 }
 
 impl C3tcp {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &Context<'_>) -> Vec<FlowState> {
-        let keys = whose.of(&self.flows);
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &Context<'_>) -> Vec<FlowState> {
+        let keys = scope.of(&self.flows);
         let states = keys.into_iter().filter_map(|key| {
             let flow = self.flows.remove(key)?;
             export(SCHEME.name, VERSION, key, &SavedFlow::of(flow, cx.now()))

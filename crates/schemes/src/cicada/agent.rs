@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use lasthop_agent::{
-    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Transfer, Verdict,
-    Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Scope, Side, Transfer,
+    Verdict,
 };
-use lasthop_hop::last_hop::Aims;
+use lasthop_hop::last_hop::Targets;
 use lasthop_hop::split::Transparent;
 use lasthop_packet::{FlowKey, Packet, Protocol};
 
@@ -20,7 +20,7 @@ pub struct Cicada {
     connections: Transparent,
     streams: Streams,
     /// What connections aim at while there are calls, if they leave room for these.
-    beside_calls: Option<Aims>,
+    beside_calls: Option<Targets>,
 }
 
 impl Cicada {
@@ -34,7 +34,7 @@ impl Cicada {
         Self {
             connections,
             streams: Streams::new(settings.quality(), settings.sampling_interval),
-            beside_calls: settings.calls_first.then(|| settings.aims_beside_calls()),
+            beside_calls: settings.calls_first.then(|| settings.targets_beside_calls()),
         }
     }
 }
@@ -52,9 +52,9 @@ impl Agent for Cicada {
             let others = self.connections.octets();
             return self.streams.on_datagram(key, packet, from, queue, others, cx);
         }
-        let aims = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
+        let targets = self.beside_calls.filter(|_| self.streams.has_calls(cx.now()));
         self.connections.leave_room(self.streams.octets());
-        self.connections.splits.hold_back(aims, cx);
+        self.connections.splits.hold_back(targets, cx);
         self.connections.on_packet(packet, from, cx)
     }
 
@@ -88,9 +88,9 @@ impl Accounts for Cicada {
 }
 
 impl Transfer for Cicada {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.streams.leave(whose);
-        self.connections.export(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.streams.leave(scope);
+        self.connections.export(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_config::preset::{Preset, Presets};
 use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
-use lasthop_hop::last_hop::Aims;
+use lasthop_hop::last_hop::Targets;
 use lasthop_hop::split::SplitSettings;
 use lasthop_hop::split::legs;
 use lasthop_tcp::{Config, LINUX_WINDOW_MAX, RtoConfig};
@@ -110,19 +110,19 @@ impl Settings {
     /// The targets of connections while there are calls: a queue of at most a quarter of what a
     /// playout buffer compensates for, because the queue is at times several times as long as its
     /// target.
-    pub(super) fn aims_beside_calls(&self) -> Aims {
-        Aims { longest_delay: self.call_variation / 4, least_window: 2, ..self.aims() }
+    pub(super) fn targets_beside_calls(&self) -> Targets {
+        Targets { longest_delay: self.call_variation / 4, least_window: 2, ..self.targets() }
     }
 
-    fn aims(&self) -> Aims {
-        Aims { local_delay: self.local_delay, least_window: self.least_window, ..Aims::default() }
+    fn targets(&self) -> Targets {
+        Targets { local_delay: self.local_delay, least_window: self.least_window, ..Targets::default() }
     }
 
     /// The settings of the pairs that follow from these.
     pub(super) fn splits(&self) -> SplitSettings {
         SplitSettings {
             legs: self.legs(),
-            aims: self.aims(),
+            targets: self.targets(),
             bound: self.vcache,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,
@@ -166,15 +166,15 @@ impl Presets for Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let aims = Aims::default();
+        let targets = Targets::default();
         Self {
             preset: Preset::Today,
             vcache: LINUX_WINDOW_MAX as usize,
             windows: LegWindows::Hop,
             route_duplicates: false,
             minimum_timeout: Duration::from_millis(20),
-            local_delay: aims.local_delay,
-            least_window: aims.least_window,
+            local_delay: targets.local_delay,
+            least_window: targets.least_window,
             notification: true,
             sampling_interval: Duration::from_millis(200),
             call_delay: Duration::from_millis(150),

@@ -37,7 +37,7 @@ mod transit;
 
 use std::time::Duration;
 
-use lasthop_agent::{Budget, Context, Counter, FlowTable, Report, Side, Verdict, Whose};
+use lasthop_agent::{Budget, Context, Counter, FlowTable, Report, Scope, Side, Verdict};
 use lasthop_packet::rtp::{Compound, RtpPacket};
 use lasthop_packet::{FlowKey, Instant, Packet, Payload};
 
@@ -186,8 +186,8 @@ impl Streams {
     }
 
     /// Forgets the streams of hosts that another agent serves from now on; that agent finds them by itself.
-    pub fn leave(&mut self, whose: Whose) {
-        for key in whose.of(&self.entries) {
+    pub fn leave(&mut self, scope: Scope) {
+        for key in scope.of(&self.entries) {
             self.forget(key);
         }
     }

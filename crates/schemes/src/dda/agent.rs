@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
 use lasthop_agent::{
-    Accounts, Agent, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Side,
-    Transfer, Verdict, Whose,
+    Accounts, Agent, Bypass, Context, Deadline, FlowState, FlowTable, ImportError, Limits, Report, Scope,
+    Side, Transfer, Verdict,
 };
 use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 
@@ -55,7 +55,7 @@ impl Dda {
         match flow.on_ack(packet, tcp) {
             AckFate::Passes => {}
             AckFate::Advances => self.flows.clear_timer_at(slot),
-            AckFate::Tells => self.tell(key, cx),
+            AckFate::Tells => self.release_held(key, cx),
             AckFate::Held => {
                 if flow.held == 1 {
                     self.flows.set_timer_at(slot, cx.now() + self.settings.delay);
@@ -84,9 +84,9 @@ impl Dda {
     }
 
     /// Sends on the duplicates that are held of a flow.
-    fn tell(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    fn release_held(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.flows.clear_timer(key);
-        let Some((ack, held)) = self.flows.peek_mut(key).and_then(Flow::tell) else { return };
+        let Some((ack, held)) = self.flows.peek_mut(key).and_then(Flow::take_held) else { return };
         for _ in 0..held {
             cx.report(Report::of(&ACKS_GENERATED).at(ack.ack));
             cx.send(self.receiver.opposite(), ack.packet(self.of_data(key)));
@@ -95,7 +95,7 @@ impl Dda {
 
     /// Forgets a flow; the sender gets what is held of it.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        self.tell(key, cx);
+        self.release_held(key, cx);
         self.drop_flow(key, cx);
     }
 
@@ -172,7 +172,7 @@ impl Agent for Dda {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
-            self.tell(key, cx);
+            self.release_held(key, cx);
         }
     }
 }
@@ -184,8 +184,8 @@ impl Accounts for Dda {
 }
 
 impl Transfer for Dda {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_flows(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
@@ -195,7 +195,7 @@ impl Transfer for Dda {
     fn drain(&mut self, cx: &mut Context<'_>) {
         let holds = |key: &FlowKey| self.flows.timer(*key).is_some();
         for key in self.flows.keys().filter(holds).collect::<Vec<_>>() {
-            self.tell(key, cx);
+            self.release_held(key, cx);
         }
     }
 

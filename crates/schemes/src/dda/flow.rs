@@ -85,7 +85,7 @@ impl Flow {
     }
 
     /// The duplicates that are held, to be sent on: each of them, and how many.
-    pub(super) fn tell(&mut self) -> Option<(PlainAck, u32)> {
+    pub(super) fn take_held(&mut self) -> Option<(PlainAck, u32)> {
         let held = std::mem::take(&mut self.held);
         let said = self.said.filter(|_| held > 0)?;
         self.is_told = true;

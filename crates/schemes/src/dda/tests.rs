@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::{
-    Agent as _, Budget, Bypass, Context, FlowState, Limits, Outbox, Side, Transfer as _, Verdict, Whose,
+    Agent as _, Budget, Bypass, Context, FlowState, Limits, Outbox, Scope, Side, Transfer as _, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
@@ -266,7 +266,7 @@ fn new_data_and_new_acks_may_pass_without_asking_at_the_edge() {
 fn another_agent_goes_on_where_this_one_stopped() {
     for receiver in [Side::Core, Side::Radio] {
         let mut bench = Bench::holding(receiver);
-        let (states, sent) = bench.call(|agent, cx| agent.export(Whose::All, cx));
+        let (states, sent) = bench.call(|agent, cx| agent.export(Scope::All, cx));
         assert_eq!(sent, []);
         let mut other = Bench::empty(receiver);
         let import = |bench: &mut Bench, state: &FlowState| bench.call(|agent, cx| agent.import(state, cx)).0;

@@ -1,6 +1,6 @@
 //! A connection's state as a value. The delay of what is held begins again.
 
-use lasthop_agent::{Bypass, Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Bypass, Context, FlowState, ImportError, Scope};
 use lasthop_hop::plain_ack::PlainAck;
 use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{PacketRecord, Seq};
@@ -25,8 +25,8 @@ struct SavedFlow {
 }
 
 impl Dda {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = whose.of(&self.flows);
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys = scope.of(&self.flows);
         let states = keys.into_iter().filter_map(|key| {
             let Flow { highest, said, duplicates, held, is_told, limits } = self.flows.remove(key)?;
             if limits.is_some() {

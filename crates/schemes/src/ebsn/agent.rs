@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Accounts, Agent, Context, FlowState, FlowTable, LinkEvent, LinkSenses, Report, Side, Transfer, Verdict,
-    Whose,
+    Accounts, Agent, Context, FlowState, FlowTable, LinkEvent, LinkSenses, Report, Scope, Side, Transfer,
+    Verdict,
 };
 use lasthop_hop::control_message::ControlMessage;
 use lasthop_packet::{FlowKey, Instant, Packet};
@@ -81,8 +81,8 @@ impl Accounts for BadStateNotifier {
 
 impl Transfer for BadStateNotifier {
     /// Exports nothing: the agent that takes over notifies the senders again.
-    fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
-        for key in whose.of(&self.told) {
+    fn export(&mut self, scope: Scope, _cx: &mut Context<'_>) -> Vec<FlowState> {
+        for key in scope.of(&self.told) {
             self.told.remove(key);
         }
         Vec::new()

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
-    Accounts, Agent, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Side, Transfer,
-    Verdict, Whose,
+    Accounts, Agent, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Report, Scope, Side,
+    Transfer, Verdict,
 };
 use lasthop_packet::{FlowKey, Packet, Payload, SackBlocks, Seq, TcpFlags};
 
@@ -187,8 +187,8 @@ impl Accounts for Eln {
 }
 
 impl Transfer for Eln {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_flows(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

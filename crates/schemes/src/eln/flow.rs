@@ -74,7 +74,7 @@ impl ElnFlow {
             self.recovery.on_repair(self.holes.next());
         }
         if arrival == Arrival::Again || is_marked {
-            self.recovery.doubt(self.holes.next());
+            self.recovery.on_loss_elsewhere(self.holes.next());
         }
     }
 
@@ -96,7 +96,7 @@ impl ElnFlow {
             return AckEffect::None;
         }
         if tcp.flags.has(TcpFlags::ECE) {
-            self.recovery.doubt(self.holes.next());
+            self.recovery.on_loss_elsewhere(self.holes.next());
         }
         if self.acknowledged == Some(ack) {
             // What has been sent again since is no news to the sender.

@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 pub(super) struct Recovery {
     /// Something was lost of which it cannot be said that it was the hop's: nothing is told before
     /// an acknowledgment of this number.
-    doubt: Option<Seq>,
+    lost_elsewhere: Option<Seq>,
     /// What was echoed last while there were holes since, and since when: Linux keeps the time of
     /// the first retransmission (`retrans_stamp`) from one recovery to the next as long as any is
     /// outstanding.
@@ -52,15 +52,15 @@ pub(super) enum Repairs {
     /// oldest timestamp from before a retransmission, if there are timestamps.
     Needless(Option<Seq>),
     /// Something else was lost too, or may have been.
-    Doubtful,
+    Uncertain,
     /// It covers some, and the sender has not recovered yet.
     Unfinished,
 }
 
 impl Recovery {
     /// Something up to this number was lost elsewhere, or by congestion.
-    pub(super) fn doubt(&mut self, end: Seq) {
-        self.doubt = Some(self.doubt.map_or(end, |doubt| doubt.later(end)));
+    pub(super) fn on_loss_elsewhere(&mut self, end: Seq) {
+        self.lost_elsewhere = Some(self.lost_elsewhere.map_or(end, |doubt| doubt.later(end)));
     }
 
     /// Something came that was missing. `next` is the number behind all that has come.
@@ -87,8 +87,9 @@ impl Recovery {
     /// What an acknowledgment covers; the holes below it are over.
     pub(super) fn judge(&mut self, ack: Seq, holes: &Holes, now: Instant) -> Repairs {
         let covered = || holes.as_slice().iter().filter(|hole| hole.is_repaired && !hole.end.after(ack));
-        let is_needless = self.doubt.is_none() && holes.is_whole() && covered().all(|hole| hole.is_air);
-        self.doubt = self.doubt.filter(|doubt| doubt.after(ack));
+        let is_needless =
+            self.lost_elsewhere.is_none() && holes.is_whole() && covered().all(|hole| hole.is_air);
+        self.lost_elsewhere = self.lost_elsewhere.filter(|doubt| doubt.after(ack));
         let echoed = self.echoed.filter(|(_, since)| now.since(*since) <= LONGEST);
         let repairs = if covered().next().is_none() {
             Repairs::None
@@ -97,7 +98,7 @@ impl Recovery {
             let before = echoed.map(|(echo, _)| echo);
             Repairs::Needless(before.zip(shown).map_or(shown, |(before, shown)| Some(before.earlier(shown))))
         } else {
-            Repairs::Doubtful
+            Repairs::Uncertain
         };
         let goes_on = holes.as_slice().iter().any(|hole| hole.end.after(ack));
         self.echoed = match repairs {
@@ -120,7 +121,7 @@ impl Unfinished {
             Repairs::Needless(echo) => {
                 self.echo = self.echo.zip(echo).map(|(one, other)| one.earlier(other)).or(self.echo).or(echo);
             }
-            Repairs::Doubtful => self.is_needless = false,
+            Repairs::Uncertain => self.is_needless = false,
             Repairs::None | Repairs::Unfinished => {}
         }
     }
@@ -129,7 +130,7 @@ impl Unfinished {
         match self {
             Self { covers_repairs: false, .. } => Repairs::None,
             Self { is_needless: true, echo, .. } => Repairs::Needless(echo),
-            _ => Repairs::Doubtful,
+            _ => Repairs::Uncertain,
         }
     }
 }
@@ -137,19 +138,27 @@ impl Unfinished {
 /// What is exported of it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SavedRecovery {
-    doubt: Option<Seq>,
+    lost_elsewhere: Option<Seq>,
     echoed: Option<(Seq, Away)>,
     unfinished: Option<Unfinished>,
 }
 
 impl SavedRecovery {
     pub(super) fn of(recovery: Recovery, now: Instant) -> Self {
-        let Recovery { doubt, echoed, unfinished } = recovery;
-        Self { doubt, echoed: echoed.map(|(echo, since)| (echo, Away::from(since, now))), unfinished }
+        let Recovery { lost_elsewhere, echoed, unfinished } = recovery;
+        Self {
+            lost_elsewhere,
+            echoed: echoed.map(|(echo, since)| (echo, Away::from(since, now))),
+            unfinished,
+        }
     }
 
     pub(super) fn restored(self, now: Instant) -> Recovery {
-        let Self { doubt, echoed, unfinished } = self;
-        Recovery { doubt, echoed: echoed.map(|(echo, since)| (echo, since.to(now).min(now))), unfinished }
+        let Self { lost_elsewhere, echoed, unfinished } = self;
+        Recovery {
+            lost_elsewhere,
+            echoed: echoed.map(|(echo, since)| (echo, since.to(now).min(now))),
+            unfinished,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A connection's state as a value: its holes, and the recovery that is going on. How long the hop
 //! takes is measured again; until then what is lost may be congestion.
 
-use lasthop_agent::{Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Scope};
 use lasthop_hop::transfer::{export, import};
 use lasthop_hop::upload::holes::Holes;
 use lasthop_packet::Seq;
@@ -25,8 +25,8 @@ struct SavedFlow {
 }
 
 impl Eln {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = whose.of(&self.flows);
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys = scope.of(&self.flows);
         let states = keys.into_iter().filter_map(|key| {
             let flow = self.flows.remove(key)?;
             let ElnFlow { holes, acknowledged, recovery, .. } = flow;

@@ -3,7 +3,7 @@
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
     Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Obligation, Owed, Report,
-    Side, Transfer, Verdict, Whose,
+    Scope, Side, Transfer, Verdict,
 };
 use lasthop_hop::handshake::opening as opens;
 use lasthop_hop::split::Splits;
@@ -80,7 +80,7 @@ impl Itcp {
             return Verdict::Forward;
         }
         if from != opening.opener {
-            opening.hear(packet, cx.now());
+            opening.on_answer(packet, cx.now());
         } else if opening.is_repeated_by(packet) {
             opening.onward.stand_for(packet.ip());
         } else {
@@ -208,8 +208,8 @@ impl Accounts for Itcp {
 }
 
 impl Transfer for Itcp {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_all(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_all(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

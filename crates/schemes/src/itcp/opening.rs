@@ -54,7 +54,7 @@ impl Opening {
     }
 
     /// Takes in a packet of the end that is asked.
-    pub(super) fn hear(&mut self, packet: &Packet, now: Instant) {
+    pub(super) fn on_answer(&mut self, packet: &Packet, now: Instant) {
         self.answer = Some(*packet.ip());
         self.onward.on_segment(packet, now);
     }

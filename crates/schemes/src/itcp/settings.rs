@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_config::preset::{Preset, Presets};
 use lasthop_config::quantity::{GIB, Octets, SECOND, Time, WEEK};
-use lasthop_hop::last_hop::Aims;
+use lasthop_hop::last_hop::Targets;
 use lasthop_hop::split::SplitSettings;
 use lasthop_hop::split::legs;
 use lasthop_tcp::{AckPolicy, Config, Congestion};
@@ -123,7 +123,7 @@ impl Settings {
     pub(super) fn splits(&self) -> SplitSettings {
         SplitSettings {
             legs: (self.leg(), self.leg()),
-            aims: Aims::default(),
+            targets: Targets::default(),
             bound: self.buffer,
             idle_timeout: self.idle_timeout,
             grace: self.eviction_grace,

@@ -298,7 +298,7 @@ fn what_waits_behind_a_leg_that_has_ended_moves_too() {
             let mut outbox = Outbox::default();
             let mut rng = Rng::named(2, "i-tcp");
             let mut cx = Context::new(Instant::from_secs(1), &mut rng, &mut outbox);
-            let states = bench.agent.export(lasthop_agent::Whose::All, &mut cx);
+            let states = bench.agent.export(lasthop_agent::Scope::All, &mut cx);
             bench.agent = Itcp::new(Settings::default());
             for state in &states {
                 bench.agent.import(state, &mut cx).expect("it fits");

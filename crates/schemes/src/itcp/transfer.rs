@@ -1,6 +1,6 @@
 //! Connections that are being opened, and pairs, as values for another agent.
 
-use lasthop_agent::{Context, FlowState, ImportError, Side, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Scope, Side};
 use lasthop_hop::split::check;
 use lasthop_hop::transfer::{export, import, segment};
 use lasthop_packet::{FlowKey, Instant, PacketRecord, TcpFlags};
@@ -23,9 +23,9 @@ struct SavedOpening {
 }
 
 impl Itcp {
-    pub(super) fn export_all(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let mut states = self.splits.export(SCHEME.name, whose, cx);
-        for key in whose.of(&self.openings) {
+    pub(super) fn export_all(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let mut states = self.splits.export(SCHEME.name, scope, cx);
+        for key in scope.of(&self.openings) {
             let opening = self.openings.remove(key);
             states.extend(opening.and_then(|opening| save(&opening, key, cx.now())));
         }

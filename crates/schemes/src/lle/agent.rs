@@ -10,7 +10,7 @@ use lasthop_agent::counter::{ACKS_GENERATED, LOCAL_RETRANSMITS};
 use lasthop_agent::report::Cause;
 use lasthop_agent::{
     Accounts, Agent, Budget, Context, Deadline, Fate, FlowState, FlowTable, ImportError, LinkEvent,
-    LinkSenses, Obligation, Owed, Report, Side, Transfer, Verdict, Whose,
+    LinkSenses, Obligation, Owed, Report, Scope, Side, Transfer, Verdict,
 };
 use lasthop_packet::{FlowKey, Packet};
 
@@ -96,7 +96,7 @@ impl Lle {
     fn note_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
         let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
         if has_agent {
-            self.neighbours.hear(neighbour, cx.budget().room(0, self.octets()).in_all, cx.now());
+            self.neighbours.on_announcement(neighbour, cx.budget().room(0, self.octets()).in_all, cx.now());
         } else {
             self.neighbours.forget(neighbour);
         }
@@ -176,7 +176,7 @@ impl Lle {
     }
 
     /// Acknowledges to the TCP here.
-    pub(super) fn tell_local(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
+    pub(super) fn send_local_ack(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
         let window = on_wire_in_full(local.window, flow.radio_shift().unwrap_or(0));
         cx.report(Report::of(&ACKS_GENERATED).at(local.ack));
@@ -256,8 +256,8 @@ impl Accounts for Lle {
 }
 
 impl Transfer for Lle {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_flows(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

@@ -1,7 +1,7 @@
 //! The sender's side: data that the link layer delivers is acknowledged here, on the receiver's
 //! behalf.
 
-mod hearing;
+mod ack_meaning;
 mod saved;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
@@ -14,14 +14,14 @@ use super::mark::Mark;
 use super::ranges::Ranges;
 use super::receiver::Receiver;
 use super::settings::Settings;
-pub(super) use hearing::{DUPLICATES, Hearing, Manner};
+pub(super) use ack_meaning::{AckKind, AckMeaning, DUPLICATES};
 pub(super) use saved::SavedConfirming;
 
 /// What is known of data that goes out over the hop.
 #[derive(Debug)]
 pub(super) struct Confirming {
     /// The numbers below, once one is known.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<Progress>,
     /// Delivered beyond a hole.
     above: Ranges,
     /// Behind the last octet that went without a promise. The receiver itself acknowledges what is
@@ -60,7 +60,7 @@ pub(super) struct Confirming {
 
 /// How far the sender, the link layer and the receiver are.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct Progress {
     /// The sender knows that everything before has arrived.
     pub(super) acknowledged: Seq,
     /// The link layer delivered everything before.
@@ -105,8 +105,8 @@ impl Confirming {
         }
     }
 
-    fn begin(&mut self, at: Seq) -> &mut Told {
-        self.told.get_or_insert(Told {
+    fn begin(&mut self, at: Seq) -> &mut Progress {
+        self.told.get_or_insert(Progress {
             acknowledged: at,
             confirmed: at,
             proven: at,

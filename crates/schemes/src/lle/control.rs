@@ -57,7 +57,7 @@ pub(super) struct LocalAck {
 
 /// What an ACK from the other end leads to.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct AckOutcome {
     pub(super) fate: Fate,
     /// To be sent again.
     pub(super) repair: Option<Packet>,
@@ -167,8 +167,8 @@ impl Control {
     }
 
     /// An ACK comes from the other end. `is_bare` where it is nothing but that.
-    pub(super) fn on_heard(&mut self, packet: &Packet, is_bare: bool, now: Instant) -> Heard {
-        let mut heard = Heard { fate: Fate::Pass, repair: None, resume: None };
+    pub(super) fn on_heard(&mut self, packet: &Packet, is_bare: bool, now: Instant) -> AckOutcome {
+        let mut heard = AckOutcome { fate: Fate::Pass, repair: None, resume: None };
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return heard };
         let ack = tcp.ack;
         let told = *self.told.get_or_insert(ack);

@@ -36,7 +36,7 @@ impl Lle {
             None
         });
         if let Some(local) = for_local.flatten() {
-            self.tell_local(key, local, cx);
+            self.send_local_ack(key, local, cx);
         }
     }
 

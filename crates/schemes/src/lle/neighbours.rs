@@ -30,7 +30,7 @@ impl Neighbours {
 
     /// A neighbour announces its agent. Only one that is new costs more than a look-up.
     /// Where there is no memory for another, among the `room` octets that may be taken, nothing is noted.
-    pub(super) fn hear(&mut self, neighbour: IpAddr, room: usize, now: Instant) {
+    pub(super) fn on_announcement(&mut self, neighbour: IpAddr, room: usize, now: Instant) {
         if let Some(slot) = self.heard.find(neighbour) {
             self.heard.touch(slot, (), now);
             if let Some(heard) = self.heard.get_mut(slot) {
@@ -81,11 +81,11 @@ mod tests {
     fn the_neighbour_that_was_heard_longest_ago_makes_room() {
         let mut neighbours = Neighbours::new(Duration::from_secs(1_000_000));
         for number in 0..MOST as u32 {
-            neighbours.hear(neighbour(number), usize::MAX, Instant::from_secs(number.into()));
+            neighbours.on_announcement(neighbour(number), usize::MAX, Instant::from_secs(number.into()));
         }
-        neighbours.hear(neighbour(0), usize::MAX, Instant::from_secs(2000));
+        neighbours.on_announcement(neighbour(0), usize::MAX, Instant::from_secs(2000));
         let now = Instant::from_secs(2001);
-        neighbours.hear(neighbour(5000), usize::MAX, now);
+        neighbours.on_announcement(neighbour(5000), usize::MAX, now);
         let known = [0, 1, 2, 5000].map(|number| neighbours.has_agent(neighbour(number), now));
         assert_eq!((known, neighbours.heard.len()), ([true, false, true, true], MOST));
     }
@@ -94,9 +94,9 @@ mod tests {
     fn one_that_was_heard_too_long_ago_goes_when_another_comes() {
         let mut neighbours = Neighbours::new(Duration::from_secs(600));
         for number in 0..500 {
-            neighbours.hear(neighbour(number), usize::MAX, Instant::from_secs(number.into()));
+            neighbours.on_announcement(neighbour(number), usize::MAX, Instant::from_secs(number.into()));
         }
-        neighbours.hear(neighbour(5000), usize::MAX, Instant::from_secs(1000));
+        neighbours.on_announcement(neighbour(5000), usize::MAX, Instant::from_secs(1000));
         assert_eq!(neighbours.heard.len(), 100, "those of the last 600 s");
         assert!(!neighbours.has_agent(neighbour(400), Instant::from_secs(1000)));
         assert!(neighbours.has_agent(neighbour(401), Instant::from_secs(1000)));
@@ -106,7 +106,7 @@ mod tests {
     fn many_neighbours_take_bounded_memory() {
         let mut neighbours = Neighbours::new(Duration::from_secs(600));
         for number in 0..100_000 {
-            neighbours.hear(neighbour(number), usize::MAX, Instant::from_secs(1));
+            neighbours.on_announcement(neighbour(number), usize::MAX, Instant::from_secs(1));
         }
         assert!(neighbours.heard.octets() <= 128 * MOST, "{} octets", neighbours.heard.octets());
     }

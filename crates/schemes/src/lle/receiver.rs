@@ -21,7 +21,7 @@ pub(super) struct Receiver {
 impl Receiver {
     /// Takes in a packet of its. `shift` scales its window (RFC 7323, section 2.3; a SYN's is never
     /// scaled). Whether its window is news.
-    pub(super) fn hear(&mut self, packet: &Packet, shift: u8) -> bool {
+    pub(super) fn on_packet(&mut self, packet: &Packet, shift: u8) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let end = tcp.seq + packet.segment_len();
         self.next = if self.has_spoken { self.next.later(end) } else { end };

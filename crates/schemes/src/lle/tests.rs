@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED_AND_LOST;
 use lasthop_agent::{
-    Accounts, Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Side,
-    Transfer, Verdict, Whose,
+    Accounts, Agent, Budget, Context, Fate, FlowState, ImportError, LinkEvent, Outbox, Owed, Report, Scope,
+    Side, Transfer, Verdict,
 };
 use lasthop_packet::{Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Timestamps};
 
@@ -149,7 +149,7 @@ impl Bench {
 
     /// The state of its one connection, which it has no more then.
     fn export(&mut self) -> FlowState {
-        let (mut states, _) = self.call(|lle, cx| lle.export(Whose::All, cx));
+        let (mut states, _) = self.call(|lle, cx| lle.export(Scope::All, cx));
         assert_eq!((states.len(), self.lle.octets(), self.lle.owed()), (1, 0, Owed::default()));
         states.remove(0)
     }

@@ -1,7 +1,7 @@
 //! A connection's state as a value: how its windows are scaled, what was promised and acknowledged
 //! in the receiver's name, what is kept for that, and what is owed to the other end.
 
-use lasthop_agent::{Accounts as _, Context, FlowState, ImportError, Room, Whose};
+use lasthop_agent::{Accounts as _, Context, FlowState, ImportError, Room, Scope};
 use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{FlowKey, Seq};
 use serde::{Deserialize, Serialize};
@@ -37,9 +37,9 @@ struct SavedFlow {
 }
 
 impl Lle {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let states = whose.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect();
-        if whose == Whose::All {
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let states = scope.of(&self.flows).into_iter().filter_map(|key| self.export_flow(key, cx)).collect();
+        if scope == Scope::All {
             self.forget_neighbours();
         }
         states

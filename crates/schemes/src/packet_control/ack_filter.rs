@@ -164,7 +164,7 @@ impl Flow {
 
     /// Sends all that is withheld: reports, or as many duplicates as the sender needs, of those that
     /// came. `said` is what an ACK that goes on now says itself.
-    pub(super) fn tell(&mut self, said: &[(Seq, Seq)], mut send: impl FnMut(PlainAck)) {
+    pub(super) fn release_withheld(&mut self, said: &[(Seq, Seq)], mut send: impl FnMut(PlainAck)) {
         let reports = std::mem::take(&mut self.reports);
         let Some(withheld) = self.said.filter(|_| std::mem::take(&mut self.withholds)) else { return };
         self.duplicates.recovery = Some(self.highest);

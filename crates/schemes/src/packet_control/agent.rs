@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_agent::counter::{ACKS_GENERATED, AT_BOUND, DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
 use lasthop_agent::{
     Accounts, Agent, Bypass, Context, Counter, Deadline, FlowState, FlowTable, ImportError, Limits, Report,
-    Side, Transfer, Verdict, Whose,
+    Scope, Side, Transfer, Verdict,
 };
 use lasthop_hop::plain_ack::PlainAck;
 use lasthop_packet::{FlowKey, Packet, SackBlocks, Tcp, TcpFlags};
@@ -93,13 +93,13 @@ impl PacketControl {
             self.flows.clear_timer_at(slot);
         }
         if withholds && self.flows.timer_at(slot).is_none() {
-            self.go_on_withholding(key, cx);
+            self.set_withholding_timer(key, cx);
         }
         match fate {
             AckFate::Passes => Verdict::Forward,
             AckFate::Tells => {
                 let said = packet.tcp().map_or(SackBlocks::NONE, |tcp| tcp.options.sack);
-                self.tell(key, said, cx);
+                self.release_withheld(key, said, cx);
                 Verdict::Forward
             }
             AckFate::Old => Verdict::Drop(&OLD_ACK),
@@ -115,7 +115,7 @@ impl PacketControl {
     }
 
     /// Starts the timer of a flow of which something is withheld.
-    pub(super) fn go_on_withholding(&mut self, key: FlowKey, cx: &Context<'_>) {
+    pub(super) fn set_withholding_timer(&mut self, key: FlowKey, cx: &Context<'_>) {
         let expected = self.flows.peek(key).map_or(Duration::ZERO, |flow| flow.lateness.expected());
         self.flows.set_timer(key, cx.now() + expected.min(self.settings.longest_withholding));
     }
@@ -135,17 +135,17 @@ impl PacketControl {
 
     /// Forgets a flow; the sender hears what was kept from it.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
-        self.tell(key, SackBlocks::NONE, cx);
+        self.release_withheld(key, SackBlocks::NONE, cx);
         if self.flows.remove(key).is_some_and(|flow| flow.limits.is_some()) {
             cx.allow_bypass(Bypass { flow: key, limits: None });
         }
     }
 
     /// Sends what is withheld of a flow, but what an ACK that goes on now says itself.
-    fn tell(&mut self, key: FlowKey, said: SackBlocks, cx: &mut Context<'_>) {
+    fn release_withheld(&mut self, key: FlowKey, said: SackBlocks, cx: &mut Context<'_>) {
         self.flows.clear_timer(key);
         if let Some(flow) = self.flows.peek_mut(key) {
-            flow.tell(said.as_slice(), |ack| send(&ack, key, cx));
+            flow.release_withheld(said.as_slice(), |ack| send(&ack, key, cx));
         }
     }
 
@@ -218,7 +218,7 @@ impl Agent for PacketControl {
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         while let Some(key) = self.flows.pop_timer(cx.now()) {
-            self.tell(key, SackBlocks::NONE, cx);
+            self.release_withheld(key, SackBlocks::NONE, cx);
         }
     }
 }
@@ -230,8 +230,8 @@ impl Accounts for PacketControl {
 }
 
 impl Transfer for PacketControl {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        self.export_flows(whose, cx)
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
@@ -241,7 +241,7 @@ impl Transfer for PacketControl {
     fn drain(&mut self, cx: &mut Context<'_>) {
         let withholds = |key: &FlowKey| self.flows.timer(*key).is_some();
         for key in self.flows.keys().filter(withholds).collect::<Vec<_>>() {
-            self.tell(key, SackBlocks::NONE, cx);
+            self.release_withheld(key, SackBlocks::NONE, cx);
         }
     }
 

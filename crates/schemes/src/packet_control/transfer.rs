@@ -1,7 +1,7 @@
 //! A connection's state as a value. Which segments the sender repeated is left out: an ACK is made
 //! a repetition later.
 
-use lasthop_agent::{Bypass, Context, FlowState, ImportError, Whose};
+use lasthop_agent::{Bypass, Context, FlowState, ImportError, Scope};
 use lasthop_hop::plain_ack::PlainAck;
 use lasthop_hop::transfer::{export, import};
 use lasthop_packet::{FlowKey, PacketRecord, Seq};
@@ -34,8 +34,8 @@ struct SavedFlow {
 }
 
 impl PacketControl {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = whose.of(&self.flows);
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys = scope.of(&self.flows);
         let states = keys.iter().filter_map(|key| {
             let mut flow = self.flows.remove(*key)?;
             if flow.limits.take().is_some() {
@@ -58,7 +58,7 @@ impl PacketControl {
             return Err(ImportError::NoRoom("connections"));
         }
         if withholds {
-            self.go_on_withholding(key, cx);
+            self.set_withholding_timer(key, cx);
         }
         Ok(())
     }

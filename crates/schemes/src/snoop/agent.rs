@@ -1,10 +1,10 @@
 //! The agent, for an access point: the table of flows, the hops that they go over, and the account of memory.
 
 use lasthop_agent::{
-    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Side, Slot,
-    Transfer, Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Scope, Side, Slot,
+    Transfer, Verdict,
 };
-use lasthop_hop::last_hop::{Aims, Hops, LastHop, Trust};
+use lasthop_hop::last_hop::{Hops, LastHop, Targets, Trust};
 use lasthop_packet::{FlowKey, Packet, PacketTooBig, TcpFlags};
 
 use super::flow::{Recovery, SnoopFlow};
@@ -16,7 +16,7 @@ use super::uplink::Uplink;
 pub struct Snoop<R> {
     pub(super) settings: Settings,
     /// What local windows aim at.
-    pub(super) aims: Aims,
+    pub(super) targets: Targets,
     /// By the direction from the core to the radio side, each with its local timer.
     pub(super) flows: FlowTable<SnoopFlow<R>>,
     /// Where connections have a local window: one for each mobile host.
@@ -43,10 +43,10 @@ impl<R: Recovery> Snoop<R> {
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
-        let (aims, hops, trust) = (settings.aims(), Hops::new(), Trust::default());
+        let (targets, hops, trust) = (settings.targets(), Hops::new(), Trust::default());
         Self {
             settings,
-            aims,
+            targets,
             flows,
             hops,
             trust,
@@ -217,12 +217,12 @@ impl<R: Recovery> Accounts for Snoop<R> {
 }
 
 impl<R: Recovery> Transfer for Snoop<R> {
-    fn export(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
+    fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         if let Some(uplink) = &mut self.uplink {
-            uplink.forget_of(whose);
+            uplink.forget_of(scope);
             self.charge_tables();
         }
-        self.export_flows(whose, cx)
+        self.export_flows(scope, cx)
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {

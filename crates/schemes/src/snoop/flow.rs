@@ -6,11 +6,11 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use lasthop_agent::{Budget, Context, Limits, Room, SegmentCache, Slot};
-use lasthop_hop::last_hop::{Aims, LastHop, Pace};
+use lasthop_hop::last_hop::{LastHop, Pace, Targets};
 use lasthop_packet::{Instant, Packet, Seq, Sizes, Tcp, TcpFlags};
 
+use super::core_path::CorePath;
 use super::effects::{AckEffect, DataEffect, TimerEffect};
-use super::path_beyond::PathBeyond;
 use super::rtt::HopRtt;
 use super::saved::SavedRecovery;
 use super::segmentation::stamp;
@@ -79,7 +79,7 @@ pub trait Recovery: Debug + Send + Sized + 'static {
     }
 
     /// Nothing that has left measures a round-trip time.
-    fn distrust_times(&mut self) {}
+    fn mark_times_ambiguous(&mut self) {}
 
     /// Octets of memory that it takes, beside its fixed state.
     fn allocated(&self) -> usize {
@@ -155,7 +155,7 @@ pub struct SnoopFlow<R> {
     /// Whether copies carry it.
     pub(super) monotone_timestamps: bool,
     /// The path to the sender.
-    pub(super) beyond: PathBeyond,
+    pub(super) beyond: CorePath,
     /// Its sender does as well without us: all of it passes untouched.
     pub(super) is_left_to_sender: bool,
 }
@@ -223,7 +223,7 @@ impl<R: Recovery> SnoopFlow<R> {
             limits: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
-            beyond: PathBeyond::default(),
+            beyond: CorePath::default(),
             is_left_to_sender: false,
         }
     }
@@ -304,11 +304,11 @@ impl<R: Recovery> SnoopFlow<R> {
     }
 
     /// Nothing that has left measures a round-trip time.
-    pub(super) fn distrust_times(&mut self) {
+    pub(super) fn mark_times_ambiguous(&mut self) {
         for cached in self.cache.iter_mut() {
             cached.notes.ambiguous = true;
         }
-        self.recovery.distrust_times();
+        self.recovery.mark_times_ambiguous();
     }
 
     /// When the local timer has something to do.
@@ -353,8 +353,8 @@ impl<R: Recovery> SnoopFlow<R> {
     }
 
     /// Octets that it may send though others have left no room.
-    pub(super) fn reserved(&self, hop: &LastHop, aims: &Aims) -> u64 {
-        self.pace.reserved(self.in_flight(), hop, aims)
+    pub(super) fn reserved(&self, hop: &LastHop, targets: &Targets) -> u64 {
+        self.pace.reserved(self.in_flight(), hop, targets)
     }
 
     /// Takes this portion of what waits; see [`Waiting::take`].

@@ -43,7 +43,7 @@ impl<R: Recovery> Snoop<R> {
         let is_late = tcp.seq.before(flow.arrived);
         let is_alone = flow.receiver != Receiver::Answers || !flow.recovery.has_seen_sack();
         let overtakes = (is_late && is_alone) || flow.receiver == Receiver::GivenUp;
-        hop.note_segment(segment, &self.aims);
+        hop.note_segment(segment, &self.targets);
         let end = tcp.seq + packet.segment_len();
         if is_late {
             flow.waiting.on_sent_again(tcp.seq, end, flow.arrived, cx.now());
@@ -57,13 +57,13 @@ impl<R: Recovery> Snoop<R> {
         let may_go = || {
             u64::from(octets) <= hop.room_to_pass(&self.trust)
                 && (hop.turns.is_empty() || u64::from(octets) <= flow.pace.allowance(flow.in_flight(), hop))
-                || u64::from(octets) <= flow.reserved(hop, &self.aims)
+                || u64::from(octets) <= flow.reserved(hop, &self.targets)
         };
         if overtakes || (flow.waiting.is_empty() && (is_late || may_go())) {
             self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
         }
-        let patience = hop.patience(&self.aims);
+        let patience = hop.patience(&self.targets);
         let now = cx.now();
         // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
         let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
@@ -169,7 +169,9 @@ impl<R: Recovery> Snoop<R> {
             if !flow.is_waiting() {
                 return;
             }
-            let Some(portion) = flow.waiting.portion_within(flow.reserved(hop, &self.aims)) else { return };
+            let Some(portion) = flow.waiting.portion_within(flow.reserved(hop, &self.targets)) else {
+                return;
+            };
             let Some((packet, is_whole)) = flow.take_waiting(portion) else { return };
             self.held -= u64::from(is_whole);
             self.follow_line(slot);

@@ -106,7 +106,7 @@ impl<R: Recovery> Snoop<R> {
         if let Some((host, hop)) = hop.and_then(|at| self.hops.key(at).zip(self.hops.get_mut(at))) {
             hop.recount(was_in_flight, in_flight);
             flow.pace.on_progress(&progress, hop, cx.now());
-            hop.on_progress(progress, host, cx.now(), &self.aims);
+            hop.on_progress(progress, host, cx.now(), &self.targets);
             self.trust.on_progress(&progress, hop.segment());
         }
         if progress.lost > 0 {

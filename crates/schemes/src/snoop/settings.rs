@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_config::preset::{Preset, Presets};
 use lasthop_config::quantity::{Count, GIB, HOUR, MINUTE, MS, Octets, SECOND, Time, WEEK};
-use lasthop_hop::last_hop::Aims;
+use lasthop_hop::last_hop::Targets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -181,20 +181,20 @@ impl Presets for Settings {
 
 impl Settings {
     /// The targets of the local window.
-    pub fn aims(&self) -> Aims {
-        Aims {
+    pub fn targets(&self) -> Targets {
+        Targets {
             local_delay: self.local_delay,
             least_window: self.least_window,
             held_delay: self.held_delay,
             held_octets: self.held_octets,
-            ..Aims::default()
+            ..Targets::default()
         }
     }
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        let aims = Aims::default();
+        let targets = Targets::default();
         Self {
             preset: Preset::Today,
             cached_packets: 4096,
@@ -210,10 +210,10 @@ impl Default for Settings {
             longest_withholding: Duration::from_millis(100),
             monotone_timestamps: true,
             local_window: true,
-            local_delay: aims.local_delay,
-            least_window: aims.least_window,
-            held_delay: aims.held_delay,
-            held_octets: aims.held_octets,
+            local_delay: targets.local_delay,
+            least_window: targets.least_window,
+            held_delay: targets.held_delay,
+            held_octets: targets.held_octets,
             steps_aside: true,
             uplink: UplinkHalf::None,
             initial_srtt: Duration::from_millis(50),

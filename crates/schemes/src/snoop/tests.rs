@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use lasthop_agent::counter::DUPLICATE_ACK;
 use lasthop_agent::report::Cause;
-use lasthop_agent::{Agent, Budget, Context, FlowState, ImportError, Outbox, Report, Side, Verdict, Whose};
+use lasthop_agent::{Agent, Budget, Context, FlowState, ImportError, Outbox, Report, Scope, Side, Verdict};
 use lasthop_config::preset::Presets as _;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags, Transport, Udp};
 

@@ -61,7 +61,7 @@ impl<R: Recovery> Snoop<R> {
         let slots: Vec<Slot> = self.flows.slots().collect();
         for slot in slots {
             let Some(flow) = self.flows.get_mut(slot) else { continue };
-            flow.distrust_times();
+            flow.mark_times_ambiguous();
             self.restart_timer(slot, now);
         }
     }

@@ -196,8 +196,8 @@ impl Recovery for Today {
         flow.is_segmented_anew_by(packet)
     }
 
-    fn distrust_times(&mut self) {
-        self.scoreboard.distrust_times();
+    fn mark_times_ambiguous(&mut self) {
+        self.scoreboard.mark_times_ambiguous();
     }
 
     fn allocated(&self) -> usize {

@@ -4,7 +4,7 @@
 //! the timer, and what was signalled to the sender: the agent that goes on may repair something a
 //! second time, or slow the sender down a second time.
 
-use lasthop_agent::{Context, FlowState, ImportError, Side, Slot, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Scope, Side, Slot};
 use lasthop_hop::last_hop::{HopEstimate, LastHop};
 use lasthop_hop::transfer::{Away, export, import, segment};
 use lasthop_packet::{FlowKey, Packet, PacketRecord, Seq};
@@ -47,8 +47,8 @@ struct SavedSegment {
 }
 
 impl<R: Recovery> Snoop<R> {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let keys = whose.of(&self.flows);
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let keys = scope.of(&self.flows);
         let states: Vec<FlowState> = keys.iter().filter_map(|key| self.save_flow(*key, cx)).collect();
         // Only now: each that is forgotten makes room, which what another holds would take.
         for state in &states {

@@ -27,7 +27,7 @@ mod tests;
 use std::time::Duration;
 
 use lasthop_agent::counter::{AT_BOUND, CONTROL_MESSAGES};
-use lasthop_agent::{Context, FlowTable, Report, Side, Whose};
+use lasthop_agent::{Context, FlowTable, Report, Scope, Side};
 use lasthop_hop::upload::holes::{Hole, Holes, Signs};
 use lasthop_hop::upload::hop_delay::HopDelay;
 use lasthop_packet::{FlowKey, Instant, Packet, Payload, SackBlocks, Seq, TcpFlags};
@@ -85,8 +85,8 @@ impl Uplink {
     }
 
     /// Forgets uploads that another agent goes on with: it begins with the data that comes next.
-    pub(super) fn forget_of(&mut self, whose: Whose) {
-        for key in whose.of(&self.flows) {
+    pub(super) fn forget_of(&mut self, scope: Scope) {
+        for key in scope.of(&self.flows) {
             self.flows.remove(key);
         }
     }

@@ -3,7 +3,7 @@
 use lasthop_agent::{Agent as _, Context, Counter, Side, Verdict};
 use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 
-use super::flow::{Told, WtcpFlow};
+use super::flow::{Advertised, WtcpFlow};
 use super::{Settings, Wtcp};
 use crate::snoop::flow::SnoopFlow;
 use crate::snoop::today::Today;
@@ -30,7 +30,7 @@ impl Wtcp {
                 return Verdict::Drop(&BUFFERED);
             }
         }
-        let told = Told::by(packet);
+        let told = Advertised::by(packet);
         let verdict = self.local.on_packet(packet, Side::Core, cx);
         let slot = self.follow(key, cx.budget(), cx.now());
         if !matches!(verdict, Verdict::Drop(_))
@@ -66,15 +66,15 @@ impl WtcpFlow {
     }
 
     /// Takes note of what went on to the mobile host.
-    pub(super) fn note_told(&mut self, told: Option<Told>) {
+    pub(super) fn note_told(&mut self, told: Option<Advertised>) {
         let Some(told) = told else { return };
         let ack = self.told.map_or(told.ack, |before| before.ack.later(told.ack));
-        self.told = Some(Told { ack, ..told });
+        self.told = Some(Advertised { ack, ..told });
     }
 }
 
 /// Whether a segment says no more than what the mobile host was told before.
-fn tells_nothing(tcp: &Tcp, told: Option<Told>) -> bool {
+fn tells_nothing(tcp: &Tcp, told: Option<Advertised>) -> bool {
     let plain = TcpFlags::ACK.0 | TcpFlags::PSH.0 | TcpFlags::FIN.0;
     tcp.flags.0 & !plain == 0
         && tcp.options.sack.is_empty()

@@ -10,7 +10,7 @@ use super::settings::HiddenTime;
 pub struct WtcpFlow {
     pub(super) clock: SenderClock,
     /// What the mobile host was last told beside data.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<Advertised>,
     /// What the sender has sent again and is not acknowledged.
     pub(super) retransmitted: Option<Retransmitted>,
     /// When an outage last ended.
@@ -21,12 +21,12 @@ pub struct WtcpFlow {
 
 /// What a segment tells the mobile host beside its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Advertised {
     pub(super) ack: Seq,
     pub(super) window: u16,
 }
 
-impl Told {
+impl Advertised {
     pub(super) fn by(packet: &Packet) -> Option<Self> {
         packet.tcp().map(|tcp| Self { ack: tcp.ack, window: tcp.window })
     }

@@ -1,15 +1,15 @@
 //! A connection's state as a value: that of local recovery, under the scheme's own name. The sender's
 //! clock, and what the mobile host was told, are learnt again.
 
-use lasthop_agent::{Context, FlowState, ImportError, Transfer as _, Whose};
+use lasthop_agent::{Context, FlowState, ImportError, Scope, Transfer as _};
 
 use super::Wtcp;
 use super::scheme::SCHEME;
 use crate::snoop;
 
 impl Wtcp {
-    pub(super) fn export_flows(&mut self, whose: Whose, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let mut states = self.local.export(whose, cx);
+    pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
+        let mut states = self.local.export(scope, cx);
         for state in &mut states {
             state.scheme = SCHEME.name.into();
             self.flows.remove(state.connection);

@@ -2,7 +2,7 @@
 
 use lasthop_agent::counter::{AT_BOUND, DEADLINES_STUCK};
 use lasthop_agent::{
-    Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Report, Side, Verdict, Whose,
+    Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Report, Scope, Side, Verdict,
 };
 use lasthop_packet::{LinkOptions, Packet};
 
@@ -104,7 +104,7 @@ impl World {
     ) -> Option<Vec<ImportError>> {
         let interface = self.network.interface_to(node, link)?;
         let id = self.network.interface((node, interface)).agent?;
-        let states = self.call_agent(id, |agent, cx| agent.export(Whose::All, cx));
+        let states = self.call_agent(id, |agent, cx| agent.export(Scope::All, cx));
         self.call_agent(id, |agent, cx| agent.drain(cx));
         let placed = &mut self.seats.agents[id.index()];
         debug_assert_eq!(placed.needs, agent.needs(), "another agent of the same scheme");

@@ -7,7 +7,7 @@ use crate::parcel::ParcelKey;
 use crate::resets;
 use crate::schedule::Event;
 use crate::sessions::Work;
-use lasthop_apps::session::dialogue::Happening;
+use lasthop_apps::session::dialogue::DialogueEvent;
 use lasthop_apps::session::script::Party;
 
 impl World {
@@ -27,7 +27,7 @@ impl World {
         }
         if let Some(lane) = lane {
             for _ in 0..messages {
-                self.tell_dialogue(id, Happening::Arrived(lane, Party::of(end)));
+                self.tell_dialogue(id, DialogueEvent::Arrived(lane, Party::of(end)));
             }
         }
         self.pump_channel(key, end);

@@ -10,7 +10,7 @@ use crate::channels::ChannelKey;
 use crate::id::SessionId;
 use crate::schedule::Event;
 use crate::sessions::{Talk, Work};
-use lasthop_apps::session::dialogue::Happening;
+use lasthop_apps::session::dialogue::DialogueEvent;
 use lasthop_apps::session::script::{Lane, Party, Step};
 
 /// How long a client takes to find that it has no port for a connection: it does not try again at
@@ -19,12 +19,12 @@ const NO_PORT: Duration = Duration::from_secs(1);
 
 impl World {
     /// A dialogue hears of something, and does what it does then.
-    pub(super) fn tell_dialogue(&mut self, id: SessionId, happening: Happening) {
+    pub(super) fn tell_dialogue(&mut self, id: SessionId, event: DialogueEvent) {
         let now = self.transit.now;
         let Work::Dialogue(talk) = &mut self.sessions.list[id.index()].work else { return };
         // What it does may lead to more that it hears of, which needs a list of its own.
         let mut steps = std::mem::take(&mut talk.steps);
-        if let Some(at) = talk.dialogue.go_on(happening, now, &mut steps) {
+        if let Some(at) = talk.dialogue.on_event(event, now, &mut steps) {
             self.transit.schedule.push(at.max(now), Event::DialogueDue(id));
         }
         let mut touched: Vec<(ChannelKey, usize)> = std::mem::take(&mut talk.touched);
@@ -135,6 +135,6 @@ impl World {
                 self.remove_channel(key);
             }
         }
-        self.tell_dialogue(id, Happening::Failed);
+        self.tell_dialogue(id, DialogueEvent::Failed);
     }
 }

@@ -7,7 +7,7 @@ use crate::config::NodeKind;
 use crate::id::{AgentId, NodeId};
 use crate::parcel::ParcelKey;
 use crate::schedule::Event;
-use lasthop_apps::session::dialogue::Happening;
+use lasthop_apps::session::dialogue::DialogueEvent;
 
 impl World {
     /// Runs until `end`; with `stop_when_done`, until every flow with a size or a stop and every
@@ -111,8 +111,8 @@ impl World {
             Event::FlowWrite(flow) => self.on_flow_write(flow),
             Event::FlowStop(flow) => self.on_flow_stop(flow),
             Event::SessionStop(session) => self.on_session_stop(session),
-            Event::DialogueStart(session) => self.tell_dialogue(session, Happening::Start),
-            Event::DialogueDue(session) => self.tell_dialogue(session, Happening::Due),
+            Event::DialogueStart(session) => self.tell_dialogue(session, DialogueEvent::Start),
+            Event::DialogueDue(session) => self.tell_dialogue(session, DialogueEvent::Due),
             Event::DialogueRefused(session) => self.fail_dialogue(session),
             Event::ChannelDeadline(end) => self.on_channel_deadline(end),
             Event::MediaDue(party) => self.on_media_due(party),

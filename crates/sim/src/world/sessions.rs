@@ -4,7 +4,7 @@ use super::World;
 use crate::id::{PartyId, SessionId};
 use crate::schedule::Event;
 use crate::sessions::{Session, SessionConfig, Talk, Work};
-use lasthop_apps::session::dialogue::{Dialogue, Happening};
+use lasthop_apps::session::dialogue::{Dialogue, DialogueEvent};
 use lasthop_apps::session::{Activity, Draws, SessionOutcome, SessionSoFar};
 
 impl World {
@@ -62,7 +62,7 @@ impl World {
         if let Work::Call(call) = session.work {
             self.sessions.calls.of(PartyId::of(2 * call)).is_stopped = true;
         }
-        self.tell_dialogue(id, Happening::Stop);
+        self.tell_dialogue(id, DialogueEvent::Stop);
         self.sessions.check_if_done(id, self.transit.now);
     }
 }

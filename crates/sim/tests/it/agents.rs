@@ -327,7 +327,7 @@ struct Correspondent {
 impl Agent for Correspondent {
     fn on_packet(&mut self, _: &mut Packet, _: Side, cx: &mut Context<'_>) -> Verdict {
         if let Some(peer) = self.writes_to.take() {
-            cx.tell(peer, Bytes::from_static(b"state"));
+            cx.send_message(peer, Bytes::from_static(b"state"));
         }
         Verdict::Forward
     }
@@ -335,7 +335,7 @@ impl Agent for Correspondent {
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         self.got.lock().expect("no panic elsewhere").push((cx.now(), from, octets.to_vec()));
         if octets == b"state" {
-            cx.tell(from, octets.iter().rev().copied().collect());
+            cx.send_message(from, octets.iter().rev().copied().collect());
         }
     }
 }

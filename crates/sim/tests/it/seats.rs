@@ -184,12 +184,12 @@ struct Echo;
 
 impl Agent for Echo {
     fn on_packet(&mut self, packet: &mut Packet, _: Side, cx: &mut Context<'_>) -> Verdict {
-        cx.tell(packet.ip().source, Bytes::from_static(b"x"));
+        cx.send_message(packet.ip().source, Bytes::from_static(b"x"));
         Verdict::Forward
     }
 
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
-        cx.tell(from, octets.to_vec().into());
+        cx.send_message(from, octets.to_vec().into());
     }
 }
 
@@ -275,7 +275,7 @@ struct Teller(&'static [u8], Arc<Mutex<Vec<Vec<u8>>>>);
 impl Agent for Teller {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         if from == Side::Core {
-            cx.tell(packet.ip().destination, Bytes::from_static(self.0));
+            cx.send_message(packet.ip().destination, Bytes::from_static(self.0));
         }
         Verdict::Forward
     }

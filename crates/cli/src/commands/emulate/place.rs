@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context, anyhow};
 use lasthop_emulator::command::RunAs;
 use lasthop_emulator::directory::Directory;
+use lasthop_emulator::host_side::HostSide;
 use lasthop_emulator::machine::Machine;
-use lasthop_emulator::outside::Outside;
 use lasthop_emulator::user::User;
 use lasthop_linux::unprivileged;
 
@@ -54,12 +54,12 @@ impl Place {
         }
         // While this is known: in the user namespace everybody is root.
         let directory = Directory::of_this_user();
-        let outside = Outside::start(this_program("outside"))
+        let outside = HostSide::start(this_program("outside"))
             .context("cannot start the process that stays in this machine's network")
             .map_err(Failure::Run)?;
         let caller = unprivileged::enter().map_err(|error| Failure::Run(error.into()))?;
         let run_as = if as_root { RunAs::ThisProcess } else { RunAs::Caller(caller) };
-        Ok(Self { directory, machine: Machine::Outside(outside), run_as })
+        Ok(Self { directory, machine: Machine::HostSide(outside), run_as })
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::termios::{
 };
 
 use crate::output::StandardOutput;
-use crate::signals::Told;
+use crate::signals::Termination;
 
 /// Another screen of the terminal, without a cursor (xterm's control sequences); and back.
 const OPEN: &str = "\x1b[?1049h\x1b[?25l";
@@ -22,7 +22,7 @@ const END_OF_SCREEN: &str = "\x1b[J";
 
 /// A screen of its own on the terminal of this process. The terminal is as before once this is dropped.
 pub struct Screen {
-    told: Told,
+    termination: Termination,
     /// How the keyboard was; `None` where standard input is no terminal.
     keyboard: Option<Termios>,
 }
@@ -41,7 +41,7 @@ impl Screen {
         if !isatty(stdout()) {
             return Ok(None);
         }
-        let told = Told::listen()?;
+        let termination = Termination::listen()?;
         let keyboard = tcgetattr(stdin()).ok();
         if let Some(keyboard) = &keyboard {
             let mut keys = keyboard.clone();
@@ -52,7 +52,7 @@ impl Screen {
             keys.special_codes[SpecialCodeIndex::VSUSP] = 0;
             tcsetattr(stdin(), OptionalActions::Now, &keys)?;
         }
-        let screen = Self { told, keyboard };
+        let screen = Self { termination, keyboard };
         StandardOutput.write_all(OPEN.as_bytes())?;
         Ok(Some(screen))
     }
@@ -78,7 +78,7 @@ impl Screen {
         let until = Instant::now() + pause;
         let mut has_keyboard = self.keyboard.is_some();
         loop {
-            if let Some(signal) = self.told.signal() {
+            if let Some(signal) = self.termination.signal() {
                 return Ok(Some(End::Signal(signal)));
             }
             let left = until.saturating_duration_since(Instant::now());

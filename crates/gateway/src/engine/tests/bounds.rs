@@ -240,7 +240,7 @@ struct Teller(Arc<[u8]>);
 
 impl Agent for Teller {
     fn on_packet(&mut self, _packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
-        cx.tell(client(1).0.into(), Bytes::from_owner(Arc::clone(&self.0)));
+        cx.send_message(client(1).0.into(), Bytes::from_owner(Arc::clone(&self.0)));
         Verdict::Forward
     }
 }

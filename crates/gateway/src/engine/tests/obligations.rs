@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use lasthop_agent::{
-    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Verdict, Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Scope, Side, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Payload, Rng, TcpFlags};
 
@@ -416,8 +416,8 @@ impl Accounts for Proxy {
 }
 
 impl lasthop_agent::Transfer for Proxy {
-    fn export(&mut self, whose: Whose, _: &mut Context<'_>) -> Vec<FlowState> {
-        let Whose::Connection(connection) = whose else { return Vec::new() };
+    fn export(&mut self, scope: Scope, _: &mut Context<'_>) -> Vec<FlowState> {
+        let Scope::Connection(connection) = scope else { return Vec::new() };
         let state = || FlowState { layer: 0, scheme: "proxy".into(), connection, octets: Vec::new() };
         self.0.remove(&connection).then(state).into_iter().collect()
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lasthop_agent::counter::ACKNOWLEDGED;
 use lasthop_agent::{
-    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Side, Transfer, Verdict,
-    Whose,
+    Accounts, Agent, Context, Deadline, FlowState, ImportError, Obligation, Owed, Scope, Side, Transfer,
+    Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord, Payload, Seq, TcpFlags};
 use serde::{Deserialize, Serialize};
@@ -150,11 +150,11 @@ impl Accounts for Splitter {
 }
 
 impl Transfer for Splitter {
-    fn export(&mut self, whose: Whose, _cx: &mut Context<'_>) -> Vec<FlowState> {
-        let meant = |key: &FlowKey| match whose {
-            Whose::All => true,
-            Whose::Host(host) => key.destination.0 == host,
-            Whose::Connection(one) => *key == one,
+    fn export(&mut self, scope: Scope, _cx: &mut Context<'_>) -> Vec<FlowState> {
+        let meant = |key: &FlowKey| match scope {
+            Scope::All => true,
+            Scope::Host(host) => key.destination.0 == host,
+            Scope::Connection(one) => *key == one,
         };
         let flows = std::mem::take(&mut self.flows);
         let (exported, kept) = flows.into_iter().partition(|(key, _)| meant(key));

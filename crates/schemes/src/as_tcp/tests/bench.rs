@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::{
-    Agent, Budget, Context, Counter, Fate, LinkEvent, Obligation, Outbox, Report, Side, Verdict, Whose,
+    Agent, Budget, Context, Counter, Fate, LinkEvent, Obligation, Outbox, Report, Scope, Side, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
@@ -231,7 +231,7 @@ impl Bench {
     /// The state of all connections moves to new agents, at both ends of the hop.
     pub fn move_on(&mut self) {
         for at in [At::Host, At::Split] {
-            let states = self.call(at, |agent, cx| agent.export(Whose::All, cx));
+            let states = self.call(at, |agent, cx| agent.export(Scope::All, cx));
             self.restart(at);
             for state in &states {
                 let imported = self.call(at, |agent, cx| agent.import(state, cx));

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use lasthop_agent::{FlowState, ImportError, Transfer as _, Whose};
+use lasthop_agent::{FlowState, ImportError, Scope, Transfer as _};
 
 use super::*;
 
 impl Station {
     fn export(&mut self) -> Vec<FlowState> {
         let mut states = Vec::new();
-        self.call(|agent, cx| states = agent.export(Whose::All, cx));
+        self.call(|agent, cx| states = agent.export(Scope::All, cx));
         states
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use lasthop_agent::Side;
-use lasthop_hop::lately::LeastLately;
+use lasthop_hop::windowed_min::WindowedMin;
 use lasthop_packet::Instant;
 use lasthop_packet::rtp::{Compound, Control, ReportBlocks};
 
@@ -32,7 +32,7 @@ struct Leg {
     /// Sender reports that went to its end, the later one last: the middle of their time, and when
     /// they passed.
     reports: [Option<(u32, Instant)>; 2],
-    round_trips: LeastLately<Duration>,
+    round_trips: WindowedMin<Duration>,
     /// The last one, and when it was measured.
     last: Option<(Duration, Instant)>,
 }
@@ -91,7 +91,7 @@ impl Leg {
             let held = Duration::from_micros((u64::from(block.since_last_report) * 1_000_000) >> 16);
             let round_trip = report.and_then(|(_, passed)| now.since(*passed).checked_sub(held));
             if let Some(round_trip) = round_trip.filter(|round_trip| *round_trip <= LONGEST) {
-                self.round_trips.note(round_trip, LASTS, now);
+                self.round_trips.update(round_trip, LASTS, now);
                 self.last = Some((round_trip, now));
             }
         }

@@ -65,7 +65,7 @@ struct Source {
 
 /// What a packet of a source shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct Arrival {
     /// It cannot arrive in time.
     pub(super) is_late: bool,
     /// A sampling interval is over, in which the quality was kept or was not.
@@ -97,7 +97,7 @@ impl Direction {
         terms: &Terms,
         room: usize,
         now: Instant,
-    ) -> Option<Heard> {
+    ) -> Option<Arrival> {
         if let Some(source) = self.sources.iter_mut().find(|source| source.continues_with(header)) {
             return Some(source.on_packet(header, terms, now));
         }
@@ -109,18 +109,18 @@ impl Direction {
             // One that goes on is known, and a newcomer passes without being judged.
             let is_silent = |source: &Source| now.since(source.last_heard) > MAKES_ROOM;
             let Some(silent) = self.sources.iter().position(is_silent) else {
-                return Some(Heard::default());
+                return Some(Arrival::default());
             };
             self.sources.remove(silent);
         }
         if self.sources.len() == self.sources.capacity() {
             if size_of::<Source>() > room {
-                return Some(Heard::default());
+                return Some(Arrival::default());
             }
             self.sources.reserve_exact(1);
         }
         self.sources.push(Source::new(header, now));
-        Some(Heard::default())
+        Some(Arrival::default())
     }
 
     /// Whether so many packets have come in a row by now that they are of a source.
@@ -160,7 +160,7 @@ impl Source {
         header.ssrc == self.ssrc && (ahead < LARGEST_GAP || ahead.wrapping_neg() < LARGEST_GAP)
     }
 
-    fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Heard {
+    fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Arrival {
         let ahead = header.sequence.wrapping_sub(self.sequence);
         let ticks = self.ticks_of(header.timestamp);
         // The packets of a video frame have one timestamp, and leave one after the other: when one left that
@@ -191,7 +191,7 @@ impl Source {
         if is_over {
             (self.sample, self.sampled) = (Sample::default(), now);
         }
-        Heard { is_late, kept }
+        Arrival { is_late, kept }
     }
 
     fn is_late(&mut self, packet: &Sampled, terms: &Terms, now: Instant) -> bool {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use lasthop_hop::lately::LeastLately;
+use lasthop_hop::windowed_min::WindowedMin;
 use lasthop_packet::Instant;
 
 /// The least transit time counts for this long, up to twice as long: clocks drift apart, and paths
@@ -15,14 +15,14 @@ const LASTS: Duration = Duration::from_secs(10);
 /// anything. In microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transit {
-    lately: LeastLately<i64>,
+    lately: WindowedMin<i64>,
     last: i64,
 }
 
 impl Transit {
     /// The first packet, with this timestamp by a clock of that many hertz.
     pub(super) fn new(ticks: u64, rate: u32, now: Instant) -> Self {
-        let mut first = Self { lately: LeastLately::new(), last: transit(ticks, rate, now) };
+        let mut first = Self { lately: WindowedMin::new(), last: transit(ticks, rate, now) };
         first.start_over(now);
         first
     }
@@ -36,15 +36,15 @@ impl Transit {
     /// Takes in a packet. Returns how much longer it took than the quickest one lately.
     pub(super) fn on_packet(&mut self, ticks: u64, rate: u32, now: Instant) -> Duration {
         self.last = transit(ticks, rate, now);
-        self.lately.note(self.last, LASTS, now);
+        self.lately.update(self.last, LASTS, now);
         let longer = self.last.saturating_sub(self.lately.least().unwrap_or(self.last));
         Duration::from_micros(longer.unsigned_abs())
     }
 
     /// What the last packet took is what the path takes from now on.
     pub(super) fn start_over(&mut self, now: Instant) {
-        self.lately = LeastLately::new();
-        self.lately.note(self.last, LASTS, now);
+        self.lately = WindowedMin::new();
+        self.lately.update(self.last, LASTS, now);
     }
 }
 

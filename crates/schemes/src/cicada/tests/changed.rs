@@ -1,6 +1,6 @@
 //! A state whose octets were changed on the way is refused, or makes an agent that can be driven.
 
-use lasthop_agent::{Accounts, Budget, Context, FlowState, ImportError, Outbox, Side, Transfer, Whose};
+use lasthop_agent::{Accounts, Budget, Context, FlowState, ImportError, Outbox, Scope, Side, Transfer};
 use lasthop_hop::transfer::SIMULATED;
 use lasthop_packet::{Instant, Rng};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn state() -> FlowState {
     bench.core(&fixed(2001, 500, 5001));
     bench.radio(&mobile(5001, 900, 1001));
     let (mut states, _) =
-        bench.seat.call(bench.now, |agent, cx| agent.export(Whose::All, cx)).expect("there is an agent");
+        bench.seat.call(bench.now, |agent, cx| agent.export(Scope::All, cx)).expect("there is an agent");
     states.pop().expect("a state")
 }
 

@@ -1,6 +1,6 @@
 //! Floods of SYNs.
 
-use lasthop_agent::{Accounts, Side, Transfer, Whose};
+use lasthop_agent::{Accounts, Scope, Side, Transfer};
 use lasthop_packet::{Packet, Seq};
 
 use super::bench::{Bench, answer, fixed, mobile, syn};
@@ -162,7 +162,7 @@ fn handshakes_of_connections_that_others_go_on_with_are_forgotten() {
     let mut bench = Bench::new();
     bench.core(&syn());
     assert!(said(&bench) > 0);
-    let states = bench.seat.call(bench.now, |agent, cx| agent.export(Whose::All, cx));
+    let states = bench.seat.call(bench.now, |agent, cx| agent.export(Scope::All, cx));
     assert_eq!(states.map(|(states, _)| states.len()), Some(0), "its connection passes");
     assert_eq!(said(&bench), 0);
 }

@@ -1,7 +1,7 @@
 //! An agent, and all that a world does to it.
 
 use lasthop_agent::{
-    Accounts, Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Side, Transfer, Verdict, Whose,
+    Accounts, Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Scope, Side, Transfer, Verdict,
 };
 use lasthop_packet::{FlowKey, Instant, Packet, Rng};
 use proptest::prelude::*;
@@ -118,7 +118,7 @@ impl Seat {
 
     /// Has another agent go on with all that this one knows.
     pub fn move_on(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
-        let Some((states, mut sent)) = self.call(now, |agent, cx| agent.export(Whose::All, cx)) else {
+        let Some((states, mut sent)) = self.call(now, |agent, cx| agent.export(Scope::All, cx)) else {
             return Ok(Vec::new());
         };
         prop_assert_eq!(self.owed(), Owed::default(), "it has given all away");

@@ -1,6 +1,6 @@
 //! State that moves to another agent.
 
-use lasthop_agent::{FlowState, ImportError, Transfer as _, Whose};
+use lasthop_agent::{FlowState, ImportError, Scope, Transfer as _};
 
 use super::*;
 
@@ -8,7 +8,7 @@ impl Bench {
     pub(super) fn export(&mut self) -> Vec<FlowState> {
         let mut outbox = Outbox::default();
         let mut cx = Context::new(Instant::from_millis(self.millis), &mut self.rng, &mut outbox);
-        self.eln.export(Whose::All, &mut cx)
+        self.eln.export(Scope::All, &mut cx)
     }
 
     pub(super) fn import(&mut self, state: &FlowState) -> Result<(), ImportError> {

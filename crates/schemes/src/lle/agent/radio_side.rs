@@ -7,7 +7,7 @@ use lasthop_hop::handshake::opening;
 use lasthop_packet::{FlowKey, Packet, Seq, TcpFlags};
 
 use super::Lle;
-use crate::lle::confirming::{Hearing, Manner};
+use crate::lle::confirming::{AckKind, AckMeaning};
 use crate::lle::control;
 use crate::lle::flow::LleFlow;
 use crate::lle::mark::Mark;
@@ -15,9 +15,9 @@ use crate::lle::receiving::{is_bare, is_plain};
 use crate::lle::shares::{on_wire_in_full, restate};
 
 /// What a packet of the receiver's means, by who listens.
-enum Heard {
-    Hop(Hearing),
-    Control(Box<control::Heard>),
+enum Outcome {
+    Hop(AckMeaning),
+    Control(Box<control::AckOutcome>),
 }
 
 impl Lle {
@@ -45,12 +45,12 @@ impl Lle {
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
         let hearing = self.with(key, cx.budget(), |flow, settings, shares| {
             if flow.is_late_copy(packet) || flow.is_stray(packet) {
-                return Heard::Hop(Hearing::Pass);
+                return Outcome::Hop(AckMeaning::Pass);
             }
             if is_syn {
                 flow.on_syn(packet, Side::Radio);
             }
-            let is_window_news = flow.receiver.hear(packet, flow.radio_shift().unwrap_or(0));
+            let is_window_news = flow.receiver.on_packet(packet, flow.radio_shift().unwrap_or(0));
             flow.has_peer = mark.has(Mark::ACCEPT);
             if receives {
                 flow.receiving.on_heard(packet, mark);
@@ -59,26 +59,26 @@ impl Lle {
                 // One that echoes congestion is no bare one: the TCP here is to hear of it.
                 let is_bare = packet.segment_len() == 0
                     && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
-                return Heard::Control(Box::new(control.on_heard(packet, is_bare, now)));
+                return Outcome::Control(Box::new(control.on_heard(packet, is_bare, now)));
             }
             if !is_last_hop {
-                return Heard::Hop(Hearing::Pass);
+                return Outcome::Hop(AckMeaning::Pass);
             }
             let says_only_that = is_plain(packet) || (!settings.hole_acks && is_bare(packet));
             let is_evidence = mark.has(Mark::EVIDENCE) && says_only_that;
-            let manner = Manner { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
+            let manner = AckKind { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
             let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
-            if flow.is_left && !matches!(hearing, Hearing::Missing(_)) {
-                return Heard::Hop(Hearing::Pass);
+            if flow.is_left && !matches!(hearing, AckMeaning::Missing(_)) {
+                return Outcome::Hop(AckMeaning::Pass);
             }
-            if hearing == Hearing::Restate {
+            if hearing == AckMeaning::Restate {
                 restate(packet, flow, settings, shares);
             }
-            Heard::Hop(hearing)
+            Outcome::Hop(hearing)
         });
         match hearing {
-            Some(Heard::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
-            Some(Heard::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
+            Some(Outcome::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
+            Some(Outcome::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
             None => Verdict::Forward,
         }
     }
@@ -87,25 +87,25 @@ impl Lle {
         &self,
         packet: &mut Packet,
         key: FlowKey,
-        hearing: Hearing,
+        hearing: AckMeaning,
         cx: &mut Context<'_>,
     ) -> Verdict {
         let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
         match hearing {
-            Hearing::Pass | Hearing::Restate => {}
-            Hearing::ClearAck => {
+            AckMeaning::Pass | AckMeaning::Restate => {}
+            AckMeaning::ClearAck => {
                 if let Some(tcp) = packet.tcp_mut() {
                     tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::ACK.0);
                 }
             }
-            Hearing::Known => {
+            AckMeaning::Known => {
                 cx.report(Report::of(&ACKS_SUPPRESSED).at(ack));
                 return Verdict::Drop(&ACKNOWLEDGED);
             }
-            Hearing::Missing(Some(copy)) => {
+            AckMeaning::Missing(Some(copy)) => {
                 self.send_again(key, *copy, Cause::DuplicateAck, cx);
             }
-            Hearing::Missing(None) => cx.report(Report::of(&ACKNOWLEDGED_AND_LOST).at(ack)),
+            AckMeaning::Missing(None) => cx.report(Report::of(&ACKNOWLEDGED_AND_LOST).at(ack)),
         }
         Verdict::Forward
     }
@@ -114,7 +114,7 @@ impl Lle {
         &mut self,
         packet: &mut Packet,
         key: FlowKey,
-        heard: control::Heard,
+        heard: control::AckOutcome,
         cx: &mut Context<'_>,
     ) -> Verdict {
         if let Some(copy) = heard.repair {
@@ -138,7 +138,7 @@ impl Lle {
             }
         };
         if let Some(resume) = heard.resume {
-            self.tell_local(key, resume, cx);
+            self.send_local_ack(key, resume, cx);
         }
         verdict
     }

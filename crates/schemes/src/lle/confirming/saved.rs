@@ -5,7 +5,7 @@ use lasthop_hop::transfer::Away;
 use lasthop_packet::{Instant, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::{Confirming, Kept, Told};
+use super::{Confirming, Kept, Progress};
 use crate::lle::delaying::{Delaying, SavedDelaying};
 use crate::lle::ranges::Ranges;
 use crate::lle::restoring::{MOST_COUNTED, Restoring};
@@ -13,7 +13,7 @@ use crate::lle::restoring::{MOST_COUNTED, Restoring};
 /// A [`Confirming`] as a value.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::lle) struct SavedConfirming {
-    told: Option<Told>,
+    told: Option<Progress>,
     above: Ranges,
     plain: Option<Seq>,
     said: Option<Seq>,

@@ -2,7 +2,7 @@
 //! ends of it that may die at any time: everything arrives in the end.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
-use lasthop_agent::{Accounts as _, Owed, Transfer as _, Whose};
+use lasthop_agent::{Accounts as _, Owed, Scope, Transfer as _};
 use lasthop_config::preset::Presets as _;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -130,7 +130,7 @@ impl World {
     fn hand_over(&mut self, is_phone: bool) {
         let mut states = Vec::new();
         self.call(is_phone, |lle, cx| {
-            states = lle.export(Whose::All, cx);
+            states = lle.export(Scope::All, cx);
             assert_eq!((lle.held(), lle.octets(), lle.owed()), (0, 0, Owed::default()), "nothing is left");
             None
         });

@@ -1,11 +1,11 @@
 //! State that moves to another agent.
 
-use lasthop_agent::{FlowState, ImportError, Transfer as _, Whose};
+use lasthop_agent::{FlowState, ImportError, Scope, Transfer as _};
 
 use super::*;
 
 fn hand_over(bench: &mut Bench, settings: &Settings) {
-    let (states, made) = bench.call(|agent, cx| agent.export(Whose::All, cx));
+    let (states, made) = bench.call(|agent, cx| agent.export(Scope::All, cx));
     assert!(made.is_empty() && bench.flow().is_none() && bench.agent.deadline().is_none());
     bench.agent = PacketControl::new(settings.clone());
     for state in states {
@@ -32,7 +32,7 @@ fn counts_and_what_is_withheld_go_on_elsewhere() {
 #[test]
 fn a_state_that_cannot_be_is_refused_and_changes_nothing() {
     let mut bench = Bench::started(Settings::default());
-    let (states, _) = bench.call(|agent, cx| agent.export(Whose::All, cx));
+    let (states, _) = bench.call(|agent, cx| agent.export(Scope::All, cx));
     let [state] = states.as_slice() else { panic!("one: {states:?}") };
     let another = FlowState { connection: key().reversed(), ..state.clone() };
     let cut = FlowState { octets: state.octets[..state.octets.len() / 2].to_vec(), ..state.clone() };

@@ -6,7 +6,7 @@ use lasthop_agent::{Accounts as _, Transfer as _};
 impl<R: Recovery> Bench<R> {
     /// Another agent goes on, with what this one exports.
     fn hand_over(&mut self) {
-        let (states, sent, _) = self.call(|snoop, cx| snoop.export(Whose::All, cx));
+        let (states, sent, _) = self.call(|snoop, cx| snoop.export(Scope::All, cx));
         assert_eq!((sent.len(), self.snoop.held(), self.snoop.octets()), (0, 0, 0), "it has nothing left");
         self.snoop = Snoop::new(self.snoop.settings.clone());
         for state in states {
@@ -64,10 +64,10 @@ fn one_hosts_connections_move_and_others_stay() {
     bench.burst(0, 3);
     let here = data(0, 1).flow_key().expect("TCP");
     let there = FlowKey { destination: (IpAddr::from([192, 0, 2, 77]), 5), ..here };
-    for whose in [Whose::Host(there.destination.0), Whose::Connection(there)] {
-        assert!(bench.call(|snoop, cx| snoop.export(whose, cx)).0.is_empty());
+    for scope in [Scope::Host(there.destination.0), Scope::Connection(there)] {
+        assert!(bench.call(|snoop, cx| snoop.export(scope, cx)).0.is_empty());
     }
-    let (states, ..) = bench.call(|snoop, cx| snoop.export(Whose::Host(here.destination.0), cx));
+    let (states, ..) = bench.call(|snoop, cx| snoop.export(Scope::Host(here.destination.0), cx));
     let [state] = states.as_slice() else { panic!("one: {states:?}") };
     assert_eq!((state.connection, state.scheme.as_ref()), (here, "snoop"));
     assert!(bench.cached().is_empty());
@@ -77,7 +77,7 @@ fn one_hosts_connections_move_and_others_stay() {
 fn a_state_that_cannot_be_is_refused_and_changes_nothing() {
     let mut bench = Bench::<Today>::with(Settings::default());
     bench.burst(0, 3);
-    let (states, ..) = bench.call(|snoop, cx| snoop.export(Whose::All, cx));
+    let (states, ..) = bench.call(|snoop, cx| snoop.export(Scope::All, cx));
     let [state] = states.as_slice() else { panic!("one: {states:?}") };
     let far = FlowKey { source: state.connection.destination, ..state.connection };
     let another = FlowState { connection: far, ..state.clone() };

@@ -65,7 +65,7 @@ fn state_moves_under_the_schemes_own_name_and_duplicates_are_dropped_on_the_othe
         bench.send(&data(place));
     }
     let held = bench.wtcp.held();
-    let (states, sent) = bench.call(|wtcp, cx| wtcp.export(Whose::All, cx));
+    let (states, sent) = bench.call(|wtcp, cx| wtcp.export(Scope::All, cx));
     assert_eq!((sent.len(), bench.wtcp.held(), bench.wtcp.octets(), bench.wtcp.flows.len()), (0, 0, 0, 0));
     let [state] = &states[..] else { panic!("one connection") };
     assert_eq!(state.scheme, "wtcp");

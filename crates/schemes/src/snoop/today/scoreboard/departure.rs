@@ -91,7 +91,7 @@ impl Scoreboard {
     }
 
     /// Acknowledgments may have passed unseen: what they come for now may have arrived long before.
-    pub fn distrust_times(&mut self) {
+    pub fn mark_times_ambiguous(&mut self) {
         for range in self.ranges.iter_mut() {
             range.ambiguous = true;
         }

@@ -26,12 +26,12 @@ const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// When each end, on the core side and the radio side, was heard from last, and was last sent something
 /// that it has to answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Presence {
+pub(super) struct Liveness {
     heard: [Option<Instant>; 2],
     asked: [Option<Instant>; 2],
 }
 
-impl Presence {
+impl Liveness {
     /// Both ends were heard from.
     pub(super) const fn of_both(now: Instant) -> Self {
         Self { heard: [Some(now); 2], asked: [None; 2] }

@@ -8,7 +8,7 @@ use crate::lle::settings::{PiggybackedAcks, Settings};
 
 /// What a packet of the receiver's means for the sender.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::lle) enum Hearing {
+pub(in crate::lle) enum AckMeaning {
     /// It goes on as it is.
     Pass,
     /// It goes on with what was acknowledged, and the window from there.
@@ -24,7 +24,7 @@ pub(in crate::lle) enum Hearing {
 
 /// What an ACK is like.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lle) struct Manner {
+pub(in crate::lle) struct AckKind {
     /// Nothing but an ACK: no data, no SYN or FIN.
     pub(in crate::lle) is_bare: bool,
     /// Its window is another than before.
@@ -48,16 +48,18 @@ impl Confirming {
         &mut self,
         packet: &Packet,
         receiver: &Receiver,
-        manner: Manner,
+        manner: AckKind,
         settings: &Settings,
         now: Instant,
-    ) -> Hearing {
-        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return Hearing::Pass };
+    ) -> AckMeaning {
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {
+            return AckMeaning::Pass;
+        };
         let ack = tcp.ack;
         let told = self.begin(ack);
         if ack.after(told.sent) {
             if !settings.join_unscaled {
-                return Hearing::Pass;
+                return AckMeaning::Pass;
             }
             // What it acknowledges went another way.
             told.sent = ack;
@@ -72,7 +74,7 @@ impl Confirming {
             (self.advanced_at, self.silent_since) = (now, now);
             self.kept.forget_acknowledged(ack);
         }
-        let Some(told) = &mut self.told else { return Hearing::Pass };
+        let Some(told) = &mut self.told else { return AckMeaning::Pass };
         if ack.after(told.acknowledged) {
             told.acknowledged = ack;
             told.edge = told.edge.later(receiver.edge.unwrap_or(ack));
@@ -81,19 +83,19 @@ impl Confirming {
             if !told.confirmed.after(ack) {
                 self.delaying.on_acknowledged();
             }
-            return Hearing::Pass;
+            return AckMeaning::Pass;
         }
         let told = *told;
         let is_behind = ack.before(told.acknowledged);
         if tcp.flags.has(TcpFlags::SYN) {
-            return Hearing::Pass;
+            return AckMeaning::Pass;
         }
         if !manner.is_bare {
             let was_said = self.said.is_some_and(|said| !ack.after(said));
             return match settings.piggybacked_acks {
-                PiggybackedAcks::Clear if was_said => Hearing::ClearAck,
-                PiggybackedAcks::Raise if is_behind => Hearing::Restate,
-                _ => Hearing::Pass,
+                PiggybackedAcks::Clear if was_said => AckMeaning::ClearAck,
+                PiggybackedAcks::Raise if is_behind => AckMeaning::Restate,
+                _ => AckMeaning::Pass,
             };
         }
         if advances
@@ -106,22 +108,26 @@ impl Confirming {
             let is_short_of_window = receiver.edge.is_some_and(|edge| edge.after(told.edge))
                 && told.edge.offset_from(told.sent) < (receiver.window / 2).cast_signed();
             let is_told_another = !settings.keep_until_proven && manner.is_window_news;
-            return if is_short_of_window || is_told_another { Hearing::Restate } else { Hearing::Known };
+            return if is_short_of_window || is_told_another {
+                AckMeaning::Restate
+            } else {
+                AckMeaning::Known
+            };
         }
         if is_behind && tcp.options.sack.is_empty() && (advances || manner.is_window_news) {
-            return Hearing::Restate;
+            return AckMeaning::Restate;
         }
         if advances || manner.is_window_news || !is_behind {
-            return Hearing::Pass;
+            return AckMeaning::Pass;
         }
         self.on_complaint(packet, settings, now)
     }
 
     /// The receiver repeats an ACK of less than was acknowledged on its behalf.
-    fn on_complaint(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Hearing {
-        let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return Hearing::Pass };
+    fn on_complaint(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckMeaning {
+        let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return AckMeaning::Pass };
         if self.filled_at.is_some_and(|at| now.since(at) < settings.evidence_timeout) {
-            return Hearing::Pass;
+            return AckMeaning::Pass;
         }
         // Without SACK blocks they may be answers to what the sender repeats, and newer data is on
         // its way behind that.
@@ -130,7 +136,7 @@ impl Confirming {
         }
         let has_more = tcp.options.sack.as_slice().iter().any(|(left, _)| left.after(tcp.ack));
         if tcp.ack != told.proven || !(has_more || self.duplicates >= DUPLICATES) {
-            return Hearing::Pass;
+            return AckMeaning::Pass;
         }
         if !settings.keep_until_proven {
             // Nobody has it any more, if it is not just under way behind the complaint. Once for
@@ -138,27 +144,27 @@ impl Confirming {
             if self.complaint.is_none_or(|(of, _)| of != tcp.ack) {
                 self.complaint = Some((tcp.ack, Some(now)));
             }
-            let Some((_, Some(since))) = self.complaint else { return Hearing::Pass };
+            let Some((_, Some(since))) = self.complaint else { return AckMeaning::Pass };
             if now.since(since) < settings.evidence_timeout {
-                return Hearing::Pass;
+                return AckMeaning::Pass;
             }
             self.complaint = Some((tcp.ack, None));
-            return Hearing::Missing(None);
+            return AckMeaning::Missing(None);
         }
         let first = self.kept.first_mut();
         let is_under_way = first.is_some_and(|kept| {
             kept.notes.repaired.is_some_and(|at| now.since(at) < settings.evidence_timeout)
         });
         if is_under_way {
-            return Hearing::Pass;
+            return AckMeaning::Pass;
         }
-        self.missing(now).unwrap_or(Hearing::Pass)
+        self.missing(now).unwrap_or(AckMeaning::Pass)
     }
 
     /// The receiver lacks the segment that it would acknowledge next, which is kept.
-    fn missing(&mut self, now: Instant) -> Option<Hearing> {
+    fn missing(&mut self, now: Instant) -> Option<AckMeaning> {
         let proven = self.told?.proven;
         self.kept.first_mut().filter(|kept| !kept.seq.after(proven))?;
-        self.send_first_again(now).map(|copy| Hearing::Missing(Some(Box::new(copy))))
+        self.send_first_again(now).map(|copy| AckMeaning::Missing(Some(Box::new(copy))))
     }
 }

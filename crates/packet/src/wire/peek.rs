@@ -10,7 +10,7 @@ const IPV6_HEADER: usize = 40;
 
 /// Addresses and ports of what looks like a TCP segment in an IP packet. Nothing is checked:
 /// [`super::parse`] may find that it is none.
-pub fn glance(octets: &[u8]) -> Option<FlowKey> {
+pub fn peek_flow_key(octets: &[u8]) -> Option<FlowKey> {
     let (protocol, source, destination, ports_at): (u8, IpAddr, IpAddr, usize) = match octets.first()? >> 4 {
         4 => {
             let address = |at: usize| Some(Ipv4Addr::from(*octets.get(at..)?.first_chunk::<4>()?));
@@ -44,12 +44,12 @@ mod tests {
             let tcp = Tcp { source_port: 443, destination_port: 50_000, ..Tcp::default() };
             let packet = Packet::tcp_segment(Ip::new(source, destination), tcp, Payload::EMPTY);
             let octets = emit(&packet);
-            assert_eq!(glance(&octets), packet.flow_key());
+            assert_eq!(peek_flow_key(&octets), packet.flow_key());
             for len in 0..octets.len() {
-                assert!(glance(&octets[..len]).is_none_or(|key| Some(key) == packet.flow_key()));
+                assert!(peek_flow_key(&octets[..len]).is_none_or(|key| Some(key) == packet.flow_key()));
             }
         }
-        assert_eq!(glance(&[0x4f; 12]), None);
-        assert_eq!(glance(&[0; 60]), None);
+        assert_eq!(peek_flow_key(&[0x4f; 12]), None);
+        assert_eq!(peek_flow_key(&[0; 60]), None);
     }
 }

@@ -24,7 +24,7 @@ use lasthop_linux::listening::{Listener, listeners_of, unconnected_of};
 
 /// The process, at work as long as this value lives.
 #[derive(Debug)]
-pub struct Outside {
+pub struct HostSide {
     process: Mutex<Child>,
     /// Its number, which is its own until it is waited for.
     pid: u32,
@@ -33,7 +33,7 @@ pub struct Outside {
     requests: Mutex<Option<OwnedFd>>,
 }
 
-impl Outside {
+impl HostSide {
     /// Starts it in the network namespace of this process. `program` is a command that calls
     /// [`serve`] with its standard input.
     pub fn start(mut program: Command) -> io::Result<Self> {
@@ -92,7 +92,7 @@ impl Outside {
     }
 }
 
-impl Drop for Outside {
+impl Drop for HostSide {
     fn drop(&mut self) {
         drop(self.requests.lock().unwrap_or_else(PoisonError::into_inner).take());
         let _ = self.process.get_mut().unwrap_or_else(PoisonError::into_inner).wait();

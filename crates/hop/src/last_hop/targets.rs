@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What the local window aims at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aims {
+pub struct Targets {
     /// The queueing delay behind the agent, unless the hop asks for a longer one (`window`).
     pub local_delay: Duration,
     /// A window that all hosts share aims at no longer queueing delay.
@@ -18,7 +18,7 @@ pub struct Aims {
     pub held_octets: usize,
 }
 
-impl Default for Aims {
+impl Default for Targets {
     fn default() -> Self {
         Self {
             local_delay: Duration::from_millis(3),

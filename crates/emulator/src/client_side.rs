@@ -18,7 +18,7 @@ pub const DEVICE: &str = "hop";
 /// A namespace with a device `hop` to which everything goes, and this machine's device at the other
 /// end.
 #[derive(Debug)]
-pub struct BehindHop {
+pub struct ClientSide {
     /// The host behind the hop.
     pub inside: Namespace,
     /// Where the other end is: the namespace of whoever made this.
@@ -39,7 +39,7 @@ pub struct BehindHop {
 
 /// Why there is no host behind a hop.
 #[derive(Debug, Error)]
-pub enum BehindHopError {
+pub enum ClientSideError {
     /// A namespace cannot be made or entered.
     #[error("cannot create a network namespace: {}{}", .0, hint(.0))]
     Namespace(#[from] io::Error),
@@ -72,23 +72,23 @@ pub enum BehindHopError {
     NoSubnet,
 }
 
-impl BehindHop {
+impl ClientSide {
     /// Makes the host, and the devices at the near end, in its namespace, and at the far end, in
     /// this one. Both are up. Emulations that have the same directory have different subnets.
-    pub fn new(directory: Directory, machine: &Machine) -> Result<(Self, Device, Device), BehindHopError> {
+    pub fn new(directory: Directory, machine: &Machine) -> Result<(Self, Device, Device), ClientSideError> {
         let outside = Namespace::current("this machine")?;
         let inside = Namespace::new("behind the hop")?;
         directory.make().map_err(|source| {
             let directory = directory.path().display().to_string();
-            BehindHopError::Directory { directory, source }
+            ClientSideError::Directory { directory, source }
         })?;
         // Until the device that takes the subnet is there.
         let lock = directory.lock().map_err(|source| {
             let file = directory.lock_file().display().to_string();
-            BehindHopError::Lock { file, source }
+            ClientSideError::Lock { file, source }
         })?;
         let in_use = InUse::here()?.and(machine.in_use());
-        let subnet = Subnet::free(&in_use).ok_or(BehindHopError::NoSubnet)?;
+        let subnet = Subnet::free(&in_use).ok_or(ClientSideError::NoSubnet)?;
         let [gateway, address] = [1, 2].map(|host| subnet.v4(host));
         let v6 = |host| subnet.v6(host);
         let device = subnet.device();

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::aims::Aims;
 use super::progress::Progress;
 use super::round::Measured;
 use super::shared::SharedWindow;
+use super::targets::Targets;
 use super::window::Window;
 
 #[derive(Debug)]
-pub(super) enum Law {
+pub(super) enum ControlLaw {
     /// [`super::window`].
     Own(Window),
     /// [`super::shared`].
     Shared(SharedWindow),
 }
 
-impl Law {
+impl ControlLaw {
     /// Octets that may be on the hop now.
     pub(super) fn octets(&self) -> u64 {
         match self {
@@ -66,9 +66,9 @@ impl Law {
     }
 
     /// The round-trip time that the window of one host's hop aims at.
-    pub(super) fn target(&self, aims: &Aims) -> Option<Duration> {
+    pub(super) fn target(&self, targets: &Targets) -> Option<Duration> {
         match self {
-            Self::Own(window) => window.least().map(|_| window.target(aims)),
+            Self::Own(window) => window.least().map(|_| window.target(targets)),
             Self::Shared(_) => None,
         }
     }
@@ -113,11 +113,11 @@ impl Law {
         round: Option<Measured>,
         in_flight: u64,
         now: Instant,
-        aims: &Aims,
+        targets: &Targets,
     ) {
         match self {
-            Self::Own(window) => window.on_sample(sample, round, in_flight, now, aims),
-            Self::Shared(window) => window.on_sample((host, sample.0), round, now, aims),
+            Self::Own(window) => window.on_sample(sample, round, in_flight, now, targets),
+            Self::Shared(window) => window.on_sample((host, sample.0), round, now, targets),
         }
     }
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use lasthop_emulator::behind::BehindHop;
+use lasthop_emulator::client_side::ClientSide;
 use lasthop_emulator::datagrams::Datagrams;
-use lasthop_emulator::keeper::Keeper;
 use lasthop_emulator::machine::Machine;
 use lasthop_emulator::masquerade::Masquerade;
 use lasthop_emulator::redirect;
 use lasthop_emulator::services::{Services, Wanted};
+use lasthop_emulator::supervisor::Supervisor;
 
 /// What a user without root has to know.
 const RELAYED: &str = "without root, only TCP and UDP cross to this machine and, over IPv4, beyond, through a relay; use \
                        sudo for everything else";
 
 /// The ways beyond the hop. They close with this value.
-pub struct Beyond<'h> {
+pub struct Reach<'h> {
     services: Option<Services>,
     _datagrams: Option<Datagrams>,
     _masquerade: Option<Masquerade<'h>>,
@@ -24,13 +24,13 @@ pub struct Beyond<'h> {
     pub notes: Vec<String>,
 }
 
-impl<'h> Beyond<'h> {
+impl<'h> Reach<'h> {
     /// Opens them, and tells the keeper what there is to undo.
     pub fn open(
-        hop: &'h BehindHop,
+        hop: &'h ClientSide,
         machine: Machine,
-        mut doors: Wanted,
-        keeper: &mut Keeper,
+        mut listeners: Wanted,
+        supervisor: &mut Supervisor,
     ) -> anyhow::Result<Self> {
         let mut notes = Vec::new();
         let machine = Arc::new(machine);
@@ -38,7 +38,7 @@ impl<'h> Beyond<'h> {
         if machine.is_here() {
             match Masquerade::start(hop) {
                 Ok(started) => {
-                    keeper.watch_masquerade(&started)?;
+                    supervisor.watch_masquerade(&started)?;
                     masquerade = Some(started);
                 }
                 Err(sentence) => notes.push(sentence),
@@ -46,16 +46,16 @@ impl<'h> Beyond<'h> {
         } else {
             notes.push(RELAYED.to_owned());
             match redirect::start(hop) {
-                Ok(listener) => doors.elsewhere = Some(listener),
+                Ok(listener) => listeners.elsewhere = Some(listener),
                 Err(sentence) => notes.push(sentence),
             }
-            match Datagrams::start(hop, Arc::clone(&machine), doors.localhost) {
+            match Datagrams::start(hop, Arc::clone(&machine), listeners.localhost) {
                 Ok(started) => datagrams = Some(started),
                 Err(sentence) => notes.push(sentence),
             }
         }
-        let services = (!machine.is_here() || doors.localhost || !doors.resolvers.is_empty())
-            .then(|| Services::open(hop, machine, doors))
+        let services = (!machine.is_here() || listeners.localhost || !listeners.resolvers.is_empty())
+            .then(|| Services::open(hop, machine, listeners))
             .transpose()
             .context("cannot let the command reach services of this machine")?;
         Ok(Self { services, _datagrams: datagrams, _masquerade: masquerade, notes })

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::process::getppid;
 use serde::{Deserialize, Serialize};
 
-use super::behind::BehindHop;
+use super::client_side::ClientSide;
 use super::control::socket_of;
 use super::directory::Directory;
 use super::masquerade::{Masquerade, Undo, undo_of_the_dead};
@@ -23,7 +23,7 @@ use lasthop_linux::namespace::Namespace;
 
 /// A keeper at work; it ends with this value.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Supervisor {
     process: Child,
     pipe: Option<ChildStdin>,
 }
@@ -40,27 +40,27 @@ enum Note {
     Done,
 }
 
-impl Keeper {
+impl Supervisor {
     /// Starts a keeper for the host behind a hop, all whose processes are to end with this process.
     /// `program` is a command that calls [`keep`].
-    pub fn start(mut program: Command, hop: &BehindHop) -> io::Result<Self> {
+    pub fn start(mut program: Command, hop: &ClientSide) -> io::Result<Self> {
         let namespace = hop.inside.try_clone()?.into_file();
         // Signals of the terminal are for the emulation.
         program.process_group(0).stdin(Stdio::piped()).stdout(namespace).stderr(Stdio::null());
         let mut process = program.spawn()?;
         let pipe = process.stdin.take();
-        let mut keeper = Self { process, pipe };
+        let mut supervisor = Self { process, pipe };
         let (device, directory) = (hop.device.clone(), hop.directory.clone());
-        keeper.tell(&Note::Hop { pid: std::process::id(), device, directory })?;
-        Ok(keeper)
+        supervisor.send(&Note::Hop { pid: std::process::id(), device, directory })?;
+        Ok(supervisor)
     }
 
     /// Tells it what there is to undo on this machine.
     pub fn watch_masquerade(&mut self, masquerade: &Masquerade<'_>) -> io::Result<()> {
-        self.tell(&Note::Masquerade(masquerade.undo().clone()))
+        self.send(&Note::Masquerade(masquerade.undo().clone()))
     }
 
-    fn tell(&mut self, note: &Note) -> io::Result<()> {
+    fn send(&mut self, note: &Note) -> io::Result<()> {
         let Some(pipe) = &mut self.pipe else { return Ok(()) };
         let mut line = serde_json::to_vec(note)?;
         line.push(b'\n');
@@ -68,10 +68,10 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         // Not told, it clears up where nothing is left.
-        let _ = self.tell(&Note::Done);
+        let _ = self.send(&Note::Done);
         drop(self.pipe.take());
         let _ = self.process.wait();
     }

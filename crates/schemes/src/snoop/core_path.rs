@@ -8,13 +8,13 @@ use lasthop_packet::{Instant, Seq, Tcp};
 /// its echo. The sender may have been asked for nothing meanwhile, so that it is the least that
 /// counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PathBeyond {
+pub struct CorePath {
     /// A TSval, and when it first went up.
     timed: Option<(Seq, Instant)>,
     least: Option<Duration>,
 }
 
-impl PathBeyond {
+impl CorePath {
     /// A packet goes up, to the sender.
     pub fn on_up(&mut self, tcp: &Tcp, now: Instant) {
         if let (None, Some(timestamps)) = (self.timed, tcp.options.timestamps) {

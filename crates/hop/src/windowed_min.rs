@@ -7,21 +7,21 @@ use lasthop_packet::Instant;
 /// The least of some values. A value counts for at least the time that is given with it, and for less
 /// than twice as long.
 #[derive(Clone, Copy, Debug)]
-pub struct LeastLately<T> {
+pub struct WindowedMin<T> {
     /// The least since then.
     least: Option<(T, Instant)>,
     /// The least of the time as long before.
     before: Option<T>,
 }
 
-impl<T: Copy + Ord> LeastLately<T> {
+impl<T: Copy + Ord> WindowedMin<T> {
     /// Nothing was seen.
     pub const fn new() -> Self {
         Self { least: None, before: None }
     }
 
     /// Takes in a value.
-    pub fn note(&mut self, value: T, lasts: Duration, now: Instant) {
+    pub fn update(&mut self, value: T, lasts: Duration, now: Instant) {
         match &mut self.least {
             Some((least, since)) if now.since(*since) < lasts => *least = value.min(*least),
             least => {
@@ -39,7 +39,7 @@ impl<T: Copy + Ord> LeastLately<T> {
     }
 }
 
-impl<T: Copy + Ord> Default for LeastLately<T> {
+impl<T: Copy + Ord> Default for WindowedMin<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn a_value_counts_for_its_time_and_up_to_twice_as_long() {
         let lasts = Duration::from_secs(10);
-        let mut lately = LeastLately::new();
+        let mut lately = WindowedMin::new();
         assert_eq!(lately.least(), None);
         for (second, value, expected) in
             [(0, 5, 5), (1, 7, 5), (9, 3, 3), (10, 8, 3), (19, 6, 3), (20, 9, 6), (30, 9, 9)]
         {
-            lately.note(value, lasts, Instant::from_secs(second));
+            lately.update(value, lasts, Instant::from_secs(second));
             assert_eq!(lately.least(), Some(expected), "{second} s");
         }
-        lately.note(20, lasts, Instant::from_secs(1000));
+        lately.update(20, lasts, Instant::from_secs(1000));
         assert_eq!(lately.least(), Some(20), "nothing came in between");
     }
 }
