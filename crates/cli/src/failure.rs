@@ -57,9 +57,10 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Build(_) => Self::Usage(error.into()),
-            RunError::Memory(_) | RunError::NothingMeasured { .. } | RunError::AtPoint { .. } => {
-                Self::Run(error.into())
-            }
+            RunError::Memory(_)
+            | RunError::Cancelled
+            | RunError::NothingMeasured { .. }
+            | RunError::AtPoint { .. } => Self::Run(error.into()),
         }
     }
 }

@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            lasthop_scenario::results::remove_parts();
+            lasthop_linux::results::remove_parts();
             output::report(&failure)
         }
     }

@@ -1,8 +1,8 @@
 //! The memory limit of commands that simulate.
 
 use clap::Args;
+use lasthop_linux::memory::set_limit;
 use lasthop_packet::units::parse_octets;
-use lasthop_scenario::memory::set_limit;
 
 /// How much memory simulations may take.
 #[derive(Args)]

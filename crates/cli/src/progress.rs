@@ -47,11 +47,6 @@ impl TimeBar {
         Self(bar)
     }
 
-    /// Simulated time has come so far.
-    pub fn reach(&self, simulated: Duration) {
-        self.0.set_position(millis(simulated));
-    }
-
     /// Removes the bar from the screen.
     pub fn finish(&self) {
         self.0.finish_and_clear();
@@ -60,6 +55,12 @@ impl TimeBar {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Progress for TimeBar {
+    fn reach(&self, simulated: Duration) {
+        self.0.set_position(millis(simulated));
+    }
 }
 
 impl Progress for Bar {

@@ -3,7 +3,7 @@
 use std::io::{Error, ErrorKind};
 
 use clap::Args;
-use lasthop_scenario::results::Earlier;
+use lasthop_linux::results::Earlier;
 
 use crate::failure::Failure;
 

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use lasthop_packet::Instant;
-use lasthop_scenario::memory::MemoryExceeded;
-use lasthop_scenario::{Built, Pieces};
+use lasthop_scenario::{Built, Pieces, Stopped};
 use serde::Serialize;
 
 use crate::stats::Estimate;
@@ -44,9 +43,8 @@ pub struct AgentLoads {
 }
 
 impl AgentLoad {
-    /// Runs a world from where it is to its end, and looks at its agents meanwhile. An error means that the process
-    /// exceeded its memory limit meanwhile.
-    pub(crate) fn of_run(run: &mut Pieces<'_>, built: &mut Built) -> Result<Self, MemoryExceeded> {
+    /// Runs a world from where it is to its end, and looks at its agents meanwhile.
+    pub(crate) fn of_run(run: &mut Pieces<'_>, built: &mut Built) -> Result<Self, Stopped> {
         let scenario = run.scenario;
         let mut load = Self::default();
         let (mut at_risk, mut looks) = (0.0, 0.0);

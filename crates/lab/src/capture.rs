@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use lasthop_linux::results::ResultFile;
 use lasthop_packet::pcapng::{Crossing, PcapngWriter};
 use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::Built;
-use lasthop_scenario::results::ResultFile;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 
 /// Writes each packet as it leaves through or comes in at an interface, with real octets and

@@ -113,7 +113,7 @@ pub fn compare(scenario: &Scenario, progress: &dyn Progress) -> Result<Compariso
     let runs: Vec<RunSummary> = grid
         .par_iter()
         .map(|(scheme, seed)| {
-            let summary = run(scenario, &scenario.schemes[*scheme], *seed);
+            let summary = run(scenario, &scenario.schemes[*scheme], *seed, progress);
             progress.advance();
             summary
         })

@@ -114,7 +114,7 @@ mod tests {
             file::parse(DELAY_VARIATION, "x.toml", Path::new("."), &overrides).expect("it is ours");
         for seed in 1..=20 {
             let [without, with] = [0, 1].map(|choice| {
-                let summary = run(&scenario, &scenario.schemes[choice], seed).expect("it runs");
+                let summary = run(&scenario, &scenario.schemes[choice], seed, &Silent).expect("it runs");
                 let flow = &summary.flows[0];
                 (flow.bytes, flow.duplicate_acks, flow.retransmits, summary.counters["packets_originated"])
             });

@@ -5,15 +5,15 @@ mod summarize;
 mod summary;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::memory::MemoryExceeded;
-use lasthop_scenario::{BuildError, Built, Pieces, Scenario, SchemeChoice};
+use lasthop_scenario::{BuildError, Built, Pieces, Scenario, SchemeChoice, Stopped};
 use lasthop_sim::Observer;
 use thiserror::Error;
 
 use crate::agents::AgentLoad;
+use crate::progress::{Progress, watch};
 use counters::{LEVELS, counters};
 use summarize::summarize;
 
@@ -27,7 +27,10 @@ pub enum RunError {
     Build(#[from] BuildError),
     /// It took too much memory.
     #[error(transparent)]
-    Memory(#[from] MemoryExceeded),
+    Memory(MemoryExceeded),
+    /// Its result was no longer wanted ([`Progress::is_cancelled`]).
+    #[error("cancelled")]
+    Cancelled,
     /// A flow, or all traffic, was done before the warm-up was.
     #[error(
         "in the run with scheme {scheme:?} and seed {seed}, {what} was done before `warm-up` was over; expected \
@@ -56,28 +59,43 @@ impl RunError {
     pub fn cause(&self) -> &Self {
         match self {
             Self::AtPoint { error, .. } => error.cause(),
-            Self::Build(_) | Self::Memory(_) | Self::NothingMeasured { .. } => self,
+            Self::Build(_) | Self::Memory(_) | Self::Cancelled | Self::NothingMeasured { .. } => self,
+        }
+    }
+}
+
+impl From<Stopped> for RunError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Cancelled => Self::Cancelled,
+            Stopped::Memory(exceeded) => Self::Memory(exceeded),
         }
     }
 }
 
 /// Runs a scenario under a scheme.
-pub fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<RunSummary, RunError> {
-    let (summary, _) = run_observed(scenario, scheme, seed, |_| Ok::<_, RunError>(Vec::new()), &|_| ())?;
+pub fn run(
+    scenario: &Scenario,
+    scheme: &SchemeChoice,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<RunSummary, RunError> {
+    let (summary, _) = run_observed(scenario, scheme, seed, |_| Ok::<_, RunError>(Vec::new()), progress)?;
     Ok(summary)
 }
 
 /// Runs a scenario under a scheme with observers, and gives them back. An error of `observers` is that of
-/// the run, before it begins. `progress` is called again and again with the simulated time.
+/// the run, before it begins.
 pub fn run_observed<E: From<RunError>>(
     scenario: &Scenario,
     scheme: &SchemeChoice,
     seed: u64,
     observers: impl FnOnce(&Built) -> Result<Vec<Box<dyn Observer>>, E>,
-    progress: &dyn Fn(Duration),
+    progress: &dyn Progress,
 ) -> Result<(RunSummary, Vec<Box<dyn Observer>>), E> {
     let mut built = scenario.build(scheme, seed).map_err(RunError::from)?;
-    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, progress).map_err(RunError::from)?;
+    let watch = watch(progress);
+    let mut run = Pieces::begin(scenario, scheme, seed, &mut built, &watch).map_err(RunError::from)?;
     for observer in observers(&built)? {
         built.world.observe(observer);
     }

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use lasthop_linux::results::{Earlier, ResultFile};
 use lasthop_packet::{Instant, Packet, Transport};
-use lasthop_scenario::results::{Earlier, ResultFile};
 use lasthop_scenario::{Built, Measure, Scenario};
 use lasthop_sim::observe::End;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};

@@ -52,7 +52,7 @@ pub fn sweep<E: From<RunError> + Send>(
     // An error is kept by `lines`; its threads need to know only that there is one.
     let _ = runs.par_bridge().try_for_each(|(index, run)| {
         let _stop = lines.stop_on_panic();
-        let of_run = grid.lines(&run);
+        let of_run = grid.lines(&run, progress);
         if of_run.is_ok() {
             progress.advance();
         }
@@ -111,7 +111,7 @@ mod tests {
 
     fn with_grid<T>(sweep: &Sweep, test: impl FnOnce(&Grid<'_, Failed>) -> T) -> T {
         let read = |index: usize| -> Result<Scenario, Failed> { Ok(sweep.point(index).expect("a point")?) };
-        test(&Grid::check(sweep, &read).expect("it can run"))
+        test(&Grid::check(sweep, &read, &Silent).expect("it can run"))
     }
 
     fn csv(grid: &Grid<'_, Failed>, threads: usize) -> String {

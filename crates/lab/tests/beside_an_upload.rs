@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use lasthop_lab::progress::Silent;
 use lasthop_lab::run;
 use lasthop_scenario::{Overrides, file};
 
@@ -20,7 +21,7 @@ fn downloads(back: &str, loss: &str, congestion: &str) -> [f64; 4] {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/try.toml"));
     let scenario = file::read(path, &overrides).expect("ours");
     [0, 1, 2, 3].map(|place| {
-        let summary = run(&scenario, &scenario.schemes[place], 1).expect("it runs");
+        let summary = run(&scenario, &scenario.schemes[place], 1, &Silent).expect("it runs");
         assert_eq!(summary.flows[0].name, "download");
         summary.flows[0].goodput_bps / 1e6
     })

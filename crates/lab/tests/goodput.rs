@@ -38,7 +38,7 @@ fn flow(name: &str, more: &str) -> String {
 
 fn summary(flows: &str) -> RunSummary {
     let scenario = scenario(flows);
-    run(&scenario, &scenario.schemes[0], 1).expect("it runs")
+    run(&scenario, &scenario.schemes[0], 1, &Silent).expect("it runs")
 }
 
 fn comparison(flows: &str, seeds: u64) -> Comparison {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use lasthop_lab::progress::Silent;
 use lasthop_lab::run::{RunError, RunSummary, run};
 use lasthop_scenario::{Overrides, file};
 use serde_json::Value;
@@ -11,7 +12,7 @@ fn summary(name: &str, settings: &[&str]) -> Result<RunSummary, RunError> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
     let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
     let scenario = file::read(&path, &Overrides { trace: None, settings }).expect("a scenario");
-    run(&scenario, &scenario.schemes[scenario.baseline], 1)
+    run(&scenario, &scenario.schemes[scenario.baseline], 1, &Silent)
 }
 
 /// The numbers of a JSON document whose keys are among `keys`, each with its place.

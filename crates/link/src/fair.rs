@@ -65,7 +65,7 @@ impl<T> Default for FairQueue<T> {
         Self {
             virtual_time: 0,
             arrivals: 0,
-            numbers: HashMap::default(),
+            numbers: HashMap::with_hasher(RandomState::new()),
             flows: Vec::new(),
             vacant: Vec::new(),
             pool: Pool::default(),

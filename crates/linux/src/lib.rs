@@ -13,6 +13,8 @@
 //! | [`realtime`] | real-time scheduling, locked memory |
 //! | [`processor`] | a thread's time on a processor, and its wait for one |
 //! | [`lateness`] | how late the kernel woke us, in a histogram |
+//! | [`memory`] | this process's memory, and its limit |
+//! | [`results`] | files of results: whole or not there, and never in an input's place |
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-linux speaks to a Linux kernel");
@@ -23,11 +25,13 @@ pub mod control;
 pub mod device;
 pub mod lateness;
 pub mod listening;
+pub mod memory;
 pub mod namespace;
 pub mod netlink;
 pub mod peer;
 pub mod processor;
 pub mod realtime;
+pub mod results;
 pub mod unprivileged;
 
 use rustix::fs::Access;

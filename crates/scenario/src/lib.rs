@@ -4,11 +4,10 @@
 //! |---|---|
 //! | [`model`] | [`Scenario`]: a network, its traffic and its schemes, checked and with every default filled in |
 //! | [`mod@file`] | the scenario format in TOML, its JSON schema, sweeps |
-//! | [`results`] | files of results: whole or not there, and never in an input's place |
 //! | [`session_figures`] | what sessions came to, in figures, wherever they ran |
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
-//! | [`Pieces`] | a run of it, piece by piece: in between it looks at the process's memory |
-//! | [`memory`] | the memory limit of simulations |
+//! | [`Pieces`] | a run of it, piece by piece: in between it can be watched and ended |
+//! | [`memory`] | what is said of a run that takes too much memory |
 //! | [`change`] | what to tell a world whose scenario changes, at once or at given times |
 //!
 //! Start with [`Scenario`] and [`file::read`].
@@ -19,7 +18,6 @@ pub mod file;
 pub mod memory;
 pub mod model;
 mod pieces;
-pub mod results;
 pub mod session_figures;
 
 pub use build::{BuildError, Built, BuiltLinks, BuiltWlan, RealHosts};
@@ -28,4 +26,4 @@ pub use model::{
     ActivityModel, FlowModel, Link, LinkChange, LinkInterval, LinkModel, Measure, NodeModel, Property,
     Scenario, SchemeChoice, SessionModel, TcpModel, TransportModel, Trial, WlanModel, WlanStation,
 };
-pub use pieces::Pieces;
+pub use pieces::{Pieces, Stop, Stopped, Watch};

@@ -1,12 +1,5 @@
-//! The memory limit of simulations: a run that makes the process grow beyond it ends with an error
-//! that names what grew.
-//!
-//! The limit is the process's, because runs in parallel share its memory.
-
-mod machine;
-
-use std::path::Path;
-use std::sync::OnceLock;
+//! A run that makes the process grow beyond its memory limit ends with an error that names what
+//! grew.
 
 use lasthop_packet::units::format_octets;
 use lasthop_sim::world::Holding;
@@ -15,9 +8,6 @@ use thiserror::Error;
 
 use crate::build::Built;
 use crate::model::Scenario;
-
-/// In octets.
-static LIMIT: OnceLock<u64> = OnceLock::new();
 
 /// A run made the process grow beyond its memory limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -39,31 +29,13 @@ pub struct MemoryExceeded {
     pub largest: String,
 }
 
-/// Sets the memory limit of this process in octets, in place of half the machine's memory. The first
-/// call counts, and only before the first run.
-pub fn set_limit(octets: u64) {
-    // A second limit would come too late for runs that have begun.
-    let _ = LIMIT.set(octets);
-}
-
-/// The memory limit, in octets.
-pub fn limit() -> u64 {
-    *LIMIT.get_or_init(|| machine::available(Path::new("/")).map_or(u64::MAX, |octets| octets / 2))
-}
-
-/// Whether the process takes more memory than its limit. False where the system does not say how much
-/// it takes.
-pub(crate) fn is_exceeded() -> bool {
-    machine::resident().is_some_and(|octets| octets > limit())
-}
-
 impl MemoryExceeded {
     /// What to say of a run during which the limit was exceeded.
-    pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built) -> Self {
+    pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built, limit: u64) -> Self {
         let largest = built.world.largest_holding();
         let at_s = built.world.now().as_secs_f64() as u64;
         // What is small beside the limit is not to blame.
-        let largest = largest.filter(|holding| holding.octets() >= limit() / 4);
+        let largest = largest.filter(|holding| holding.octets() >= limit / 4);
         let largest = largest.map_or_else(
             || {
                 ": what grew is not known; raise --memory-limit, or run less at a time (compare: --seeds; sweep: \
@@ -72,7 +44,7 @@ impl MemoryExceeded {
             },
             |holding| describe(scenario, built, holding),
         );
-        Self { scheme: scheme.to_owned(), seed, limit: limit(), at_s, largest }
+        Self { scheme: scheme.to_owned(), seed, limit, at_s, largest }
     }
 }
 
@@ -107,14 +79,4 @@ fn queue_key<'a>(scenario: &'a Scenario, built: &Built, (node, link): (NodeId, L
     let model = &scenario.links[built.links.iter().position(|known| *known == link)?];
     let [forward, backward] = model.queue_keys.as_ref()?;
     Some(if built.nodes[model.ends.0] == node { forward } else { backward })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_test_takes_less_than_half_the_machine() {
-        assert!(!is_exceeded());
-    }
 }

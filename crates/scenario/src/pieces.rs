@@ -1,60 +1,84 @@
-//! A run piece by piece: in between it looks at the process's memory and reports its progress.
+//! A run piece by piece: in between, whoever watches it hears how far it is, and may end it.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
+use thiserror::Error;
 
 use crate::build::Built;
-use crate::memory::{self, MemoryExceeded};
+use crate::memory::MemoryExceeded;
 use crate::model::{Scenario, SchemeChoice};
 
-/// Events between two looks at the process's memory: about 20 ms of work.
+/// Events between two calls of [`Watch`]: about 20 ms of work.
 const EVENTS: u64 = 65_536;
 
-/// What is run, and who wants to know how far it is.
+/// Called with the simulated time again and again, after about 20 ms of work each. An error ends the
+/// run.
+pub type Watch<'a> = dyn Fn(Duration) -> Result<(), Stop> + 'a;
+
+/// Why whoever watches a run ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Its result is no longer wanted.
+    Cancelled,
+    /// The process takes more memory than it may.
+    Memory {
+        /// What it may take, in octets.
+        limit: u64,
+    },
+}
+
+/// Why a run ended before its end.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Stopped {
+    /// Its result is no longer wanted.
+    #[error("cancelled")]
+    Cancelled,
+    /// It took too much memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryExceeded),
+}
+
+/// A run under way.
 pub struct Pieces<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     scheme: &'a SchemeChoice,
     seed: u64,
-    /// Called with the simulated time.
-    progress: &'a dyn Fn(Duration),
-    /// Events until the next look.
+    watch: &'a Watch<'a>,
+    /// Events until its next call.
     left: u64,
 }
 
 impl<'a> Pieces<'a> {
-    /// Begins a run of what was built from this scenario, scheme and seed. An error means that already
-    /// building it exceeded the process's memory limit. `progress` is called again and again with the
-    /// simulated time.
+    /// Begins a run of what was built from this scenario, scheme and seed. Calls `watch` for the first
+    /// time: building it may already have taken too much memory.
     pub fn begin(
         scenario: &'a Scenario,
         scheme: &'a SchemeChoice,
         seed: u64,
         built: &mut Built,
-        progress: &'a dyn Fn(Duration),
-    ) -> Result<Self, MemoryExceeded> {
-        let run = Self { scenario, scheme, seed, progress, left: EVENTS };
-        run.look(built)?;
+        watch: &'a Watch<'a>,
+    ) -> Result<Self, Stopped> {
+        let run = Self { scenario, scheme, seed, watch, left: EVENTS };
+        run.ask(built)?;
         Ok(run)
     }
 
     /// Runs a world to `until`; with `stop_when_done`, until all is done that ends, if that is earlier.
-    /// An error means that the process exceeded its memory limit meanwhile.
     pub fn advance(
         &mut self,
         built: &mut Built,
         until: Instant,
         stop_when_done: bool,
-    ) -> Result<(), MemoryExceeded> {
+    ) -> Result<(), Stopped> {
         loop {
             let before = built.world.events();
             let is_there = built.world.run_events(until, stop_when_done, self.left);
             self.left = self.left.saturating_sub(built.world.events() - before);
             if self.left == 0 {
                 self.left = EVENTS;
-                (self.progress)(built.world.now().since(Instant::ZERO));
-                self.look(built)?;
+                self.ask(built)?;
             }
             if is_there {
                 return Ok(());
@@ -62,10 +86,13 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    fn look(&self, built: &mut Built) -> Result<(), MemoryExceeded> {
-        if memory::is_exceeded() {
-            return Err(MemoryExceeded::of(self.scenario, &self.scheme.label, self.seed, built));
-        }
-        Ok(())
+    /// Asks whether to go on.
+    fn ask(&self, built: &mut Built) -> Result<(), Stopped> {
+        (self.watch)(built.world.now().since(Instant::ZERO)).map_err(|stop| match stop {
+            Stop::Cancelled => Stopped::Cancelled,
+            Stop::Memory { limit } => {
+                MemoryExceeded::of(self.scenario, &self.scheme.label, self.seed, built, limit).into()
+            }
+        })
     }
 }

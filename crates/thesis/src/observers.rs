@@ -7,8 +7,8 @@ use lasthop_sim::Observer;
 
 use super::states::STATES;
 use super::{DataFile, EventKinds, EventTrace, ParameterTraces, StateRecorder};
+use lasthop_linux::results::{Earlier, make_directory};
 use lasthop_scenario::build::Built;
-use lasthop_scenario::results::{Earlier, make_directory};
 
 impl DataFile {
     /// The observers of a run of this file's scenario, just built: add them with

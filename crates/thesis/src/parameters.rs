@@ -10,9 +10,9 @@ use lasthop_sim::{Interest, LinkId, NodeKind, Observer, TraceEvent};
 
 use super::naming::{Millis, Names};
 use super::trace_file::TraceFile;
+use lasthop_linux::results::Earlier;
 use lasthop_scenario::build::Built;
 use lasthop_scenario::model::Scenario;
-use lasthop_scenario::results::Earlier;
 
 /// Writes, for a node or a link that has such events:
 ///

@@ -11,8 +11,8 @@ use super::draft::Draft;
 use super::error::{DataFileError, Problem, quoted};
 use super::text::{octets_of, text_of};
 use super::trace_file::TraceFile;
+use lasthop_linux::results::Earlier;
 use lasthop_scenario::model::Link;
-use lasthop_scenario::results::Earlier;
 
 /// The file of link states, and the file of packets to lose.
 pub(super) const STATES: &str = "trace.dat";

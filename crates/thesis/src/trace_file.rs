@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use lasthop_scenario::results::{Earlier, ResultPath};
+use lasthop_linux::results::{Earlier, ResultPath};
 
 /// What is held back before it is written.
 const BUFFER: usize = 16 * 1024;

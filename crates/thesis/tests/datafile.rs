@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench::{Run, TempDir};
+use lasthop_linux::results::Earlier;
 use lasthop_scenario::Link;
-use lasthop_scenario::results::Earlier;
 use lasthop_sim::{LinkLayer, NodeKind};
 use lasthop_thesis::{DataFile, DataFileError, EventKinds};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lasthop_scenario::BuildError;
-use lasthop_scenario::memory::MemoryExceeded;
+use lasthop_scenario::Stopped;
 use thiserror::Error;
 
 use lasthop_emulator::DeviceError;
@@ -70,13 +70,13 @@ pub enum TrialError {
         /// Those that it has.
         known: String,
     },
-    /// The simulator took too much memory.
+    /// The simulator was stopped.
     #[error("the prediction for {of}: {error}")]
     Prediction {
         /// The flows and sessions of the run.
         of: String,
-        /// What grew.
-        error: MemoryExceeded,
+        /// Why.
+        error: Stopped,
     },
     /// The gateway cannot run the scheme.
     #[error("schemes: {0}")]

@@ -7,9 +7,11 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use lasthop_linux::memory;
 use lasthop_packet::{Instant, TcpFlags};
-use lasthop_scenario::memory::MemoryExceeded;
-use lasthop_scenario::{ActivityModel, Built, Pieces, Scenario, SchemeChoice, TcpModel, TransportModel};
+use lasthop_scenario::{
+    ActivityModel, Built, Pieces, Scenario, SchemeChoice, Stop, Stopped, TcpModel, TransportModel,
+};
 use lasthop_sim::observe::End;
 use lasthop_sim::{FlowId, Interest, Measured, Observer, TraceEvent, World};
 use lasthop_tcp::{Congestion, SlowStart};
@@ -83,7 +85,8 @@ pub fn predict(
     // With nothing but flows that have a size, what follows the last of them is of no interest.
     let stop_when_done = case.sessions.is_empty() && flows.iter().all(|flow| flow.size.is_some());
     let in_case = |error| TrialError::Prediction { of: case.traffic(), error };
-    let mut pieces = Pieces::begin(&reduced, &scheme, case.seed, &mut built, &|_| ()).map_err(in_case)?;
+    let watch = |_| memory::exceeded().map_or(Ok(()), |limit| Err(Stop::Memory { limit }));
+    let mut pieces = Pieces::begin(&reduced, &scheme, case.seed, &mut built, &watch).map_err(in_case)?;
     let advance = |built: &mut Built, until: Instant| pieces.advance(built, until, stop_when_done);
     let mut flows =
         run(&mut built, &flows, &established, [settled, end], advance, sample_every).map_err(in_case)?;
@@ -203,9 +206,9 @@ fn run(
     flows: &[Followed],
     established: &EstablishedTimes,
     [settled, end]: [Instant; 2],
-    mut advance: impl FnMut(&mut Built, Instant) -> Result<(), MemoryExceeded>,
+    mut advance: impl FnMut(&mut Built, Instant) -> Result<(), Stopped>,
     sample_every: Option<Duration>,
-) -> Result<Vec<Predicted>, MemoryExceeded> {
+) -> Result<Vec<Predicted>, Stopped> {
     let mut series = vec![Vec::new(); flows.len()];
     let mut run_to = |built: &mut Built, to: Instant, from: Instant| {
         if let Some(every) = sample_every {

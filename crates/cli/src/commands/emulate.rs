@@ -30,8 +30,8 @@ use lasthop_emulator::open_files::OpenFiles;
 use lasthop_emulator::services::Wanted;
 use lasthop_emulator::supervisor::{Supervisor, keep};
 use lasthop_emulator::{Emulator, End, Options, Summary};
+use lasthop_linux::results::{ResultFile, is_standard_output};
 use lasthop_scenario::Built;
-use lasthop_scenario::results::{ResultFile, is_standard_output};
 use lasthop_sim::NodeId;
 
 use crate::failure::Failure;

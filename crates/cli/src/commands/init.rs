@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use lasthop_gateway::config::DEFAULT_FILE;
 use lasthop_lab::table::Table;
-use lasthop_scenario::results::{Earlier, ResultFile};
+use lasthop_linux::results::{Earlier, ResultFile};
 
 use crate::failure::Failure;
 use crate::output;

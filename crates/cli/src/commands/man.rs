@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lasthop_scenario::results::{ResultFile, make_directory};
+use lasthop_linux::results::{ResultFile, make_directory};
 
 use crate::failure::Failure;
 use crate::output;

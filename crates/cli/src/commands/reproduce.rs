@@ -123,7 +123,7 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, RunError> {
     match paper {
         #[cfg(feature = "thesis")]
         Paper::Goel => goel::reproduce(seeds, bar),
-        Paper::Bianchi => Ok(bianchi::reproduction::reproduce(seeds, bar)),
+        Paper::Bianchi => bianchi::reproduction::reproduce(seeds, bar),
         Paper::LleTcp => kliazovich::reproduce(seeds, bar),
         Paper::C3tcp => kliazovich::c3tcp::reproduce(seeds, bar),
         Paper::PacketControl => packet_control::reproduce(seeds, bar),
@@ -135,7 +135,7 @@ fn rows(paper: Paper, seeds: u64, bar: &Bar) -> Result<Vec<Row>, RunError> {
             let mut rows = goel::reproduce(seeds, bar)?;
             #[cfg(not(feature = "thesis"))]
             let mut rows = Vec::new();
-            rows.extend(bianchi::reproduction::reproduce(seeds, bar));
+            rows.extend(bianchi::reproduction::reproduce(seeds, bar)?);
             rows.extend(kliazovich::reproduce(seeds, bar)?);
             rows.extend(kliazovich::c3tcp::reproduce(seeds, bar)?);
             rows.extend(packet_control::reproduce(seeds, bar)?);

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use lasthop_lab::Progress;
 use lasthop_lab::capture::Capture;
+use lasthop_lab::progress::Silent;
 use lasthop_lab::run::{RunSummary, run_observed};
 use lasthop_lab::{series, table};
-use lasthop_scenario::results::{ResultFile, is_standard_output, make_directory};
+use lasthop_linux::results::{ResultFile, is_standard_output, make_directory};
 use lasthop_scenario::{Built, Scenario, SchemeChoice};
 use lasthop_sim::Observer;
 
@@ -153,8 +155,8 @@ fn run(
     };
     // Events and the bar would share the screen.
     let bar = (!prints_events).then(|| TimeBar::new(scenario.duration));
-    let progress = |simulated| bar.iter().for_each(|bar| bar.reach(simulated));
-    let outcome = run_observed(scenario, scheme, seed, observers, &progress);
+    let progress = bar.as_ref().map_or(&Silent as &dyn Progress, |bar| bar);
+    let outcome = run_observed(scenario, scheme, seed, observers, progress);
     bar.iter().for_each(TimeBar::finish);
     let (summary, observers) = outcome?;
     name_results(&summary, observers, summary_file)?;

@@ -8,9 +8,10 @@ use anyhow::anyhow;
 use clap::Args;
 use lasthop_config::text::name_of;
 use lasthop_config::words::counted;
+use lasthop_lab::progress::Silent;
 use lasthop_lab::run::RunError;
 use lasthop_lab::sweep::{Column, Grid, JsonArray, Origin, Part, header, in_threads, sweep, write_parquet};
-use lasthop_scenario::results::{Earlier, ResultPath};
+use lasthop_linux::results::{Earlier, ResultPath};
 use lasthop_scenario::{Scenario, Sweep};
 
 use crate::failure::Failure;
@@ -168,7 +169,7 @@ fn checked<'a>(
     sweep: &'a Sweep,
     read: &'a (dyn Fn(usize) -> Result<Scenario, Failure> + Sync + 'a),
 ) -> Result<Grid<'a, Failure>, Failure> {
-    let grid = Grid::check(sweep, read)?;
+    let grid = Grid::check(sweep, read, &Silent)?;
     for (note, points) in grid.idle_schemes() {
         let at = match points {
             all if *all == grid.points() => String::new(),

@@ -16,8 +16,8 @@ use clap::Args;
 use lasthop_config::text::name_of;
 use lasthop_config::words::counted;
 use lasthop_lab::table;
+use lasthop_linux::results::{ResultFile, is_standard_output};
 use lasthop_linux::unprivileged;
-use lasthop_scenario::results::{ResultFile, is_standard_output};
 use lasthop_scenario::{Scenario, SchemeChoice, file};
 use lasthop_trial::{Program, RunOutcome, TrialError, plan};
 

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::anyhow;
+use lasthop_linux::results::Earlier;
 use lasthop_scenario::Scenario;
 use lasthop_scenario::build::Built;
-use lasthop_scenario::results::Earlier;
 use lasthop_sim::Observer;
 
 /// Never there.

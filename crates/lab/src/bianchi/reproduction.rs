@@ -13,8 +13,9 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{Freezing, Saturation, measure};
-use crate::progress::Progress;
+use crate::progress::{Progress, go_on};
 use crate::reproduce::{Reference, Row};
+use crate::run::RunError;
 use crate::stats::Estimate;
 
 /// Stations that always have something to send.
@@ -46,7 +47,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// The rows, with so many seeds behind each; at least 2.
-pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Vec<Row> {
+pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let seeds = seeds.max(2);
     let mut points = Vec::new();
     for Case { standard, config } in cases() {
@@ -62,14 +63,14 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Vec<Row> {
     points
         .par_iter()
         .map(|(standard, config, has_rts, stations)| {
-            let samples: Vec<f64> = (1..=seeds)
-                .map(|seed| {
-                    let throughput = measure(config, *stations, DATAGRAM, TIME, seed);
-                    progress.advance();
-                    throughput / 1e6
-                })
-                .collect();
-            row(standard, config, *has_rts, *stations, &samples)
+            let samples = (1..=seeds).map(|seed| {
+                go_on(progress)?;
+                let throughput = measure(config, *stations, DATAGRAM, TIME, seed);
+                progress.advance();
+                Ok(throughput / 1e6)
+            });
+            let samples: Vec<f64> = samples.collect::<Result<_, RunError>>()?;
+            Ok(row(standard, config, *has_rts, *stations, &samples))
         })
         .collect()
 }
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_row_for_every_case_and_802_11b_agrees() {
-        let rows = reproduce(2, &Silent);
+        let rows = reproduce(2, &Silent).expect("it runs");
         assert_eq!(rows.len(), 4 * 2 * STATIONS.len());
         let of_b = rows.iter().filter(|row| row.parameters["standard"] == "802.11b");
         for row in of_b {

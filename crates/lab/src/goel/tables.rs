@@ -112,7 +112,7 @@ pub(super) fn runs(
     seeds
         .par_iter()
         .map(|seed| {
-            let summary = run(scenario, &scheme, *seed);
+            let summary = run(scenario, &scheme, *seed, progress);
             progress.advance();
             summary
         })

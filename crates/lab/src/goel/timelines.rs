@@ -19,6 +19,7 @@ use lasthop_sim::{Application, Interest, Observer, StateSource, TraceEvent};
 use super::network::{Parameters, TRANSFER, experiment};
 use super::row::number_row;
 use super::tables::IN_CATALOGUE;
+use crate::progress::Silent;
 use crate::reproduce::{Reference, Row};
 use crate::run::{RunError, run_observed};
 use crate::stats::Estimate;
@@ -80,7 +81,7 @@ pub fn scenario() -> Scenario {
 pub fn timeline(scenario: &Scenario, scheme: &SchemeChoice) -> Result<Timeline, RunError> {
     let log = Arc::new(Mutex::new(Timeline::default()));
     let recorder = Recorder { log: Arc::clone(&log), first: None };
-    run_observed(scenario, scheme, 1, |_| Ok::<_, RunError>(vec![Box::new(recorder) as _]), &|_| ())?;
+    run_observed(scenario, scheme, 1, |_| Ok::<_, RunError>(vec![Box::new(recorder) as _]), &Silent)?;
     let timeline = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(timeline)
 }

@@ -129,7 +129,7 @@ fn fairness_of_nine(
         .seeds
         .par_iter()
         .map(|seed| {
-            let summary = run(&scenario, scheme, *seed)?;
+            let summary = run(&scenario, scheme, *seed, progress)?;
             progress.advance();
             let nine = summary.flows.iter().filter(|flow| flow.name.starts_with("nine"));
             let index = jain_fairness(&nine.map(|flow| flow.goodput_bps).collect::<Vec<_>>());

@@ -198,6 +198,7 @@ mod tests {
     use lasthop_scenario::{Overrides, file};
 
     use super::*;
+    use crate::progress::Silent;
     use crate::run::run;
 
     /// Each kind of line, with all that it can have.
@@ -220,7 +221,7 @@ sessions.pages = { kind = "web", client = "phone", server = "server", load = "50
     fn columns_are_the_keys_of_flows_sessions_and_directions_as_json_has_them() {
         let scenario =
             file::parse(ALL_KINDS, "all.toml", Path::new(""), &Overrides::default()).expect("a scenario");
-        let run = run(&scenario, &scenario.schemes[0], 1).expect("it runs");
+        let run = run(&scenario, &scenario.schemes[0], 1, &Silent).expect("it runs");
         let results = results(&run);
         let lines: Vec<Line> = results.iter().map(Line::of).collect();
         assert_eq!(lines.len(), 2 + 1 + 2 + 1);

@@ -7,6 +7,7 @@ use lasthop_scenario::{ActivityModel, Scenario, Sweep};
 use rayon::prelude::*;
 
 use super::columns::{Column, Names, columns, lines, of_flow, of_session};
+use crate::progress::{Progress, go_on};
 use crate::run::{RunError, run};
 
 /// Every run of a sweep, in the order of points, schemes, seeds. A scenario is in memory only
@@ -42,10 +43,11 @@ pub(super) struct Run<'a> {
 impl<'a, E: From<RunError> + Send> Grid<'a, E> {
     /// The runs of a sweep whose points `read` reads. What cannot run is found before anything
     /// does. Work for the threads of [`super::in_threads`].
-    pub fn check(sweep: &'a Sweep, read: &'a Read<'a, E>) -> Result<Self, E> {
+    pub fn check(sweep: &'a Sweep, read: &'a Read<'a, E>, progress: &dyn Progress) -> Result<Self, E> {
         let known: Mutex<BTreeSet<Arc<Shape>>> = Mutex::default();
         let idle: Mutex<BTreeMap<String, usize>> = Mutex::default();
         let shape = |point: usize| -> Result<Arc<Shape>, E> {
+            go_on(progress).map_err(RunError::from)?;
             let scenario = read(point)?;
             scenario.check_all().map_err(RunError::from)?;
             let mut notes = BTreeSet::new();
@@ -73,7 +75,7 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
     }
 
     /// The lines of CSV of a run.
-    pub(super) fn lines(&self, run: &Run<'_>) -> Result<Vec<u8>, E> {
+    pub(super) fn lines(&self, run: &Run<'_>, progress: &dyn Progress) -> Result<Vec<u8>, E> {
         let scenario = {
             let mut shared = run.scenario.lock().unwrap_or_else(PoisonError::into_inner);
             match shared.clone() {
@@ -81,9 +83,10 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
                 None => Arc::clone(shared.insert(Arc::new((self.read)(run.point)?))),
             }
         };
-        let summary = self::run(&scenario, &scenario.schemes[run.scheme], run.seed).map_err(|error| {
-            RunError::AtPoint { point: self.sweep.describe(run.point), error: error.into() }
-        })?;
+        let summary =
+            self::run(&scenario, &scenario.schemes[run.scheme], run.seed, progress).map_err(|error| {
+                RunError::AtPoint { point: self.sweep.describe(run.point), error: error.into() }
+            })?;
         Ok(lines(&self.sweep.values(run.point), &summary))
     }
 }

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use lasthop_linux::results::Earlier;
 use lasthop_packet::Instant;
 use lasthop_scenario::SchemeChoice;
-use lasthop_scenario::results::Earlier;
 use lasthop_sim::FlowOutcome;
 use lasthop_tcp::Stats;
 use lasthop_thesis::{DataFile, EventKinds};

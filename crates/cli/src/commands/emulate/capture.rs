@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use lasthop_lab::capture::Capture;
+use lasthop_linux::results::ResultFile;
 use lasthop_packet::{Instant, Packet};
 use lasthop_scenario::Built;
-use lasthop_scenario::results::ResultFile;
 use lasthop_sim::{DropCause, Interest, LinkId, NodeId, Observer, TraceEvent};
 use portable_atomic::AtomicU64;
 

@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use lasthop_lab::stats::{Estimate, median};
 use lasthop_lab::table::{self, Table};
+use lasthop_linux::results::ResultFile;
 use lasthop_scenario::Scenario;
-use lasthop_scenario::results::ResultFile;
 use lasthop_trial::plan::{self, Case};
 use lasthop_trial::prediction::{self, predict};
 use lasthop_trial::sample::Sample;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lasthop_scenario::results::ResultFile;
+use lasthop_linux::results::ResultFile;
 use lasthop_trial::Outcome;
 use lasthop_trial::sample::Sample;
 

@@ -9,7 +9,7 @@ use lasthop_schemes::c3tcp::options::{Backward, Carried, Forward};
 use lasthop_sim::{DropCause, Interest, NodeId, Observer, TraceEvent};
 use rayon::prelude::*;
 
-use crate::progress::Progress;
+use crate::progress::{Progress, watch};
 use crate::run::RunError;
 
 /// Datagram octets for each octet of payload: the text's throughput counts packets, as ns-2's sink
@@ -76,7 +76,7 @@ impl Runs {
         let of_scheme = |choice: &SchemeChoice| {
             let seeds = (1..=seeds).into_par_iter();
             let runs = seeds.map(|seed| {
-                let periods = run(&scenario, choice, seed, cuts, watched);
+                let periods = run(&scenario, choice, seed, (cuts, watched), progress);
                 progress.advance();
                 periods
             });
@@ -96,11 +96,12 @@ fn run(
     scenario: &Scenario,
     choice: &SchemeChoice,
     seed: u64,
-    cuts: &[u64],
-    watched: &str,
+    (cuts, watched): (&[u64], &str),
+    progress: &dyn Progress,
 ) -> Result<Vec<Period>, RunError> {
     let mut built = scenario.build(choice, seed)?;
-    let mut run = Pieces::begin(scenario, choice, seed, &mut built, &|_| ())?;
+    let asks = watch(progress);
+    let mut run = Pieces::begin(scenario, choice, seed, &mut built, &asks)?;
     let node = |name: &str| {
         let index = scenario.nodes.iter().position(|node| node.name == name);
         built.nodes[index.expect("a node of the file")]

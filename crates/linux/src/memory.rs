@@ -1,18 +1,40 @@
-//! How much memory there is, and how much of it this process takes, by the kernel's files.
+//! How much memory there is, and how much of it this process takes, by the kernel's files; and the
+//! limit of what it takes.
+//!
+//! The limit is the process's, because runs in parallel share its memory.
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// In octets.
+static LIMIT: OnceLock<u64> = OnceLock::new();
+
+/// Sets the memory limit of this process in octets, in place of half the machine's memory. The first
+/// call counts, and only before the first look at the limit.
+pub fn set_limit(octets: u64) {
+    // A second limit would come too late for runs that have begun.
+    let _ = LIMIT.set(octets);
+}
+
+/// The memory limit in octets, if the process takes more than that. `None` also where the system does
+/// not say how much it takes.
+pub fn exceeded() -> Option<u64> {
+    let half_the_machine = || available(Path::new("/")).map_or(u64::MAX, |octets| octets / 2);
+    let limit = *LIMIT.get_or_init(half_the_machine);
+    resident().filter(|octets| *octets > limit).map(|_| limit)
+}
 
 /// What this process may take: the memory of the machine, or of the control groups that it is in if
 /// that is less; in octets. `root` is where the file system begins.
-pub(super) fn available(root: &Path) -> Option<u64> {
+fn available(root: &Path) -> Option<u64> {
     let info = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let total = kibibytes(&info, "MemTotal:")?;
     Some(control_groups(root).into_iter().fold(total, u64::min))
 }
 
 /// Octets of this process that are in memory.
-pub(super) fn resident() -> Option<u64> {
+fn resident() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
@@ -69,6 +91,11 @@ mod tests {
 
     fn available_with(files: &[(&str, &str)]) -> Option<u64> {
         available(machine(files).path())
+    }
+
+    #[test]
+    fn a_test_takes_less_than_half_the_machine() {
+        assert_eq!(exceeded(), None);
     }
 
     #[test]
