@@ -8,6 +8,7 @@
 //! | [`preset`] | settings whose defaults depend on a preset |
 //! | [`error`] | [`FileError`]: file, line, key, and what was expected |
 //! | [`words`] | the words of messages: "did you mean", texts that others have chosen |
+//! | [`files`] | [`Files`]: where files are read from, the disk or memory |
 //! | [`text`] | files before they are parsed, their lines |
 //! | [`kind`] | [`Kind`]: which command a file is for |
 //!
@@ -15,6 +16,7 @@
 
 pub mod document;
 pub mod error;
+pub mod files;
 pub mod kind;
 pub mod preset;
 pub mod quantity;
@@ -24,4 +26,5 @@ pub mod words;
 
 pub use document::Document;
 pub use error::FileError;
+pub use files::{Disk, Files, InMemory};
 pub use kind::Kind;

@@ -1,13 +1,10 @@
 //! The text of a file, before there is a document: its reading, its lines.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::error::FileError;
-
-/// What stands for standard input in place of a file's name.
-const STANDARD_INPUT: &str = "-";
+use crate::files::{Files, STANDARD_INPUT};
 
 /// What messages call a file.
 pub fn name_of(path: &Path) -> String {
@@ -17,24 +14,21 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// Reads a configuration file of at most 16 MiB; "-" is standard input.
-pub fn read_file(path: &Path) -> Result<String, FileError> {
+/// Reads a configuration file of at most 16 MiB.
+pub fn read_file(files: &dyn Files, path: &Path) -> Result<String, FileError> {
     if path.extension().is_some_and(|extension| extension == "dat") {
         let problem = "this is a data file of the 1997 thesis's simulator, for `lasthop run` or `compare`; expected a file in TOML";
         return Err(FileError::of_file(name_of(path), problem));
     }
-    read_text(path, 16 << 20)
+    read_text(files, path, 16 << 20)
 }
 
 /// Reads a text file of at most `largest` octets.
-pub fn read_text(path: &Path, largest: u64) -> Result<String, FileError> {
+pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String, FileError> {
     let error = |problem: String| FileError::of_file(name_of(path), problem);
     let cannot = |problem: io::Error| error(format!("cannot read the file: {problem}"));
     let mut octets = Vec::new();
-    let source: Box<dyn Read> = match path.to_str() {
-        Some(STANDARD_INPUT) => Box::new(io::stdin().lock()),
-        _ => Box::new(File::open(path).map_err(cannot)?),
-    };
+    let source = files.open(path).map_err(cannot)?;
     // One octet more than is allowed tells a file that is too long from one that just fits.
     source.take(largest + 1).read_to_end(&mut octets).map_err(cannot)?;
     if octets.len() as u64 > largest {

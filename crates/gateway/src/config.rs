@@ -14,7 +14,7 @@ use std::thread;
 
 use lasthop_agent::Budget;
 use lasthop_config::text::{name_of, read_file};
-use lasthop_config::{Document, Kind};
+use lasthop_config::{Disk, Document, Kind};
 use lasthop_packet::units::format_octets;
 
 use super::plan::{Plan, RulePlan};
@@ -60,7 +60,7 @@ pub struct Config {
 
 /// Reads a file for a gateway in these surroundings.
 pub fn read(path: &Path, surroundings: impl Into<Surroundings>) -> Result<Config, FileError> {
-    parse(&read_file(path)?, &name_of(path), surroundings)
+    parse(&read_file(&Disk, path)?, &name_of(path), surroundings)
 }
 
 /// Reads a configuration from text. `name` is the file name in errors.

@@ -60,9 +60,10 @@ mod wlan;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use lasthop_config::FileError;
 use lasthop_config::text::{name_of, read_file};
+use lasthop_config::{Disk, FileError, Files};
 
 use crate::model::Scenario;
 
@@ -80,17 +81,24 @@ use overrides::Since;
 /// What it returns is ready to run: it has been checked under each of its schemes with the first of
 /// its seeds.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
-    let text = read_file(path)?;
+    read_from(Arc::new(Disk), path, overrides)
+}
+
+/// The same from the disk or from memory: the scenario, and all files that it names.
+pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
+    let text = read_file(&*files, path)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    let mut scenario = parse(&text, &name_of(path), base, overrides)?;
+    let named_files = NamedFiles::new(files);
+    let mut scenario = parse_with(&text, &name_of(path), base, overrides, &named_files, None)?;
     scenario.files.push(path.to_owned());
     Ok(scenario)
 }
 
 /// Reads a scenario from text. `name` is what errors call the file, and without its extension the
-/// scenario's name unless it has one; files that the scenario names are looked for in `base`.
+/// scenario's name unless it has one; files that the scenario names are looked for in `base`, on the
+/// disk.
 pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
-    parse_with(text, name, base, overrides, &NamedFiles::default(), None)
+    parse_with(text, name, base, overrides, &NamedFiles::new(Arc::new(Disk)), None)
 }
 
 /// The same with files that may have been read before; `since`: what has happened since the first

@@ -98,6 +98,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use draft::Draft;
+use lasthop_config::{Disk, Files};
 use lasthop_scenario::model::Scenario;
 use states::LinkStates;
 
@@ -131,23 +132,37 @@ pub struct DataFile {
 
 /// Reads a data file, and what it needs of the files beside it.
 pub fn read(path: &Path) -> Result<DataFile, DataFileError> {
+    read_from(&Disk, path)
+}
+
+/// The same from the disk or from memory.
+pub fn read_from(files: &dyn Files, path: &Path) -> Result<DataFile, DataFileError> {
     let name = path.display().to_string();
-    let octets = text::octets_of(path)
+    let octets = text::octets_of(files, path)
         .map_err(|problem| DataFileError::unreadable(&name, &format!("{problem}; expected a data file")))?;
     let text = text::text_of(&octets, &name)?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    let mut data = parse(text, &name, directory)?;
+    let mut data = parse_with(files, text, &name, directory)?;
     data.scenario.files.push(path.to_owned());
     Ok(data)
 }
 
 /// Reads the text of a data file. `name` is what errors call it, `directory` where the files beside
-/// it are.
+/// it are, on the disk.
 pub fn parse(text: &str, name: &str, directory: &Path) -> Result<DataFile, DataFileError> {
+    parse_with(&Disk, text, name, directory)
+}
+
+fn parse_with(
+    files: &dyn Files,
+    text: &str,
+    name: &str,
+    directory: &Path,
+) -> Result<DataFile, DataFileError> {
     let mut draft = syntax::blocks(text)
         .and_then(|blocks| network::draft(&blocks, syntax::line_count(text)))
         .map_err(|problem| problem.in_file(name))?;
-    let LinkStates { recorded_link, notes } = states::read(&mut draft, name, directory)?;
+    let LinkStates { recorded_link, notes } = states::read(files, &mut draft, name, directory)?;
     let Draft { mut scenario, print_interval, .. } = draft;
     // Every data file is called datafile.dat: where it lies tells it from others.
     name.clone_into(&mut scenario.name);

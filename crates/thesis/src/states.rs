@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lasthop_config::Files;
 use lasthop_packet::Instant;
 use lasthop_sim::wireless::{ForcedLoss, StateTrace};
 use lasthop_sim::{Interest, LinkId, Observer, StateSource, TraceEvent};
@@ -36,19 +37,24 @@ pub(super) struct LinkStates {
 }
 
 /// Does what `read_from_trace` asks for.
-pub(super) fn read(draft: &mut Draft, name: &str, directory: &Path) -> Result<LinkStates, DataFileError> {
+pub(super) fn read(
+    files: &dyn Files,
+    draft: &mut Draft,
+    name: &str,
+    directory: &Path,
+) -> Result<LinkStates, DataFileError> {
     let problem = |line, key: &str, problem: String| Err(Problem::new(line, key, problem).in_file(name));
     let Draft { scenario, read_from_trace: mode, bad_means, .. } = draft;
     let LinkStates { mut recorded_link, mut notes } = LinkStates::default();
     let mut wireless = bad_means.iter();
     match (mode.value, wireless.next(), wireless.next()) {
         (0, Some((&link, _)), None) => {
-            set_source(&mut scenario.links[link].link, StateSource::Trace(Arc::new(read_states(directory)?)));
+            set_source(&mut scenario.links[link].link, StateSource::Trace(Arc::new(read_states(files, directory)?)));
             scenario.files.push(directory.join(STATES));
         }
         (1, Some((&link, _)), None) => recorded_link = Some(link),
         (2, Some((&link, bad)), None) if bad.value == 0.0 => {
-            set_source(&mut scenario.links[link].link, StateSource::Forced(read_drops(directory)?));
+            set_source(&mut scenario.links[link].link, StateSource::Forced(read_drops(files, directory)?));
             scenario.files.push(directory.join(DROPS));
             recorded_link = Some(link);
         }
@@ -84,8 +90,8 @@ fn set_source(link: &mut Link, source: StateSource) {
     }
 }
 
-fn read_states(directory: &Path) -> Result<StateTrace, DataFileError> {
-    let (name, octets) = beside(directory, STATES, "read_from_trace = 0 uses a trace of link states")?;
+fn read_states(files: &dyn Files, directory: &Path) -> Result<StateTrace, DataFileError> {
+    let (name, octets) = beside(files, directory, STATES, "read_from_trace = 0 uses a trace of link states")?;
     let text = text_of(&octets, &name)?;
     if text.starts_with(BEGIN) && text.lines().next_back().map(str::trim_end) != Some(END) {
         let problem = format!("the trace is truncated; expected {END:?} as its last line");
@@ -94,8 +100,9 @@ fn read_states(directory: &Path) -> Result<StateTrace, DataFileError> {
     StateTrace::parse(text).map_err(|error| Problem::new(error.line, "", error.problem).in_file(&name))
 }
 
-fn read_drops(directory: &Path) -> Result<Vec<ForcedLoss>, DataFileError> {
-    let (name, octets) = beside(directory, DROPS, "read_from_trace = 2 drops the packets listed in it")?;
+fn read_drops(files: &dyn Files, directory: &Path) -> Result<Vec<ForcedLoss>, DataFileError> {
+    let (name, octets) =
+        beside(files, directory, DROPS, "read_from_trace = 2 drops the packets listed in it")?;
     parse_drops(text_of(&octets, &name)?).map_err(|problem| problem.in_file(&name))
 }
 
@@ -124,10 +131,15 @@ fn parse_drops(text: &str) -> Result<Vec<ForcedLoss>, Problem> {
 }
 
 /// A file beside the data file, with the name that errors call it.
-fn beside(directory: &Path, file: &str, why: &str) -> Result<(String, Vec<u8>), DataFileError> {
+fn beside(
+    files: &dyn Files,
+    directory: &Path,
+    file: &str,
+    why: &str,
+) -> Result<(String, Vec<u8>), DataFileError> {
     let path = directory.join(file);
     let name = path.display().to_string();
-    let octets = octets_of(&path).map_err(|problem| {
+    let octets = octets_of(files, &path).map_err(|problem| {
         DataFileError::unreadable(&name, &format!("{problem}; {why}, in the directory of the data file"))
     })?;
     Ok((name, octets))

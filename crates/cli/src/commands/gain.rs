@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use clap::Args;
 use lasthop_agent::LinkSenses;
+use lasthop_config::Disk;
 use lasthop_config::text::read_file;
 use lasthop_gateway::Selector;
 use lasthop_gateway::clients::ClientReport;
@@ -170,7 +171,7 @@ impl Arguments {
     fn read(&self) -> Result<Lists, Failure> {
         let mut lists = Lists::default();
         for path in &self.from {
-            let text = read_file(path).map_err(Failure::usage)?;
+            let text = read_file(&Disk, path).map_err(Failure::usage)?;
             let rows: Vec<Value> = serde_json::from_str(&text).map_err(|error| misread(path, &error))?;
             if rows.first().is_some_and(|row| row.get("client").is_some()) {
                 lists.clients.extend(rows_of(rows, path)?);

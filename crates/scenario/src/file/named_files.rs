@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +12,7 @@ use lasthop_sim::wireless::StateTrace;
 
 use super::delay_table;
 use super::digest::digest;
+use lasthop_config::Files;
 use lasthop_config::text::read_text;
 
 /// A trace longer than this is refused before it fills the memory: an hour at 100 Mbit/s takes
@@ -21,9 +21,9 @@ const LARGEST_TRACE: u64 = 256 << 20;
 /// The same for a table of delays.
 const LARGEST_DELAY_TABLE: u64 = 1 << 20;
 
-/// The files that have been read so far.
-#[derive(Default)]
+/// The files that have been read so far, and where others are read from.
 pub(super) struct NamedFiles {
+    files: Arc<dyn Files>,
     traces: Contents<CapacityTrace>,
     delay_tables: Contents<Bands>,
     state_traces: Contents<StateTrace>,
@@ -46,6 +46,17 @@ pub enum FurtherFiles {
 type Contents<T> = Mutex<BTreeMap<PathBuf, (Arc<T>, u64)>>;
 
 impl NamedFiles {
+    /// None so far.
+    pub(super) fn new(files: Arc<dyn Files>) -> Self {
+        Self {
+            files,
+            traces: Mutex::default(),
+            delay_tables: Mutex::default(),
+            state_traces: Mutex::default(),
+            further: FurtherFiles::All,
+        }
+    }
+
     /// The capacity trace in this file. The error names the file and its line.
     pub(super) fn trace(&self, path: &Path) -> Result<Arc<CapacityTrace>, String> {
         self.read_once(&self.traces, path, LARGEST_TRACE, CapacityTrace::parse)
@@ -64,6 +75,7 @@ impl NamedFiles {
     /// The same for another reading of the scenario, without those that are to be read anew.
     pub(super) fn but(&self, is_to_be_read: impl Fn(&Path) -> bool, further: FurtherFiles) -> Self {
         Self {
+            files: Arc::clone(&self.files),
             traces: others(&self.traces, &is_to_be_read),
             delay_tables: others(&self.delay_tables, &is_to_be_read),
             state_traces: others(&self.state_traces, &is_to_be_read),
@@ -92,8 +104,8 @@ impl NamedFiles {
         if let Some((content, _)) = known.get(path) {
             return Ok(Arc::clone(content));
         }
-        self.further.check(path)?;
-        let text = read_text(path, largest).map_err(|error| error.to_string())?;
+        self.further.check(&*self.files, path)?;
+        let text = read_text(&*self.files, path, largest).map_err(|error| error.to_string())?;
         let content = parse(&text).map(Arc::new).map_err(|error| in_file(path, &error.to_string()))?;
         known.insert(path.to_owned(), (Arc::clone(&content), digest(&text)));
         Ok(content)
@@ -102,12 +114,12 @@ impl NamedFiles {
 
 impl FurtherFiles {
     /// Whether this file may be read.
-    fn check(self, path: &Path) -> Result<(), String> {
+    fn check(self, files: &dyn Files, path: &Path) -> Result<(), String> {
         match self {
             Self::All => Ok(()),
-            Self::Regular => match fs::metadata(path) {
-                Ok(metadata) if metadata.is_file() => Ok(()),
-                Ok(_) => Err(in_file(path, "not a regular file; expected one, not a pipe or a device")),
+            Self::Regular => match files.is_regular(path) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(in_file(path, "not a regular file; expected one, not a pipe or a device")),
                 Err(error) => Err(in_file(path, &format!("cannot read the file: {error}"))),
             },
             Self::None => Err("only root may name files; use sudo".to_owned()),

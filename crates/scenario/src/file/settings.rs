@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_config::words::did_you_mean;
-use lasthop_config::{Document, FileError};
+use lasthop_config::{Disk, Document, FileError};
 
 use super::changes::{OF_A_LINK, can_change, of_directions};
 use super::groups::Groups;
@@ -36,7 +36,7 @@ pub struct Settings {
 impl Settings {
     /// Reads a scenario file, as [`super::read`] does.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
-        let text = super::read_file(path)?;
+        let text = super::read_file(&Disk, path)?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut settings = Self::parse(text, super::name_of(path), base, overrides)?;
         settings.scenario.files.push(path.to_owned());
@@ -50,7 +50,7 @@ impl Settings {
         base: PathBuf,
         overrides: &Overrides,
     ) -> Result<Self, FileError> {
-        let named_files = Arc::new(NamedFiles::default());
+        let named_files = Arc::new(NamedFiles::new(Arc::new(Disk)));
         let scenario = super::parse_with(&text, &name, &base, overrides, &named_files, None)?;
         let overrides = overrides.clone();
         Ok(Self { text, name, base, overrides, named_files, scenario, made: 0, now: None, set: Vec::new() })

@@ -7,6 +7,7 @@ mod inputs;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::lineup::SchemeEntry;
@@ -21,7 +22,7 @@ use axis::{Axis, axes};
 pub use column::Column;
 pub use inputs::Inputs;
 use lasthop_config::text::{name_of, read_file};
-use lasthop_config::{FileError, Kind};
+use lasthop_config::{Disk, FileError, Files, Kind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -98,19 +99,34 @@ impl JsonSchema for Varied {
 impl Sweep {
     /// Reads a sweep and checks each value of each parameter, with the first of the others.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
-        let text = read_file(path)?;
-        Self::parse(&text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
+        Self::read_from(Arc::new(Disk), path, overrides)
+    }
+
+    /// The same from the disk or from memory: the sweep, its scenario, and all files that this names.
+    pub fn read_from(files: Arc<dyn Files>, path: &Path, overrides: &Overrides) -> Result<Self, FileError> {
+        let text = read_file(&*files, path)?;
+        Self::parse_with(files, &text, &name_of(path), path.parent().unwrap_or(Path::new("")), overrides)
     }
 
     /// Reads a sweep from text. `name` is the file name in errors. The scenario that the sweep
-    /// names is looked up in `base`.
+    /// names is looked up in `base`, on the disk.
     pub fn parse(text: &str, name: &str, base: &Path, overrides: &Overrides) -> Result<Self, FileError> {
+        Self::parse_with(Arc::new(Disk), text, name, base, overrides)
+    }
+
+    fn parse_with(
+        files: Arc<dyn Files>,
+        text: &str,
+        name: &str,
+        base: &Path,
+        overrides: &Overrides,
+    ) -> Result<Self, FileError> {
         let document = source::parse(text, name.to_owned())?;
         document.expect(Kind::Sweep)?;
         let file: SweepFile = document.deserialize()?;
         let scenario = base.join(file.scenario);
-        let scenario_text =
-            read_file(&scenario).map_err(|error| document.error(&["scenario"], error.to_string()))?;
+        let scenario_text = read_file(&*files, &scenario)
+            .map_err(|error| document.error(&["scenario"], error.to_string()))?;
         // Before its keys are varied: what is not there would be said of them.
         source::parse(&scenario_text, name_of(&scenario))?.expect(Kind::Scenario)?;
         let axes = axes(&document)?;
@@ -124,7 +140,7 @@ impl Sweep {
             scenario,
             scenario_text,
             overrides: overrides.clone(),
-            named_files: NamedFiles::default(),
+            named_files: NamedFiles::new(files),
             axes,
         };
         sweep.refuse_settings_of_what_varies()?;

@@ -1,0 +1,101 @@
+//! Where files are read from.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// What stands for standard input in place of a file's name.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// Files by their paths. Whatever a scenario, a sweep or a data file names is read through this.
+pub trait Files: Send + Sync {
+    /// Opens a file for reading.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read + '_>>;
+
+    /// Whether it is a regular file, so that reading it waits for no other process.
+    fn is_regular(&self, path: &Path) -> io::Result<bool>;
+}
+
+/// The files of this machine; "-" is standard input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match path.to_str() {
+            Some(STANDARD_INPUT) => Box::new(io::stdin().lock()),
+            _ => Box::new(File::open(path)?),
+        })
+    }
+
+    fn is_regular(&self, path: &Path) -> io::Result<bool> {
+        Ok(fs::metadata(path)?.is_file())
+    }
+}
+
+/// Files in memory. Their paths are compared without `.` and `..`.
+#[derive(Clone, Debug, Default)]
+pub struct InMemory(BTreeMap<PathBuf, Vec<u8>>);
+
+impl InMemory {
+    fn octets(&self, path: &Path) -> io::Result<&[u8]> {
+        let octets = self.0.get(&plain(path));
+        octets
+            .map(Vec::as_slice)
+            .ok_or_else(|| io::Error::new(ErrorKind::NotFound, "No such file or directory"))
+    }
+}
+
+impl Files for InMemory {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read + '_>> {
+        Ok(Box::new(self.octets(path)?))
+    }
+
+    fn is_regular(&self, path: &Path) -> io::Result<bool> {
+        self.octets(path).map(|_| true)
+    }
+}
+
+/// From paths and octets.
+impl<P: AsRef<Path>, O: Into<Vec<u8>>> FromIterator<(P, O)> for InMemory {
+    fn from_iter<I: IntoIterator<Item = (P, O)>>(files: I) -> Self {
+        Self(files.into_iter().map(|(path, octets)| (plain(path.as_ref()), octets.into())).collect())
+    }
+}
+
+/// A path without `.`, and without `..` but at its beginning.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for step in path.components() {
+        match (step, plain.components().next_back()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            _ => plain.push(step),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_memory_is_found_by_every_way_to_it() {
+        let files = InMemory::from_iter([("a/b.toml", "b"), ("../c", "c"), ("/d", "d")]);
+        for (path, text) in [("a/b.toml", "b"), ("./a/x/../b.toml", "b"), ("a/../../c", "c"), ("/../d", "d")]
+        {
+            let mut read = String::new();
+            let file = files.open(Path::new(path));
+            file.expect("it is there").read_to_string(&mut read).expect("UTF-8");
+            assert_eq!(read, text, "{path}");
+            assert!(files.is_regular(Path::new(path)).expect("it is there"));
+        }
+        for path in ["b.toml", "a", "c", "d"] {
+            assert!(files.open(Path::new(path)).is_err(), "{path}");
+        }
+    }
+}
