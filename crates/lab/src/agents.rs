@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 use lasthop_scenario::{Built, Pieces, Stopped};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::stats::Estimate;
 
@@ -13,7 +13,7 @@ const LOOKS: u32 = 1000;
 const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What agents held and owed in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentLoad {
     /// Largest number of connections to which agents owed something at one time. An agent owes what
     /// it has acknowledged and not delivered; it also owes the translation between sequence numbers
@@ -30,7 +30,7 @@ pub struct AgentLoad {
 }
 
 /// The same over all seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentLoads {
     /// Whether end-to-end semantics were kept in all runs: no agent owed anything.
     pub end_to_end: bool,

@@ -213,12 +213,12 @@ fn of_change(
     let differs: Vec<_> = differs.map(|(key, value)| (format!("{key}_before"), value.clone())).collect();
     parameters.extend(differs);
     let row = Row {
-        paper: "as-tcp",
+        paper: "as-tcp".to_owned(),
         item: item.to_owned(),
         parameters,
         scheme: scheme.to_owned(),
         metric: metric.to_owned(),
-        unit: "percent",
+        unit: "percent".to_owned(),
         published: Reference::None,
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),
@@ -239,12 +239,12 @@ fn similar(runs: &Runs, scheme: &str, item: &str, of: fn(&RunSummary) -> f64) ->
     let measured = Estimate::percent_above(&runs.samples(scheme, of), &runs.samples(TCP, of));
     let tolerance = Reference::Range(-10.0, 10.0);
     let row = Row {
-        paper: "as-tcp",
+        paper: "as-tcp".to_owned(),
         item: item.to_owned(),
         parameters: runs.parameters().clone(),
         scheme: scheme.to_owned(),
         metric: "more goodput than TCP".to_owned(),
-        unit: "percent",
+        unit: "percent".to_owned(),
         published: Reference::None,
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),
@@ -263,12 +263,12 @@ fn fair(runs: &Runs, scheme: &str) -> Row {
     let measured = Estimate::of(&runs.samples(scheme, fairness));
     let tolerance = Reference::Range(0.95, 1.0);
     let row = Row {
-        paper: "as-tcp",
+        paper: "as-tcp".to_owned(),
         item: "figure 4: almost fair with a large queue".to_owned(),
         parameters: runs.parameters().clone(),
         scheme: scheme.to_owned(),
         metric: "fairness index".to_owned(),
-        unit: "",
+        unit: String::new(),
         published: Reference::None,
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),

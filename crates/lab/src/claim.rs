@@ -206,12 +206,12 @@ impl Runs {
             parameters.insert(AT_LEAST.to_owned(), json!(least));
         }
         let row = Row {
-            paper: self.paper,
+            paper: self.paper.to_owned(),
             item: claim.item.to_owned(),
             parameters,
             scheme: claim.schemes.0.to_owned(),
             metric: claim.metric.to_owned(),
-            unit: "percent",
+            unit: "percent".to_owned(),
             published,
             measured: measured.map(|estimate| estimate.mean),
             ci95: measured.and_then(|estimate| estimate.ci95),

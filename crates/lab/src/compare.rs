@@ -7,7 +7,7 @@ use lasthop_agent::Counter;
 use lasthop_agent::counter::{CONTROL_MESSAGES, LOCAL_RETRANSMITS};
 use lasthop_scenario::{FlowModel, Scenario};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agents::AgentLoads;
 use crate::progress::Progress;
@@ -18,7 +18,7 @@ pub use datagrams::DatagramEstimates;
 pub use flows::{SingleFlow, WorstFlow};
 
 /// A scenario's schemes side by side; `lasthop compare --json` prints it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The scenario's name.
     pub scenario: String,
@@ -36,7 +36,7 @@ pub struct Comparison {
 }
 
 /// One scheme over all seeds. Counts are means a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonRow {
     /// The scheme's label.
     pub scheme: String,
@@ -91,7 +91,7 @@ pub struct ComparisonRow {
 }
 
 /// The goodput of a flow, or of those of a group of nodes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
     /// The name of the flow, or the common part of the names.
     #[serde(rename = "flow")]

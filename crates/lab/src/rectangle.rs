@@ -3,29 +3,71 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use csv::StringRecord;
 use serde_json::{Map, Value};
 
-/// The results, which are objects as in JSON, as CSV. The columns `first` come first, all others in the
-/// order of their names. A number has the unit that is in its name; what is missing is empty.
-pub fn text(first: &[&str], results: &[Value]) -> Result<String, csv::Error> {
-    let lines: Vec<Line> = results.iter().map(Line::of).collect();
-    let mut named: BTreeSet<&str> =
-        lines.iter().flat_map(|line| line.cells.keys()).map(String::as_str).collect();
-    // What is missing in one result has columns for its parts from others.
-    for name in lines.iter().flat_map(|line| &line.wholes) {
-        if lines.iter().all(|line| line.cell(name).is_empty()) {
-            named.remove(name.as_str());
+/// A table of CSV: what `lasthop compare`, `reproduce` and `sweep` write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    columns: StringRecord,
+    lines: Vec<StringRecord>,
+}
+
+impl Table {
+    /// The results, which are objects as in JSON. The columns `first` come first, all others in the
+    /// order of their names. A number has the unit that is in its name; what is missing is empty.
+    pub fn of(first: &[&str], results: &[Value]) -> Self {
+        let lines: Vec<Line> = results.iter().map(Line::of).collect();
+        let mut named: BTreeSet<&str> =
+            lines.iter().flat_map(|line| line.cells.keys()).map(String::as_str).collect();
+        // What is missing in one result has columns for its parts from others.
+        for name in lines.iter().flat_map(|line| &line.wholes) {
+            if lines.iter().all(|line| line.cell(name).is_empty()) {
+                named.remove(name.as_str());
+            }
         }
+        let rest = named.iter().filter(|name| !first.contains(name));
+        let columns: Vec<&str> = first.iter().chain(rest).copied().collect();
+        let lines = lines.iter().map(|line| columns.iter().map(|column| line.cell(column)).collect());
+        Self { lines: lines.collect(), columns: columns.iter().collect() }
     }
-    let rest = named.iter().filter(|name| !first.contains(name));
-    let columns: Vec<&str> = first.iter().chain(rest).copied().collect();
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(&columns)?;
-    for line in &lines {
-        writer.write_record(columns.iter().map(|column| line.cell(column)))?;
+
+    pub(crate) const fn new(columns: StringRecord, lines: Vec<StringRecord>) -> Self {
+        Self { columns, lines }
     }
-    let octets = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&octets).into_owned())
+
+    /// Reads a table that was written. An error names the line that has not a cell for each column.
+    pub fn read(text: &str) -> Result<Self, csv::Error> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let columns = reader.headers()?.clone();
+        Ok(Self { columns, lines: reader.records().collect::<Result<_, _>>()? })
+    }
+
+    /// The table as text.
+    pub fn text(&self) -> Result<String, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for record in std::iter::once(&self.columns).chain(&self.lines) {
+            writer.write_record(record)?;
+        }
+        let octets = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
+        Ok(String::from_utf8_lossy(&octets).into_owned())
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter()
+    }
+
+    /// The lines, each with a cell for each column; what is missing is empty.
+    pub fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = &str>> {
+        self.lines.iter().map(StringRecord::iter)
+    }
+
+    /// What is in a column, line by line; `None` without such a column.
+    pub fn column(&self, name: &str) -> Option<impl Iterator<Item = &str>> {
+        let index = self.columns().position(|column| column == name)?;
+        Some(self.lines.iter().filter_map(move |line| line.get(index)))
+    }
 }
 
 /// A result as columns, which have the names of its keys: `a.b` is `a_b`, an estimate `x` is `x` and
@@ -111,13 +153,17 @@ mod tests {
             json!({ "scheme": "none", "goodput_bps": { "mean": 1.5, "ci95": null }, "udp": { "lost_percent": null } }),
             json!({ "scheme": "a, b", "range": [1, null], "set": ["x=1", "y=2"], "agrees": true }),
         ];
-        let text = text(&["scheme"], &results).expect("CSV");
+        let table = Table::of(&["scheme"], &results);
+        let text = table.text().expect("CSV");
         assert_eq!(
             text,
             "scheme,agrees,goodput_bps,goodput_bps_ci95,range_from,range_to,set,udp_lost_percent\n\
              none,,1.5,,,,,\n\
              \"a, b\",true,,,1,,x=1; y=2,\n"
         );
+        assert_eq!(Table::read(&text).expect("CSV"), table);
+        let schemes: Vec<&str> = table.column("scheme").expect("a column").collect();
+        assert_eq!(schemes, ["none", "a, b"]);
     }
 
     #[test]
@@ -127,13 +173,16 @@ mod tests {
             json!({ "all": { "voice": { "mos": 4, "lost": null }, "range": [1, 2] }, "count": 3 }),
             json!({ "all": null, "count": null }),
         ];
-        let text = text(&[], &results).expect("CSV");
+        let text = Table::of(&[], &results).text().expect("CSV");
         assert_eq!(
             text,
             "all_range_from,all_range_to,all_voice_lost,all_voice_mos,count\n\
              ,,,,\n1,2,,4,3\n,,,,\n"
         );
         let with_a_number = [json!({ "range": 5 }), json!({ "range": [1, 2] })];
-        assert_eq!(super::text(&[], &with_a_number).expect("CSV"), "range,range_from,range_to\n5,,\n,1,2\n");
+        assert_eq!(
+            Table::of(&[], &with_a_number).text().expect("CSV"),
+            "range,range_from,range_to\n5,,\n,1,2\n"
+        );
     }
 }

@@ -4,7 +4,7 @@ mod explained;
 mod null;
 mod tally;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use explained::Explanations;
@@ -14,10 +14,10 @@ pub use tally::Tally;
 pub(crate) const AT_LEAST: &str = "at_least_percent";
 
 /// One number of a paper, or one claim.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The paper's short name, as on the command line.
-    pub paper: &'static str,
+    pub paper: String,
     /// The figure, table or claim in the paper.
     pub item: String,
     /// The conditions of the runs. A comparison has the other scheme in `than`.
@@ -27,7 +27,7 @@ pub struct Row {
     /// The measured quantity, or the claim.
     pub metric: String,
     /// The unit of the numbers.
-    pub unit: &'static str,
+    pub unit: String,
     /// The value in the paper; null for a claim without a number.
     pub published: Reference,
     /// The simulator's value, a mean over the runs; null if the verdict rests on no number.
@@ -55,7 +55,7 @@ pub struct Row {
 
 /// A row with what the documents say of its disagreement; `lasthop reproduce --json` prints an array of
 /// them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedRow {
     /// The number or claim.
     #[serde(flatten)]
@@ -110,5 +110,24 @@ impl Serialize for Reference {
             Self::Range(from, to) => [from, to].serialize(serializer),
             Self::None => serializer.serialize_none(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Range(Option<f64>, Option<f64>),
+            None,
+        }
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Number(number) => Self::Number(number),
+            Written::Range(from, to) => {
+                Self::Range(from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY))
+            }
+            Written::None => Self::None,
+        })
     }
 }

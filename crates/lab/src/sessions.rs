@@ -5,13 +5,13 @@ mod estimates;
 pub use lasthop_scenario::session_figures::{Packets, StreamFigures, Transactions};
 use lasthop_scenario::{Scenario, SessionModel};
 use lasthop_sim::{DialogueOutcome, SessionOutcome, SessionResult, StreamOutcome};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::stats::rate_bps;
 pub use estimates::{DialogueEstimates, SessionEstimates, StreamEstimates};
 
 /// What came of one session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
     /// The session's name.
     #[serde(rename = "session")]
@@ -19,7 +19,7 @@ pub struct SessionSummary {
     /// The scheme's label.
     pub scheme: String,
     /// "voice", "web", "mail", "ftp" or "video".
-    pub kind: &'static str,
+    pub kind: String,
     /// The client's node; for a call, that of one party.
     pub client: String,
     /// The server's node; for a call, that of the other party.
@@ -36,7 +36,7 @@ pub struct SessionSummary {
 }
 
 /// What came of a dialogue, or of all of a kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DialogueSummary {
     /// Its pages, messages or files.
     #[serde(flatten)]
@@ -48,7 +48,7 @@ pub struct DialogueSummary {
 }
 
 /// All sessions, by kind; null for a kind that there is not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionTotals {
     /// Pages.
     pub web: Option<DialogueTotals>,
@@ -63,7 +63,7 @@ pub struct SessionTotals {
 }
 
 /// All sessions of a kind that has transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DialogueTotals {
     /// Number of these sessions.
     pub sessions: usize,
@@ -76,7 +76,7 @@ pub struct DialogueTotals {
 }
 
 /// All calls, or all videos.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamTotals {
     /// Number of these sessions.
     pub sessions: usize,
@@ -135,7 +135,7 @@ fn summary(
     SessionSummary {
         name: model.name.clone(),
         scheme: scheme.to_owned(),
-        kind: model.activity.kind(),
+        kind: model.activity.kind().to_owned(),
         streams,
         client,
         server,

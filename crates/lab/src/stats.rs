@@ -1,10 +1,10 @@
 //! Means, confidence intervals, ratios.
 
 use lasthop_sim::Measured;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A mean over runs with the half-width of its 95% confidence interval (Student's t).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean over the runs.
     pub mean: f64,

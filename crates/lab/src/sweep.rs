@@ -26,7 +26,7 @@ use in_order::InOrder;
 pub use columnar::write_parquet;
 pub use columns::{COLUMNS, Column, Kind, columns, header};
 pub use grid::Grid;
-pub use json::JsonArray;
+pub use json::{JsonArray, read_array};
 pub use part::{Origin, Part};
 
 /// Does work that [`Grid::check`] and [`sweep`] divide among this many threads; by default as many

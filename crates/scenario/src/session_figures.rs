@@ -2,10 +2,10 @@
 //! wherever a session ran, in a simulation or between real hosts.
 
 use lasthop_sim::{DialogueOutcome, Durations, StreamOutcome, UdpOutcome};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Pages, messages or files: of one session, or of all of a kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transactions {
     /// Pages, messages or files that are complete.
     pub completed: u64,
@@ -29,7 +29,7 @@ pub struct Transactions {
 }
 
 /// One direction of a call or a video.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamFigures {
     /// The sending node.
     pub from: String,
@@ -48,7 +48,7 @@ pub struct StreamFigures {
 }
 
 /// What became of packets of streams: of one, or of all of a kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Packets {
     /// Packets sent.
     pub sent: u64,

@@ -93,7 +93,7 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
     .collect();
     let by_the_letter = config.phy.standard == Standard::Erp && config.phy.eifs_rate == Rate::Dsss1;
     Row {
-        paper: "bianchi",
+        paper: "bianchi".to_owned(),
         item: if by_the_letter {
             "saturation throughput, colliders ahead".to_owned()
         } else {
@@ -102,7 +102,7 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
         parameters,
         scheme: "dcf".to_owned(),
         metric: "throughput".to_owned(),
-        unit: "Mbit/s",
+        unit: "Mbit/s".to_owned(),
         // Five digits are more than the simulator's interval has.
         published: Reference::Number((published * 1e4).round() / 1e4),
         measured: measured.map(|estimate| estimate.mean),

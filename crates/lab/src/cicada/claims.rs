@@ -114,12 +114,12 @@ fn number(item: &str, scheme: &str, column: &Column, published: f64, runs: &Runs
     let measured = Estimate::of(&samples);
     let tolerance = Reference::Range(published * column.factors.0, published * column.factors.1);
     let row = Row {
-        paper: "cicada",
+        paper: "cicada".to_owned(),
         item: item.to_owned(),
         parameters: runs.parameters().clone(),
         scheme: scheme.to_owned(),
         metric: column.metric.to_owned(),
-        unit: column.unit,
+        unit: column.unit.to_owned(),
         published: Reference::Number(published),
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),

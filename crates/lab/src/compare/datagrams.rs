@@ -1,12 +1,12 @@
 //! What became of datagrams over all seeds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::run::Datagrams;
 use crate::stats::Estimate;
 
 /// What became of the datagrams of a flow over UDP, or of all such flows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatagramEstimates {
     /// Goodput in bits per second; for several flows, the sum.
     pub goodput_bps: Estimate,

@@ -1,19 +1,19 @@
 //! The flows of a comparison, each by itself.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::datagrams::DatagramEstimates;
 use crate::run::{FlowSummary, RunSummary};
 use crate::stats::Estimate;
 
 /// One flow under one scheme, over all seeds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SingleFlow {
     /// The flow's name.
     #[serde(rename = "flow")]
     pub name: String,
     /// "tcp" or "udp".
-    pub transport: &'static str,
+    pub transport: String,
     /// Goodput in bits per second.
     pub goodput_bps: Estimate,
     /// Percentage by which the goodput is above the baseline's; null for the baseline, and if the
@@ -35,7 +35,7 @@ pub struct SingleFlow {
 }
 
 /// The flow that a scheme harms most, or helps least.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorstFlow {
     /// The flow's name.
     #[serde(rename = "flow")]
@@ -69,7 +69,7 @@ impl SingleFlow {
         let datagrams = flows_here.iter().map(|flow| Some((flow.goodput_bps, flow.datagrams?)));
         Some(Self {
             name: first.name.clone(),
-            transport: first.transport,
+            transport: first.transport.clone(),
             goodput_bps: estimate(|flow| Some(flow.goodput_bps))?,
             change_percent,
             completion_s: estimate(|flow| flow.completion_s),
@@ -111,7 +111,7 @@ mod tests {
         let estimate = |mean| Estimate { mean, ci95: None };
         SingleFlow {
             name: name.to_owned(),
-            transport: "tcp",
+            transport: "tcp".to_owned(),
             goodput_bps: estimate(1e6),
             change_percent: change.map(estimate),
             completion_s: None,

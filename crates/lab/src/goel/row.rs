@@ -15,12 +15,12 @@ pub(super) fn number_row(
     tolerance: Reference,
 ) -> Row {
     Row {
-        paper: "goel",
+        paper: "goel".to_owned(),
         item: item.to_owned(),
         parameters: Map::new(),
         scheme: scheme.to_owned(),
         metric: metric.to_owned(),
-        unit,
+        unit: unit.to_owned(),
         published: Reference::Number(published),
         measured: measured.map(|estimate| estimate.mean),
         ci95: measured.and_then(|estimate| estimate.ci95),

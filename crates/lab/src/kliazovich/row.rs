@@ -36,12 +36,12 @@ impl Head<'_> {
     ) -> Row {
         let is_of_no_agent = NO_AGENT.contains(&self.scheme);
         let row = Row {
-            paper: "lle-tcp",
+            paper: "lle-tcp".to_owned(),
             item: self.item.to_owned(),
             parameters: self.parameters.as_object().cloned().unwrap_or_else(Map::new),
             scheme: self.scheme.to_owned(),
             metric: self.metric.to_owned(),
-            unit: self.unit,
+            unit: self.unit.to_owned(),
             published,
             measured: measured.map(|estimate| estimate.mean),
             ci95: measured.and_then(|estimate| estimate.ci95),

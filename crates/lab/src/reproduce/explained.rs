@@ -31,8 +31,8 @@ struct Disagreement {
 
 impl Disagreement {
     fn is_about(&self, row: &Row) -> bool {
-        (self.paper.as_str(), &self.item, &self.scheme, &self.metric)
-            == (row.paper, &row.item, &row.scheme, &row.metric)
+        (&self.paper, &self.item, &self.scheme, &self.metric)
+            == (&row.paper, &row.item, &row.scheme, &row.metric)
             && self.parameters.contains(&row.parameters)
     }
 }
@@ -73,12 +73,12 @@ mod tests {
 
     fn row(hosts: u64, agrees: bool) -> Row {
         Row {
-            paper: "as-tcp",
+            paper: "as-tcp".to_owned(),
             item: "figure 3".to_owned(),
             parameters: json!({ "hosts": hosts }).as_object().expect("an object").clone(),
             scheme: "i-tcp".to_owned(),
             metric: "more goodput".to_owned(),
-            unit: "percent",
+            unit: "percent".to_owned(),
             published: Reference::None,
             measured: Some(1.0),
             ci95: None,

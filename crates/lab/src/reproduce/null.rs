@@ -73,12 +73,12 @@ mod tests {
 
     fn row(published: Reference, measured: f64, ci95: f64, tolerance: Reference) -> Row {
         Row {
-            paper: "goel",
+            paper: "goel".to_owned(),
             item: "table 5.4".to_owned(),
             parameters: serde_json::Map::new(),
             scheme: "refined-icmp".to_owned(),
             metric: "improvement".to_owned(),
-            unit: "percent",
+            unit: "percent".to_owned(),
             published,
             measured: Some(measured),
             ci95: Some(ci95),

@@ -41,7 +41,7 @@ pub(super) fn summarize(
                 to: scenario.nodes[model.to].name.clone(),
                 goodput_bps: outcome.goodput_bps(),
                 bytes: outcome.octets,
-                transport: if outcome.udp().is_some() { "udp" } else { "tcp" },
+                transport: if outcome.udp().is_some() { "udp" } else { "tcp" }.to_owned(),
                 completion_s: outcome.completion.map(|completion| completion.as_secs_f64()),
                 gave_up_s: ended(outcome, false),
                 reset_s: ended(outcome, true),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use lasthop_agent::Counter;
 use lasthop_sim::UdpOutcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agents::AgentLoad;
 use crate::sessions::{SessionSummary, SessionTotals};
 
 /// What came of one run; `lasthop run --json` prints it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// The scenario's name.
     pub scenario: String,
@@ -38,7 +38,7 @@ pub struct RunSummary {
 }
 
 /// What came of one flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
     /// The flow's name.
     #[serde(rename = "flow")]
@@ -55,7 +55,7 @@ pub struct FlowSummary {
     /// Octets delivered to the application.
     pub bytes: u64,
     /// "tcp" or "udp".
-    pub transport: &'static str,
+    pub transport: String,
     /// Seconds from the flow's start to its last octet; null over UDP, and for a flow that has no
     /// size or did not complete.
     pub completion_s: Option<f64>,
@@ -78,7 +78,7 @@ pub struct FlowSummary {
 }
 
 /// What became of datagrams: of one flow, or of all together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
     /// Datagrams sent.
     pub sent: u64,
@@ -149,7 +149,7 @@ impl Datagrams {
 }
 
 /// What a station of an IEEE 802.11 cell had of the air.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StationSummary {
     /// The cell's name.
     pub wlan: String,
@@ -177,7 +177,7 @@ pub struct StationSummary {
 }
 
 /// All flows together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aggregate {
     /// Goodput of all flows and sessions over TCP together, in bits per second: their octets over
     /// the time from the start of the first to the end of the last. If there are none, that over

@@ -1,12 +1,12 @@
 //! Sessions over several runs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{DialogueTotals, Packets, SessionTotals, StreamTotals, Transactions};
 use crate::stats::Estimate;
 
 /// All sessions over several runs, by kind; null for a kind that there is not.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionEstimates {
     /// Pages.
     pub web: Option<DialogueEstimates>,
@@ -21,7 +21,7 @@ pub struct SessionEstimates {
 }
 
 /// All sessions of a kind that has transactions, over several runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DialogueEstimates {
     /// Sum of the goodputs of these sessions, in bits per second.
     pub goodput_bps: Estimate,
@@ -39,7 +39,7 @@ pub struct DialogueEstimates {
 }
 
 /// All calls, or all videos, over several runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamEstimates {
     /// Sum of the goodputs of these sessions, in bits per second.
     pub goodput_bps: Estimate,

@@ -101,6 +101,15 @@ pub static COLUMNS: [(&str, Kind); 61] = [
     ("awake_share", Number),
 ];
 
+impl Column {
+    /// The column in which an object of JSON has this value.
+    pub(super) fn of(name: &str, value: &Value) -> Self {
+        let known = COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        let kind = known.unwrap_or(if value.is_string() { Text } else { Number });
+        Self { name: name.to_owned(), kind }
+    }
+}
+
 /// The columns of a sweep's results.
 pub fn columns(sweep: &Sweep) -> Vec<Column> {
     let varied = sweep.columns().map(|column| Column {

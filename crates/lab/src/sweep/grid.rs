@@ -83,10 +83,11 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
                 None => Arc::clone(shared.insert(Arc::new((self.read)(run.point)?))),
             }
         };
-        let summary =
-            self::run(&scenario, &scenario.schemes[run.scheme], run.seed, progress).map_err(|error| {
-                RunError::AtPoint { point: self.sweep.describe(run.point), error: error.into() }
-            })?;
+        let summary = self::run(&scenario, &scenario.schemes[run.scheme], run.seed, progress);
+        let summary = summary.map_err(|error| match error {
+            RunError::Cancelled => error,
+            _ => RunError::AtPoint { point: self.sweep.describe(run.point), error: error.into() },
+        })?;
         Ok(lines(&self.sweep.values(run.point), &summary))
     }
 }

@@ -1,12 +1,15 @@
 //! The results as JSON.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 
 use csv::StringRecord;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::columns::{Column, Kind};
+use crate::rectangle::Table;
 
 /// Writes results as one array of objects, an object a line, while they come.
 pub struct JsonArray<'a, W> {
@@ -53,6 +56,46 @@ impl<'a, W: Write> JsonArray<'a, W> {
     }
 }
 
+/// Reads a whole array that was written: its columns, and its lines as they are in CSV.
+pub fn read_array(text: &str) -> serde_json::Result<(Vec<Column>, Table)> {
+    let objects: Vec<Object> = serde_json::from_str(text)?;
+    let first = objects.first().map_or(&[][..], |Object(cells)| cells);
+    let columns: Vec<Column> = first.iter().map(|(name, value)| Column::of(name, value)).collect();
+    let names = columns.iter().map(|column| column.name.as_str()).collect();
+    let lines = objects.iter().map(|Object(cells)| {
+        let cells = cells.iter().map(|(_, value)| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            number => number.to_string(),
+        });
+        cells.collect()
+    });
+    Ok((columns, Table::new(names, lines.collect())))
+}
+
+/// An object whose keys keep their order.
+struct Object(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Object;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
+                let mut cells = Vec::new();
+                while let Some(cell) = entries.next_entry()? {
+                    cells.push(cell);
+                }
+                Ok(Object(cells))
+            }
+        }
+        deserializer.deserialize_map(Reading)
+    }
+}
+
 struct Row<'a> {
     columns: &'a [Column],
     record: &'a StringRecord,
@@ -69,8 +112,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The number, read as exactly as it was written; null for none. (The own reading of `serde_json` may be
-/// off by the last bit.)
+/// The number, read as exactly as it was written; null for none.
 fn number(text: &str) -> Value {
     let whole = text.parse::<u64>().map(Value::from);
     whole.unwrap_or_else(|_| text.parse::<f64>().map_or(Value::Null, Value::from))

@@ -33,7 +33,7 @@ pub fn reproduction(rows: &[ExplainedRow]) -> String {
 }
 
 fn within(rows: &[ExplainedRow], width: Option<u16>) -> String {
-    let papers: BTreeSet<&str> = rows.iter().map(|row| row.row.paper).collect();
+    let papers: BTreeSet<&str> = rows.iter().map(|row| row.row.paper.as_str()).collect();
     let mut items: Vec<(String, Vec<&ExplainedRow>)> = Vec::new();
     for row in rows {
         let Row { paper, item, .. } = &row.row;
@@ -138,12 +138,12 @@ mod tests {
 
     fn row(item: &str, scheme: &str, parameters: &Value, tolerance: Reference) -> Row {
         Row {
-            paper: "as-tcp",
+            paper: "as-tcp".to_owned(),
             item: item.to_owned(),
             parameters: parameters.as_object().expect("parameters are an object").clone(),
             scheme: scheme.to_owned(),
             metric: "more goodput".to_owned(),
-            unit: "percent",
+            unit: "percent".to_owned(),
             published: Reference::None,
             measured: Some(1234.5),
             ci95: Some(12.25),
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn rows_of_several_papers_say_which() {
-        let other = Row { paper: "c3tcp", ..rows()[2].clone() };
+        let other = Row { paper: "c3tcp".to_owned(), ..rows()[2].clone() };
         let text = within(&unexplained(vec![rows()[2].clone(), other]), None);
         assert!(text.contains("as-tcp, figure 4.16") && text.contains("c3tcp, figure 4.16"), "{text}");
     }

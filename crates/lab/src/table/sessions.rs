@@ -147,7 +147,7 @@ fn dialogues(sessions: &[SessionSummary]) -> String {
         let all = of.transactions;
         table.add_row([
             session.name.clone(),
-            session.kind.to_owned(),
+            session.kind.clone(),
             number(session.goodput_bps / 1e6, 4),
             all.completed.to_string(),
             all.failed.to_string(),

@@ -26,7 +26,7 @@ pub(super) fn head<'a>(
 /// A number of the text's within a tolerance, and ours.
 pub(super) fn within(head: Head<'_>, published: Reference, tolerance: Reference, samples: &[f64]) -> Row {
     let measured = Estimate::of(samples);
-    Row { paper: PAPER, ..head.row(published, tolerance, measured, samples.len()) }
+    Row { paper: PAPER.to_owned(), ..head.row(published, tolerance, measured, samples.len()) }
 }
 
 /// A throughput in Mbit/s.
@@ -44,5 +44,6 @@ pub(super) fn improvement(
     theirs: &[f64],
 ) -> Row {
     let measured = Estimate::percent_above(ours, theirs);
-    Row { paper: PAPER, ..head.row(published, tolerance, measured, ours.len()) }.without_effect(Some(0.0))
+    Row { paper: PAPER.to_owned(), ..head.row(published, tolerance, measured, ours.len()) }
+        .without_effect(Some(0.0))
 }
