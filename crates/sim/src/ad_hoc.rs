@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 use crate::id::AgentId;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::LazyTimer;
 use lasthop_aodv::Aodv;
 
@@ -18,10 +18,10 @@ pub(crate) struct AdHocNode {
     pub(crate) timer: LazyTimer,
 }
 
-/// A parcel that waits for a route.
+/// A packet that waits for a route.
 pub(crate) struct Waiting {
     pub(crate) destination: Ipv4Addr,
-    pub(crate) key: ParcelKey,
+    pub(crate) key: PacketKey,
     /// The agent that sent it, which is not asked about it.
     pub(crate) sender: AgentId,
 }

@@ -73,7 +73,7 @@ impl Calls {
         Some(of.packet(party, of.port, payload))
     }
 
-    /// Whose packet this is.
+    /// Scope packet this is.
     #[inline]
     pub(crate) fn find(&self, packet: &Packet, udp: Udp) -> Option<Received> {
         let Udp { source_port, destination_port } = udp;

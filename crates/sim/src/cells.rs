@@ -1,7 +1,7 @@
 //! 802.11 cells as a technology: packets in, packets and fates out.
 //!
-//! A station's frame stays among the parcels under its key until the cell tells its last fate. When
-//! it arrives, the parcel itself goes on if nothing wants to hear of it any more; otherwise a copy
+//! A station's frame stays among the packets under its key until the cell tells its last fate. When
+//! it arrives, the packet itself goes on if nothing wants to hear of it any more; otherwise a copy
 //! does.
 
 mod channel;
@@ -25,7 +25,7 @@ use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
 use crate::id::{LinkId, NodeId, PortId, WlanId};
 use crate::observe::Interest;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{Addressee, Admission, At, Output, Technology};
 use crate::transit::Transit;
@@ -177,7 +177,7 @@ impl Cells {
         transit: &mut Transit,
     ) {
         let cell = &mut self.all[id.index()];
-        cell.wlan.move_stations(transit.now, positions);
+        cell.wlan.move_stations(transit.now(), positions);
         cell.follow(id, transit);
     }
 
@@ -201,29 +201,28 @@ impl Cell {
     /// Does what is due, and what would be next of all events to come, until there is something to tell.
     #[inline]
     fn go_on(&mut self, transit: &mut Transit) {
-        let (last, later) = self.wlan.go_on(transit.now, transit.schedule.horizon());
-        transit.now = last;
-        transit.telemetry.events += later;
+        let (last, later) = self.wlan.go_on(transit.now(), transit.horizon());
+        transit.skip_to(last, later);
     }
 
     /// Follows the time of its next event.
     fn follow(&mut self, id: WlanId, transit: &mut Transit) {
-        self.timer.follow(self.wlan.next_event_at(), Event::Radio(id), &mut transit.schedule);
+        transit.follow(&mut self.timer, self.wlan.next_event_at(), Event::Radio(id));
     }
 }
 
 impl Technology for Cells {
-    fn enqueue(&mut self, port: usize, to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
+    fn enqueue(&mut self, port: usize, to: Addressee, key: PacketKey, transit: &mut Transit) -> Admission {
         let Port { cell: id, from, to: peer, .. } = self.ports[port];
         let to = match to {
             Addressee::Peer => Receiver::Station(peer),
             Addressee::Everyone => Receiver::Broadcast,
         };
-        let frame = MacFrame { to, key: key.0, octets: transit.parcels[key].len() as u32 };
+        let frame = MacFrame { to, key: key.0, octets: transit.packets().len(key) as u32 };
         let cell = &mut self.all[id.index()];
         let admission = if cell.wlan.takes_turns(from) {
             self.turns.enqueue(&mut cell.wlan, from, frame, transit)
-        } else if cell.wlan.enqueue(transit.now, from, frame) {
+        } else if cell.wlan.enqueue(transit.now(), from, frame) {
             Admission::Queued
         } else {
             Admission::Dropped(DropCause::QueueFull)
@@ -243,7 +242,7 @@ impl Technology for Cells {
         Admission::Departs
     }
 
-    fn next_displaced(&mut self, _port: usize) -> Option<(ParcelKey, DropCause)> {
+    fn next_displaced(&mut self, _port: usize) -> Option<(PacketKey, DropCause)> {
         self.turns.next_displaced().map(|key| (key, DropCause::QueueFull))
     }
 
@@ -279,7 +278,7 @@ impl Technology for Cells {
         let (packets, octets) = wlan.waiting(from);
         let has_departed = |frame: &MacFrame| {
             !wlan.tells_fates()
-                || stations[from.index()].hand(frame.to).departed == Some(ParcelKey(frame.key))
+                || stations[from.index()].hand(frame.to).departed == Some(PacketKey(frame.key))
         };
         match wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),
@@ -297,13 +296,13 @@ impl Technology for Cells {
         self.queue_of(port) == port
     }
 
-    fn withdraw(&mut self, port: usize) -> Vec<ParcelKey> {
+    fn withdraw(&mut self, port: usize) -> Vec<PacketKey> {
         let Port { cell, from, to, .. } = self.ports[port];
         let frames = self.all[cell.index()].wlan.withdraw(from, to);
-        frames.into_iter().map(|frame| ParcelKey(frame.key)).collect()
+        frames.into_iter().map(|frame| PacketKey(frame.key)).collect()
     }
 
-    fn attach_options(&mut self, port: usize, key: ParcelKey, octets: u16, now: Instant) -> bool {
+    fn attach_options(&mut self, port: usize, key: PacketKey, octets: u16, now: Instant) -> bool {
         let Port { cell, from, .. } = self.ports[port];
         self.all[cell.index()].wlan.attach_options(from, key.0, octets, now)
     }

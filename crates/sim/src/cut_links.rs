@@ -8,7 +8,7 @@ use lasthop_packet::{FlowKey, Instant, Packet, TcpFlags};
 
 use crate::cut::Cut;
 use crate::id::{LinkId, NodeId, PipeId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::passing::{Passing, connection_of, opens};
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::At;
@@ -87,10 +87,10 @@ impl CutLinks {
                 Cut::AfterOctets(most) => got >= most,
                 Cut::AfterTime(time) => {
                     let at = since + time;
-                    if at > transit.now {
+                    if at > transit.now() {
                         of.standing.set_timer_at(*slot, at);
                     }
-                    at <= transit.now
+                    at <= transit.now()
                 }
             }
         };
@@ -101,23 +101,16 @@ impl CutLinks {
     }
 
     /// A packet is sent into a link.
-    pub(crate) fn enter(
-        &mut self,
-        at: At,
-        link: LinkId,
-        parcel: ParcelKey,
-        transit: &mut Transit,
-    ) -> Entering {
+    pub(crate) fn enter(&mut self, at: At, link: LinkId, sent: PacketKey, transit: &mut Transit) -> Entering {
         let Some(of) = self.links.get_mut(&link) else { return Entering::Passes };
-        let parcel = &transit.parcels[parcel];
-        let packet = parcel.packet();
+        let packet = transit.packet(sent);
         let Some((key, from, tcp)) = connection_of(packet) else { return Entering::Passes };
         let Some(side) = of.ways_back.iter().position(|(end, _)| *end == at) else {
             return Entering::Passes;
         };
-        let is_new = match of.standing.touch(key, transit.now) {
+        let is_new = match of.standing.touch(key, transit.now()) {
             Some(known) => opens(tcp) && known.is_followed_by(from, tcp),
-            None => match of.ended.touch(key, transit.now) {
+            None => match of.ended.touch(key, transit.now()) {
                 Some(ended) if !opens(tcp) => {
                     return if ended.is_cut() { Entering::IsOfNone } else { Entering::Passes };
                 }
@@ -130,10 +123,10 @@ impl CutLinks {
                 of.forget(key);
                 return Entering::IsRefused;
             }
-            of.begin(key, Passing::new(transit.now, side, from, tcp), transit.now);
+            of.begin(key, Passing::new(transit.now(), side, from, tcp), transit.now());
         }
         if let Some(passing) = of.standing.peek_mut(key) {
-            passing.note_sent(from, packet, tcp, parcel.destination);
+            passing.note_sent(from, packet, tcp, transit.packets().destination(sent));
         }
         if is_new {
             of.follow_timer(link, transit);
@@ -190,10 +183,10 @@ impl CutLinks {
     /// Connections of a link whose time may have come: those that are to be cut now.
     pub(crate) fn due(&mut self, link: LinkId, transit: &mut Transit) -> Vec<FlowKey> {
         let Some(of) = self.links.get_mut(&link) else { return Vec::new() };
-        if !of.timer.fired(transit.now) {
+        if !of.timer.fired(transit.now()) {
             return Vec::new();
         }
-        let due = std::iter::from_fn(|| of.standing.pop_timer(transit.now)).collect();
+        let due = std::iter::from_fn(|| of.standing.pop_timer(transit.now())).collect();
         of.follow_timer(link, transit);
         due
     }
@@ -221,7 +214,7 @@ impl CutLink {
     }
 
     fn follow_timer(&mut self, link: LinkId, transit: &mut Transit) {
-        self.timer.follow(self.standing.next_timer(), Event::ConnectionsDue(link), &mut transit.schedule);
+        transit.follow(&mut self.timer, self.standing.next_timer(), Event::ConnectionsDue(link));
     }
 }
 
@@ -254,9 +247,9 @@ mod tests {
             Tcp { source_port: ports.0, destination_port: ports.1, flags: TcpFlags::SYN, ..Tcp::default() };
         let [near, far] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse::<IpAddr>().expect("an address"));
         let packet = Packet::tcp_segment(Ip::new(near, far), tcp, Payload::EMPTY);
-        let key = transit.parcels.insert(packet);
+        let key = transit.packets_mut().insert(packet);
         let entering = links.enter(NEAR, LINK, key, transit);
-        transit.parcels.remove(key);
+        transit.packets_mut().remove(key);
         entering
     }
 
@@ -265,7 +258,7 @@ mod tests {
         let (mut links, mut transit) = (CutLinks::default(), Transit::new());
         links.add(LINK, [(NEAR, PipeId::of(0)), ((NodeId(1), 0), PipeId::of(1))]);
         for number in 0..MOST_CONNECTIONS {
-            transit.now = Instant::from_millis(number as u64);
+            transit.skip_to(Instant::from_millis(number as u64), 0);
             assert_eq!(open(&mut links, number, &mut transit), Entering::Passes);
         }
         // The first speaks again, so that the second goes.
@@ -276,7 +269,7 @@ mod tests {
         // Those that end make room for no others, and take none.
         for number in 2..MOST_CONNECTIONS {
             let key = links.links[&LINK].standing.idlest().expect("there are many").1;
-            links.cut(LINK, key, transit.now);
+            links.cut(LINK, key, transit.now());
             assert_eq!(open(&mut links, MOST_CONNECTIONS + number, &mut transit), Entering::Passes);
         }
         links.set(LINK, Cut::Opening, &mut transit);

@@ -10,7 +10,7 @@ use crate::endpoints::Endpoints;
 use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, TcpOutcome, TransportOutcome};
 use crate::id::{ConnectionId, FlowId, NodeId};
 use crate::observe::{End, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::transit::Transit;
 use lasthop_apps::datagrams::Received;
@@ -106,7 +106,7 @@ impl Hosts {
     pub(crate) fn check_if_done(&mut self, id: FlowId, transit: &mut Transit) {
         let flow = &mut self.flows[id.index()];
         if !flow.is_done() {
-            flow.note_if_done(transit.now);
+            flow.note_if_done(transit.now());
             if flow.is_done() {
                 self.on_flow_done(id, transit);
             }
@@ -131,8 +131,8 @@ impl Hosts {
     /// A packet has left the queue of a wireless interface of a node, for a transmission that takes
     /// `time`. A source that saturates the queue puts in the next one.
     #[inline]
-    pub(crate) fn left_queue(&mut self, node: NodeId, key: ParcelKey, time: Duration, transit: &mut Transit) {
-        if let Transport::Udp(udp) = *transit.parcels[key].packet().transport() {
+    pub(crate) fn left_queue(&mut self, node: NodeId, key: PacketKey, time: Duration, transit: &mut Transit) {
+        if let Transport::Udp(udp) = *transit.packet(key).transport() {
             self.datagram_left_queue(node, key, udp, time, transit);
         }
     }
@@ -140,12 +140,12 @@ impl Hosts {
     fn datagram_left_queue(
         &mut self,
         node: NodeId,
-        key: ParcelKey,
+        key: PacketKey,
         udp: Udp,
         time: Duration,
         transit: &mut Transit,
     ) {
-        let packet = transit.parcels[key].packet();
+        let packet = transit.packet(key);
         let Some(id) = self.flow_of_datagram(packet, udp) else { return };
         let flow = &mut self.flows[id.index()];
         if flow.from != node || !matches!(flow.source, Source::Bulk(_)) {
@@ -155,8 +155,8 @@ impl Hosts {
         if datagrams.is_latest(packet) && !std::mem::replace(&mut datagrams.is_due, true) {
             // A coarse clock may make nothing of the time that datagrams take: sending again at
             // once would never end.
-            let at = transit.now.max(datagrams.last_sent + time);
-            transit.schedule.push(at, Event::FlowWrite(id));
+            let at = transit.now().max(datagrams.last_sent + time);
+            transit.schedule(at, Event::FlowWrite(id));
         }
     }
 
@@ -179,7 +179,7 @@ impl Hosts {
         }
     }
 
-    /// Whose datagram this is.
+    /// Scope datagram this is.
     pub(crate) fn flow_of_datagram(&self, packet: &Packet, udp: Udp) -> Option<FlowId> {
         let id = flow_of_ports(udp)?;
         match &self.flows.get(id.index())?.carrier {

@@ -5,7 +5,7 @@
 //! | [`world`] | [`World`]: build it, run it, or drive it from outside (inject, advance, collect) |
 //! | [`config`] | what a node, a link, a flow can be |
 //! | `network` | nodes, links, addresses, routes |
-//! | `transit` | what all parts work with: the time, `schedule`, `parcel`s, `telemetry` |
+//! | `transit` | what all parts work with: the time, `schedule`, `packets`, `telemetry` |
 //! | `technology` | what takes packets out of nodes: the trait; all of them: `links` |
 //! | `wired` | wired links: each direction a pipe, first in, first out or with a managed queue |
 //! | [`queue`] | plain queues, RED, CoDel, FQ-CoDel |
@@ -23,7 +23,7 @@
 //! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | `sessions` | two-way applications; their connections: `channels`; calls: `calls` |
-//! | `endpoints` | which endpoint of a host a packet is for; `streams`: where its data begins |
+//! | `endpoints` | which endpoint of a host a packet is for |
 //! | `warm_up` | what happened before measuring began |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
@@ -58,7 +58,7 @@ pub mod loss;
 pub mod mobility;
 mod network;
 pub mod observe;
-mod parcel;
+mod packets;
 mod passing;
 pub mod queue;
 mod resets;
@@ -68,7 +68,6 @@ mod seats;
 pub mod selection;
 mod selective_links;
 mod sessions;
-mod streams;
 mod technology;
 mod telemetry;
 mod transit;

@@ -3,7 +3,7 @@
 use std::mem::discriminant;
 
 use crate::cells::Cells;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::technology::{Addressee, Admission, Egress, Technology};
 use crate::transit::Transit;
 use crate::wired::{ManagedWiredLinks, WiredLinks};
@@ -45,7 +45,7 @@ impl Links {
         &mut self,
         egress: Egress,
         to: Addressee,
-        key: ParcelKey,
+        key: PacketKey,
         transit: &mut Transit,
     ) -> Admission {
         match egress {
@@ -60,7 +60,7 @@ impl Links {
         &mut self,
         egress: Egress,
         to: Addressee,
-        key: ParcelKey,
+        key: PacketKey,
         transit: &mut Transit,
     ) -> Admission {
         let (links, port) = self.of_mut(egress);

@@ -16,7 +16,7 @@ use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
 use crate::id::{HopId, LinkId, ManagedPipeId, NodeId, PipeId, PortId};
 use crate::observe::Interest;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::transit::Transit;
 
@@ -37,12 +37,12 @@ pub(crate) enum Egress {
 }
 
 pub(crate) trait Technology {
-    /// A parcel goes into a port's queue.
-    fn enqueue(&mut self, port: usize, to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission;
+    /// A packet goes into a port's queue.
+    fn enqueue(&mut self, port: usize, to: Addressee, key: PacketKey, transit: &mut Transit) -> Admission;
 
-    /// A parcel that was dropped from a port's queue when [`Admission::Displaces`] was the answer,
+    /// A packet that was dropped from a port's queue when [`Admission::Displaces`] was the answer,
     /// and why; each is told once.
-    fn next_displaced(&mut self, _port: usize) -> Option<(ParcelKey, DropCause)> {
+    fn next_displaced(&mut self, _port: usize) -> Option<(PacketKey, DropCause)> {
         None
     }
 
@@ -58,9 +58,9 @@ pub(crate) trait Technology {
         None
     }
 
-    /// Puts options of so many octets into the frame of a parcel that has just left a port's queue.
+    /// Puts options of so many octets into the frame of a packet that has just left a port's queue.
     /// `false` if it goes without.
-    fn attach_options(&mut self, _port: usize, _key: ParcelKey, _octets: u16, _now: Instant) -> bool {
+    fn attach_options(&mut self, _port: usize, _key: PacketKey, _octets: u16, _now: Instant) -> bool {
         false
     }
 
@@ -81,7 +81,7 @@ pub(crate) trait Technology {
     }
 
     /// What waits in a port's queue, taken out of it, because its receiver is out of reach.
-    fn withdraw(&mut self, _port: usize) -> Vec<ParcelKey> {
+    fn withdraw(&mut self, _port: usize) -> Vec<PacketKey> {
         Vec::new()
     }
 
@@ -108,7 +108,7 @@ pub(crate) trait Technology {
         None
     }
 
-    /// Parcels that are copies of a packet which is counted elsewhere.
+    /// Packets that are copies of a packet which is counted elsewhere.
     fn doubled(&self) -> usize {
         0
     }
@@ -149,31 +149,31 @@ pub(crate) enum Admission {
 /// Something that came of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Output {
-    /// A parcel has reached the other end of a link.
-    Arrived { at: At, link: LinkId, key: ParcelKey },
+    /// A packet has reached the other end of a link.
+    Arrived { at: At, link: LinkId, key: PacketKey },
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
-    Heard { node: NodeId, link: Option<LinkId>, key: ParcelKey },
-    /// A parcel has left the queue and goes on the air, for this time; zero where that is not known
+    Heard { node: NodeId, link: Option<LinkId>, key: PacketKey },
+    /// A packet has left the queue and goes on the air, for this time; zero where that is not known
     /// yet.
-    Departs { at: At, to: Addressee, key: ParcelKey, time: Duration },
+    Departs { at: At, to: Addressee, key: PacketKey, time: Duration },
     /// A data frame is about to reach the other end of a link: its times.
-    Transmission { at: At, key: ParcelKey, times: FrameTimes },
+    Transmission { at: At, key: PacketKey, times: FrameTimes },
     /// The sender has learned what became of one transmission of a frame.
-    Attempt { at: At, key: ParcelKey, transmission: u32, began: Instant, is_confirmed: bool },
+    Attempt { at: At, key: PacketKey, transmission: u32, began: Instant, is_confirmed: bool },
     /// The sender has learned more of a frame's fate.
-    Fate { at: At, link: LinkId, key: ParcelKey, fate: FrameFate },
-    /// A frame to a neighbour was given up; with the parcel in it, if that did not arrive.
-    NeighbourLost { node: NodeId, neighbour: NodeId, key: Option<ParcelKey> },
+    Fate { at: At, link: LinkId, key: PacketKey, fate: FrameFate },
+    /// A frame to a neighbour was given up; with the packet in it, if that did not arrive.
+    NeighbourLost { node: NodeId, neighbour: NodeId, key: Option<PacketKey> },
     /// The frame that was given up is done with. What waits for the same neighbour could look for
     /// another way.
     LinkBroken { at: At },
-    /// A parcel is dropped from a queue in which it has waited.
-    Dropped { node: NodeId, link: LinkId, key: ParcelKey, cause: DropCause },
-    /// A parcel is dropped from a queue in which it has waited, and nothing else happens there.
-    TooOld { at: At, key: ParcelKey, cause: DropCause },
-    /// A parcel is lost on a link.
-    Lost { node: NodeId, link: Option<LinkId>, key: ParcelKey, cause: DropCause },
+    /// A packet is dropped from a queue in which it has waited.
+    Dropped { node: NodeId, link: LinkId, key: PacketKey, cause: DropCause },
+    /// A packet is dropped from a queue in which it has waited, and nothing else happens there.
+    TooOld { at: At, key: PacketKey, cause: DropCause },
+    /// A packet is lost on a link.
+    Lost { node: NodeId, link: Option<LinkId>, key: PacketKey, cause: DropCause },
 }
 
 /// What [`LinkEvent::Frame`] says of a packet.

@@ -1,8 +1,8 @@
 //! What a run shows of itself: events for observers, and what is counted whether or not anybody
 //! observes.
 
-use lasthop_agent::Tally;
 use lasthop_agent::counter::REPORTS;
+use lasthop_agent::{Counter, Tally};
 use lasthop_packet::{Instant, Packet};
 
 use crate::accounts::{Accounts, DropCause};
@@ -13,13 +13,13 @@ pub(crate) struct Telemetry {
     observers: Vec<Box<dyn Observer>>,
     interest: Interest,
     /// Packets dropped, by cause: a run has few causes, and a map of them is slow to search.
-    pub(crate) drops: Vec<(DropCause, u64)>,
+    drops: Vec<(DropCause, u64)>,
     /// What became of the others.
-    pub(crate) accounts: Accounts,
+    accounts: Accounts,
     /// Events handled.
-    pub(crate) events: u64,
+    events: u64,
     /// What agents reported.
-    pub(crate) reported: Tally,
+    reported: Tally,
 }
 
 impl Telemetry {
@@ -83,5 +83,35 @@ impl Telemetry {
             None => self.drops.push((cause, 1)),
         }
         self.emit(now, &TraceEvent::Dropped { node, link, cause, packet });
+    }
+
+    pub(crate) fn count_report(&mut self, counter: &'static Counter, amount: u64) {
+        self.reported.count(counter, amount);
+    }
+
+    /// What agents reported so far.
+    pub(crate) const fn reported(&self) -> &Tally {
+        &self.reported
+    }
+
+    #[inline]
+    pub(crate) const fn count_events(&mut self, events: u64) {
+        self.events += events;
+    }
+
+    /// Events handled so far.
+    #[inline]
+    pub(crate) const fn events(&self) -> u64 {
+        self.events
+    }
+
+    #[inline]
+    pub(crate) const fn accounts_mut(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    /// Where every packet went that is not in transit.
+    pub(crate) fn accounts(&self) -> Accounts {
+        Accounts { dropped: self.drops.iter().copied().collect(), ..self.accounts.clone() }
     }
 }

@@ -61,7 +61,7 @@ use crate::links::Links;
 use crate::mobility::Movement;
 use crate::network::Network;
 use crate::observe::Observer;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
@@ -115,7 +115,7 @@ pub struct World {
 #[derive(Default)]
 struct AtNode {
     /// In processing, until when.
-    processing: VecDeque<(Instant, ParcelKey)>,
+    processing: VecDeque<(Instant, PacketKey)>,
     /// Arrived at an external node, when.
     arrived: Vec<(Instant, Packet)>,
 }
@@ -123,19 +123,19 @@ struct AtNode {
 impl World {
     /// The time.
     pub const fn now(&self) -> Instant {
-        self.transit.now
+        self.transit.now()
     }
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         let counted = self.links.all().into_iter().map(Technology::counters);
-        let events = self.transit.telemetry.events;
+        let events = self.transit.events();
         counted.fold(Counters { events, ..Counters::default() }, Counters::plus)
     }
 
     /// Events handled so far.
     pub const fn events(&self) -> u64 {
-        self.transit.telemetry.events
+        self.transit.events()
     }
 
     /// Packets that queues marked with CE so far (RFC 3168); `None` without a managed queue.
@@ -145,7 +145,7 @@ impl World {
 
     /// What agents reported so far.
     pub const fn reported(&self) -> &Tally {
-        &self.transit.telemetry.reported
+        self.transit.reported()
     }
 
     /// Where every packet is or went.
@@ -153,9 +153,7 @@ impl World {
         // A frame that was delivered and is not yet confirmed is in the hands of both link layers:
         // it counts once.
         let doubled: usize = self.links.all().iter().map(|links| links.doubled()).sum();
-        let in_transit = (self.transit.parcels.len() - doubled) as u64;
-        let dropped = self.transit.telemetry.drops.iter().copied().collect();
-        Accounts { dropped, in_transit, ..self.transit.telemetry.accounts.clone() }
+        self.transit.accounts(doubled)
     }
 
     /// What agents owe.
@@ -217,8 +215,7 @@ impl World {
 
     /// Adds an observer; it sees what happens from now on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.transit.telemetry.add(observer);
-        let interests = self.transit.telemetry.interests();
+        let interests = self.transit.observe(observer);
         for links in self.links.all_mut() {
             links.observe(interests);
         }
@@ -230,24 +227,23 @@ impl World {
         for links in self.links.all_mut() {
             links.catch_up(&mut self.transit);
         }
-        self.transit.telemetry.take_observers()
+        self.transit.take_observers()
     }
 
     #[cold]
-    fn drop_parcel(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+    fn drop_packet(&mut self, node: NodeId, key: PacketKey, cause: DropCause) {
         self.drop_on_link((node, None), key, cause);
     }
 
     /// Drops a packet at a node, on its way out on a link if it has come so far.
     #[cold]
-    fn drop_on_link(&mut self, place: (NodeId, Option<LinkId>), key: ParcelKey, cause: DropCause) {
-        let packet = self.transit.parcels[key].packet();
-        self.transit.telemetry.count_drop(self.transit.now, place, cause, packet);
-        if packet.tcp().is_some() {
+    fn drop_on_link(&mut self, place: (NodeId, Option<LinkId>), key: PacketKey, cause: DropCause) {
+        self.transit.count_drop(place, key, cause);
+        if self.transit.packet(key).tcp().is_some() {
             // Nobody misses it but its endpoints.
-            self.transit.parcels.remove(key);
+            self.transit.packets_mut().remove(key);
         } else {
-            let packet = self.transit.parcels.take(key);
+            let packet = self.transit.packets_mut().take(key);
             self.packet_gone(&packet);
         }
     }

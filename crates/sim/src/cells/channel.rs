@@ -6,7 +6,7 @@ use lasthop_wifi::{MacFrame, Output as WlanOutput, Receiver, StationId};
 use super::Cells;
 use crate::id::WlanId;
 use crate::observe::TraceEvent;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::transit::Transit;
 
 impl Cells {
@@ -23,7 +23,7 @@ impl Cells {
     /// Brings the channels of a cell up to now.
     pub(super) fn catch_up_channels(&mut self, id: WlanId, transit: &mut Transit) {
         let wlan = &mut self.all[id.index()].wlan;
-        let changes: Vec<_> = wlan.catch_up(transit.now).collect();
+        let changes: Vec<_> = wlan.catch_up(transit.now()).collect();
         for change in changes {
             if let WlanOutput::ChannelState { between, at, good } = change {
                 self.tell_channel(id, between, Flip { at, good }, transit);
@@ -66,8 +66,8 @@ impl Cells {
         let Some(channel) = self.all[id.index()].wlan.channel_mut(link).filter(|it| it.is_forced()) else {
             return;
         };
-        let packet = transit.parcels[ParcelKey(frame.key)].packet();
-        let Some(first) = transit.streams.first_octet(packet) else { return };
+        let packet = transit.packet(PacketKey(frame.key));
+        let Some(first) = transit.first_octet(packet) else { return };
         if channel.is_to_lose(packet, first) {
             self.all[id.index()].wlan.lose(link, frame.key);
         }
@@ -86,7 +86,7 @@ impl Cells {
         if let Receiver::Station(to) = frame.to
             && wlan.has_channels()
             && let Some(channel) = wlan.channel_mut((from, to))
-            && let Some(flip) = channel.packet_ends(from.index(), transit.now)
+            && let Some(flip) = channel.packet_ends(from.index(), transit.now())
         {
             self.tell_channel(id, (from, to), flip, transit);
         }

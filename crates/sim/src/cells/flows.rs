@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use lasthop_wifi::{MacFrame, StationId, Wlan};
 
 use crate::accounts::DropCause;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::queue::flow_hash;
 use crate::technology::Admission;
 use crate::transit::Transit;
@@ -18,7 +18,7 @@ use crate::transit::Transit;
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// Frames that were dropped to make room and are still to be told.
-    displaced: VecDeque<ParcelKey>,
+    displaced: VecDeque<PacketKey>,
 }
 
 impl Turns {
@@ -31,10 +31,10 @@ impl Turns {
         frame: MacFrame,
         transit: &Transit,
     ) -> Admission {
-        let key = ParcelKey(frame.key);
-        let flow = flow_hash(transit.parcels[key].packet(), 0);
-        let displaced = |lost: MacFrame| self.displaced.push_back(ParcelKey(lost.key));
-        let is_queued = wlan.enqueue_in_turn(transit.now, from, (flow, frame), displaced);
+        let key = PacketKey(frame.key);
+        let flow = flow_hash(transit.packet(key), 0);
+        let displaced = |lost: MacFrame| self.displaced.push_back(PacketKey(lost.key));
+        let is_queued = wlan.enqueue_in_turn(transit.now(), from, (flow, frame), displaced);
         match (is_queued, self.displaced.is_empty()) {
             (true, true) => Admission::Queued,
             (true, false) => Admission::Displaces,
@@ -43,7 +43,7 @@ impl Turns {
     }
 
     /// A frame that was dropped to make room; each is told once.
-    pub(super) fn next_displaced(&mut self) -> Option<ParcelKey> {
+    pub(super) fn next_displaced(&mut self) -> Option<PacketKey> {
         self.displaced.pop_front()
     }
 }

@@ -12,7 +12,7 @@ use super::{Cells, Port};
 use crate::accounts::DropCause;
 use crate::id::WlanId;
 use crate::observe::{Interest, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::technology::{Addressee, At, FrameFate, Output};
 use crate::transit::Transit;
@@ -20,7 +20,7 @@ use crate::transit::Transit;
 impl Cells {
     pub(super) fn on_cell_event(&mut self, id: WlanId, transit: &mut Transit) {
         let cell = &mut self.all[id.index()];
-        if cell.timer.fired(transit.now) {
+        if cell.timer.fired(transit.now()) {
             cell.go_on(transit);
             self.current = Some(id);
         }
@@ -32,7 +32,7 @@ impl Cells {
     pub(crate) fn goes_on(&mut self, may: bool, transit: &mut Transit) -> bool {
         let Some(id) = self.current else { return false };
         let cell = &mut self.all[id.index()];
-        let goes_on = may && cell.wlan.next_event_at().is_some_and(|at| at < transit.schedule.horizon());
+        let goes_on = may && cell.wlan.next_event_at().is_some_and(|at| at < transit.horizon());
         if goes_on {
             cell.timer.forestall();
             cell.go_on(transit);
@@ -78,13 +78,12 @@ impl Cells {
             }
             WlanOutput::TooOld { from, frame } => {
                 let at = self.port_of(id, from, frame)?.at;
-                Some(Output::TooOld { at, key: ParcelKey(frame.key), cause: DropCause::PowerSave })
+                Some(Output::TooOld { at, key: PacketKey(frame.key), cause: DropCause::PowerSave })
             }
             WlanOutput::Transmission { from, frame, has_options, times } => {
                 let (at, key) = self.told(id, from, frame)?;
-                let parcel = &mut transit.parcels[key];
-                if !has_options && parcel.packet().link_options().is_some() {
-                    parcel.edit(|packet| packet.set_link_options(None));
+                if !has_options && transit.packet(key).link_options().is_some() {
+                    transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
                 }
                 Some(Output::Transmission { at, key, times: agents_times(times) })
             }
@@ -147,7 +146,7 @@ impl Cells {
         frame: MacFrame,
         transit: &mut Transit,
     ) -> Option<Output> {
-        let mut key = ParcelKey(frame.key);
+        let mut key = PacketKey(frame.key);
         let back = self.port(id, at, from);
         if frame.to == Receiver::Broadcast {
             return Some(Output::Heard { node: self.node(id, at), link: back.map(|back| back.link), key });
@@ -157,28 +156,28 @@ impl Cells {
             let is_wanted = self.port(id, from, at)?.is_watched || transit.wants(OF_FATES);
             let sender = &mut self.all[id.index()].stations[from.index()];
             sender.hand_mut(frame.to).arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
-            if is_wanted && let Some(copy) = transit.parcels.copy(key) {
+            if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
                 key = copy;
             }
         }
         if !is_understood && self.all[id.index()].wlan.tells_transmissions() {
-            transit.parcels[key].edit(|packet| packet.set_link_options(None));
+            transit.packets_mut().edit(key, |packet| packet.set_link_options(None));
         }
         if !delay.is_zero() {
             let back = self.all[id.index()].stations[at.index()].port(from)?;
             self.delayed.push(back, key);
-            transit.schedule.push(transit.now + delay, Event::RadioArrival(back));
+            transit.schedule(transit.now() + delay, Event::RadioArrival(back));
             return None;
         }
         Some(Output::Arrived { at: receiver, link, key })
     }
 
-    /// Whom to tell of a frame, and its parcel if it is still there. A broadcast is on no link, and
+    /// Whom to tell of a frame, and its packet if it is still there. A broadcast is on no link, and
     /// has no confirmation.
-    fn told(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<(At, ParcelKey)> {
+    fn told(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
         let port = self.port_of(id, from, frame)?;
         let is_here = self.all[id.index()].stations[from.index()].hand(frame.to).arrival != Arrival::Moved;
-        is_here.then_some((port.at, ParcelKey(frame.key)))
+        is_here.then_some((port.at, PacketKey(frame.key)))
     }
 
     fn trace_attempt(
@@ -224,7 +223,7 @@ impl Cells {
                 packet,
             });
         }
-        let key = (hand.arrival == Arrival::NotYet).then_some(ParcelKey(frame.key));
+        let key = (hand.arrival == Arrival::NotYet).then_some(PacketKey(frame.key));
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
@@ -233,13 +232,13 @@ impl Cells {
         let link = self.port_of(id, from, frame).map(|port| port.link);
         self.packet_ends(id, from, frame, transit);
         let radio = &mut self.all[id.index()].stations[from.index()];
-        let key = ParcelKey(frame.key);
+        let key = PacketKey(frame.key);
         match radio.hand_mut(frame.to).is_through_with(key) {
             Arrival::Moved => {}
-            Arrival::Copied => transit.parcels.remove(key),
+            Arrival::Copied => transit.packets_mut().remove(key),
             Arrival::NotYet if frame.to == Receiver::Broadcast => {
-                transit.telemetry.accounts.broadcast += 1;
-                transit.parcels.remove(key);
+                transit.accounts_mut().broadcast += 1;
+                transit.packets_mut().remove(key);
             }
             Arrival::NotYet => {
                 return Some(Output::Lost { node: radio.node, link, key, cause: DropCause::WirelessLoss });
@@ -255,7 +254,7 @@ impl Cells {
         let Self { all, ports, .. } = self;
         let cell = &mut all[id.index()];
         let (frame, radio) = (cell.wlan.head(from)?, &mut cell.stations[from.index()]);
-        let key = ParcelKey(frame.key);
+        let key = PacketKey(frame.key);
         let hand = radio.hand_mut(frame.to);
         if hand.departed == Some(key) {
             return None;

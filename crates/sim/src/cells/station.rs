@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_wifi::{Receiver, StationId, Used};
 
 use crate::id::{NodeId, PortId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 
 pub(super) struct Radio {
     pub(super) node: NodeId,
@@ -26,7 +26,7 @@ pub(super) struct Hand {
     pub(super) arrival: Arrival,
     /// The frame that went from the queue to the MAC last, as far as the world knows: while fates
     /// are told the MAC may have the next one already.
-    pub(super) departed: Option<ParcelKey>,
+    pub(super) departed: Option<PacketKey>,
 }
 
 /// What a station has had of the air so far.
@@ -124,7 +124,7 @@ impl Radio {
         &mut self.hand
     }
 
-    /// How many packets of its hands are among the parcels twice.
+    /// How many packets of its hands are among the packets twice.
     pub(super) fn copies(&self) -> usize {
         let others = self.hands.iter().flatten();
         others.chain([&self.hand]).filter(|hand| hand.arrival == Arrival::Copied).count()
@@ -145,7 +145,7 @@ impl Hand {
 
     /// Its frame is done with. Returns what has become of its packet.
     #[inline]
-    pub(super) fn is_through_with(&mut self, key: ParcelKey) -> Arrival {
+    pub(super) fn is_through_with(&mut self, key: PacketKey) -> Arrival {
         self.number = self.number.wrapping_add(1);
         self.departed = self.departed.filter(|departed| *departed != key);
         std::mem::replace(&mut self.arrival, Arrival::NotYet)

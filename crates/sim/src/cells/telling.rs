@@ -4,7 +4,7 @@
 use lasthop_wifi::StationId;
 
 use super::{Cell, Cells};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 
 impl Cells {
     /// From now on somebody wants to know when any frame leaves its queue.
@@ -27,7 +27,7 @@ impl Cell {
             // Where receivers take turns fates have been told from the start.
             let hand = radio.only_hand();
             hand.number = self.wlan.used(station).frames as u32;
-            hand.departed = self.wlan.head(station).map(|head| ParcelKey(head.key));
+            hand.departed = self.wlan.head(station).map(|head| PacketKey(head.key));
             if self.wlan.head_has_arrived(station) {
                 hand.has_arrived();
             }

@@ -9,7 +9,7 @@ use super::waiting::{Fifo, Waiting};
 use crate::accounts::DropCause;
 use crate::capacity::Capacity;
 use crate::change::ChangeError;
-use crate::parcel::{ParcelKey, Parcels};
+use crate::packets::{PacketKey, Packets};
 
 /// A queue: plain, or managed.
 #[derive(Debug)]
@@ -81,18 +81,18 @@ impl Queue {
     #[inline]
     pub(crate) fn push(
         &mut self,
-        key: ParcelKey,
+        key: PacketKey,
         now: Instant,
         waits: bool,
-        parcels: &mut Parcels,
+        packets: &mut Packets,
     ) -> Pushed {
         let (limit, fifo) = match self {
             Self::Plain(limit, fifo) => (limit, fifo),
-            Self::Managed(managed) => return managed.push(key, now, waits, parcels),
+            Self::Managed(managed) => return managed.push(key, now, waits, packets),
         };
-        let len = parcels[key].len();
-        let (packets, octets) = fifo.size();
-        if waits && !limit.has_room(packets, octets, len) {
+        let len = packets.len(key);
+        let (waiting, octets) = fifo.size();
+        if waits && !limit.has_room(waiting, octets, len) {
             return Pushed::Dropped(DropCause::QueueFull);
         }
         fifo.push(Waiting { key, len: len as u32, since: now });
@@ -101,10 +101,10 @@ impl Queue {
 
     /// As [`Managed::pop`].
     #[inline]
-    pub(crate) fn pop(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Waiting> {
+    pub(crate) fn pop(&mut self, now: Instant, packets: &mut Packets) -> Option<Waiting> {
         match self {
             Self::Plain(_, fifo) => fifo.pop(),
-            Self::Managed(managed) => managed.pop(now, parcels),
+            Self::Managed(managed) => managed.pop(now, packets),
         }
     }
 }

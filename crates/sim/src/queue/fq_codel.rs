@@ -14,7 +14,7 @@ use super::codel::{CoDel, Leaving, Source};
 use super::config::FqCoDelConfig;
 use super::flow_hash::flow_hash;
 use super::waiting::Waiting;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 
 /// Packets that are dropped at once at most where the limit is passed.
 const DROP_BATCH: u32 = 64;
@@ -57,7 +57,7 @@ impl Length for Stored {
     }
 }
 
-/// Whose turn it is.
+/// Scope turn it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     New,
@@ -137,7 +137,7 @@ impl FqCoDel {
     pub(super) fn pop(
         &mut self,
         now: Instant,
-        can_mark: impl Fn(ParcelKey) -> bool,
+        can_mark: impl Fn(PacketKey) -> bool,
         mut dropped: impl FnMut(Waiting),
     ) -> Option<Leaving> {
         loop {
@@ -198,7 +198,7 @@ struct FlowSource<'a, M, D> {
     dropped: &'a mut D,
 }
 
-impl<M: Fn(ParcelKey) -> bool, D: FnMut(Waiting)> Source for FlowSource<'_, M, D> {
+impl<M: Fn(PacketKey) -> bool, D: FnMut(Waiting)> Source for FlowSource<'_, M, D> {
     fn take(&mut self) -> Option<Waiting> {
         let Stored { waiting, memory } = self.pool.pop(self.list)?;
         *self.memory -= u64::from(memory);

@@ -13,7 +13,7 @@ use super::waiting::{Fifo, Waiting};
 use crate::accounts::DropCause;
 use crate::capacity::Capacity;
 use crate::change::ChangeError;
-use crate::parcel::{ParcelKey, Parcels};
+use crate::packets::{PacketKey, Packets};
 
 /// What becomes of a packet that is put into a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) struct Managed {
     /// Packets that were marked.
     marked: u64,
     /// Packets that were dropped and are still to be told.
-    dropped: VecDeque<(ParcelKey, DropCause)>,
+    dropped: VecDeque<(PacketKey, DropCause)>,
 }
 
 #[derive(Debug)]
@@ -128,17 +128,17 @@ impl Managed {
     #[inline(never)]
     pub(crate) fn push(
         &mut self,
-        key: ParcelKey,
+        key: PacketKey,
         now: Instant,
         waits: bool,
-        parcels: &mut Parcels,
+        packets: &mut Packets,
     ) -> Pushed {
-        let waiting = Waiting { key, len: parcels[key].len() as u32, since: now };
-        let size @ (packets, octets) = self.size();
-        let has_room = !waits || self.limit.has_room(packets, octets, waiting.len as usize);
+        let waiting = Waiting { key, len: packets.len(key) as u32, since: now };
+        let size = self.size();
+        let has_room = !waits || self.limit.has_room(size.0, size.1, waiting.len as usize);
         match &mut self.kind {
             Kind::FqCoDel(queue) => {
-                let packet = parcels[key].packet();
+                let packet = packets.packet(key);
                 queue.push(waiting, packet);
                 if has_room && !(waits && queue.is_over_memory()) {
                     return Pushed::Waits;
@@ -155,7 +155,7 @@ impl Managed {
             Kind::Red(red, fifo) => {
                 match red.on_arrival(size, waiting.len, now) {
                     Chance::Passes => {}
-                    Chance::Marked if mark(key, parcels) => self.marked += 1,
+                    Chance::Marked if mark(key, packets) => self.marked += 1,
                     Chance::Marked | Chance::Dropped => {
                         return Pushed::Dropped(DropCause::QueueManagement);
                     }
@@ -171,8 +171,8 @@ impl Managed {
     // As with `push`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn pop(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Waiting> {
-        let can_mark = |key: ParcelKey| parcels[key].packet().ip().ecn().is_capable();
+    pub(crate) fn pop(&mut self, now: Instant, packets: &mut Packets) -> Option<Waiting> {
+        let can_mark = |key: PacketKey| packets.packet(key).ip().ecn().is_capable();
         let all_dropped = &mut self.dropped;
         let dropped = |waiting: Waiting| all_dropped.push_back((waiting.key, DropCause::QueueManagement));
         let leaving = match &mut self.kind {
@@ -187,28 +187,28 @@ impl Managed {
             }
             Kind::FqCoDel(queue) => queue.pop(now, can_mark, dropped)?,
         };
-        if leaving.is_marked && mark(leaving.waiting.key, parcels) {
+        if leaving.is_marked && mark(leaving.waiting.key, packets) {
             self.marked += 1;
         }
         Some(leaving.waiting)
     }
 
     /// A packet that was dropped, and why; each is told once, the first first.
-    pub(crate) fn next_dropped(&mut self) -> Option<(ParcelKey, DropCause)> {
+    pub(crate) fn next_dropped(&mut self) -> Option<(PacketKey, DropCause)> {
         self.dropped.pop_front()
     }
 
     /// As [`Self::next_dropped`], the last first.
-    pub(crate) fn last_dropped(&mut self) -> Option<(ParcelKey, DropCause)> {
+    pub(crate) fn last_dropped(&mut self) -> Option<(PacketKey, DropCause)> {
         self.dropped.pop_back()
     }
 }
 
 /// Marks a packet, if it understands ECN.
-fn mark(key: ParcelKey, parcels: &mut Parcels) -> bool {
-    let can_mark = parcels[key].packet().ip().ecn().is_capable();
+fn mark(key: PacketKey, packets: &mut Packets) -> bool {
+    let can_mark = packets.packet(key).ip().ecn().is_capable();
     if can_mark {
-        parcels[key].edit(|packet| packet.set_ecn(Ecn::Ce));
+        packets.edit(key, |packet| packet.set_ecn(Ecn::Ce));
     }
     can_mark
 }
@@ -221,7 +221,7 @@ struct FifoSource<'a, M, D> {
     dropped: D,
 }
 
-impl<M: Fn(ParcelKey) -> bool, D: FnMut(Waiting)> Source for FifoSource<'_, M, D> {
+impl<M: Fn(PacketKey) -> bool, D: FnMut(Waiting)> Source for FifoSource<'_, M, D> {
     fn take(&mut self) -> Option<Waiting> {
         self.fifo.pop()
     }

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use lasthop_packet::Instant;
 
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    pub(crate) key: ParcelKey,
+    pub(crate) key: PacketKey,
     pub(crate) len: u32,
     pub(crate) since: Instant,
 }

@@ -6,7 +6,7 @@ use super::pipe::{Entry, Pipe};
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::id::PipeId;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::queue::Discipline;
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, Output, Technology};
@@ -37,9 +37,9 @@ impl WiredLinks {
         let (at, link) = (pipe.to, pipe.link);
         // None: the link was changed, and the packet comes later than was planned; or it was
         // overtaken, and has arrived since. There is an event for what comes next.
-        let (key, next) = pipe.pop(transit.now)?;
+        let (key, next) = pipe.pop(transit.now())?;
         if let Some(next) = next.filter(|next| *next < Instant::MAX) {
-            transit.schedule.push(next, Event::PipeArrival(id));
+            transit.schedule(next, Event::PipeArrival(id));
         }
         Some(Output::Arrived { at, link, key })
     }
@@ -48,11 +48,11 @@ impl WiredLinks {
 impl Technology for WiredLinks {
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
-    fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
-        let len = transit.parcels[key].len();
-        match self.pipes[port].push(key, len, transit.now) {
+    fn enqueue(&mut self, port: usize, _to: Addressee, key: PacketKey, transit: &mut Transit) -> Admission {
+        let len = transit.packets().len(key);
+        match self.pipes[port].push(key, len, transit.now()) {
             Entry::Arrives(Some(arrival)) if arrival < Instant::MAX => {
-                transit.schedule.push(arrival, Event::PipeArrival(PipeId::of(port)));
+                transit.schedule(arrival, Event::PipeArrival(PipeId::of(port)));
                 Admission::Queued
             }
             Entry::Arrives(_) => Admission::Queued,
@@ -81,7 +81,7 @@ impl Technology for WiredLinks {
 
     fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
         let pipe = &mut self.pipes[port];
-        let (expected, now) = (pipe.next_arrival(), transit.now);
+        let (expected, now) = (pipe.next_arrival(), transit.now());
         match change {
             Change::Capacity(capacity) => pipe.set_capacity(capacity, now),
             Change::Delay(delay) => pipe.set_delay(delay, now),
@@ -91,7 +91,7 @@ impl Technology for WiredLinks {
         }
         // The event that was scheduled finds nothing to do unless it comes at the right time.
         if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {
-            transit.schedule.push(next, Event::PipeArrival(PipeId::of(port)));
+            transit.schedule(next, Event::PipeArrival(PipeId::of(port)));
         }
     }
 }

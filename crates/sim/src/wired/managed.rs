@@ -12,7 +12,7 @@ use crate::delay::Delays;
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::loss::Losses;
-use crate::parcel::{ParcelKey, Parcels};
+use crate::packets::{PacketKey, Packets};
 use crate::queue::{Managed, Waiting};
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct ManagedPipe {
     /// Whether an event is due then.
     is_awaited: bool,
     /// The packet that it has had last, its length, and the delay that it has behind it.
-    sending: (ParcelKey, u32, u64),
+    sending: (PacketKey, u32, u64),
     /// What is left of its transmission, while that is stalled.
     rest: Option<Rest>,
     in_flight: Flight<InFlight>,
@@ -40,14 +40,14 @@ pub(crate) struct ManagedPipe {
 /// A packet that is being sent, or has been.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
-    pub(super) key: ParcelKey,
+    pub(super) key: PacketKey,
     pub(super) is_lost: bool,
 }
 
 /// A packet whose transmission starts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    pub(super) key: ParcelKey,
+    pub(super) key: PacketKey,
     /// What its transmission takes, whatever the clock makes of it.
     pub(super) time: Duration,
     /// When it arrives, if no other does so before it.
@@ -73,7 +73,7 @@ impl ManagedPipe {
             losses: Losses::new(&direction.loss, losses),
             free_at: Instant::ZERO,
             is_awaited: false,
-            sending: (ParcelKey(u32::MAX), 0, 0),
+            sending: (PacketKey(u32::MAX), 0, 0),
             rest: None,
             in_flight: Flight::default(),
         }
@@ -101,8 +101,8 @@ impl ManagedPipe {
     }
 
     /// The transmitter is free: the next packet's transmission starts.
-    pub(super) fn start(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Start> {
-        let Waiting { key, len, .. } = self.queue.pop(now, parcels)?;
+    pub(super) fn start(&mut self, now: Instant, packets: &mut Packets) -> Option<Start> {
+        let Waiting { key, len, .. } = self.queue.pop(now, packets)?;
         self.free_at = self.pace.finish(now, len as usize);
         let is_lost = self.losses.next();
         // What is lost propagates nowhere, and draws no delay.

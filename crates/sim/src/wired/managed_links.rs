@@ -8,7 +8,7 @@ use super::managed::{InFlight, ManagedPipe, Start};
 use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::id::ManagedPipeId;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::queue::Pushed;
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, Output, Technology};
@@ -30,9 +30,9 @@ impl ManagedWiredLinks {
 
     /// The next transmission of a pipe whose transmitter is free.
     fn start_next(&mut self, port: usize, transit: &mut Transit) -> Option<Start> {
-        let start = self.pipes[port].start(transit.now, &mut transit.parcels)?;
+        let start = self.pipes[port].start(transit.now(), transit.packets_mut())?;
         if let Some(arrival) = start.first_arrival {
-            transit.schedule.push(arrival, Event::ManagedArrival(ManagedPipeId::of(port)));
+            transit.schedule(arrival, Event::ManagedArrival(ManagedPipeId::of(port)));
         }
         self.await_end(port, transit);
         Some(start)
@@ -40,13 +40,13 @@ impl ManagedWiredLinks {
 
     fn await_end(&mut self, port: usize, transit: &mut Transit) {
         if let Some(end) = self.pipes[port].await_end() {
-            transit.schedule.push(end.max(transit.now), Event::TransmitterFree(ManagedPipeId::of(port)));
+            transit.schedule(end.max(transit.now()), Event::TransmitterFree(ManagedPipeId::of(port)));
         }
     }
 
     /// If a pipe's transmitter has become free, the next packet's transmission starts.
     fn go_on(&mut self, port: usize, transit: &mut Transit) {
-        if !self.pipes[port].take_end(transit.now) {
+        if !self.pipes[port].take_end(transit.now()) {
             return;
         }
         let start = self.start_next(port, transit);
@@ -61,26 +61,26 @@ impl ManagedWiredLinks {
 
     fn on_arrival(&mut self, port: usize, transit: &mut Transit) {
         let pipe = &mut self.pipes[port];
-        let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive(transit.now) else { return };
+        let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive(transit.now()) else { return };
         self.outputs.push_back(if is_lost {
             Output::Lost { node: pipe.from.0, link: Some(pipe.link), key, cause: DropCause::WiredLoss }
         } else {
             Output::Arrived { at: pipe.to, link: pipe.link, key }
         });
         if let Some(next) = next.filter(|next| *next < Instant::MAX) {
-            transit.schedule.push(next, Event::ManagedArrival(ManagedPipeId::of(port)));
+            transit.schedule(next, Event::ManagedArrival(ManagedPipeId::of(port)));
         }
     }
 }
 
 impl Technology for ManagedWiredLinks {
-    fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
+    fn enqueue(&mut self, port: usize, _to: Addressee, key: PacketKey, transit: &mut Transit) -> Admission {
         // What leaves now leaves before what comes now. The event for it, which is due at this moment,
         // tells what came of that.
         self.go_on(port, transit);
         let pipe = &mut self.pipes[port];
-        let waits = pipe.is_busy(transit.now);
-        match pipe.queue.push(key, transit.now, waits, &mut transit.parcels) {
+        let waits = pipe.is_busy(transit.now());
+        match pipe.queue.push(key, transit.now(), waits, transit.packets_mut()) {
             Pushed::Dropped(cause) => return Admission::Dropped(cause),
             Pushed::Displaces => {
                 self.await_end(port, transit);
@@ -110,7 +110,7 @@ impl Technology for ManagedWiredLinks {
         self.outputs.pop_front()
     }
 
-    fn next_displaced(&mut self, port: usize) -> Option<(ParcelKey, DropCause)> {
+    fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
         self.pipes[port].queue.next_dropped()
     }
 
@@ -137,10 +137,10 @@ impl Technology for ManagedWiredLinks {
     fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {
         let pipe = &mut self.pipes[port];
         let expected = pipe.next_arrival();
-        pipe.change(change, transit.now);
+        pipe.change(change, transit.now());
         // Events that were scheduled find nothing to do unless they come at the right time.
         if let Some(next) = pipe.next_arrival().filter(|next| Some(*next) != expected) {
-            transit.schedule.push(next, Event::ManagedArrival(ManagedPipeId::of(port)));
+            transit.schedule(next, Event::ManagedArrival(ManagedPipeId::of(port)));
         }
         self.await_end(port, transit);
     }

@@ -14,7 +14,7 @@ use crate::delay::{Delay, Delays};
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::loss::{Loss, Losses};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::queue::QueueLimit;
 use lasthop_packet::time::nanos;
 
@@ -44,7 +44,7 @@ pub(crate) struct Pipe {
     /// What each of them has drawn as its delay, in nanoseconds; empty while there is `always`.
     drawn: VecDeque<u64>,
     /// Packets on their way.
-    in_flight: Flight<ParcelKey>,
+    in_flight: Flight<PacketKey>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +53,11 @@ struct Waiting {
     start: Instant,
     len: u32,
     /// [`LOST`] if it will not arrive.
-    key: ParcelKey,
+    key: PacketKey,
 }
 
 /// The key of no packet.
-const LOST: ParcelKey = ParcelKey(u32::MAX);
+const LOST: PacketKey = PacketKey(u32::MAX);
 
 /// What becomes of a packet that is put into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Pipe {
 
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
-    pub(crate) fn push(&mut self, key: ParcelKey, len: usize, now: Instant) -> Entry {
+    pub(crate) fn push(&mut self, key: PacketKey, len: usize, now: Instant) -> Entry {
         let start = self.free_at.max(now);
         self.forget_started(now);
         if start > now {
@@ -157,7 +157,7 @@ impl Pipe {
     /// A packet whose delay varies leaves at `free_at`. What is lost propagates nowhere, and draws
     /// nothing.
     #[cold]
-    fn send(&mut self, key: ParcelKey, is_lost: bool, waits: bool) -> Entry {
+    fn send(&mut self, key: PacketKey, is_lost: bool, waits: bool) -> Entry {
         let delay = if is_lost { 0 } else { self.delays.draw(self.free_at) };
         if waits {
             self.drawn.push_back(delay);
@@ -224,7 +224,7 @@ impl Pipe {
 
     /// Computes starts and arrivals once more, and delays that have not been drawn: of what waits from
     /// `start` on, and of the packet in transmission, whose end that is, if its key is given.
-    fn repeat_queueing(&mut self, mut start: Instant, sending: Option<ParcelKey>) {
+    fn repeat_queueing(&mut self, mut start: Instant, sending: Option<PacketKey>) {
         let waiting: BTreeSet<u32> =
             self.waiting.iter().map(|waiting| waiting.key.0).chain(sending.map(|key| key.0)).collect();
         let mut in_flight = std::mem::take(&mut self.in_flight);
@@ -263,7 +263,7 @@ impl Pipe {
 
     /// The first packet arrives, if it does so by now: its key, and when the next one does.
     #[inline]
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<(ParcelKey, Option<Instant>)> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(PacketKey, Option<Instant>)> {
         self.in_flight.pop_due(now)
     }
 
@@ -310,38 +310,38 @@ mod tests {
     fn packets_arrive_after_queueing_transmission_and_propagation() {
         let mut pipe = pipe(QueueLimit::Unlimited);
         assert_eq!(
-            pipe.push(ParcelKey(0), 1000, Instant::ZERO),
+            pipe.push(PacketKey(0), 1000, Instant::ZERO),
             Entry::Arrives(Some(Instant::from_millis(6)))
         );
-        assert_eq!(pipe.push(ParcelKey(1), 1000, Instant::ZERO), Entry::Arrives(None));
+        assert_eq!(pipe.push(PacketKey(1), 1000, Instant::ZERO), Entry::Arrives(None));
         assert_eq!(pipe.pop(Instant::from_millis(5)), None);
-        assert_eq!(pipe.pop(Instant::from_millis(6)), Some((ParcelKey(0), Some(Instant::from_millis(7)))));
-        assert_eq!(pipe.pop(Instant::from_millis(7)), Some((ParcelKey(1), None)));
+        assert_eq!(pipe.pop(Instant::from_millis(6)), Some((PacketKey(0), Some(Instant::from_millis(7)))));
+        assert_eq!(pipe.pop(Instant::from_millis(7)), Some((PacketKey(1), None)));
     }
 
     #[test]
     fn another_rate_moves_no_packet_that_has_arrived() {
         let mut pipe = pipe(QueueLimit::Unlimited);
-        let _ = pipe.push(ParcelKey(0), 1000, Instant::ZERO);
-        let _ = pipe.push(ParcelKey(1), 1000, Instant::ZERO);
+        let _ = pipe.push(PacketKey(0), 1000, Instant::ZERO);
+        let _ = pipe.push(PacketKey(1), 1000, Instant::ZERO);
         while pipe.pop(Instant::from_millis(10)).is_some() {}
-        let _ = pipe.push(ParcelKey(2), 1000, Instant::from_millis(10));
-        let _ = pipe.push(ParcelKey(3), 1000, Instant::from_millis(10));
+        let _ = pipe.push(PacketKey(2), 1000, Instant::from_millis(10));
+        let _ = pipe.push(PacketKey(3), 1000, Instant::from_millis(10));
         pipe.set_capacity(&Capacity::Fixed(Bitrate::mbps(4)), Instant::from_nanos(10_500_000));
         // Half of the first takes a millisecond, and the second two.
         let arrivals: Vec<_> = std::iter::from_fn(|| pipe.in_flight.pop()).collect();
         let at = Instant::from_nanos;
-        assert_eq!(arrivals, [(at(16_500_000), ParcelKey(2)), (at(18_500_000), ParcelKey(3))]);
+        assert_eq!(arrivals, [(at(16_500_000), PacketKey(2)), (at(18_500_000), PacketKey(3))]);
     }
 
     #[test]
     fn the_limit_counts_what_waits_and_not_what_is_being_sent() {
         let mut pipe = pipe(QueueLimit::Packets(2));
         let admitted =
-            (0..5).filter(|key| pipe.push(ParcelKey(*key), 1000, Instant::ZERO) != Entry::Full).count();
+            (0..5).filter(|key| pipe.push(PacketKey(*key), 1000, Instant::ZERO) != Entry::Full).count();
         assert_eq!(admitted, 3);
         assert_eq!(pipe.queue(Instant::ZERO), (2, 2000));
         assert_eq!(pipe.queue(Instant::from_millis(1)), (1, 1000));
-        assert!(pipe.push(ParcelKey(9), 1000, Instant::from_millis(1)) != Entry::Full);
+        assert!(pipe.push(PacketKey(9), 1000, Instant::from_millis(1)) != Entry::Full);
     }
 }

@@ -5,7 +5,7 @@ use lasthop_packet::Instant;
 
 use crate::id::{HopId, LinkId};
 use crate::observe::TraceEvent;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::transit::Transit;
 
 #[derive(Default)]
@@ -31,24 +31,24 @@ impl Channels {
         self.all[channel].channel.loses(end)
     }
 
-    /// A parcel's first transmission is about to begin: if it is one to lose, the channel turns
+    /// A packet's first transmission is about to begin: if it is one to lose, the channel turns
     /// bad.
-    pub(super) fn packet_begins(&mut self, channel: usize, by: HopId, key: ParcelKey, transit: &mut Transit) {
+    pub(super) fn packet_begins(&mut self, channel: usize, by: HopId, key: PacketKey, transit: &mut Transit) {
         if !self.all[channel].channel.is_forced() {
             return;
         }
         self.catch_up(channel, transit);
-        let packet = transit.parcels[key].packet();
-        let Some(first) = transit.streams.first_octet(packet) else { return };
+        let packet = transit.packet(key);
+        let Some(first) = transit.first_octet(packet) else { return };
         let channel_of_link = &mut self.all[channel].channel;
         let is_to_lose = channel_of_link.is_to_lose(packet, first);
-        let flip = is_to_lose.then(|| channel_of_link.force(by.index(), transit.now)).flatten();
+        let flip = is_to_lose.then(|| channel_of_link.force(by.index(), transit.now())).flatten();
         self.tell(channel, flip, transit);
     }
 
-    /// A parcel is through, delivered or given up.
+    /// A packet is through, delivered or given up.
     pub(super) fn packet_ends(&mut self, channel: usize, by: HopId, transit: &mut Transit) {
-        let flip = self.all[channel].channel.packet_ends(by.index(), transit.now);
+        let flip = self.all[channel].channel.packet_ends(by.index(), transit.now());
         self.tell(channel, flip, transit);
     }
 
@@ -57,9 +57,9 @@ impl Channels {
         self.catch_up(channel, transit);
         let ChannelOfLink { link, channel } = &mut self.all[channel];
         let was_good = channel.is_good();
-        *channel = channel.replaced(config.clone(), transit.now);
+        *channel = channel.replaced(config.clone(), transit.now());
         if !was_good {
-            transit.emit(&TraceEvent::ChannelState { link: *link, at: transit.now, good: true });
+            transit.emit(&TraceEvent::ChannelState { link: *link, at: transit.now(), good: true });
         }
     }
 
@@ -73,9 +73,9 @@ impl Channels {
     /// Brings a channel's state up to now.
     fn catch_up(&mut self, channel: usize, transit: &mut Transit) {
         let ChannelOfLink { link, channel } = &mut self.all[channel];
-        channel.advance(transit.now, |Flip { at, good }| {
+        channel.advance(transit.now(), |Flip { at, good }| {
             let event = TraceEvent::ChannelState { link: *link, at, good };
-            transit.telemetry.emit(transit.now, &event);
+            transit.emit(&event);
         });
     }
 

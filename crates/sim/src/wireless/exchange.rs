@@ -24,11 +24,11 @@ impl WirelessLinks {
         }
         let hop = medium.next(|hop| hops[hop.index()].has_frame())?;
         medium.held_by = Some(hop);
-        Some((hop, hops[hop.index()].next_frame(transit.now, &mut transit.parcels)?))
+        Some((hop, hops[hop.index()].next_frame(transit.now(), transit.packets_mut())?))
     }
 
     pub(super) fn transmit(&mut self, id: HopId, transit: &mut Transit) {
-        let now = transit.now;
+        let now = transit.now();
         let hop = &mut self.hops[id.index()];
         let Some(mut sending) = hop.sending else { return };
         let (link, channel, medium) = (hop.link, hop.channel, hop.medium);
@@ -68,10 +68,10 @@ impl WirelessLinks {
         if lost {
             // A coarse clock makes nothing of a short frame: trying again at once would never end.
             let over = over.max(now + hop.pace.exact_time(sending.len as usize));
-            transit.schedule.push(over, Event::ExchangeOver(medium));
+            transit.schedule(over, Event::ExchangeOver(medium));
             if let Feedback::Acknowledged { timeout, arq: Arq::SelectiveRepeat { .. }, .. } = feedback {
                 let known_at = over.max(finish + timeout);
-                transit.schedule.push(known_at, Event::TransmissionKnown(id));
+                transit.schedule(known_at, Event::TransmissionKnown(id));
                 hop.go_on(Some(known_at));
             }
             return;
@@ -79,7 +79,7 @@ impl WirelessLinks {
         let key = match feedback {
             // The sender keeps the frame until it is confirmed; the copy is on its way.
             Feedback::Acknowledged { .. } | Feedback::Immediate => {
-                transit.parcels.copy(sending.key).unwrap_or(sending.key)
+                transit.packets_mut().copy(sending.key).unwrap_or(sending.key)
             }
             Feedback::None => sending.key,
         };
@@ -88,22 +88,22 @@ impl WirelessLinks {
             sending.confirmed = !matches!(feedback, Feedback::Acknowledged { .. });
         }
         if let Some(arrival) = hop.send(finish, key, number) {
-            transit.schedule.push(arrival, Event::FrameArrival(id));
+            transit.schedule(arrival, Event::FrameArrival(id));
         }
         hop.go_on(None);
         // A stop-and-wait exchange ends when the acknowledgment comes, or does not: that is known at
         // the receiver.
         if !matches!(feedback, Feedback::Acknowledged { arq: Arq::StopAndWait, .. }) {
-            transit.schedule.push(over, Event::ExchangeOver(medium));
+            transit.schedule(over, Event::ExchangeOver(medium));
         }
     }
 
     pub(super) fn on_frame_arrival(&mut self, id: HopId, transit: &mut Transit) {
         let hop = &mut self.hops[id.index()];
         // The frame that the event was for may have been overtaken, and have arrived since.
-        let Some((InFlight { key, number }, next)) = hop.in_flight.pop_due(transit.now) else { return };
+        let Some((InFlight { key, number }, next)) = hop.in_flight.pop_due(transit.now()) else { return };
         if let Some(next) = next {
-            transit.schedule.push(next, Event::FrameArrival(id));
+            transit.schedule(next, Event::FrameArrival(id));
         }
         let (at, link) = (hop.to, hop.link);
         let is_new = hop.receive(number);
@@ -113,13 +113,13 @@ impl WirelessLinks {
         } else {
             // The copy never counted as a packet of its own.
             self.counters.duplicate_frames += 1;
-            transit.parcels.remove(key);
+            transit.packets_mut().remove(key);
         }
     }
 
     /// The receiver's link layer acknowledges a frame, through the same channel.
     fn acknowledge(&mut self, id: HopId, number: u32, transit: &mut Transit) {
-        let now = transit.now;
+        let now = transit.now();
         let hop = &self.hops[id.index()];
         let Feedback::Acknowledged { timeout, ack_octets, .. } = hop.layer.feedback else { return };
         let (link, channel, delay, from) = (hop.link, hop.channel, hop.propagation(), hop.to.0);
@@ -137,13 +137,13 @@ impl WirelessLinks {
         let hop = &mut self.hops[id.index()];
         if let Some(outstanding) = &mut hop.outstanding {
             outstanding.decided(number, is_confirmed, known_at);
-            transit.schedule.push(known_at, Event::TransmissionKnown(id));
+            transit.schedule(known_at, Event::TransmissionKnown(id));
             return;
         }
         if let Some(sending) = &mut hop.sending {
             sending.confirmed = is_confirmed;
         }
-        transit.schedule.push(known_at, Event::ExchangeOver(hop.medium));
+        transit.schedule(known_at, Event::ExchangeOver(hop.medium));
     }
 
     /// The sender learns of a transmission that it did not wait for; or it may transmit again, after it
@@ -151,7 +151,7 @@ impl WirelessLinks {
     pub(super) fn on_transmission_known(&mut self, id: HopId, transit: &Transit) {
         let hop = &mut self.hops[id.index()];
         let outstanding = hop.outstanding.as_mut();
-        let known = outstanding.and_then(|outstanding| outstanding.next_known(transit.now));
+        let known = outstanding.and_then(|outstanding| outstanding.next_known(transit.now()));
         let id_of_medium = hop.medium;
         match known {
             Some(sending) => self.conclude(id, sending),
@@ -224,7 +224,7 @@ impl WirelessLinks {
         }
         if sending.copied {
             // It did arrive, even if no acknowledgment came back.
-            transit.parcels.remove(key);
+            transit.packets_mut().remove(key);
         } else if !sending.confirmed {
             return Some(Output::Lost { node: from, link: Some(link), key, cause: DropCause::WirelessLoss });
         }

@@ -15,7 +15,7 @@ use crate::delay::{Delays, Order};
 use crate::flight::Flight;
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::loss::Losses;
-use crate::parcel::{ParcelKey, Parcels};
+use crate::packets::{PacketKey, Packets};
 use crate::queue::{Queue, Waiting};
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Hop {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
-    pub(crate) key: ParcelKey,
+    pub(crate) key: PacketKey,
     pub(crate) number: u32,
 }
 
@@ -93,7 +93,7 @@ impl Hop {
         }
     }
 
-    /// Parcels that are copies of a packet which is counted elsewhere: the sender's, once a copy
+    /// Packets that are copies of a packet which is counted elsewhere: the sender's, once a copy
     /// was on its way, and those on their way to a receiver that has the packet already.
     pub(crate) fn doubled(&self) -> usize {
         let sending = usize::from(self.sending.is_some_and(|sending| sending.copied));
@@ -123,7 +123,7 @@ impl Hop {
     /// A frame whose transmission ends at `finish` is on its way: when it arrives, if it is the
     /// first to do so.
     #[inline]
-    pub(crate) fn send(&mut self, finish: Instant, key: ParcelKey, number: u32) -> Option<Instant> {
+    pub(crate) fn send(&mut self, finish: Instant, key: PacketKey, number: u32) -> Option<Instant> {
         let arrival = self.delays.arrival(finish, self.in_flight.last());
         self.in_flight.push(arrival, InFlight { key, number }).then_some(arrival)
     }
@@ -161,12 +161,12 @@ impl Hop {
 
     /// The frame to transmit now: one to be repeated, or the first in the queue under a new number.
     #[inline]
-    pub(crate) fn next_frame(&mut self, now: Instant, parcels: &mut Parcels) -> Option<Sending> {
+    pub(crate) fn next_frame(&mut self, now: Instant, packets: &mut Packets) -> Option<Sending> {
         if self.sending.is_none() {
             self.sending = self.outstanding.as_mut().and_then(|outstanding| outstanding.next_again());
         }
         if self.sending.is_none() {
-            let Waiting { key, len, since } = self.queue.pop(now, parcels)?;
+            let Waiting { key, len, since } = self.queue.pop(now, packets)?;
             let number = self.next_number;
             self.next_number = self.next_number.wrapping_add(1);
             self.sending = Some(Sending {

@@ -14,7 +14,7 @@ use crate::accounts::DropCause;
 use crate::change::{Change, ChangeError};
 use crate::counters::Counters;
 use crate::id::{HopId, LinkId, MediumId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::queue::{Managed, Pushed};
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, FrameFate, Output, Technology};
@@ -51,11 +51,11 @@ impl WirelessLinks {
 }
 
 impl Technology for WirelessLinks {
-    fn enqueue(&mut self, port: usize, _to: Addressee, key: ParcelKey, transit: &mut Transit) -> Admission {
-        let waits = self.would_wait(port, transit.now);
+    fn enqueue(&mut self, port: usize, _to: Addressee, key: PacketKey, transit: &mut Transit) -> Admission {
+        let waits = self.would_wait(port, transit.now());
         let hop = &mut self.hops[port];
         let medium = hop.medium;
-        match hop.queue.push(key, transit.now, waits, &mut transit.parcels) {
+        match hop.queue.push(key, transit.now(), waits, transit.packets_mut()) {
             Pushed::Waits => {}
             Pushed::Displaces => return Admission::Displaces,
             Pushed::Dropped(cause) => return Admission::Dropped(cause),
@@ -115,7 +115,7 @@ impl Technology for WirelessLinks {
         self.hops[port].queue.size()
     }
 
-    fn next_displaced(&mut self, port: usize) -> Option<(ParcelKey, DropCause)> {
+    fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
         self.hops[port].queue.managed_mut()?.next_dropped()
     }
 
@@ -147,7 +147,7 @@ impl Technology for WirelessLinks {
             let was_stalled = self.hops[port].is_stalled();
             self.hops[port].change(change);
             if was_stalled && !self.hops[port].is_stalled() {
-                transit.schedule.push(transit.now, Event::TransmissionKnown(HopId::of(port)));
+                transit.schedule(transit.now(), Event::TransmissionKnown(HopId::of(port)));
             }
         }
     }

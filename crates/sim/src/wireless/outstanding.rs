@@ -114,13 +114,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::parcel::ParcelKey;
+    use crate::packets::PacketKey;
 
     const NOW: Instant = Instant::from_millis(5);
 
     fn sending(number: u32) -> Sending {
         Sending {
-            key: ParcelKey(number),
+            key: PacketKey(number),
             len: 100,
             number,
             transmissions: 1,

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 
 /// A frame from its first transmission to its fate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
-    pub(crate) key: ParcelKey,
+    pub(crate) key: PacketKey,
     pub(crate) len: u32,
     pub(crate) number: u32,
     pub(crate) transmissions: u32,

@@ -18,7 +18,7 @@ use super::World;
 use crate::accounts::DropCause;
 use crate::ad_hoc::{AdHocNode, Waiting};
 use crate::id::{AgentId, NodeId, WlanId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::technology::{At, Egress};
 use lasthop_aodv::{Aodv, AodvConfig, AodvCounters, Metric, Output, Way};
@@ -94,13 +94,13 @@ impl World {
         self.ad_hoc.get_mut(node.index())?.as_deref_mut()
     }
 
-    /// A parcel takes the way that AODV knows, or waits for it to know one.
-    pub(super) fn route_on_demand(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
-        let destination = self.node_address(self.transit.parcels[key].destination);
-        let source = self.transit.parcels[key].packet().ip().source;
-        let now = self.transit.now;
+    /// A packet takes the way that AODV knows, or waits for it to know one.
+    pub(super) fn route_on_demand(&mut self, node: NodeId, key: PacketKey, sender: AgentId) {
+        let destination = self.node_address(self.transit.packets().destination(key));
+        let source = self.transit.packet(key).ip().source;
+        let now = self.transit.now();
         let (IpAddr::V4(source), IpAddr::V4(destination)) = (source, destination) else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
+            self.drop_packet(node, key, DropCause::NoRoute);
             return;
         };
         let Some(at) = self.at_ad_hoc(node) else { return };
@@ -109,7 +109,7 @@ impl World {
                 if let Some(interface) = at.interfaces.get(&next_hop).copied() {
                     self.leave_by(node, interface, key, sender);
                 } else {
-                    self.drop_parcel(node, key, DropCause::NoRoute);
+                    self.drop_packet(node, key, DropCause::NoRoute);
                 }
             }
             Way::Wait => {
@@ -122,30 +122,30 @@ impl World {
                 self.follow_routing(node);
             }
             Way::None => {
-                self.drop_parcel(node, key, DropCause::NoRoute);
+                self.drop_packet(node, key, DropCause::NoRoute);
                 self.follow_routing(node);
             }
         }
     }
 
-    /// A parcel that waited here leaves the network. A source that waits for it to go sends
+    /// A packet that waited here leaves the network. A source that waits for it to go sends
     /// another.
-    fn drop_waiting(&mut self, node: NodeId, key: ParcelKey, cause: DropCause) {
+    fn drop_waiting(&mut self, node: NodeId, key: PacketKey, cause: DropCause) {
         self.hosts.left_queue(node, key, std::time::Duration::ZERO, &mut self.transit);
-        self.drop_parcel(node, key, cause);
+        self.drop_packet(node, key, cause);
     }
 
-    /// Whether a parcel that has reached its destination is for AODV there.
-    pub(super) fn is_for_routing(&self, node: NodeId, key: ParcelKey) -> bool {
-        self.is_ad_hoc(node) && Aodv::is_message(self.transit.parcels[key].packet())
+    /// Whether a packet that has reached its destination is for AODV there.
+    pub(super) fn is_for_routing(&self, node: NodeId, key: PacketKey) -> bool {
+        self.is_ad_hoc(node) && Aodv::is_message(self.transit.packet(key))
     }
 
     /// A packet that is no flow's: AODV's, or nobody's.
     #[cold]
-    pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: ParcelKey) {
+    pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: PacketKey) {
         if self.is_for_routing(node, key) {
             self.deliver_to_routing(node, key);
-        } else if self.transit.parcels[key].is_message {
+        } else if self.transit.packets().is_message(key) {
             self.deliver_message(node, key);
         } else {
             self.drop_unclaimed(node, key);
@@ -153,10 +153,10 @@ impl World {
     }
 
     #[cold]
-    pub(super) fn deliver_to_routing(&mut self, node: NodeId, key: ParcelKey) {
-        self.transit.telemetry.accounts.consumed += 1;
-        let packet = self.transit.parcels.take(key);
-        let now = self.transit.now;
+    pub(super) fn deliver_to_routing(&mut self, node: NodeId, key: PacketKey) {
+        self.transit.accounts_mut().consumed += 1;
+        let packet = self.transit.packets_mut().take(key);
+        let now = self.transit.now();
         if let Some(at) = self.at_ad_hoc(node) {
             at.aodv.on_message(&packet, now);
         }
@@ -164,7 +164,7 @@ impl World {
     }
 
     pub(super) fn on_routing(&mut self, node: NodeId) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         let Some(at) = self.at_ad_hoc(node) else { return };
         if at.timer.fired(now) {
             at.aodv.on_deadline(now);
@@ -174,23 +174,23 @@ impl World {
 
     /// The link layer has given up a frame to a neighbour; with the packet that was in it, if that
     /// did not arrive.
-    pub(super) fn on_neighbour_lost(&mut self, node: NodeId, neighbour: NodeId, key: Option<ParcelKey>) {
+    pub(super) fn on_neighbour_lost(&mut self, node: NodeId, neighbour: NodeId, key: Option<PacketKey>) {
         let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
         let IpAddr::V4(neighbour) = self.network.node(neighbour).address else { return };
-        let packet = key.map(|key| self.transit.parcels[key].packet());
-        at.aodv.on_given_up(neighbour, packet, self.transit.now);
+        let packet = key.map(|key| self.transit.packet(key));
+        at.aodv.on_given_up(neighbour, packet, self.transit.now());
     }
 
     /// A frame to a neighbour is about to arrive there: what AODV goes by, if its metric is one of
     /// links that are measured.
     #[inline(never)]
-    pub(super) fn measure_hop(&mut self, at: At, key: ParcelKey, times: &FrameTimes) {
+    pub(super) fn measure_hop(&mut self, at: At, key: PacketKey, times: &FrameTimes) {
         let Some(Some(node)) = self.ad_hoc.get_mut(at.0.index()) else { return };
-        let packet = self.transit.parcels[key].packet();
+        let packet = self.transit.packet(key);
         if let IpAddr::V4(neighbour) = self.network.neighbour(at)
             && !Aodv::is_message(packet)
         {
-            node.aodv.on_transmission(neighbour, packet.payload().len() as u32, times, self.transit.now);
+            node.aodv.on_transmission(neighbour, packet.payload().len() as u32, times, self.transit.now());
         }
     }
 
@@ -210,8 +210,8 @@ impl World {
             self.tell_backlog(at, *key);
         }
         for key in withdrawn {
-            if Aodv::is_message(self.transit.parcels[key].packet()) {
-                self.drop_parcel(node, key, DropCause::WirelessLoss);
+            if Aodv::is_message(self.transit.packet(key)) {
+                self.drop_packet(node, key, DropCause::WirelessLoss);
             } else {
                 self.route(node, key, passed);
             }
@@ -224,7 +224,7 @@ impl World {
         while let Some(output) = self.at_ad_hoc(node).and_then(|at| at.aodv.poll()) {
             match output {
                 Output::Send(packet) => {
-                    let key = self.transit.parcels.insert(packet);
+                    let key = self.transit.packets_mut().insert(packet);
                     if self.originate(node, key) {
                         self.send_message(node, key);
                     }
@@ -242,14 +242,14 @@ impl World {
             }
         }
         let Some(Some(at)) = self.ad_hoc.get_mut(node.index()) else { return };
-        let deadline = at.aodv.deadline().map(|deadline| deadline.max(self.transit.now));
-        at.timer.follow(deadline, Event::Routing(node), &mut self.transit.schedule);
+        let deadline = at.aodv.deadline().map(|deadline| deadline.max(self.transit.now()));
+        self.transit.follow(&mut at.timer, deadline, Event::Routing(node));
     }
 
     /// A message goes to everybody, or straight to a neighbour: it is the neighbour whom AODV has
     /// heard, whatever routes say.
-    fn send_message(&mut self, node: NodeId, key: ParcelKey) {
-        let destination = self.transit.parcels[key].destination;
+    fn send_message(&mut self, node: NodeId, key: PacketKey) {
+        let destination = self.transit.packets().destination(key);
         if destination == NodeId::EVERYBODY {
             self.broadcast(node, key);
             return;
@@ -258,7 +258,7 @@ impl World {
         let interface = self.at_ad_hoc(node).and_then(|at| at.interfaces.get(&neighbour).copied());
         match interface {
             Some(interface) => self.transmit(node, interface, key),
-            None => self.drop_parcel(node, key, DropCause::NoRoute),
+            None => self.drop_packet(node, key, DropCause::NoRoute),
         }
     }
 

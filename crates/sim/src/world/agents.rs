@@ -9,28 +9,28 @@ use lasthop_packet::{LinkOptions, Packet};
 use super::World;
 use crate::accounts::DropCause;
 use crate::id::{AgentId, LinkId, NodeId};
-use crate::observe::TraceEvent;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::technology::At;
 
 impl World {
-    /// A parcel crosses an interface that an agent watches.
+    /// A packet crosses an interface that an agent watches.
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
-    pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: ParcelKey, from: Side) {
+    pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: PacketKey, from: Side) {
         if self.network.has_other_addresses {
             self.learn_end(id, key);
         }
         if self.seats.is_at_bound() {
-            self.transit.telemetry.reported.count(&AT_BOUND, 1);
+            self.transit.count_report(&AT_BOUND, 1);
             self.forward((node, interface), key, from);
             return;
         }
         let neighbour = self.network.neighbour((node, interface));
         let Self { transit, seats, .. } = self;
-        let verdict = transit.parcels[key].edit(|packet| {
-            seats.call(id, transit.now, Some(neighbour), |agent, cx| agent.on_packet(packet, from, cx))
+        let now = transit.now();
+        let verdict = transit.packets_mut().edit(key, |packet| {
+            seats.call(id, now, Some(neighbour), |agent, cx| agent.on_packet(packet, from, cx))
         });
         let attached = self.seats.outbox.attached.take();
         self.after_call(id);
@@ -39,17 +39,17 @@ impl World {
         }
         match verdict {
             Verdict::Forward => self.forward((node, interface), key, from),
-            Verdict::Drop(reason) => self.drop_parcel(node, key, DropCause::Agent(reason)),
+            Verdict::Drop(reason) => self.drop_packet(node, key, DropCause::Agent(reason)),
             Verdict::Absorb => {
-                let packet = self.transit.parcels.take(key);
-                self.transit.telemetry.accounts.absorbed += 1;
+                let packet = self.transit.packets_mut().take(key);
+                self.transit.accounts_mut().absorbed += 1;
                 self.packet_gone(&packet);
             }
         }
     }
 
-    /// A parcel goes on past the agent.
-    fn forward(&mut self, (node, interface): At, key: ParcelKey, from: Side) {
+    /// A packet goes on past the agent.
+    fn forward(&mut self, (node, interface): At, key: PacketKey, from: Side) {
         match from {
             Side::Core => self.transmit(node, interface, key),
             Side::Radio => self.process(node, key),
@@ -61,7 +61,7 @@ impl World {
     pub(super) fn tell_agent(
         &mut self,
         at: At,
-        key: ParcelKey,
+        key: PacketKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
     ) {
         if let Some(id) = self.network.interface(at).agent {
@@ -75,19 +75,19 @@ impl World {
         &mut self,
         id: AgentId,
         at: At,
-        key: ParcelKey,
+        key: PacketKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
     ) -> Option<LinkOptions> {
-        let event = event(self.transit.parcels[key].packet());
+        let event = event(self.transit.packet(key));
         if !self.seats.agents[id.index()].needs.contains(event.sense()) {
             return None;
         }
         if self.seats.is_at_bound() {
-            self.transit.telemetry.reported.count(&AT_BOUND, 1);
+            self.transit.count_report(&AT_BOUND, 1);
             return None;
         }
         let neighbour = self.network.neighbour(at);
-        self.seats.call(id, self.transit.now, Some(neighbour), |agent, cx| agent.on_link(&event, cx));
+        self.seats.call(id, self.transit.now(), Some(neighbour), |agent, cx| agent.on_link(&event, cx));
         let attached = self.seats.outbox.attached.take();
         self.after_call(id);
         attached
@@ -119,7 +119,7 @@ impl World {
         id: AgentId,
         call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
-        let result = self.seats.call(id, self.transit.now, None, call);
+        let result = self.seats.call(id, self.transit.now(), None, call);
         self.after_call(id);
         result
     }
@@ -128,11 +128,11 @@ impl World {
     #[inline(never)]
     pub(super) fn on_agent_deadline(&mut self, id: AgentId) {
         let placed = &mut self.seats.agents[id.index()];
-        if !placed.timer.fired(self.transit.now) {
+        if !placed.timer.fired(self.transit.now()) {
             return;
         }
-        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.transit.now) {
-            self.seats.call(id, self.transit.now, None, |agent, cx| agent.on_deadline(cx));
+        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.transit.now()) {
+            self.seats.call(id, self.transit.now(), None, |agent, cx| agent.on_deadline(cx));
             self.hold_back(id);
         }
         self.after_call(id);
@@ -142,7 +142,7 @@ impl World {
     /// deadline.
     fn hold_back(&mut self, id: AgentId) {
         let placed = &mut self.seats.agents[id.index()];
-        let Some(deadline) = placed.progress.hold_back(placed.agent.deadline(), self.transit.now) else {
+        let Some(deadline) = placed.progress.hold_back(placed.agent.deadline(), self.transit.now()) else {
             return;
         };
         placed.not_before = deadline.at;
@@ -155,9 +155,11 @@ impl World {
     fn after_call(&mut self, id: AgentId) {
         let placed = &mut self.seats.agents[id.index()];
         let node = placed.node;
-        let deadline =
-            placed.agent.deadline().map(|deadline| deadline.at.max(self.transit.now).max(placed.not_before));
-        placed.timer.follow(deadline, Event::AgentDeadline(id), &mut self.transit.schedule);
+        let deadline = placed
+            .agent
+            .deadline()
+            .map(|deadline| deadline.at.max(self.transit.now()).max(placed.not_before));
+        self.transit.follow(&mut placed.timer, deadline, Event::AgentDeadline(id));
         if placed.needs.contains(LinkSenses::REFUSAL) {
             self.follow_refusal(id);
         }
@@ -172,8 +174,7 @@ impl World {
             return;
         }
         for report in self.seats.outbox.reports.drain(..) {
-            self.transit.telemetry.reported.count(report.counter, report.amount);
-            self.transit.emit(&TraceEvent::AgentReport { node, report: &report });
+            self.transit.report(node, &report);
         }
         self.seats.depth += 1;
         // Sending may lead to further calls, which need an outbox of their own.
@@ -181,9 +182,9 @@ impl World {
         let mut messages = std::mem::take(&mut self.seats.outbox.messages);
         // The route to a packet's destination tells the side, and the interface, too.
         for (_, packet) in packets.drain(..) {
-            let key = self.transit.parcels.insert(packet);
+            let key = self.transit.packets_mut().insert(packet);
             self.packet_added(key);
-            let end = self.seats.agents[id.index()].end(self.transit.parcels[key].packet());
+            let end = self.seats.agents[id.index()].end(self.transit.packet(key));
             match end {
                 Some(end) => self.originate_to(end, key),
                 None if self.originate(node, key) => {}
@@ -195,7 +196,7 @@ impl World {
         for (peer, message) in messages.drain(..) {
             self.seats.count_answer();
             if self.seats.is_at_bound() {
-                self.transit.telemetry.reported.count(&AT_BOUND, 1);
+                self.transit.count_report(&AT_BOUND, 1);
             } else {
                 self.tell_peer(id, peer, message);
             }
@@ -219,9 +220,8 @@ impl World {
     }
 
     /// What passes an agent tells it where packets between two real hosts' addresses go.
-    fn learn_end(&mut self, id: AgentId, key: ParcelKey) {
-        let parcel = &self.transit.parcels[key];
-        let (ip, end) = (parcel.packet().ip(), parcel.destination);
+    fn learn_end(&mut self, id: AgentId, key: PacketKey) {
+        let (ip, end) = (self.transit.packet(key).ip(), self.transit.packets().destination(key));
         let is_its_own = self.network.node(end).address == ip.destination;
         self.seats.agents[id.index()].learn_end((ip.destination, ip.source), end, is_its_own);
     }

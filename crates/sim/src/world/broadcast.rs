@@ -12,7 +12,7 @@ use super::World;
 use crate::accounts::DropCause;
 use crate::id::{LinkId, NodeId};
 use crate::observe::{Interest, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::technology::Addressee;
 
 /// Whether a packet is for everybody who hears it. Nobody forwards it.
@@ -21,10 +21,10 @@ pub(super) fn is_broadcast(packet: &Packet) -> bool {
 }
 
 impl World {
-    /// A parcel goes out on each radio of a node: the parcel itself on the last one, a copy on each
+    /// A packet goes out on each radio of a node: the packet itself on the last one, a copy on each
     /// of the others. Only radios with a link count.
     #[cold]
-    pub(super) fn broadcast(&mut self, node: NodeId, key: ParcelKey) {
+    pub(super) fn broadcast(&mut self, node: NodeId, key: PacketKey) {
         let interfaces = self.network.node(node).interfaces.iter().enumerate();
         let radios = interfaces.filter(|(_, interface)| {
             let (links, port) = self.links.of(interface.egress);
@@ -32,12 +32,12 @@ impl World {
         });
         let radios: Vec<usize> = radios.map(|(index, _)| index).collect();
         let Some((last, others)) = radios.split_last() else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
+            self.drop_packet(node, key, DropCause::NoRoute);
             return;
         };
         for &radio in others {
-            if let Some(copy) = self.transit.parcels.copy(key) {
-                self.transit.telemetry.accounts.originated += 1;
+            if let Some(copy) = self.transit.packets_mut().copy(key) {
+                self.transit.accounts_mut().originated += 1;
                 self.enqueue((node, radio), Addressee::Everyone, copy);
             }
         }
@@ -47,10 +47,10 @@ impl World {
     /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
     /// one.
     #[cold]
-    pub(super) fn hear_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: ParcelKey) {
-        let Some(copy) = self.transit.parcels.copy(key) else { return };
-        self.transit.telemetry.accounts.heard += 1;
-        self.transit.parcels[copy].destination = node;
+    pub(super) fn hear_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: PacketKey) {
+        let Some(copy) = self.transit.packets_mut().copy(key) else { return };
+        self.transit.accounts_mut().heard += 1;
+        self.transit.packets_mut().set_destination(copy, node);
         if let Some(link) = link {
             self.transit.trace(Interest::INTERFACES, copy, |packet| TraceEvent::InterfaceIn {
                 node,

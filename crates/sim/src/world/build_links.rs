@@ -78,7 +78,7 @@ impl World {
     /// Adds an 802.11 cell. Its name is that of its streams of randomness.
     pub fn add_wlan(&mut self, name: &str, config: WlanConfig) -> WlanId {
         let seed = self.stream(&format!("wlan {name}")).next_u64();
-        self.links.cells.add(Wlan::new(config, seed), self.transit.telemetry.interests())
+        self.links.cells.add(Wlan::new(config, seed), self.transit.interests())
     }
 
     /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
@@ -159,7 +159,7 @@ impl World {
 
     /// What a station has had of the air so far, or since [`World::start_measuring`].
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
-        let used = self.links.cells.radio_use(wlan, station, self.transit.now);
+        let used = self.links.cells.radio_use(wlan, station, self.transit.now());
         self.warm_up.radio(wlan, station).map_or(used, |earlier| used.since(earlier))
     }
 

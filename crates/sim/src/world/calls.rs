@@ -4,7 +4,7 @@ use lasthop_packet::{Instant, Packet, Udp};
 
 use super::World;
 use crate::id::{AgentId, NodeId, PartyId, SessionId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use lasthop_apps::media::Call;
 use lasthop_apps::session::Draws;
@@ -28,10 +28,10 @@ impl World {
             let party = PartyId::of(2 * call + side);
             let of = &mut self.sessions.calls.of(party).call;
             if let Some(next) = of.next(side) {
-                self.transit.schedule.push(next, Event::MediaDue(party));
+                self.transit.schedule(next, Event::MediaDue(party));
             }
             let report_at = of.next_report(side, start);
-            self.transit.schedule.push(report_at, Event::ReportDue(party));
+            self.transit.schedule(report_at, Event::ReportDue(party));
         }
         call
     }
@@ -41,48 +41,48 @@ impl World {
         if self.sessions.calls.of(party).is_stopped {
             return;
         }
-        let Some(packet) = self.sessions.calls.send(party, self.transit.now) else { return };
+        let Some(packet) = self.sessions.calls.send(party, self.transit.now()) else { return };
         self.send_of_call(party, packet);
         if let Some(next) = self.sessions.calls.of(party).call.next(party.index() % 2) {
-            self.transit.schedule.push(next.max(self.transit.now), Event::MediaDue(party));
+            self.transit.schedule(next.max(self.transit.now()), Event::MediaDue(party));
         }
     }
 
     /// A party is to report.
     pub(super) fn on_report_due(&mut self, party: PartyId) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         let call = self.sessions.calls.of(party);
         if call.is_stopped {
             return;
         }
         let packet = call.report(party, now);
         let next = call.call.next_report(party.index() % 2, now);
-        self.transit.schedule.push(next, Event::ReportDue(party));
+        self.transit.schedule(next, Event::ReportDue(party));
         self.send_of_call(party, packet);
     }
 
     fn send_of_call(&mut self, party: PartyId, packet: Packet) {
         let node = self.sessions.calls.of(party).ends[party.index() % 2];
-        let key = self.transit.parcels.insert(packet);
+        let key = self.transit.packets_mut().insert(packet);
         if self.originate(node, key) {
             self.route(node, key, AgentId::NONE);
         }
     }
 
     /// A datagram has reached a host; whether it is a call's.
-    pub(super) fn deliver_to_call(&mut self, node: NodeId, key: ParcelKey, udp: Udp) -> bool {
-        let packet = self.transit.parcels[key].packet();
+    pub(super) fn deliver_to_call(&mut self, node: NodeId, key: PacketKey, udp: Udp) -> bool {
+        let packet = self.transit.packet(key);
         let Some(received) = self.sessions.calls.find(packet, udp) else { return false };
-        let now = self.transit.now;
+        let now = self.transit.now();
         let call = self.sessions.calls.of(received.from);
         if call.ends[1 - received.from.index() % 2] != node {
             return false;
         }
-        self.transit.telemetry.accounts.consumed += 1;
         let is_right = call.receive(received, packet, now);
+        self.transit.accounts_mut().consumed += 1;
         let id = call.session;
         self.sessions.list[id.index()].corrupted |= !is_right;
-        self.transit.parcels.remove(key);
+        self.transit.packets_mut().remove(key);
         self.sessions.check_if_done(id, now);
         true
     }
@@ -93,13 +93,13 @@ impl World {
         if let Some((of, side)) = self.sessions.calls.stream_of(packet) {
             of.call.note_gone(side);
             let id = of.session;
-            self.sessions.check_if_done(id, self.transit.now);
+            self.sessions.check_if_done(id, self.transit.now());
         }
     }
 
     /// An agent sends a packet.
-    pub(super) fn packet_added(&mut self, key: ParcelKey) {
-        let packet = self.transit.parcels[key].packet();
+    pub(super) fn packet_added(&mut self, key: PacketKey) {
+        let packet = self.transit.packet(key);
         self.hosts.datagram_added(packet);
         if let Some((of, side)) = self.sessions.calls.stream_of(packet) {
             of.call.note_added(side);

@@ -3,7 +3,7 @@
 use super::World;
 use crate::channels::{ChannelKey, Taken};
 use crate::id::{AgentId, ChannelEndId, NodeId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::resets;
 use crate::schedule::Event;
 use crate::sessions::Work;
@@ -12,14 +12,14 @@ use lasthop_apps::session::script::Party;
 
 impl World {
     /// A packet has reached a host; whether it is for a connection of a session.
-    pub(super) fn deliver_to_channel(&mut self, node: NodeId, parcel: ParcelKey) -> bool {
-        let packet = self.transit.parcels[parcel].packet();
+    pub(super) fn deliver_to_channel(&mut self, node: NodeId, arrived: PacketKey) -> bool {
+        let packet = self.transit.packet(arrived);
         let Some((key, end)) = self.sessions.channels.endpoint(node, packet) else { return false };
         let Some(channel) = self.sessions.channels.get(key) else { return false };
-        self.transit.telemetry.accounts.consumed += 1;
-        let Taken { octets, messages, is_wrong } = channel.receive(end, packet, self.transit.now);
+        let Taken { octets, messages, is_wrong } = channel.receive(end, packet, self.transit.now());
+        self.transit.accounts_mut().consumed += 1;
         let (id, lane) = (channel.session, channel.lane);
-        self.transit.parcels.remove(parcel);
+        self.transit.packets_mut().remove(arrived);
         let session = &mut self.sessions.list[id.index()];
         session.corrupted |= is_wrong;
         if let Work::Dialogue(talk) = &mut session.work {
@@ -36,12 +36,12 @@ impl World {
 
     /// A packet for no endpoint of a host ends here. Where connections come and go, a segment of one
     /// that is gone is answered with a reset, as a host does (RFC 9293, section 3.10.7.1).
-    pub(super) fn refuse(&mut self, node: NodeId, parcel: ParcelKey) {
-        let packet = self.transit.parcels[parcel].packet();
+    pub(super) fn refuse(&mut self, node: NodeId, arrived: PacketKey) {
+        let packet = self.transit.packet(arrived);
         let were_any = self.sessions.channels.were_any();
-        let reset = were_any.then(|| resets::in_answer_to(packet, self.transit.now)).flatten();
-        self.drop_unclaimed(node, parcel);
-        if let Some(reset) = reset.map(|reset| self.transit.parcels.insert(reset))
+        let reset = were_any.then(|| resets::in_answer_to(packet, self.transit.now())).flatten();
+        self.drop_unclaimed(node, arrived);
+        if let Some(reset) = reset.map(|reset| self.transit.packets_mut().insert(reset))
             && self.originate(node, reset)
         {
             self.route(node, reset, AgentId::NONE);
@@ -50,28 +50,29 @@ impl World {
 
     /// Sends what an end has to send, follows its deadline, and looks whether that is its end.
     pub(super) fn pump_channel(&mut self, key: ChannelKey, end: usize) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         loop {
             let Some(channel) = self.sessions.channels.get(key) else { return };
             let node = channel.nodes[end];
             let tcp = &mut channel.ends[end].tcp;
-            let Some(parcel) = self.transit.parcels.insert_made(|place| tcp.transmit_into(place, now)) else {
+            let Some(packet) = self.transit.packets_mut().insert_made(|place| tcp.transmit_into(place, now))
+            else {
                 break;
             };
-            if self.originate(node, parcel) {
-                self.route(node, parcel, AgentId::NONE);
+            if self.originate(node, packet) {
+                self.route(node, packet, AgentId::NONE);
             }
         }
         let Some(channel) = self.sessions.channels.get(key) else { return };
         let of = &mut channel.ends[end];
         let deadline = of.tcp.deadline().map(|deadline| deadline.at.max(now));
         let event = Event::ChannelDeadline(key.end(end));
-        of.timer.follow(deadline, event, &mut self.transit.schedule);
+        self.transit.follow(&mut of.timer, deadline, event);
         self.settle_channel(key);
     }
 
     pub(super) fn on_channel_deadline(&mut self, id: ChannelEndId) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         // A deadline of one that had this place before may come to this one: it is early then.
         let Some((key, end)) = self.sessions.channels.of_end(id) else { return };
         let Some(channel) = self.sessions.channels.get(key) else { return };

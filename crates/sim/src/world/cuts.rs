@@ -11,7 +11,7 @@ use crate::cut::Cut;
 use crate::cut_links::{Entering, WayBack};
 use crate::id::LinkId;
 use crate::observe::TraceEvent;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::resets;
 use crate::technology::{Addressee, At, Technology};
 
@@ -36,16 +36,17 @@ impl World {
         }
     }
 
-    /// A parcel is sent into a link. Whether it ends here, because the link has cut its connection.
+    /// A packet is sent into a link. Whether it ends here, because the link has cut its connection.
     #[inline(never)]
-    pub(super) fn enters_in_vain(&mut self, at: At, link: LinkId, key: ParcelKey) -> bool {
+    pub(super) fn enters_in_vain(&mut self, at: At, link: LinkId, key: PacketKey) -> bool {
         let entering = self.cuts.enter(at, link, key, &mut self.transit);
         if entering == Entering::Passes {
             return false;
         }
-        self.transit.telemetry.accounts.connections_refused += u64::from(entering == Entering::IsRefused);
-        let packet = self.transit.parcels[key].packet();
-        let answer = self.cuts.way_back(link, at, packet).zip(resets::in_answer_to(packet, self.transit.now));
+        self.transit.accounts_mut().connections_refused += u64::from(entering == Entering::IsRefused);
+        let packet = self.transit.packet(key);
+        let answer =
+            self.cuts.way_back(link, at, packet).zip(resets::in_answer_to(packet, self.transit.now()));
         self.drop_on_link((at.0, Some(link)), key, DropCause::ConnectionCut);
         if let Some((way, reset)) = answer {
             self.send_back(link, way, reset);
@@ -53,25 +54,24 @@ impl World {
         true
     }
 
-    /// A parcel arrives by a link. Whether it ends here, because the link has cut its connection.
+    /// A packet arrives by a link. Whether it ends here, because the link has cut its connection.
     #[inline(never)]
-    pub(super) fn arrives_in_vain(&mut self, (node, _): At, link: LinkId, key: ParcelKey) -> bool {
-        let is_in_vain =
-            self.was_impaired(link, key) && self.cuts.has_cut(link, self.transit.parcels[key].packet());
+    pub(super) fn arrives_in_vain(&mut self, (node, _): At, link: LinkId, key: PacketKey) -> bool {
+        let is_in_vain = self.was_impaired(link, key) && self.cuts.has_cut(link, self.transit.packet(key));
         if is_in_vain {
             self.drop_on_link((node, Some(link)), key, DropCause::ConnectionCut);
         }
         is_in_vain
     }
 
-    /// A parcel has arrived by a link. What is damaged has not.
+    /// A packet has arrived by a link. What is damaged has not.
     #[inline(never)]
-    pub(super) fn note_arrival(&mut self, link: LinkId, key: ParcelKey) {
-        if self.transit.parcels[key].is_damaged || !self.was_impaired(link, key) {
+    pub(super) fn note_arrival(&mut self, link: LinkId, key: PacketKey) {
+        if self.transit.packets().is_damaged(key) || !self.was_impaired(link, key) {
             return;
         }
         // The reset comes in behind it.
-        if let Some(full) = self.cuts.leave(link, self.transit.parcels[key].packet(), self.transit.now) {
+        if let Some(full) = self.cuts.leave(link, self.transit.packet(key), self.transit.now()) {
             self.cut_connection(link, full);
         }
     }
@@ -88,8 +88,8 @@ impl World {
         if self.selective.are_any && !self.selective.selects_connection(link, key) {
             return;
         }
-        self.transit.telemetry.accounts.connections_reset += 1;
-        for (way, reset) in self.cuts.cut(link, key, self.transit.now).into_iter().flatten() {
+        self.transit.accounts_mut().connections_reset += 1;
+        for (way, reset) in self.cuts.cut(link, key, self.transit.now()).into_iter().flatten() {
             self.send_back(link, way, reset);
         }
     }
@@ -105,7 +105,7 @@ impl World {
         };
         let Some(destination) = destination else { return };
         self.transit.emit(&TraceEvent::MadeByLink { node: at.0, link, packet: &packet });
-        let key = self.transit.parcels.insert(packet);
+        let key = self.transit.packets_mut().insert(packet);
         self.originate_to(destination, key);
         // Without a limit and without loss, it is queued.
         let _ = self.links.wired.enqueue(pipe.index(), Addressee::Peer, key, &mut self.transit);

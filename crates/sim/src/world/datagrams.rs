@@ -8,7 +8,7 @@ use super::World;
 use crate::id::{AgentId, FlowId, NodeId, PipeId};
 use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::technology::Egress;
 
@@ -20,7 +20,7 @@ impl World {
     /// Sends a flow's next datagram; a source that saturates the first queue (`saturates`) is to
     /// send another when this one has left it.
     pub(super) fn send_datagram(&mut self, id: FlowId, saturates: bool) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         let flow = &mut self.hosts.flows[id.index()];
         let (from, to) = (flow.from, flow.to);
         let Some(datagrams) = flow.datagrams() else { return };
@@ -31,7 +31,7 @@ impl World {
         let first_pipe = if saturates { self.first_pipe(from, to, Some(&packet)) } else { None };
         let free_at = first_pipe.map(|pipe| self.links.wired.pipe(pipe).free_at());
 
-        let key = self.transit.parcels.insert(packet);
+        let key = self.transit.packets_mut().insert(packet);
         self.transit.trace(Interest::DATAGRAMS, key, |packet| TraceEvent::DatagramSent { flow: id, packet });
         if self.originate(from, key) {
             self.route(from, key, AgentId::NONE);
@@ -54,13 +54,13 @@ impl World {
                 // Nothing leaves a link that is stalled.
                 self.stalled_sources.push((id, from, to));
             } else {
-                self.transit.schedule.push(at, Event::FlowWrite(id));
+                self.transit.schedule(at, Event::FlowWrite(id));
             }
         } else if let Some(datagrams) = self.hosts.flows[id.index()].datagrams()
             && datagrams.gone() != gone
             && !std::mem::replace(&mut datagrams.is_due, true)
         {
-            self.transit.schedule.push(now + RETRY, Event::FlowWrite(id));
+            self.transit.schedule(now + RETRY, Event::FlowWrite(id));
         }
     }
 
@@ -69,12 +69,12 @@ impl World {
         for (id, from, to) in std::mem::take(&mut self.stalled_sources) {
             let moves_at = self
                 .first_pipe(from, to, None)
-                .map(|pipe| self.links.wired.pipe(pipe).moves_at(self.transit.now));
+                .map(|pipe| self.links.wired.pipe(pipe).moves_at(self.transit.now()));
             match moves_at {
                 Some(Instant::MAX) => self.stalled_sources.push((id, from, to)),
                 moves_at => {
-                    let at = moves_at.unwrap_or_default().max(self.transit.now);
-                    self.transit.schedule.push(at, Event::FlowWrite(id));
+                    let at = moves_at.unwrap_or_default().max(self.transit.now());
+                    self.transit.schedule(at, Event::FlowWrite(id));
                 }
             }
         }
@@ -94,8 +94,8 @@ impl World {
     }
 
     /// A datagram has reached the host that it is for.
-    pub(super) fn deliver_datagram(&mut self, node: NodeId, key: ParcelKey, udp: Udp) {
-        let packet = self.transit.parcels[key].packet();
+    pub(super) fn deliver_datagram(&mut self, node: NodeId, key: PacketKey, udp: Udp) {
+        let packet = self.transit.packet(key);
         let Some(id) =
             self.hosts.flow_of_datagram(packet, udp).filter(|id| self.hosts.flows[id.index()].to == node)
         else {
@@ -104,14 +104,14 @@ impl World {
             }
             return;
         };
-        self.transit.telemetry.accounts.consumed += 1;
+        self.transit.accounts_mut().consumed += 1;
         self.transit
             .trace(Interest::DATAGRAMS, key, |packet| TraceEvent::DatagramReceived { flow: id, packet });
         let flow = &mut self.hosts.flows[id.index()];
         if let Some(datagrams) = flow.datagrams() {
-            flow.corrupted |= !datagrams.receive(self.transit.parcels[key].packet(), self.transit.now);
+            flow.corrupted |= !datagrams.receive(self.transit.packet(key), self.transit.now());
         }
-        self.transit.parcels.remove(key);
+        self.transit.packets_mut().remove(key);
         self.hosts.check_if_done(id, &mut self.transit);
     }
 }

@@ -19,13 +19,13 @@ const NO_PORT: Duration = Duration::from_secs(1);
 
 impl World {
     /// A dialogue hears of something, and does what it does then.
-    pub(super) fn tell_dialogue(&mut self, id: SessionId, event: DialogueEvent) {
-        let now = self.transit.now;
+    pub(super) fn tell_dialogue(&mut self, id: SessionId, happening: DialogueEvent) {
+        let now = self.transit.now();
         let Work::Dialogue(talk) = &mut self.sessions.list[id.index()].work else { return };
         // What it does may lead to more that it hears of, which needs a list of its own.
         let mut steps = std::mem::take(&mut talk.steps);
-        if let Some(at) = talk.dialogue.on_event(event, now, &mut steps) {
-            self.transit.schedule.push(at.max(now), Event::DialogueDue(id));
+        if let Some(at) = talk.dialogue.on_event(happening, now, &mut steps) {
+            self.transit.schedule(at.max(now), Event::DialogueDue(id));
         }
         let mut touched: Vec<(ChannelKey, usize)> = std::mem::take(&mut talk.touched);
         for step in steps.drain(..) {
@@ -102,7 +102,7 @@ impl World {
         let addresses = nodes.map(|node| self.node_address(node));
         let remote = (addresses[1], port);
         let Some(local_port) = self.sessions.channels.free_port(nodes[0], remote) else {
-            self.transit.schedule.push(self.transit.now + NO_PORT, Event::DialogueRefused(id));
+            self.transit.schedule(self.transit.now() + NO_PORT, Event::DialogueRefused(id));
             return;
         };
         let local = (addresses[0], local_port);

@@ -18,7 +18,7 @@ impl World {
     pub fn add_flow(&mut self, config: FlowConfig) -> FlowId {
         let id = FlowId::of(self.hosts.flows.len());
         let FlowConfig { name, from, to, start, stop, application, transport } = config;
-        let start = start.max(self.transit.now);
+        let start = start.max(self.transit.now());
         let stream = id.index() as u32 + 1;
         let size = application.size();
         let carrier = match transport {
@@ -49,9 +49,9 @@ impl World {
             gave_up_at: None,
             corrupted: false,
         });
-        self.transit.schedule.push(start, Event::FlowStart(id));
+        self.transit.schedule(start, Event::FlowStart(id));
         if let Some(stop) = stop {
-            self.transit.schedule.push(stop.max(self.transit.now), Event::FlowStop(id));
+            self.transit.schedule(stop.max(self.transit.now()), Event::FlowStop(id));
         }
         id
     }
@@ -82,7 +82,7 @@ impl World {
         };
         let sender = sender.with_sender_extension(sender_extension);
         let receiver = receiver.with_receiver_extension(receiver_extension);
-        self.transit.streams.add(local, remote, iss + 1);
+        self.transit.add_stream(local, remote, iss + 1);
         let sender = self.hosts.add_connection(from, id, sender, true, (local, remote));
         self.hosts.add_connection(to, id, receiver, false, (remote, local));
         Transfer { sender, opening, written: 0, received: 0, expected: size }
@@ -131,7 +131,7 @@ impl World {
             Carrier::Udp(_) => self.send_datagram(id, next == Next::WhenSent),
         }
         match next {
-            Next::At(at) => self.transit.schedule.push(at.max(self.transit.now), Event::FlowWrite(id)),
+            Next::At(at) => self.transit.schedule(at.max(self.transit.now()), Event::FlowWrite(id)),
             // Who sent it knows when.
             Next::WhenSent => {}
             Next::Never => self.end_writing(id),
@@ -149,7 +149,7 @@ impl World {
     /// what was not sent is left undone; what an application wrote in its time is not.
     fn end_writing(&mut self, id: FlowId) {
         let flow = &mut self.hosts.flows[id.index()];
-        flow.stopped_at = Some(self.transit.now);
+        flow.stopped_at = Some(self.transit.now());
         let Carrier::Tcp(transfer) = &mut flow.carrier else {
             self.hosts.check_if_done(id, &mut self.transit);
             return;

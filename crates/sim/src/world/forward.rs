@@ -10,7 +10,7 @@ use crate::accounts::DropCause;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, At, Egress};
 
@@ -18,40 +18,39 @@ impl World {
     /// A packet was made at a node: sets out to find its destination. Where there is none it ends
     /// here, with `false`.
     #[inline]
-    pub(super) fn originate(&mut self, node: NodeId, key: ParcelKey) -> bool {
-        self.transit.telemetry.accounts.originated += 1;
-        let parcel = &mut self.transit.parcels[key];
-        let Some(destination) = self.network.resolve(&parcel.packet().ip().destination) else {
+    pub(super) fn originate(&mut self, node: NodeId, key: PacketKey) -> bool {
+        self.transit.accounts_mut().originated += 1;
+        let Some(destination) = self.network.resolve(&self.transit.packet(key).ip().destination) else {
             return self.originate_otherwise(node, key);
         };
-        parcel.destination = destination;
+        self.transit.packets_mut().set_destination(key, destination);
         true
     }
 
     /// As [`Self::originate`], for a packet that goes to `destination` whatever address it carries.
     #[inline]
-    pub(super) fn originate_to(&mut self, destination: NodeId, key: ParcelKey) {
-        self.transit.telemetry.accounts.originated += 1;
-        self.transit.parcels[key].destination = destination;
+    pub(super) fn originate_to(&mut self, destination: NodeId, key: PacketKey) {
+        self.transit.accounts_mut().originated += 1;
+        self.transit.packets_mut().set_destination(key, destination);
     }
 
     #[cold]
-    fn originate_otherwise(&mut self, node: NodeId, key: ParcelKey) -> bool {
-        if is_broadcast(self.transit.parcels[key].packet()) {
-            self.transit.parcels[key].destination = NodeId::EVERYBODY;
+    fn originate_otherwise(&mut self, node: NodeId, key: PacketKey) -> bool {
+        if is_broadcast(self.transit.packet(key)) {
+            self.transit.packets_mut().set_destination(key, NodeId::EVERYBODY);
             return true;
         }
-        self.drop_parcel(node, key, DropCause::NoRoute);
+        self.drop_packet(node, key, DropCause::NoRoute);
         false
     }
 
-    /// A parcel at a node goes to its destination: here, or through the interface on the way.
+    /// A packet at a node goes to its destination: here, or through the interface on the way.
     /// `sender` is the agent that sent it, which is not asked about it; [`AgentId::NONE`] for any
-    /// other parcel.
+    /// other packet.
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
-    pub(super) fn route(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
-        let destination = self.transit.parcels[key].destination;
+    pub(super) fn route(&mut self, node: NodeId, key: PacketKey, sender: AgentId) {
+        let destination = self.transit.packets().destination(key);
         if destination == node {
             self.deliver(node, key);
             return;
@@ -63,12 +62,12 @@ impl World {
         self.leave_by(node, interface, key, sender);
     }
 
-    /// A parcel leaves through an interface, past the agent that watches it unless that is its
+    /// A packet leaves through an interface, past the agent that watches it unless that is its
     /// sender.
     //
     // Not inlined: with all that it does in place, it is one call for each hop.
     #[inline(never)]
-    pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: ParcelKey, sender: AgentId) {
+    pub(super) fn leave_by(&mut self, node: NodeId, interface: usize, key: PacketKey, sender: AgentId) {
         match self.network.interface((node, interface)).agent {
             Some(agent) if agent != sender => {
                 self.ask_agent(agent, (node, interface), key, Side::Core);
@@ -77,26 +76,26 @@ impl World {
         }
     }
 
-    /// A parcel at a node goes where no table has a way.
+    /// A packet at a node goes where no table has a way.
     #[cold]
-    fn route_otherwise(&mut self, node: NodeId, key: ParcelKey, sender: AgentId) {
-        if self.transit.parcels[key].destination == NodeId::EVERYBODY {
+    fn route_otherwise(&mut self, node: NodeId, key: PacketKey, sender: AgentId) {
+        if self.transit.packets().destination(key) == NodeId::EVERYBODY {
             self.broadcast(node, key);
         } else if self.is_ad_hoc(node) {
             self.route_on_demand(node, key, sender);
         } else {
-            self.drop_parcel(node, key, DropCause::NoRoute);
+            self.drop_packet(node, key, DropCause::NoRoute);
         }
     }
 
-    /// A parcel goes into the queue of an interface, for the node at the other end.
-    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: ParcelKey) {
+    /// A packet goes into the queue of an interface, for the node at the other end.
+    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: PacketKey) {
         self.enqueue((node, interface), Addressee::Peer, key);
     }
 
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
-    pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: ParcelKey) {
+    pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: PacketKey) {
         let Interface { link, egress, .. } = *self.network.interface(at);
         if self.selective.are_any && self.pass_around(at, link, key) {
             return;
@@ -125,7 +124,7 @@ impl World {
     }
 
     /// A packet did not only join a queue.
-    fn on_admission(&mut self, at: At, egress: Egress, to: Addressee, key: ParcelKey, admission: Admission) {
+    fn on_admission(&mut self, at: At, egress: Egress, to: Addressee, key: PacketKey, admission: Admission) {
         match admission {
             Admission::Queued => self.tell_backlog(at, key),
             Admission::Departs => self.depart(at, to, key, Duration::ZERO),
@@ -142,8 +141,8 @@ impl World {
         }
     }
 
-    /// A parcel has joined a queue, for which others, or it, were dropped.
-    fn displace(&mut self, at: At, egress: Egress, key: ParcelKey) {
+    /// A packet has joined a queue, for which others, or it, were dropped.
+    fn displace(&mut self, at: At, egress: Egress, key: PacketKey) {
         let mut waits = true;
         loop {
             let (links, port) = self.links.of_mut(egress);
@@ -158,13 +157,13 @@ impl World {
     }
 
     /// Whether a node's buffer has no room for a packet that would have to wait.
-    fn lacks_room(&mut self, (node, interface): At, key: ParcelKey, buffer: u64) -> bool {
-        let now = self.transit.now;
+    fn lacks_room(&mut self, (node, interface): At, key: PacketKey, buffer: u64) -> bool {
+        let now = self.transit.now();
         let (links, port) = self.links.of(self.network.interface((node, interface)).egress);
         if !links.would_wait(port, now) {
             return false;
         }
-        let mut queued = self.transit.parcels[key].len() as u64;
+        let mut queued = self.transit.packets().len(key) as u64;
         for interface in &self.network.node(node).interfaces {
             let (links, port) = self.links.of_mut(interface.egress);
             // The links of a radio share its queue.
@@ -178,14 +177,14 @@ impl World {
     #[cold]
     fn tell_queue(&mut self, node: NodeId, link: LinkId, egress: Egress) {
         let (links, port) = self.links.of_mut(egress);
-        let (packets, octets) = links.queue(port, self.transit.now);
+        let (packets, octets) = links.queue(port, self.transit.now());
         self.transit.emit(&TraceEvent::Queue { node, link, packets, octets });
     }
 
-    /// A parcel arrives at a node by an interface to this link.
+    /// A packet arrives at a node by an interface to this link.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
-    pub(super) fn arrive(&mut self, at: At, link: LinkId, key: ParcelKey) {
+    pub(super) fn arrive(&mut self, at: At, link: LinkId, key: PacketKey) {
         if self.cuts.are_any && self.arrives_in_vain(at, link, key) {
             return;
         }
@@ -199,10 +198,10 @@ impl World {
         }
     }
 
-    /// A parcel comes in at a node by an interface to this link, past the agent that watches it.
+    /// A packet comes in at a node by an interface to this link, past the agent that watches it.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
-    pub(super) fn come_in(&mut self, (node, interface): At, link: LinkId, key: ParcelKey) {
+    pub(super) fn come_in(&mut self, (node, interface): At, link: LinkId, key: PacketKey) {
         self.transit.trace(Interest::INTERFACES, key, |packet| TraceEvent::InterfaceIn {
             node,
             link,
@@ -218,21 +217,21 @@ impl World {
         }
     }
 
-    /// A parcel has come in at a node, and past its agents: it takes the node's processing delay
+    /// A packet has come in at a node, and past its agents: it takes the node's processing delay
     /// unless this is its destination.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
-    pub(super) fn process(&mut self, id: NodeId, key: ParcelKey) {
+    pub(super) fn process(&mut self, id: NodeId, key: PacketKey) {
         let delay = self.network.node(id).processing_delay;
-        if delay.is_zero() || self.transit.parcels[key].destination == id {
+        if delay.is_zero() || self.transit.packets().destination(key) == id {
             self.route(id, key, AgentId::NONE);
             return;
         }
-        let done = self.transit.now + delay;
+        let done = self.transit.now() + delay;
         let processing = &mut self.at_nodes[id.index()].processing;
         processing.push_back((done, key));
         if processing.len() == 1 {
-            self.transit.schedule.push(done, Event::Processed(id));
+            self.transit.schedule(done, Event::Processed(id));
         }
     }
 
@@ -240,7 +239,7 @@ impl World {
         let processing = &mut self.at_nodes[id.index()].processing;
         let Some((_, key)) = processing.pop_front() else { return };
         if let Some((next, _)) = processing.front() {
-            self.transit.schedule.push(*next, Event::Processed(id));
+            self.transit.schedule(*next, Event::Processed(id));
         }
         self.route(id, key, AgentId::NONE);
     }

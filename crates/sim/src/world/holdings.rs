@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::id::{LinkId, NodeId};
-use crate::parcel::Parcel;
+use crate::packets::Packets;
 
 /// Something in a world that holds packets, or what agents keep of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Holding {
     pub const fn octets(&self) -> u64 {
         match self {
             Self::Queue { packets, .. } | Self::OnTheWay { packets } => {
-                packets.saturating_mul(size_of::<Parcel>() as u64)
+                packets.saturating_mul(Packets::OCTETS_EACH)
             }
             Self::Agent { octets, .. } => *octets,
         }
@@ -48,7 +48,7 @@ impl World {
     pub fn largest_holding(&mut self) -> Option<Holding> {
         let queues = self.queues();
         let waiting: u64 = queues.iter().map(|(_, _, packets)| packets).sum();
-        let on_the_way = (self.transit.parcels.len() as u64).saturating_sub(waiting);
+        let on_the_way = (self.transit.packets().count() as u64).saturating_sub(waiting);
         let agents = self.seats.agents.iter();
         let agents =
             agents.map(|placed| Holding::Agent { node: placed.node, octets: placed.agent.octets() as u64 });
@@ -59,7 +59,7 @@ impl World {
 
     /// The queue of each interface, a shared one once, with the packets in it.
     fn queues(&mut self) -> Vec<(NodeId, LinkId, u64)> {
-        let now = self.transit.now;
+        let now = self.transit.now();
         let mut queues = Vec::new();
         for (index, node) in self.network.nodes.iter().enumerate() {
             for interface in &node.interfaces {

@@ -6,13 +6,13 @@ use super::World;
 
 use crate::id::{AgentId, ConnectionId, NodeId};
 use crate::observe::{Interest, LossCause, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 
 impl World {
     /// A packet for a host: to the endpoint that it is for.
-    pub(super) fn deliver_to_host(&mut self, node: NodeId, key: ParcelKey) {
-        let packet = self.transit.parcels[key].packet();
+    pub(super) fn deliver_to_host(&mut self, node: NodeId, key: PacketKey) {
+        let packet = self.transit.packet(key);
         if let Transport::Udp(udp) = *packet.transport() {
             self.deliver_datagram(node, key, udp);
             return;
@@ -24,7 +24,7 @@ impl World {
             }
             return;
         };
-        self.transit.telemetry.accounts.consumed += 1;
+        self.transit.accounts_mut().consumed += 1;
         let hosted = &mut self.hosts.connections[id.index()];
         let (flow, end) = (hosted.flow, hosted.end());
         let fast_retransmits = hosted.tcp.stats().fast_retransmits;
@@ -35,14 +35,14 @@ impl World {
                 TraceEvent::SegmentReceived { flow, end, packet }
             }
         });
-        let packet = self.transit.parcels[key].packet();
+        let packet = self.transit.packet(key);
         if is_icmp {
-            hosted.tcp.on_icmp(packet, self.transit.now);
+            hosted.tcp.on_icmp(packet, self.transit.now());
         } else {
-            hosted.tcp.on_segment(packet, self.transit.now);
+            hosted.tcp.on_segment(packet, self.transit.now());
         }
         let retransmits = hosted.tcp.stats().fast_retransmits > fast_retransmits;
-        self.transit.parcels.remove(key);
+        self.transit.packets_mut().remove(key);
         if retransmits {
             self.transit.emit(&TraceEvent::Loss { flow, cause: LossCause::FastRetransmit });
         }
@@ -58,7 +58,7 @@ impl World {
             return;
         }
         let flow = hosted.flow;
-        let now = self.transit.now;
+        let now = self.transit.now();
         let was_done = self.hosts.flows[flow.index()].is_done();
         while let Some(payload) = hosted.tcp.read() {
             self.hosts.flows[flow.index()].receive(&payload, now);
@@ -74,7 +74,7 @@ impl World {
     /// Sends what an endpoint has to send, and follows its deadline.
     #[inline]
     pub(super) fn pump(&mut self, id: ConnectionId) {
-        let node = self.hosts.connections[id.index()].node;
+        let (node, now) = (self.hosts.connections[id.index()].node, self.transit.now());
         loop {
             let hosted = &mut self.hosts.connections[id.index()];
             if hosted.tcp.is_idle() {
@@ -82,7 +82,7 @@ impl World {
             }
             let max = hosted.tcp.flight().max;
             let Some(key) =
-                self.transit.parcels.insert_made(|place| hosted.tcp.transmit_into(place, self.transit.now))
+                self.transit.packets_mut().insert_made(|place| hosted.tcp.transmit_into(place, now))
             else {
                 break;
             };
@@ -94,7 +94,7 @@ impl World {
             match destination {
                 Some(destination) => self.originate_to(destination, key),
                 None if self.originate(node, key) => {
-                    let destination = self.transit.parcels[key].destination;
+                    let destination = self.transit.packets().destination(key);
                     self.hosts.connections[id.index()].destination = Some(destination);
                 }
                 None => continue,
@@ -109,22 +109,22 @@ impl World {
             }
         }
         let hosted = &mut self.hosts.connections[id.index()];
-        let deadline = hosted.tcp.deadline().map(|deadline| deadline.at.max(self.transit.now));
-        hosted.timer.follow(deadline, Event::ConnectionDeadline(id), &mut self.transit.schedule);
+        let deadline = hosted.tcp.deadline().map(|deadline| deadline.at.max(self.transit.now()));
+        self.transit.follow(&mut hosted.timer, deadline, Event::ConnectionDeadline(id));
         if deadline.is_none() && hosted.sends && hosted.tcp.has_failed() {
             let flow = hosted.flow;
-            self.hosts.on_flow_failed(flow, self.transit.now);
+            self.hosts.on_flow_failed(flow, self.transit.now());
         }
     }
 
     pub(super) fn on_connection_deadline(&mut self, id: ConnectionId) {
         let hosted = &mut self.hosts.connections[id.index()];
-        if !hosted.timer.fired(self.transit.now) {
+        if !hosted.timer.fired(self.transit.now()) {
             return;
         }
         let before = hosted.tcp.stats().timeouts;
-        if hosted.tcp.deadline().is_some_and(|deadline| deadline.at <= self.transit.now) {
-            hosted.tcp.on_deadline(self.transit.now);
+        if hosted.tcp.deadline().is_some_and(|deadline| deadline.at <= self.transit.now()) {
+            hosted.tcp.on_deadline(self.transit.now());
             let flow = hosted.flow;
             if hosted.tcp.stats().timeouts > before {
                 self.transit.emit(&TraceEvent::Loss { flow, cause: LossCause::Timeout });

@@ -9,7 +9,7 @@ use super::datagrams::RETRY;
 use crate::accounts::DropCause;
 use crate::id::{LinkId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use crate::technology::{Addressee, At, Output, Technology};
 
@@ -96,7 +96,7 @@ impl World {
 
     /// A data frame is about to arrive.
     #[cold]
-    fn on_transmission(&mut self, at: At, key: ParcelKey, times: FrameTimes) {
+    fn on_transmission(&mut self, at: At, key: PacketKey, times: FrameTimes) {
         self.replace_options(at, key, times);
         self.measure_hop(at, key, &times);
     }
@@ -106,7 +106,7 @@ impl World {
     pub(super) fn drop_from_queue(
         &mut self,
         (node, link): (NodeId, LinkId),
-        key: ParcelKey,
+        key: PacketKey,
         cause: DropCause,
     ) {
         self.hosts.left_queue(node, key, RETRY, &mut self.transit);
@@ -115,7 +115,7 @@ impl World {
 
     /// A packet leaves the queue of an interface, and goes on the air.
     #[inline]
-    pub(super) fn depart(&mut self, at: At, to: Addressee, key: ParcelKey, time: Duration) {
+    pub(super) fn depart(&mut self, at: At, to: Addressee, key: PacketKey, time: Duration) {
         self.hosts.left_queue(at.0, key, time, &mut self.transit);
         if to != Addressee::Peer {
             return;
@@ -127,9 +127,9 @@ impl World {
         }
     }
 
-    /// Agents learn what waits in the queue of an interface, where a parcel has just joined it or
+    /// Agents learn what waits in the queue of an interface, where a packet has just joined it or
     /// left: each that watches an interface with this queue.
-    pub(super) fn tell_backlog(&mut self, at: At, key: ParcelKey) {
+    pub(super) fn tell_backlog(&mut self, at: At, key: PacketKey) {
         if !self.seats.hear_of_queues {
             return;
         }
@@ -142,7 +142,7 @@ impl World {
         agents.dedup();
         for agent in agents.drain(..) {
             let (links, port) = self.links.of_mut(egress);
-            let (packets, octets) = links.queue(port, self.transit.now);
+            let (packets, octets) = links.queue(port, self.transit.now());
             self.tell(agent, at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
         }
         self.seats.told = agents;

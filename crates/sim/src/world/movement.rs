@@ -12,7 +12,7 @@ impl World {
     /// randomness of its own, by its cell's and its node's name, so that it walks the same way
     /// whatever else happens.
     pub fn walk(&mut self, wlan: WlanId, name: &str, model: RandomWaypoint, stations: &[StationId]) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         let walker = |&station: &StationId| {
             let node = self.links.cells.node(wlan, station);
             let rng = self.stream(&format!("wlan {name} walk {}", self.node_name(node)));
@@ -25,15 +25,15 @@ impl World {
             self.movements.resize_with(wlan.index() + 1, || None);
         }
         self.movements[wlan.index()] = Some(Box::new(movement));
-        self.transit.schedule.push(first, Event::Movement(wlan));
+        self.transit.schedule(first, Event::Movement(wlan));
     }
 
     pub(super) fn on_movement(&mut self, wlan: WlanId) {
-        let now = self.transit.now;
+        let now = self.transit.now();
         let Some(movement) = &mut self.movements[wlan.index()] else { return };
         self.links.cells.move_stations(wlan, movement.positions(now), &mut self.transit);
         if let Some(next) = movement.next_step(now) {
-            self.transit.schedule.push(next, Event::Movement(wlan));
+            self.transit.schedule(next, Event::Movement(wlan));
         }
     }
 }

@@ -5,7 +5,7 @@ use lasthop_agent::{FrameTimes, LinkEvent, Side};
 use lasthop_packet::LinkOptions;
 
 use super::World;
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::technology::{At, Egress};
 
 impl World {
@@ -15,14 +15,14 @@ impl World {
     pub(super) fn keep_options(
         &mut self,
         (node, interface): At,
-        key: ParcelKey,
+        key: PacketKey,
         from: Side,
         attached: Option<LinkOptions>,
     ) {
-        if attached.is_none() && self.transit.parcels[key].packet().link_options().is_none() {
+        if attached.is_none() && self.transit.packet(key).link_options().is_none() {
             return;
         }
-        let destination = self.transit.parcels[key].destination;
+        let destination = self.transit.packets().destination(key);
         let stays = match from {
             Side::Core => self.is_radio((node, interface)),
             Side::Radio if destination == node => false,
@@ -32,7 +32,7 @@ impl World {
                 next.is_none_or(|next| self.is_radio((node, next)))
             }
         };
-        self.transit.parcels[key].edit(|packet| {
+        self.transit.packets_mut().edit(key, |packet| {
             if !stays {
                 packet.set_link_options(None);
             } else if attached.is_some() {
@@ -44,29 +44,29 @@ impl World {
     /// A packet has left the queue of an interface: its frame has the options that the agent there
     /// attaches on hearing of it, and no others.
     #[cold]
-    pub(super) fn give_options(&mut self, at: At, key: ParcelKey) {
+    pub(super) fn give_options(&mut self, at: At, key: PacketKey) {
         let agent = self.network.interface(at).agent;
         let attached = agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Departure { packet }));
-        if attached.is_none() && self.transit.parcels[key].packet().link_options().is_none() {
+        if attached.is_none() && self.transit.packet(key).link_options().is_none() {
             return;
         }
-        let now = self.transit.now;
+        let now = self.transit.now();
         let (links, port) = self.links.of_mut(self.network.interface(at).egress);
         let options = attached.filter(|options| {
             !options.is_empty() && links.attach_options(port, key, options.air_octets() as u16, now)
         });
-        self.transit.parcels[key].edit(|packet| packet.set_link_options(options));
+        self.transit.packets_mut().edit(key, |packet| packet.set_link_options(options));
     }
 
     /// A data frame is about to arrive, and the agent that sent it may give its options other
     /// values. Their length was on the air: it stays.
     #[cold]
-    pub(super) fn replace_options(&mut self, at: At, key: ParcelKey, times: FrameTimes) {
+    pub(super) fn replace_options(&mut self, at: At, key: PacketKey, times: FrameTimes) {
         let agent = self.network.interface(at).agent;
         let replaced =
             agent.and_then(|id| self.tell(id, at, key, |packet| LinkEvent::Transmission { packet, times }));
         let Some(options) = replaced else { return };
-        self.transit.parcels[key].edit(|packet| {
+        self.transit.packets_mut().edit(key, |packet| {
             if packet.link_options().is_some_and(|sent| sent.air_octets() == options.air_octets()) {
                 packet.set_link_options(Some(options));
             }

@@ -5,7 +5,7 @@ use lasthop_packet::{Instant, Packet};
 use super::World;
 use crate::config::NodeKind;
 use crate::id::{AgentId, NodeId};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::schedule::Event;
 use lasthop_apps::session::dialogue::DialogueEvent;
 
@@ -20,17 +20,12 @@ impl World {
     /// Returns whether `end`, or the end of all that ends, was reached; if not, call it again.
     pub fn run_events(&mut self, end: Instant, stop_when_done: bool, events: u64) -> bool {
         self.stops_when_done = stop_when_done;
-        let pause = self.transit.telemetry.events.saturating_add(events);
+        let pause = self.transit.events().saturating_add(events);
         while !self.is_over() {
-            if self.transit.telemetry.events >= pause {
+            if self.transit.events() >= pause {
                 return false;
             }
-            let Some((at, event)) = self.transit.schedule.pop_until(end) else {
-                self.transit.now = self.transit.now.max(end);
-                break;
-            };
-            self.transit.now = at;
-            self.transit.telemetry.events += 1;
+            let Some(event) = self.transit.next_event(end) else { break };
             // In place, because it is most events; all others are apart, so that they cost it nothing.
             if let Event::PipeArrival(pipe) = event {
                 self.on_pipe_arrival(pipe);
@@ -62,12 +57,12 @@ impl World {
 
     /// When something is due next.
     pub fn next_event_at(&self) -> Option<Instant> {
-        self.transit.schedule.next_at()
+        self.transit.next_event_at()
     }
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        let key = self.transit.parcels.insert(packet);
+        let key = self.transit.packets_mut().insert(packet);
         if self.originate(node, key) {
             self.route(node, key, AgentId::NONE);
         }
@@ -81,7 +76,7 @@ impl World {
         if !self.seats.agents.is_empty() || self.cuts.are_any {
             self.network.learn_address(node, packet.ip().source);
         }
-        let key = self.transit.parcels.insert(packet);
+        let key = self.transit.packets_mut().insert(packet);
         self.originate_to(destination, key);
         self.route(node, key, AgentId::NONE);
     }
@@ -122,7 +117,7 @@ impl World {
 
     /// A packet has reached the node that it is addressed to.
     #[inline]
-    pub(super) fn deliver(&mut self, node: NodeId, key: ParcelKey) {
+    pub(super) fn deliver(&mut self, node: NodeId, key: PacketKey) {
         match self.network.node(node).kind {
             NodeKind::Host => self.deliver_to_host(node, key),
             NodeKind::External => {
@@ -130,13 +125,13 @@ impl World {
                     self.deliver_to_routing(node, key);
                     return;
                 }
-                if self.transit.parcels[key].is_message && self.seats.at(node).next().is_some() {
+                if self.transit.packets().is_message(key) && self.seats.at(node).next().is_some() {
                     self.deliver_message(node, key);
                     return;
                 }
-                self.transit.telemetry.accounts.consumed += 1;
-                let packet = self.transit.parcels.take(key);
-                self.at_nodes[node.index()].arrived.push((self.transit.now, packet));
+                self.transit.accounts_mut().consumed += 1;
+                let packet = self.transit.packets_mut().take(key);
+                self.at_nodes[node.index()].arrived.push((self.transit.now(), packet));
             }
             NodeKind::Router => self.deliver_otherwise(node, key),
         }

@@ -6,7 +6,7 @@ use super::World;
 use crate::config::Direction;
 use crate::id::{LinkId, PipeId};
 use crate::observe::{Interest, TraceEvent};
-use crate::parcel::ParcelKey;
+use crate::packets::PacketKey;
 use crate::selection::Selection;
 use crate::technology::{Addressee, At, Egress, Technology};
 use crate::wired::Pipe;
@@ -29,13 +29,12 @@ impl World {
         self.links.wired.add(pipe)
     }
 
-    /// Takes a parcel that a link does not impair around it. Whether it is one.
+    /// Takes a packet that a link does not impair around it. Whether it is one.
     #[cold]
-    pub(super) fn pass_around(&mut self, at: At, link: LinkId, key: ParcelKey) -> bool {
-        let parcel = &self.transit.parcels[key];
-        let len = parcel.len();
-        let Some(pipe) = self.selective.way_around(at, link, parcel.packet()) else { return false };
-        self.transit.telemetry.accounts.unselected += 1;
+    pub(super) fn pass_around(&mut self, at: At, link: LinkId, key: PacketKey) -> bool {
+        let Some(pipe) = self.selective.way_around(at, link, self.transit.packet(key)) else { return false };
+        let len = self.transit.packets().len(key);
+        self.transit.accounts_mut().unselected += 1;
         self.transit.trace(Interest::INTERFACES, key, |packet| TraceEvent::InterfaceOut {
             node: at.0,
             link,
@@ -51,9 +50,9 @@ impl World {
         true
     }
 
-    /// Whether a parcel that arrives came through what the link does.
-    pub(super) fn was_impaired(&mut self, link: LinkId, key: ParcelKey) -> bool {
-        let packet = self.transit.parcels[key].packet();
+    /// Whether a packet that arrives came through what the link does.
+    pub(super) fn was_impaired(&mut self, link: LinkId, key: PacketKey) -> bool {
+        let packet = self.transit.packet(key);
         let is_selected = !self.selective.are_any || self.selective.selects(link, packet);
         is_selected && !(self.cuts.are_any && self.cuts.has_made(link, packet))
     }

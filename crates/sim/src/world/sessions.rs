@@ -12,12 +12,12 @@ impl World {
     pub fn add_session(&mut self, config: SessionConfig) -> SessionId {
         let SessionConfig { name, index, client, server, start, stop, activity } = config;
         let id = SessionId::of(self.sessions.list.len());
-        let start = start.max(self.transit.now);
+        let start = start.max(self.transit.now());
         let draws = Draws { seed: self.seed, index, name: &name };
         let work = match activity {
             Activity::Call(media) => Work::Call(self.add_call(id, [client, server], media, start, &draws)),
             Activity::Dialogue { dialogue, pace, tcp } => {
-                self.transit.schedule.push(start, Event::DialogueStart(id));
+                self.transit.schedule(start, Event::DialogueStart(id));
                 Work::Dialogue(Box::new(Talk {
                     dialogue: Dialogue::new(dialogue, pace, start, draws.script()),
                     nodes: [client, server],
@@ -39,7 +39,7 @@ impl World {
             work,
         });
         if let Some(stop) = stop {
-            self.transit.schedule.push(stop.max(self.transit.now), Event::SessionStop(id));
+            self.transit.schedule(stop.max(self.transit.now()), Event::SessionStop(id));
         }
         id
     }
@@ -58,11 +58,11 @@ impl World {
 
     pub(super) fn on_session_stop(&mut self, id: SessionId) {
         let session = &mut self.sessions.list[id.index()];
-        session.stopped_at = Some(self.transit.now);
+        session.stopped_at = Some(self.transit.now());
         if let Work::Call(call) = session.work {
             self.sessions.calls.of(PartyId::of(2 * call)).is_stopped = true;
         }
         self.tell_dialogue(id, DialogueEvent::Stop);
-        self.sessions.check_if_done(id, self.transit.now);
+        self.sessions.check_if_done(id, self.transit.now());
     }
 }

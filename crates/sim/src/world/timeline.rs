@@ -35,7 +35,7 @@ impl World {
         for PlannedInterval { link, within, .. } in &intervals {
             self.follow_for(*link, within);
         }
-        let before = std::mem::replace(&mut self.intervals, Intervals::new(intervals, self.transit.now));
+        let before = std::mem::replace(&mut self.intervals, Intervals::new(intervals, self.transit.now()));
         let (held, hold) = (before.all(), self.intervals.all());
         // What has no interval any more is what it is outside of it.
         let without = before.into_outside().into_iter().filter(|(link, way, change)| {
@@ -70,16 +70,16 @@ impl World {
     #[cold]
     pub(super) fn on_planned_change(&mut self) {
         // The event may also be one that was scheduled before changes were planned anew.
-        if self.planned_event.is_some_and(|at| at <= self.transit.now) {
+        if self.planned_event.is_some_and(|at| at <= self.transit.now()) {
             self.planned_event = None;
         }
-        while self.planned.front().is_some_and(|next| next.at <= self.transit.now)
+        while self.planned.front().is_some_and(|next| next.at <= self.transit.now())
             && let Some(PlannedChange { link, way, change, .. }) = self.planned.pop_front()
         {
             // It could when it was planned, and no other change makes it impossible.
             let _ = self.reconfigure_link(link, way, &change);
         }
-        for (link, way, change) in self.intervals.advance(self.transit.now) {
+        for (link, way, change) in self.intervals.advance(self.transit.now()) {
             self.make_change(link, way, &change);
         }
         self.await_planned_change();
@@ -94,10 +94,11 @@ impl World {
 
     fn await_planned_change(&mut self) {
         let next = self.planned.front().map(|next| next.at);
-        let next = next.into_iter().chain(self.intervals.next()).min().map(|next| next.max(self.transit.now));
+        let next =
+            next.into_iter().chain(self.intervals.next()).min().map(|next| next.max(self.transit.now()));
         if let Some(next) = next.filter(|next| self.planned_event.is_none_or(|event| event > *next)) {
             self.planned_event = Some(next);
-            self.transit.schedule.push(next, Event::PlannedChange);
+            self.transit.schedule(next, Event::PlannedChange);
         }
     }
 }

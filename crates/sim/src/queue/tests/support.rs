@@ -6,13 +6,13 @@ use lasthop_packet::{Bitrate, Ecn, Instant, Ip, Packet, Payload, Rng, Transport,
 
 use crate::accounts::DropCause;
 use crate::capacity::Capacity;
-use crate::parcel::{ParcelKey, Parcels};
+use crate::packets::{PacketKey, Packets};
 use crate::queue::{Discipline, Managed, Pushed, QueueConfig, QueueLimit};
 
 /// A queue behind which nothing is simulated.
 pub(super) struct Site {
     pub(super) queue: Managed,
-    pub(super) parcels: Parcels,
+    pub(super) packets: Packets,
 }
 
 /// A packet that left.
@@ -33,7 +33,7 @@ impl Site {
         let config = QueueConfig { limit, discipline };
         let capacity = Capacity::Fixed(Bitrate::mbps(8));
         let queue = Managed::new(&config, &capacity, Rng::named(1, "queue")).expect("no plain queue");
-        Self { queue, parcels: Parcels::default() }
+        Self { queue, packets: Packets::default() }
     }
 
     /// A packet of a flow arrives, which must wait.
@@ -42,19 +42,19 @@ impl Site {
         ip.set_ecn(ecn);
         let udp = Transport::Udp(Udp { source_port: flow, destination_port: 1 });
         let packet = Packet::new(ip, udp, Payload::Stream { stream: 1, offset: 0, len: len - 28 });
-        let key = self.parcels.insert(packet);
-        let pushed = self.queue.push(key, now, true, &mut self.parcels);
+        let key = self.packets.insert(packet);
+        let pushed = self.queue.push(key, now, true, &mut self.packets);
         if let Pushed::Dropped(_) = pushed {
-            self.parcels.remove(key);
+            self.packets.remove(key);
         }
         pushed
     }
 
     /// A packet leaves.
     pub(super) fn pop(&mut self, now: Instant) -> Option<Left> {
-        let waiting = self.queue.pop(now, &mut self.parcels)?;
+        let waiting = self.queue.pop(now, &mut self.packets)?;
         let left = self.look(waiting.key);
-        self.parcels.remove(waiting.key);
+        self.packets.remove(waiting.key);
         Some(Left { since: waiting.since, ..left })
     }
 
@@ -63,13 +63,13 @@ impl Site {
         let mut dropped = Vec::new();
         while let Some((key, cause)) = self.queue.next_dropped() {
             dropped.push((self.look(key).flow, cause));
-            self.parcels.remove(key);
+            self.packets.remove(key);
         }
         dropped
     }
 
-    fn look(&self, key: ParcelKey) -> Left {
-        let packet = self.parcels[key].packet();
+    fn look(&self, key: PacketKey) -> Left {
+        let packet = self.packets.packet(key);
         let Transport::Udp(udp) = packet.transport() else { panic!("ours are datagrams") };
         Left {
             flow: udp.source_port,
