@@ -130,7 +130,7 @@ fn warm_up(
         return Err(nothing_measured("all traffic".to_owned()));
     }
     if let Some(flow) = built.flows.iter().find(|flow| built.world.flow(**flow).is_done()) {
-        let name = &built.world.flow(*flow).name;
+        let name = built.world.flow(*flow).name();
         return Err(nothing_measured(format!("flow {name:?}")));
     }
     built.world.start_measuring();

@@ -302,7 +302,7 @@ fn run(scenario: &Scenario, scheme: &SchemeChoice, seed: u64) -> Result<(u64, St
     for flow in built.flows {
         let outcome = world.outcome(flow);
         prop_assert!(outcome.intact, "{outcome:?}");
-        prop_assert!(world.flow(flow).size.is_none_or(|size| outcome.octets <= size), "{outcome:?}");
+        prop_assert!(world.flow(flow).size().is_none_or(|size| outcome.octets <= size), "{outcome:?}");
         if let Some(udp) = outcome.udp() {
             prop_assert_eq!(udp.received + udp.lost + udp.in_transit, udp.sent);
         }

@@ -159,7 +159,7 @@ fn run_by_the_laws(mut world: World, which: &str) {
         assert!(outcome.intact, "{which}: {outcome:?}");
         let Some(udp) = outcome.udp() else {
             assert!(outcome.completion.is_some(), "{which}: {outcome:?}");
-            assert_eq!(Some(outcome.octets), world.flow(id).size, "{which}");
+            assert_eq!(Some(outcome.octets), world.flow(id).size(), "{which}");
             continue;
         };
         assert_eq!((udp.received + udp.lost, udp.in_transit), (udp.sent, 0), "{which}: {outcome:?}");

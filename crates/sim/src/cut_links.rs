@@ -23,7 +23,7 @@ pub(crate) const MOST_CONNECTIONS: usize = 16_384;
 pub(crate) struct CutLinks {
     links: BTreeMap<LinkId, CutLink>,
     /// Whether there are any.
-    pub(crate) are_any: bool,
+    are_any: bool,
 }
 
 struct CutLink {
@@ -58,6 +58,12 @@ pub(crate) enum Entering {
 }
 
 impl CutLinks {
+    /// Whether there are any.
+    #[inline]
+    pub(crate) const fn are_any(&self) -> bool {
+        self.are_any
+    }
+
     pub(crate) fn has(&self, link: LinkId) -> bool {
         self.links.contains_key(&link)
     }

@@ -12,7 +12,7 @@ use crate::technology::At;
 pub(crate) struct FaultyLinks {
     ends: BTreeMap<At, End>,
     /// Whether any link has faults.
-    pub(crate) are_any: bool,
+    are_any: bool,
 }
 
 struct End {
@@ -21,6 +21,7 @@ struct End {
 }
 
 /// What a packet arrives as.
+#[derive(Clone, Copy)]
 pub(crate) struct Drawn {
     pub(crate) first: Condition,
     /// The second copy, if there is one.
@@ -47,6 +48,12 @@ impl FaultyLinks {
             end.faults = faults;
         }
         self.are_any = self.ends.values().any(|end| end.faults != Faults::NONE);
+    }
+
+    /// Whether any link has faults.
+    #[inline]
+    pub(crate) const fn are_any(&self) -> bool {
+        self.are_any
     }
 
     pub(crate) fn draw(&mut self, at: At) -> Drawn {

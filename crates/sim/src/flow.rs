@@ -1,42 +1,41 @@
 //! A flow: an application, what carries it, and its outcome.
 
-use lasthop_packet::{Instant, Payload};
-use lasthop_tcp::Stats;
+mod outcome;
+
+use lasthop_apps::datagrams::{Datagrams, Received};
+use lasthop_apps::measured::Measured;
+use lasthop_apps::traffic::{Next, Source};
+use lasthop_packet::{Instant, Packet, Payload};
 use lasthop_tcp::rtt::RttSamples;
+use lasthop_tcp::{Connection, Stats};
 
 use crate::config::Opening;
 use crate::id::{ConnectionId, NodeId};
-use lasthop_apps::datagrams::{Datagrams, Received, UdpOutcome};
-use lasthop_apps::measured::Measured;
-use lasthop_apps::traffic::Source;
+
+pub use outcome::{FlowOutcome, TcpOutcome, TransportOutcome};
 
 /// A flow as it stands.
 #[derive(Debug)]
 pub struct Flow {
-    /// Its name.
-    pub name: String,
-    /// Who sends.
-    pub from: NodeId,
-    /// Who receives.
-    pub to: NodeId,
-    /// When it starts.
-    pub start: Instant,
-    /// Octets to send in all, if there is an end to them.
-    pub size: Option<u64>,
-    pub(crate) source: Source,
-    pub(crate) carrier: Carrier,
+    name: String,
+    from: NodeId,
+    to: NodeId,
+    start: Instant,
+    size: Option<u64>,
+    source: Source,
+    carrier: Carrier,
     /// The simulated stream that it carries.
-    pub(crate) stream: u32,
+    stream: u32,
     /// Whether a run waits for it: it has a size, or is to be stopped.
-    pub(crate) has_end: bool,
+    has_end: bool,
     /// When the application stopped before its end.
-    pub(crate) stopped_at: Option<Instant>,
+    stopped_at: Option<Instant>,
     /// When nothing more was to be expected of it.
-    pub(crate) done_at: Option<Instant>,
+    done_at: Option<Instant>,
     /// When its connection failed before its end. Its goodput counts on: nothing arrives any more.
-    pub(crate) gave_up_at: Option<Instant>,
+    gave_up_at: Option<Instant>,
     /// An octet arrived that was not the one sent: a broken simulation.
-    pub(crate) corrupted: bool,
+    corrupted: bool,
 }
 
 /// What carries a flow.
@@ -49,38 +48,88 @@ pub(crate) enum Carrier {
 /// A flow over TCP.
 #[derive(Debug)]
 pub(crate) struct Transfer {
-    pub(crate) sender: ConnectionId,
-    pub(crate) opening: Opening,
+    sender: ConnectionId,
+    opening: Opening,
     /// Octets that the application has written.
-    pub(crate) written: u64,
-    pub(crate) received: u64,
+    written: u64,
+    received: u64,
     /// Octets after which nothing more is to be expected: its size, or what was sent until the
     /// application stopped.
-    pub(crate) expected: Option<u64>,
+    expected: Option<u64>,
 }
 
+impl Transfer {
+    pub(crate) const fn new(sender: ConnectionId, opening: Opening, size: Option<u64>) -> Self {
+        Self { sender, opening, written: 0, received: 0, expected: size }
+    }
+}
+
+/// What an application writes in its turn.
+#[derive(Clone, Copy)]
+pub(crate) enum Written {
+    Nothing,
+    /// The next octets of a stream.
+    Stream {
+        offset: u64,
+        octets: u64,
+    },
+    Datagram,
+}
+
+/// What it is, and how it stands.
 impl Flow {
-    /// The receiving application takes a piece of data and checks that it is the piece that was
-    /// sent there.
-    #[inline]
-    pub(crate) fn receive(&mut self, payload: &Payload, now: Instant) {
-        let Carrier::Tcp(transfer) = &mut self.carrier else { return };
-        let right = is_piece(payload, self.stream, transfer.received);
-        self.corrupted |= !right;
-        transfer.received += payload.len() as u64;
-        self.note_if_done(now);
+    /// One over `carrier` that begins at `start`; `stops` says whether its application is to be stopped.
+    pub(crate) fn new(
+        (name, from, to): (String, NodeId, NodeId),
+        (start, size, stops): (Instant, Option<u64>, bool),
+        (stream, source): (u32, Source),
+        carrier: Carrier,
+    ) -> Self {
+        Self {
+            name,
+            from,
+            to,
+            start,
+            size,
+            source,
+            carrier,
+            stream,
+            has_end: size.is_some() || stops,
+            stopped_at: None,
+            done_at: None,
+            gave_up_at: None,
+            corrupted: false,
+        }
     }
 
-    /// Notes the time if nothing more is to be expected of it.
-    #[inline]
-    pub(crate) fn note_if_done(&mut self, now: Instant) {
-        let is_over = match &self.carrier {
-            Carrier::Tcp(transfer) => transfer.expected.is_some_and(|expected| transfer.received >= expected),
-            Carrier::Udp(datagrams) => self.stopped_at.is_some() && datagrams.in_network() == 0,
-        };
-        if is_over && self.done_at.is_none() {
-            self.done_at = Some(now);
-        }
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Who sends.
+    pub const fn from(&self) -> NodeId {
+        self.from
+    }
+
+    /// Who receives.
+    pub const fn to(&self) -> NodeId {
+        self.to
+    }
+
+    /// Octets to send in all, if there is an end to them.
+    pub const fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// The simulated stream that it carries.
+    pub(crate) const fn stream(&self) -> u32 {
+        self.stream
+    }
+
+    /// Whether a run waits for it: it has a size, or is to be stopped.
+    pub(crate) const fn has_end(&self) -> bool {
+        self.has_end
     }
 
     /// Whether nothing more is to be expected of it.
@@ -94,6 +143,11 @@ impl Flow {
         self.stopped_at.is_some()
     }
 
+    /// Whether the application always has something to send.
+    pub(crate) const fn is_bulk(&self) -> bool {
+        matches!(self.source, Source::Bulk(_))
+    }
+
     /// The endpoint that sends its data; `None` over UDP.
     pub(crate) const fn sender(&self) -> Option<ConnectionId> {
         match &self.carrier {
@@ -102,15 +156,121 @@ impl Flow {
         }
     }
 
-    pub(crate) fn datagrams(&mut self) -> Option<&mut Datagrams> {
-        match &mut self.carrier {
+    /// Whether its connection opens with a handshake and ends with FINs.
+    pub(crate) const fn has_handshake(&self) -> bool {
+        matches!(&self.carrier, Carrier::Tcp(Transfer { opening: Opening::Handshake, .. }))
+    }
+
+    /// Its datagrams; `None` over TCP.
+    pub(crate) fn datagrams(&self) -> Option<&Datagrams> {
+        match &self.carrier {
             Carrier::Tcp(_) => None,
             Carrier::Udp(datagrams) => Some(datagrams),
         }
     }
 
+    /// As [`Self::datagrams`].
+    pub(crate) fn datagrams_mut(&mut self) -> Option<&mut Datagrams> {
+        match &mut self.carrier {
+            Carrier::Tcp(_) => None,
+            Carrier::Udp(datagrams) => Some(datagrams),
+        }
+    }
+}
+
+/// What happens to it.
+impl Flow {
+    /// The application writes.
+    pub(crate) fn write(&mut self) -> (Written, Next) {
+        let write = self.source.write();
+        let octets = u64::from(write.octets);
+        let written = match &mut self.carrier {
+            _ if octets == 0 => Written::Nothing,
+            Carrier::Tcp(transfer) => {
+                let offset = transfer.written;
+                transfer.written += octets;
+                Written::Stream { offset, octets }
+            }
+            Carrier::Udp(_) => Written::Datagram,
+        };
+        (written, write.next)
+    }
+
+    /// A bulk transfer over TCP writes all that it has, without an end more than any run can carry. Returns
+    /// how much that is; `None` for other flows.
+    pub(crate) fn write_all(&mut self) -> Option<u64> {
+        match (&self.source, &mut self.carrier) {
+            (Source::Bulk(_), Carrier::Tcp(transfer)) => {
+                transfer.written = self.size.unwrap_or(1 << 60);
+                Some(transfer.written)
+            }
+            _ => None,
+        }
+    }
+
+    /// The receiving application takes a piece of data and checks that it is the piece that was
+    /// sent there.
+    #[inline]
+    pub(crate) fn receive(&mut self, payload: &Payload, now: Instant) {
+        let Carrier::Tcp(transfer) = &mut self.carrier else { return };
+        let right = is_piece(payload, self.stream, transfer.received);
+        self.corrupted |= !right;
+        transfer.received += payload.len() as u64;
+        self.note_if_done(now);
+    }
+
+    /// A datagram has arrived.
+    pub(crate) fn receive_datagram(&mut self, packet: &Packet, now: Instant) {
+        if let Carrier::Udp(datagrams) = &mut self.carrier {
+            self.corrupted |= !datagrams.receive(packet, now);
+        }
+    }
+
+    /// The application stops.
+    pub(crate) const fn stop(&mut self, now: Instant) {
+        self.stopped_at = Some(now);
+    }
+
+    /// It has been stopped: of a bulk transfer, `sent` octets are still to be expected or have arrived; of
+    /// another one, all that was written.
+    pub(crate) const fn expect(&mut self, sent: u64) {
+        let is_bulk = self.is_bulk();
+        if let Carrier::Tcp(transfer) = &mut self.carrier {
+            transfer.expected = Some(if is_bulk { sent } else { transfer.written });
+        }
+    }
+
+    /// Its connection has failed.
+    pub(crate) const fn give_up(&mut self, now: Instant) {
+        self.gave_up_at = Some(now);
+    }
+
+    /// Notes the time if nothing more is to be expected of it.
+    #[inline]
+    pub(crate) fn note_if_done(&mut self, now: Instant) {
+        let is_over = match &self.carrier {
+            Carrier::Tcp(transfer) => transfer.expected.is_some_and(|expected| transfer.received >= expected),
+            Carrier::Udp(datagrams) => self.stopped_at.is_some() && datagrams.in_network() == 0,
+        };
+        if is_over && self.done_at.is_none() {
+            self.done_at = Some(now);
+        }
+    }
+}
+
+/// What became of a flow up to some time; over TCP or UDP.
+#[derive(Debug, Default)]
+pub(crate) struct FlowSoFar {
+    octets: u64,
+    sender: Stats,
+    rtts: RttSamples,
+    datagrams: Received,
+}
+
+/// What became of it. `sender` is the endpoint that sends its data over TCP.
+impl Flow {
     /// What has arrived, each octet once.
-    pub(crate) fn octets(&self) -> u64 {
+    fn octets(&self) -> u64 {
         match &self.carrier {
             Carrier::Tcp(transfer) => transfer.received,
             Carrier::Udp(datagrams) => datagrams.octets(),
@@ -119,7 +279,7 @@ impl Flow {
 
     /// Until when its goodput counts: over UDP a flow that was stopped lasted until then at least,
     /// whatever it sent last.
-    pub(crate) fn end(&self, now: Instant) -> Instant {
+    fn end(&self, now: Instant) -> Instant {
         match (self.done_at, &self.carrier) {
             (None, _) => now,
             (Some(at), Carrier::Tcp(_)) => at,
@@ -128,79 +288,42 @@ impl Flow {
             }
         }
     }
-}
 
-/// What became of a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowOutcome {
-    /// The flow's name.
-    pub name: String,
-    /// Octets that the receiving application got: over TCP in order, and each once.
-    pub octets: u64,
-    /// From the flow's start to the arrival of its last octet; `None` if it did not end, or was
-    /// stopped before its end, or goes over UDP.
-    pub completion: Option<std::time::Duration>,
-    /// The time from its start to its last octet, or to the end of the run; over UDP to its stop if
-    /// that is later.
-    pub measured: Measured,
-    /// From the flow's start to when the sender gave up or was reset; `None` if it did not, and over
-    /// UDP.
-    pub gave_up: Option<std::time::Duration>,
-    /// Whether it was a reset that ended the flow.
-    pub was_reset: bool,
-    /// Whether every octet was the one that was sent.
-    pub intact: bool,
-    /// What its transport did.
-    pub transport: TransportOutcome,
-}
-
-/// What became of a flow up to some time; over TCP or UDP.
-#[derive(Debug, Default)]
-pub(crate) struct FlowSoFar {
-    pub(crate) octets: u64,
-    pub(crate) sender: Stats,
-    pub(crate) rtts: RttSamples,
-    pub(crate) datagrams: Received,
-}
-
-/// What a flow's transport did.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TransportOutcome {
-    /// Over TCP.
-    Tcp(TcpOutcome),
-    /// Over UDP.
-    Udp(UdpOutcome),
-}
-
-/// What TCP did.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TcpOutcome {
-    /// What the sending endpoint did.
-    pub sender: Stats,
-    /// Mean of the round-trip times that the sender measured, in seconds; `None` without a
-    /// measurement.
-    pub rtt_mean_s: Option<f64>,
-}
-
-impl FlowOutcome {
-    /// Octets over that time, in bits per second.
-    pub fn goodput_bps(&self) -> f64 {
-        self.measured.rate_bps(self.octets)
-    }
-
-    /// What TCP did, if it carried the flow.
-    pub const fn tcp(&self) -> Option<&TcpOutcome> {
-        match &self.transport {
-            TransportOutcome::Tcp(outcome) => Some(outcome),
-            TransportOutcome::Udp(_) => None,
+    pub(crate) fn so_far(&self, sender: Option<&Connection>) -> FlowSoFar {
+        FlowSoFar {
+            octets: self.octets(),
+            sender: sender.map(|sender| *sender.stats()).unwrap_or_default(),
+            rtts: sender.map(|sender| sender.rtt().samples()).unwrap_or_default(),
+            datagrams: self.datagrams().map(Datagrams::so_far).unwrap_or_default(),
         }
     }
 
-    /// What became of its datagrams, if it went over UDP.
-    pub const fn udp(&self) -> Option<&UdpOutcome> {
-        match &self.transport {
-            TransportOutcome::Tcp(_) => None,
-            TransportOutcome::Udp(outcome) => Some(outcome),
+    /// What became of it from `since` to `now`, where at `since` it was as `earlier`.
+    pub(crate) fn outcome(
+        &self,
+        sender: Option<&Connection>,
+        now: Instant,
+        (since, earlier): (Instant, &FlowSoFar),
+    ) -> FlowOutcome {
+        let is_udp = self.sender().is_none();
+        let transport = match (&self.carrier, sender) {
+            (Carrier::Udp(datagrams), _) => TransportOutcome::Udp(datagrams.outcome(&earlier.datagrams)),
+            (Carrier::Tcp(_), sender) => {
+                let rtts = sender.map(|sender| sender.rtt().samples().since(earlier.rtts));
+                let rtt_mean_s = rtts.and_then(RttSamples::mean).map(|mean| mean.as_secs_f64());
+                let sender = sender.map(|sender| sender.stats().since(&earlier.sender)).unwrap_or_default();
+                TransportOutcome::Tcp(TcpOutcome { sender, rtt_mean_s })
+            }
+        };
+        FlowOutcome {
+            name: self.name.clone(),
+            octets: self.octets() - earlier.octets,
+            completion: self.done_at.filter(|_| !self.is_stopped() && !is_udp).map(|at| at.since(self.start)),
+            measured: Measured { from: self.start.max(since), until: self.end(now) },
+            gave_up: self.gave_up_at.filter(|_| self.done_at.is_none()).map(|at| at.since(self.start)),
+            was_reset: self.gave_up_at.is_some() && sender.is_some_and(Connection::was_reset),
+            intact: !self.corrupted,
+            transport,
         }
     }
 }

@@ -1,21 +1,22 @@
 //! What is in hosts: TCP endpoints, and the flows between them with their applications.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Packet, Transport, Udp};
+use lasthop_apps::datagrams::Datagrams;
+use lasthop_apps::traffic::{Next, Source};
+use lasthop_packet::{Instant, Ip, Packet, Rng, Seq, Transport, Udp};
 use lasthop_tcp::Connection;
 use lasthop_tcp::connection::Endpoint;
 
+use crate::config::{FlowConfig, Opening, TcpConfig, TransportConfig};
 use crate::endpoints::Endpoints;
-use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, TcpOutcome, TransportOutcome};
+use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, Transfer, Written};
 use crate::id::{ConnectionId, FlowId, NodeId};
-use crate::observe::{End, TraceEvent};
+use crate::observe::{End, Interest, LossCause, TraceEvent};
 use crate::packets::PacketKey;
 use crate::schedule::{Event, LazyTimer};
 use crate::transit::Transit;
-use lasthop_apps::datagrams::Received;
-use lasthop_apps::measured::Measured;
-use lasthop_apps::traffic::Source;
 
 /// Ports tell the flows of a pair of hosts apart: the sender's counts them from here, and wraps
 /// after so many.
@@ -25,30 +26,37 @@ const PORTS: usize = 50_000;
 const FIRST_RECEIVER_PORT: u16 = 5_001;
 
 pub(crate) struct Hosts {
-    pub(crate) connections: Vec<HostedConnection>,
-    pub(crate) flows: Vec<Flow>,
+    connections: Vec<HostedConnection>,
+    flows: Vec<Flow>,
     endpoints: Endpoints<ConnectionId>,
     /// Flows with an end that are not done yet.
     unfinished: usize,
     /// Whether no flow has an end: then a run lasts until its own.
     is_endless: bool,
+    /// Flows that send the next datagram once a link is no longer stalled.
+    stalled: Vec<FlowId>,
 }
 
-pub(crate) struct HostedConnection {
-    pub(crate) tcp: Connection,
-    pub(crate) node: NodeId,
+struct HostedConnection {
+    tcp: Connection,
+    node: NodeId,
     /// Where its packets go, once the first one has found that.
-    pub(crate) destination: Option<NodeId>,
-    pub(crate) flow: FlowId,
+    destination: Option<NodeId>,
+    flow: FlowId,
     /// Whether it is the end that sends data.
-    pub(crate) sends: bool,
-    pub(crate) timer: LazyTimer,
+    sends: bool,
+    timer: LazyTimer,
 }
 
-impl HostedConnection {
-    pub(crate) const fn end(&self) -> End {
-        if self.sends { End::Sender } else { End::Receiver }
-    }
+/// How a flow starts.
+#[derive(Clone, Copy)]
+pub(crate) enum Begun {
+    /// Not at all: it was stopped before.
+    Stopped,
+    /// A bulk transfer has written all that it has.
+    All(ConnectionId),
+    /// It is its application's turn.
+    InTurns,
 }
 
 impl Default for Hosts {
@@ -59,51 +67,163 @@ impl Default for Hosts {
             endpoints: Endpoints::default(),
             unfinished: 0,
             is_endless: true,
+            stalled: Vec::new(),
         }
     }
 }
 
+/// Flows: their applications' starts, writes and stops.
 impl Hosts {
-    pub(crate) fn add_flow(&mut self, flow: Flow) {
-        self.unfinished += usize::from(flow.has_end);
-        self.is_endless &= !flow.has_end;
+    /// Adds a flow between hosts with these addresses.
+    pub(crate) fn add_flow(
+        &mut self,
+        config: FlowConfig,
+        addresses: [IpAddr; 2],
+        seed: u64,
+        transit: &mut Transit,
+    ) -> FlowId {
+        let id = FlowId::of(self.flows.len());
+        let FlowConfig { name, from, to, start, stop, application, transport } = config;
+        let start = start.max(transit.now());
+        let stream = id.index() as u32 + 1;
+        let size = application.size();
+        let ports = ports(id);
+        let carrier = match transport {
+            TransportConfig::Tcp(tcp) => {
+                // Initial sequence numbers anywhere: wrapping is the rule, not the exception.
+                let mut numbers = Rng::named(seed, &format!("flow {} {name} numbers", id.index()));
+                let numbers = [(); 2].map(|()| Seq(numbers.next_u64() as u32));
+                let ends = ((addresses[0], ports.0), (addresses[1], ports.1));
+                let opening = tcp.opening;
+                let sender = self.connect(id, (from, to), ends, numbers, tcp, transit);
+                Carrier::Tcp(Transfer::new(sender, opening, size))
+            }
+            TransportConfig::Udp => {
+                let ip = Ip::new(addresses[0], addresses[1]);
+                let udp = Udp { source_port: ports.0, destination_port: ports.1 };
+                Carrier::Udp(Box::new(Datagrams::new(ip, udp, stream, application.message())))
+            }
+        };
+        let rng = Rng::named(seed, &format!("flow {} {name} application", id.index()));
+        let source = Source::new(&application, start, rng);
+        let flow = Flow::new((name, from, to), (start, size, stop.is_some()), (stream, source), carrier);
+        self.unfinished += usize::from(flow.has_end());
+        self.is_endless &= !flow.has_end();
         self.flows.push(flow);
+        transit.schedule(start, Event::FlowStart(id));
+        if let Some(stop) = stop {
+            transit.schedule(stop.max(transit.now()), Event::FlowStop(id));
+        }
+        id
     }
 
-    pub(crate) fn add_connection(
+    /// The two endpoints of a flow over TCP. Returns the one that sends its data.
+    fn connect(
+        &mut self,
+        id: FlowId,
+        (from, to): (NodeId, NodeId),
+        (local, remote): (Endpoint, Endpoint),
+        [iss, irs]: [Seq; 2],
+        config: TcpConfig,
+        transit: &mut Transit,
+    ) -> ConnectionId {
+        let TcpConfig { opening, sender, receiver, sender_extension, receiver_extension } = config;
+        let (sender, receiver) = match opening {
+            Opening::Handshake => {
+                (Connection::connect(sender, local, remote, iss), Connection::listen(receiver, remote, irs))
+            }
+            Opening::Established => (
+                Connection::established(sender.clone(), &receiver, local, remote, iss, irs),
+                Connection::established(receiver, &sender, remote, local, irs, iss),
+            ),
+        };
+        let sender = sender.with_sender_extension(sender_extension);
+        let receiver = receiver.with_receiver_extension(receiver_extension);
+        transit.add_stream(local, remote, iss + 1);
+        let sender = self.add_connection(from, id, sender, true, (local, remote));
+        self.add_connection(to, id, receiver, false, (remote, local));
+        sender
+    }
+
+    fn add_connection(
         &mut self,
         node: NodeId,
         flow: FlowId,
         tcp: Connection,
         sends: bool,
-        (local, remote): (Endpoint, Endpoint),
+        ends: (Endpoint, Endpoint),
     ) -> ConnectionId {
         let id = ConnectionId::of(self.connections.len());
-        self.endpoints.add(node, (local, remote), id);
-        self.connections.push(HostedConnection {
-            tcp,
-            node,
-            destination: None,
-            flow,
-            sends,
-            timer: LazyTimer::default(),
-        });
+        self.endpoints.add(node, ends, id);
+        let timer = LazyTimer::default();
+        self.connections.push(HostedConnection { tcp, node, destination: None, flow, sends, timer });
         id
     }
 
-    /// The endpoint at a node that a packet is for.
-    #[inline]
-    pub(crate) fn endpoint(&mut self, node: NodeId, packet: &Packet) -> Option<ConnectionId> {
-        self.endpoints.of(node, packet)
+    /// A flow starts.
+    pub(crate) fn start(&mut self, id: FlowId, transit: &mut Transit) -> Begun {
+        let flow = &mut self.flows[id.index()];
+        if flow.is_stopped() {
+            return Begun::Stopped;
+        }
+        let all = flow.sender().zip(flow.write_all());
+        if let Some((sender, octets)) = all {
+            let tcp = &mut self.connections[sender.index()].tcp;
+            tcp.write_stream(flow.stream(), 0, octets);
+            if flow.has_handshake() && flow.size().is_some() {
+                tcp.close();
+            }
+        }
+        transit.emit(&TraceEvent::FlowStarted { flow: id });
+        let Some((sender, _)) = all else { return Begun::InTurns };
+        // There is no last octet of nothing whose arrival would complete it.
+        self.check_if_done(id, transit);
+        Begun::All(sender)
     }
 
-    /// Whether a flow that ends is not done; `None` if none ends.
-    pub(crate) fn is_waited_for(&self) -> Option<bool> {
-        (!self.is_endless).then_some(self.unfinished > 0)
+    /// It is an application's turn to write. Returns what it wrote, with the endpoint that sends that if there is
+    /// one, and when its next turn is; `None` if it was stopped.
+    pub(crate) fn write(&mut self, id: FlowId) -> Option<(Written, Option<ConnectionId>, Next)> {
+        let flow = &mut self.flows[id.index()];
+        if flow.is_stopped() {
+            return None;
+        }
+        let ((written, next), sender) = (flow.write(), flow.sender());
+        if let (Written::Stream { offset, octets }, Some(sender)) = (written, sender) {
+            self.connections[sender.index()].tcp.write_stream(flow.stream(), offset, octets);
+        }
+        Some((written, sender, next))
+    }
+
+    /// An application stops before its end. Returns the endpoint that may have something to send then.
+    pub(crate) fn stop(&mut self, id: FlowId, transit: &mut Transit) -> Option<ConnectionId> {
+        let flow = &self.flows[id.index()];
+        if flow.is_done() || flow.is_stopped() { None } else { self.end_writing(id, transit) }
+    }
+
+    /// An application writes nothing more: what was sent is still to arrive. Of a bulk transfer
+    /// what was not sent is left undone; what an application wrote in its time is not. Returns the endpoint
+    /// that may have something to send then.
+    pub(crate) fn end_writing(&mut self, id: FlowId, transit: &mut Transit) -> Option<ConnectionId> {
+        let flow = &mut self.flows[id.index()];
+        flow.stop(transit.now());
+        let sender = flow.sender();
+        if let Some(sender) = sender {
+            let tcp = &mut self.connections[sender.index()].tcp;
+            if flow.is_bulk() {
+                tcp.discard_unsent();
+            }
+            if flow.has_handshake() {
+                tcp.close();
+            }
+            flow.expect(tcp.stats().octets_acknowledged + tcp.unacknowledged());
+        }
+        self.check_if_done(id, transit);
+        sender
     }
 
     /// Nothing more may be to be expected of a flow.
-    pub(crate) fn check_if_done(&mut self, id: FlowId, transit: &mut Transit) {
+    fn check_if_done(&mut self, id: FlowId, transit: &mut Transit) {
         let flow = &mut self.flows[id.index()];
         if !flow.is_done() {
             flow.note_if_done(transit.now());
@@ -113,19 +233,195 @@ impl Hosts {
         }
     }
 
-    pub(crate) fn on_flow_done(&mut self, id: FlowId, transit: &mut Transit) {
-        self.unfinished -= usize::from(self.flows[id.index()].has_end);
+    fn on_flow_done(&mut self, id: FlowId, transit: &mut Transit) {
+        self.unfinished -= usize::from(self.flows[id.index()].has_end());
         transit.emit(&TraceEvent::FlowCompleted { flow: id });
     }
 
     /// The connection that a flow sends over has failed.
     #[cold]
-    pub(crate) fn on_flow_failed(&mut self, id: FlowId, now: Instant) {
+    fn on_flow_failed(&mut self, id: FlowId, now: Instant) {
         let flow = &mut self.flows[id.index()];
         if !flow.is_done() {
-            flow.gave_up_at = Some(now);
-            self.unfinished -= usize::from(flow.has_end);
+            flow.give_up(now);
+            self.unfinished -= usize::from(flow.has_end());
         }
+    }
+}
+
+/// TCP endpoints: segments in and out, deadlines.
+impl Hosts {
+    /// A segment or an ICMP message has reached a host. If it is for an endpoint there, that and its
+    /// application take it; then that endpoint may have something to send.
+    #[inline]
+    pub(crate) fn deliver(
+        &mut self,
+        node: NodeId,
+        key: PacketKey,
+        transit: &mut Transit,
+    ) -> Option<ConnectionId> {
+        let packet = transit.packet(key);
+        let id = self.endpoints.of(node, packet)?;
+        let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
+        transit.accounts_mut().consumed += 1;
+        let hosted = &mut self.connections[id.index()];
+        let (flow, end) = (hosted.flow, hosted.end());
+        let fast_retransmits = hosted.tcp.stats().fast_retransmits;
+        transit.trace(Interest::SEGMENTS, key, |packet| {
+            if is_icmp {
+                TraceEvent::IcmpReceived { flow, packet }
+            } else {
+                TraceEvent::SegmentReceived { flow, end, packet }
+            }
+        });
+        let packet = transit.packet(key);
+        if is_icmp {
+            hosted.tcp.on_icmp(packet, transit.now());
+        } else {
+            hosted.tcp.on_segment(packet, transit.now());
+        }
+        let retransmits = hosted.tcp.stats().fast_retransmits > fast_retransmits;
+        transit.packets_mut().remove(key);
+        if retransmits {
+            transit.emit(&TraceEvent::Loss { flow, cause: LossCause::FastRetransmit });
+        }
+        self.read(id, transit);
+        Some(id)
+    }
+
+    /// The application takes what has arrived.
+    #[inline]
+    fn read(&mut self, id: ConnectionId, transit: &mut Transit) {
+        let hosted = &mut self.connections[id.index()];
+        if hosted.sends {
+            return;
+        }
+        let id = hosted.flow;
+        let flow = &mut self.flows[id.index()];
+        let was_done = flow.is_done();
+        while let Some(payload) = hosted.tcp.read() {
+            flow.receive(&payload, transit.now());
+        }
+        if hosted.tcp.peer_has_closed() {
+            hosted.tcp.close();
+        }
+        if !was_done && flow.is_done() {
+            self.on_flow_done(id, transit);
+        }
+    }
+
+    /// The next packet that an endpoint sends: at which node, and where it goes, if that is known.
+    #[inline]
+    pub(crate) fn transmit(
+        &mut self,
+        id: ConnectionId,
+        transit: &mut Transit,
+    ) -> Option<(PacketKey, NodeId, Option<NodeId>)> {
+        let hosted = &mut self.connections[id.index()];
+        if hosted.tcp.is_idle() {
+            return None;
+        }
+        let (max, now) = (hosted.tcp.flight().max, transit.now());
+        let key = transit.packets_mut().insert_made(|place| hosted.tcp.transmit_into(place, now))?;
+        let (flow, end) = (hosted.flow, hosted.end());
+        transit.trace(Interest::SEGMENTS, key, |packet| {
+            let again = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(max));
+            TraceEvent::SegmentSent { flow, end, packet, again }
+        });
+        Some((key, hosted.node, hosted.destination))
+    }
+
+    /// The packets of an endpoint go to this node.
+    pub(crate) fn set_destination(&mut self, id: ConnectionId, destination: NodeId) {
+        self.connections[id.index()].destination = Some(destination);
+    }
+
+    /// An endpoint has nothing more to send: follows its deadline.
+    #[inline]
+    pub(crate) fn follow(&mut self, id: ConnectionId, transit: &mut Transit) {
+        let hosted = &mut self.connections[id.index()];
+        if transit.wants(Interest::WINDOW) && hosted.sends {
+            transit.emit(&TraceEvent::Window { flow: hosted.flow, sender: &hosted.tcp });
+        }
+        let deadline = hosted.tcp.deadline().map(|deadline| deadline.at.max(transit.now()));
+        transit.follow(&mut hosted.timer, deadline, Event::ConnectionDeadline(id));
+        if deadline.is_none() && hosted.sends && hosted.tcp.has_failed() {
+            let flow = hosted.flow;
+            self.on_flow_failed(flow, transit.now());
+        }
+    }
+
+    /// An endpoint's timer has fired. `false` if that was for a deadline that is none any more.
+    pub(crate) fn on_deadline(&mut self, id: ConnectionId, transit: &mut Transit) -> bool {
+        let hosted = &mut self.connections[id.index()];
+        if !hosted.timer.fired(transit.now()) {
+            return false;
+        }
+        let before = hosted.tcp.stats().timeouts;
+        if hosted.tcp.deadline().is_some_and(|deadline| deadline.at <= transit.now()) {
+            hosted.tcp.on_deadline(transit.now());
+            if hosted.tcp.stats().timeouts > before {
+                transit.emit(&TraceEvent::Loss { flow: hosted.flow, cause: LossCause::Timeout });
+            }
+        }
+        true
+    }
+}
+
+/// Datagrams of flows: sent, received, and gone.
+impl Hosts {
+    /// A flow's next datagram, with the node that sends it.
+    pub(crate) fn next_datagram(&mut self, id: FlowId, now: Instant) -> Option<(NodeId, Packet)> {
+        let flow = &mut self.flows[id.index()];
+        let from = flow.from();
+        let datagrams = flow.datagrams_mut()?;
+        datagrams.is_due = false;
+        Some((from, datagrams.send(now)))
+    }
+
+    /// Datagrams of a flow that left the network before their destination.
+    pub(crate) fn gone(&self, id: FlowId) -> u64 {
+        self.flows[id.index()].datagrams().map_or(0, Datagrams::gone)
+    }
+
+    /// A flow's next datagram is due at a later time, unless it is due already.
+    pub(crate) fn schedule_datagram(&mut self, id: FlowId, at: Instant, transit: &mut Transit) {
+        if let Some(datagrams) = self.flows[id.index()].datagrams_mut()
+            && !std::mem::replace(&mut datagrams.is_due, true)
+        {
+            transit.schedule(at, Event::FlowWrite(id));
+        }
+    }
+
+    /// A flow goes on when a link is no longer stalled.
+    pub(crate) fn stall(&mut self, id: FlowId) {
+        self.stalled.push(id);
+    }
+
+    /// Flows that are to go on when a link is no longer stalled.
+    pub(crate) fn take_stalled(&mut self) -> Vec<FlowId> {
+        std::mem::take(&mut self.stalled)
+    }
+
+    /// A datagram has reached a host. Whether it is a flow's, and was taken.
+    pub(crate) fn receive_datagram(
+        &mut self,
+        node: NodeId,
+        key: PacketKey,
+        udp: Udp,
+        transit: &mut Transit,
+    ) -> bool {
+        let packet = transit.packet(key);
+        let Some(id) = self.flow_of_datagram(packet, udp).filter(|id| self.flows[id.index()].to() == node)
+        else {
+            return false;
+        };
+        transit.accounts_mut().consumed += 1;
+        transit.trace(Interest::DATAGRAMS, key, |packet| TraceEvent::DatagramReceived { flow: id, packet });
+        self.flows[id.index()].receive_datagram(transit.packet(key), transit.now());
+        transit.packets_mut().remove(key);
+        self.check_if_done(id, transit);
+        true
     }
 
     /// A packet has left the queue of a wireless interface of a node, for a transmission that takes
@@ -148,15 +444,15 @@ impl Hosts {
         let packet = transit.packet(key);
         let Some(id) = self.flow_of_datagram(packet, udp) else { return };
         let flow = &mut self.flows[id.index()];
-        if flow.from != node || !matches!(flow.source, Source::Bulk(_)) {
+        if flow.from() != node || !flow.is_bulk() {
             return;
         }
         let Some(datagrams) = flow.datagrams() else { return };
-        if datagrams.is_latest(packet) && !std::mem::replace(&mut datagrams.is_due, true) {
+        if datagrams.is_latest(packet) {
             // A coarse clock may make nothing of the time that datagrams take: sending again at
             // once would never end.
             let at = transit.now().max(datagrams.last_sent + time);
-            transit.schedule(at, Event::FlowWrite(id));
+            self.schedule_datagram(id, at, transit);
         }
     }
 
@@ -164,7 +460,7 @@ impl Hosts {
     pub(crate) fn datagram_gone(&mut self, packet: &Packet, transit: &mut Transit) {
         let Transport::Udp(udp) = *packet.transport() else { return };
         let Some(id) = self.flow_of_datagram(packet, udp) else { return };
-        if let Some(datagrams) = self.flows[id.index()].datagrams() {
+        if let Some(datagrams) = self.flows[id.index()].datagrams_mut() {
             datagrams.note_gone();
         }
         self.check_if_done(id, transit);
@@ -174,74 +470,63 @@ impl Hosts {
     pub(crate) fn datagram_added(&mut self, packet: &Packet) {
         let Transport::Udp(udp) = *packet.transport() else { return };
         let Some(id) = self.flow_of_datagram(packet, udp) else { return };
-        if let Some(datagrams) = self.flows[id.index()].datagrams() {
+        if let Some(datagrams) = self.flows[id.index()].datagrams_mut() {
             datagrams.note_added();
         }
     }
 
-    /// Scope datagram this is.
-    pub(crate) fn flow_of_datagram(&self, packet: &Packet, udp: Udp) -> Option<FlowId> {
+    /// Whose datagram this is.
+    fn flow_of_datagram(&self, packet: &Packet, udp: Udp) -> Option<FlowId> {
         let id = flow_of_ports(udp)?;
-        match &self.flows.get(id.index())?.carrier {
-            Carrier::Udp(datagrams) if datagrams.is_of(packet.ip(), udp) => Some(id),
-            _ => None,
-        }
+        let datagrams = self.flows.get(id.index())?.datagrams()?;
+        datagrams.is_of(packet.ip(), udp).then_some(id)
+    }
+}
+
+/// What became of flows.
+impl Hosts {
+    pub(crate) fn flow(&self, id: FlowId) -> &Flow {
+        &self.flows[id.index()]
+    }
+
+    /// How many flows there are.
+    pub(crate) const fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The endpoint that sends a flow's data; `None` over UDP.
+    pub(crate) fn sender(&self, id: FlowId) -> Option<&Connection> {
+        self.sender_of(self.flow(id))
+    }
+
+    fn sender_of(&self, flow: &Flow) -> Option<&Connection> {
+        flow.sender().map(|sender| &self.connections[sender.index()].tcp)
+    }
+
+    /// Whether a flow that ends is not done; `None` if none ends.
+    pub(crate) fn is_waited_for(&self) -> Option<bool> {
+        (!self.is_endless).then_some(self.unfinished > 0)
     }
 
     /// What became of a flow from `since` to `now`, where at `since` it was as `earlier`.
-    pub(crate) fn outcome(
-        &self,
-        id: FlowId,
-        now: Instant,
-        (since, earlier): (Instant, &FlowSoFar),
-    ) -> FlowOutcome {
-        let flow = &self.flows[id.index()];
-        let measured = Measured { from: flow.start.max(since), until: flow.end(now) };
-        let is_udp = flow.sender().is_none();
-        let octets = flow.octets() - earlier.octets;
-        FlowOutcome {
-            name: flow.name.clone(),
-            octets,
-            completion: flow.done_at.filter(|_| !flow.is_stopped() && !is_udp).map(|at| at.since(flow.start)),
-            measured,
-            gave_up: flow.gave_up_at.filter(|_| flow.done_at.is_none()).map(|at| at.since(flow.start)),
-            was_reset: flow.gave_up_at.is_some()
-                && flow.sender().is_some_and(|id| self.connections[id.index()].tcp.was_reset()),
-            intact: !flow.corrupted,
-            transport: match &flow.carrier {
-                Carrier::Tcp(transfer) => {
-                    let sender = &self.connections[transfer.sender.index()].tcp;
-                    let rtts = sender.rtt().samples().since(earlier.rtts);
-                    let rtt_mean_s = rtts.mean().map(|mean| mean.as_secs_f64());
-                    let sender = sender.stats().since(&earlier.sender);
-                    TransportOutcome::Tcp(TcpOutcome { sender, rtt_mean_s })
-                }
-                Carrier::Udp(datagrams) => TransportOutcome::Udp(datagrams.outcome(&earlier.datagrams)),
-            },
-        }
+    pub(crate) fn outcome(&self, id: FlowId, now: Instant, before: (Instant, &FlowSoFar)) -> FlowOutcome {
+        self.flow(id).outcome(self.sender(id), now, before)
     }
 
     /// What became of each flow so far.
     pub(crate) fn so_far(&self) -> Vec<FlowSoFar> {
-        let of = |flow: &Flow| {
-            let octets = flow.octets();
-            match &flow.carrier {
-                Carrier::Tcp(transfer) => {
-                    let sender = &self.connections[transfer.sender.index()].tcp;
-                    let (rtts, sender) = (sender.rtt().samples(), *sender.stats());
-                    FlowSoFar { octets, sender, rtts, datagrams: Received::default() }
-                }
-                Carrier::Udp(datagrams) => {
-                    FlowSoFar { octets, datagrams: datagrams.so_far(), ..FlowSoFar::default() }
-                }
-            }
-        };
-        self.flows.iter().map(of).collect()
+        self.flows.iter().map(|flow| flow.so_far(self.sender_of(flow))).collect()
+    }
+}
+
+impl HostedConnection {
+    const fn end(&self) -> End {
+        if self.sends { End::Sender } else { End::Receiver }
     }
 }
 
 /// The sender's and the receiver's port.
-pub(crate) fn ports(id: FlowId) -> (u16, u16) {
+fn ports(id: FlowId) -> (u16, u16) {
     (FIRST_PORT + (id.index() % PORTS) as u16, FIRST_RECEIVER_PORT + (id.index() / PORTS) as u16)
 }
 

@@ -36,11 +36,9 @@
 
 pub mod accounts;
 mod ad_hoc;
-mod calls;
 pub mod capacity;
 mod cells;
 pub mod change;
-mod channels;
 pub mod config;
 pub mod counters;
 pub mod cut;
@@ -57,6 +55,7 @@ mod links;
 pub mod loss;
 pub mod mobility;
 mod network;
+mod nodes;
 pub mod observe;
 mod packets;
 mod passing;
@@ -70,6 +69,7 @@ mod selective_links;
 mod sessions;
 mod technology;
 mod telemetry;
+mod timeline;
 mod transit;
 mod warm_up;
 mod wired;

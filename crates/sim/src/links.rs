@@ -11,10 +11,10 @@ use crate::wireless::WirelessLinks;
 
 #[derive(Default)]
 pub(crate) struct Links {
-    pub(crate) wired: WiredLinks,
-    pub(crate) managed_wired: ManagedWiredLinks,
-    pub(crate) wireless: WirelessLinks,
-    pub(crate) cells: Cells,
+    wired: WiredLinks,
+    managed_wired: ManagedWiredLinks,
+    wireless: WirelessLinks,
+    cells: Cells,
 }
 
 impl Links {
@@ -81,5 +81,36 @@ impl Links {
     /// As [`Self::all`].
     pub(crate) fn all_mut(&mut self) -> [&mut dyn Technology; 4] {
         [&mut self.wired, &mut self.managed_wired, &mut self.wireless, &mut self.cells]
+    }
+
+    /// Wired links with plain queues.
+    pub(crate) const fn wired(&self) -> &WiredLinks {
+        &self.wired
+    }
+
+    /// As [`Self::wired`].
+    #[inline]
+    pub(crate) const fn wired_mut(&mut self) -> &mut WiredLinks {
+        &mut self.wired
+    }
+
+    /// Wired links with managed queues.
+    pub(crate) const fn managed_wired_mut(&mut self) -> &mut ManagedWiredLinks {
+        &mut self.managed_wired
+    }
+
+    /// Wireless links of the 1997 thesis.
+    pub(crate) const fn wireless_mut(&mut self) -> &mut WirelessLinks {
+        &mut self.wireless
+    }
+
+    /// 802.11 cells.
+    pub(crate) const fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// As [`Self::cells`].
+    pub(crate) const fn cells_mut(&mut self) -> &mut Cells {
+        &mut self.cells
     }
 }

@@ -3,5 +3,5 @@
 mod movement;
 mod waypoint;
 
-pub(crate) use movement::Movement;
+pub(crate) use movement::{Movement, Movements};
 pub use waypoint::{RandomWaypoint, Walker};

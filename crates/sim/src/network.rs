@@ -16,11 +16,11 @@ pub(crate) const MOST_ADDRESSES: usize = 65_536;
 
 #[derive(Default)]
 pub(crate) struct Network {
-    pub(crate) nodes: Vec<Node>,
+    nodes: Vec<Node>,
     links: Vec<Link>,
     addresses: BTreeMap<IpAddr, NodeId>,
     /// Whether packets may carry addresses that are no node's own.
-    pub(crate) has_other_addresses: bool,
+    has_other_addresses: bool,
     /// Computed after the last change of topology.
     routes: Option<Routes>,
     /// Ways given by hand, which go before the shortest: node, destination, link.
@@ -29,14 +29,14 @@ pub(crate) struct Network {
     on_demand: Vec<(NodeId, WlanId)>,
 }
 
-pub(crate) struct Node {
-    pub(crate) name: String,
-    pub(crate) kind: NodeKind,
-    pub(crate) address: IpAddr,
-    pub(crate) processing_delay: Duration,
+struct Node {
+    name: String,
+    kind: NodeKind,
+    address: IpAddr,
+    processing_delay: Duration,
     /// Octets that may wait at all its interfaces together.
-    pub(crate) buffer: Option<u64>,
-    pub(crate) interfaces: Vec<Interface>,
+    buffer: Option<u64>,
+    interfaces: Vec<Interface>,
 }
 
 #[derive(Clone, Copy)]
@@ -92,7 +92,7 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn node(&self, node: NodeId) -> &Node {
+    fn node(&self, node: NodeId) -> &Node {
         &self.nodes[node.index()]
     }
 
@@ -101,8 +101,49 @@ impl Network {
         &self.nodes[node.index()].interfaces[interface]
     }
 
-    pub(crate) fn interface_mut(&mut self, (node, interface): (NodeId, usize)) -> &mut Interface {
-        &mut self.nodes[node.index()].interfaces[interface]
+    /// A node's interfaces, in the order of addition.
+    pub(crate) fn interfaces(&self, node: NodeId) -> &[Interface] {
+        &self.node(node).interfaces
+    }
+
+    /// All interfaces, each with its node.
+    pub(crate) fn all_interfaces(&self) -> impl Iterator<Item = (NodeId, &Interface)> {
+        let nodes = self.nodes.iter().enumerate();
+        nodes.flat_map(|(index, node)| node.interfaces.iter().map(move |it| (NodeId::of(index), it)))
+    }
+
+    /// An agent watches an interface from now on.
+    pub(crate) fn set_agent(&mut self, (node, interface): (NodeId, usize), agent: AgentId) {
+        self.nodes[node.index()].interfaces[interface].agent = Some(agent);
+    }
+
+    pub(crate) fn name(&self, node: NodeId) -> &str {
+        &self.node(node).name
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self, node: NodeId) -> NodeKind {
+        self.node(node).kind
+    }
+
+    pub(crate) fn address(&self, node: NodeId) -> IpAddr {
+        self.node(node).address
+    }
+
+    #[inline]
+    pub(crate) fn processing_delay(&self, node: NodeId) -> Duration {
+        self.node(node).processing_delay
+    }
+
+    /// Octets that may wait at all interfaces of a node together.
+    #[inline]
+    pub(crate) fn buffer(&self, node: NodeId) -> Option<u64> {
+        self.node(node).buffer
+    }
+
+    /// Whether packets may carry addresses that are no node's own.
+    pub(crate) const fn has_other_addresses(&self) -> bool {
+        self.has_other_addresses
     }
 
     /// The number of a node's interface to a link.

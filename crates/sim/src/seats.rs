@@ -3,71 +3,153 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Progress};
-use lasthop_packet::{Instant, Packet, Rng};
+use bytes::Bytes;
+use lasthop_agent::counter::DEADLINES_STUCK;
+use lasthop_agent::{Agent, Context, LinkSenses, Outbox, Owed, Progress, Report, Side};
+use lasthop_packet::{Instant, LinkOptions, Packet, Rng};
 
 use crate::id::{AgentId, NodeId};
 use crate::network::MOST_ADDRESSES;
-use crate::schedule::LazyTimer;
+use crate::schedule::{Event, LazyTimer};
+use crate::transit::Transit;
 
 /// Answers of agents at one instant to one packet or message of an agent, at most.
 const MOST_ANSWERS: u32 = 64;
 
+/// What an agent sends: packets, each with the side that it leaves to, and messages.
+pub(crate) type Sent = (Vec<(Side, Packet)>, Vec<(IpAddr, Bytes)>);
+
 #[derive(Default)]
 pub(crate) struct Seats {
-    pub(crate) agents: Vec<PlacedAgent>,
+    agents: Vec<PlacedAgent>,
     /// Lent to agents call by call.
-    pub(crate) outbox: Outbox,
+    outbox: Outbox,
     /// Calls of agents that are under way: each was led to by the one before.
-    pub(crate) depth: u32,
+    depth: u32,
     /// Answers so far to the latest packet or message that the outermost call sent.
     answers: u32,
     /// Whether an agent hears what waits in queues.
-    pub(crate) hear_of_queues: bool,
+    hear_of_queues: bool,
     /// Whether an agent attaches options to frames.
-    pub(crate) attach_options: bool,
+    attach_options: bool,
     /// Whom to tell of a queue; empty between calls.
-    pub(crate) told: Vec<AgentId>,
+    told: Vec<AgentId>,
 }
 
-pub(crate) struct PlacedAgent {
-    pub(crate) agent: Box<dyn Agent>,
-    pub(crate) needs: LinkSenses,
-    pub(crate) node: NodeId,
+struct PlacedAgent {
+    agent: Box<dyn Agent>,
+    needs: LinkSenses,
+    node: NodeId,
     rng: Rng,
-    pub(crate) timer: LazyTimer,
-    pub(crate) progress: Progress,
+    timer: LazyTimer,
+    progress: Progress,
     /// Its deadlines do not come before this: not if it does not get on with them.
-    pub(crate) not_before: Instant,
+    not_before: Instant,
     /// Whether its node refuses frames, as it wanted last.
-    pub(crate) refuses_frames: bool,
+    refuses_frames: bool,
     /// Where packets went that passed here, by destination and source, where these are not the
     /// model's: what the agent sends between them goes there, too.
     ends: BTreeMap<(IpAddr, IpAddr), NodeId>,
 }
 
 impl Seats {
-    pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) {
-        let (needs, timer, ends) = (agent.needs(), LazyTimer::default(), BTreeMap::new());
+    pub(crate) fn add(&mut self, node: NodeId, agent: Box<dyn Agent>, rng: Rng) -> AgentId {
+        let needs = agent.needs();
         self.hear_of_queues |= needs.contains(LinkSenses::BACKLOG);
         self.attach_options |= needs.contains(LinkSenses::LINK_OPTIONS);
-        let (progress, not_before) = (Progress::default(), Instant::ZERO);
         self.agents.push(PlacedAgent {
             agent,
             needs,
             node,
             rng,
-            timer,
-            progress,
-            not_before,
+            timer: LazyTimer::default(),
+            progress: Progress::default(),
+            not_before: Instant::ZERO,
             refuses_frames: false,
-            ends,
+            ends: BTreeMap::new(),
         });
+        AgentId::of(self.agents.len() - 1)
     }
 
-    /// Calls an agent; `neighbour` is whom the packet or the link event in hand is from or for.
+    /// Puts another agent of the same scheme in an agent's place.
+    pub(crate) fn replace(&mut self, id: AgentId, agent: Box<dyn Agent>) {
+        let placed = &mut self.agents[id.index()];
+        debug_assert_eq!(placed.needs, agent.needs(), "another agent of the same scheme");
+        placed.agent = agent;
+    }
+
     #[inline]
+    pub(crate) const fn are_empty(&self) -> bool {
+        self.agents.is_empty()
+    }
+
+    /// The agents at a node.
+    pub(crate) fn at(&self, node: NodeId) -> impl Iterator<Item = AgentId> {
+        let here = self.agents.iter().enumerate().filter(move |(_, placed)| placed.node == node);
+        here.map(|(index, _)| AgentId::of(index))
+    }
+
+    pub(crate) fn node(&self, id: AgentId) -> NodeId {
+        self.agents[id.index()].node
+    }
+
+    /// What an agent needs to see of its links.
+    pub(crate) fn needs(&self, id: AgentId) -> LinkSenses {
+        self.agents[id.index()].needs
+    }
+
+    /// Whether an agent hears what waits in queues.
+    #[inline]
+    pub(crate) const fn hear_of_queues(&self) -> bool {
+        self.hear_of_queues
+    }
+
+    /// Whether an agent attaches options to frames.
+    #[inline]
+    pub(crate) const fn attach_options(&self) -> bool {
+        self.attach_options
+    }
+
+    /// What agents owe.
+    pub(crate) fn owed(&self) -> Owed {
+        self.agents.iter().map(|placed| placed.agent.owed()).fold(Owed::default(), Owed::plus)
+    }
+
+    /// Octets of memory that each agent takes for what it keeps of packets, with its node.
+    pub(crate) fn octets(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        self.agents.iter().map(|placed| (placed.node, placed.agent.octets() as u64))
+    }
+
+    /// Packets that agents hold.
+    pub(crate) fn held(&self) -> u64 {
+        self.agents.iter().map(|placed| placed.agent.held()).sum()
+    }
+
+    /// Calls an agent about no link. What it wants is done next ([`Self::follow`]).
     pub(crate) fn call<R>(
+        &mut self,
+        id: AgentId,
+        now: Instant,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> R {
+        self.call_with(id, now, None, call)
+    }
+
+    /// As [`Self::call`], about a packet or a link event that is from or for this neighbour. Returns also
+    /// the options that the agent attached.
+    pub(crate) fn call_about<R>(
+        &mut self,
+        id: AgentId,
+        now: Instant,
+        neighbour: IpAddr,
+        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
+    ) -> (R, Option<LinkOptions>) {
+        let result = self.call_with(id, now, Some(neighbour), call);
+        (result, self.outbox.attached.take())
+    }
+
+    #[inline]
+    fn call_with<R>(
         &mut self,
         id: AgentId,
         now: Instant,
@@ -79,8 +161,72 @@ impl Seats {
         call(placed.agent.as_mut(), &mut cx.with_neighbour(neighbour))
     }
 
+    /// An agent's timer has fired. `false` if that was for a deadline that is none any more.
+    pub(crate) fn on_deadline(&mut self, id: AgentId, now: Instant) -> bool {
+        let placed = &mut self.agents[id.index()];
+        if !placed.timer.fired(now) {
+            return false;
+        }
+        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= now) {
+            self.call(id, now, |agent, cx| agent.on_deadline(cx));
+            self.hold_back(id, now);
+        }
+        true
+    }
+
+    /// Has an agent whose deadline does not move be called later, and reports it, by the reason of its
+    /// deadline.
+    fn hold_back(&mut self, id: AgentId, now: Instant) {
+        let placed = &mut self.agents[id.index()];
+        let Some(deadline) = placed.progress.hold_back(placed.agent.deadline(), now) else { return };
+        placed.not_before = deadline.at;
+        if placed.progress.is_newly_stuck() {
+            self.outbox.reports.push(Report::of(&DEADLINES_STUCK).which(deadline.reason));
+        }
+    }
+
+    /// After a call: follows the agent's deadline. Returns whether its node refuses frames, if that is to
+    /// change.
+    pub(crate) fn follow(&mut self, id: AgentId, transit: &mut Transit) -> Option<bool> {
+        let placed = &mut self.agents[id.index()];
+        let deadline =
+            placed.agent.deadline().map(|deadline| deadline.at.max(transit.now()).max(placed.not_before));
+        transit.follow(&mut placed.timer, deadline, Event::AgentDeadline(id));
+        // Asking costs nothing here.
+        self.outbox.bypasses.clear();
+        self.outbox.left_alone.clear();
+        self.outbox.attached = None;
+        if !placed.needs.contains(LinkSenses::REFUSAL) {
+            return None;
+        }
+        let refuse = placed.agent.refuses_frames();
+        (std::mem::replace(&mut placed.refuses_frames, refuse) != refuse).then_some(refuse)
+    }
+
+    /// After a call: passes the agent's reports on, and takes what it sends, if it sends something or reports.
+    /// That may lead to further calls, which need an outbox of their own; then it is [put
+    /// back](Self::put_back).
+    pub(crate) fn take_sent(&mut self, id: AgentId, transit: &mut Transit) -> Option<Sent> {
+        let Outbox { packets, reports, messages, .. } = &mut self.outbox;
+        if packets.is_empty() && reports.is_empty() && messages.is_empty() {
+            return None;
+        }
+        let node = self.agents[id.index()].node;
+        for report in reports.drain(..) {
+            transit.report(node, &report);
+        }
+        self.depth += 1;
+        Some((std::mem::take(packets), std::mem::take(messages)))
+    }
+
+    /// All has been sent that was taken, and what came of it has been done.
+    pub(crate) fn put_back(&mut self, sent: Sent) {
+        self.depth -= 1;
+        (self.outbox.packets, self.outbox.messages) = sent;
+    }
+
     /// An agent sends a packet or a message.
-    pub(crate) fn count_answer(&mut self) {
+    pub(crate) const fn count_answer(&mut self) {
         self.answers = if self.depth == 1 { 0 } else { self.answers + 1 };
     }
 
@@ -91,10 +237,27 @@ impl Seats {
         self.depth > 0 && self.answers >= MOST_ANSWERS
     }
 
-    /// The agents at a node.
-    pub(crate) fn at(&self, node: NodeId) -> impl Iterator<Item = AgentId> {
-        let here = self.agents.iter().enumerate().filter(move |(_, placed)| placed.node == node);
-        here.map(|(index, _)| AgentId::of(index))
+    /// An empty list of whom to tell of a queue; it is [put back](Self::put_list_back).
+    pub(crate) fn take_list(&mut self) -> Vec<AgentId> {
+        std::mem::take(&mut self.told)
+    }
+
+    pub(crate) fn put_list_back(&mut self, mut list: Vec<AgentId>) {
+        list.clear();
+        self.told = list;
+    }
+
+    /// Where a packet of an agent's goes, by those that went between the same addresses, or to the
+    /// same one.
+    pub(crate) fn end(&self, id: AgentId, packet: &Packet) -> Option<NodeId> {
+        self.agents[id.index()].end(packet)
+    }
+
+    /// An agent sees a packet that goes to the node `end`; `is_its_own` says that the destination is that
+    /// node's own address.
+    pub(crate) fn learn_end(&mut self, id: AgentId, packet: &Packet, end: NodeId, is_its_own: bool) {
+        let ip = packet.ip();
+        self.agents[id.index()].learn_end((ip.destination, ip.source), end, is_its_own);
     }
 }
 
@@ -102,7 +265,7 @@ impl PlacedAgent {
     /// Notes that packets between these addresses go to the node `end`; `is_its_own` says that the
     /// destination is that node's own address. Real hosts' addresses are no nodes', and the same one may be behind different ends,
     /// seen from different links.
-    pub(crate) fn learn_end(&mut self, between: (IpAddr, IpAddr), end: NodeId, is_its_own: bool) {
+    fn learn_end(&mut self, between: (IpAddr, IpAddr), end: NodeId, is_its_own: bool) {
         // Where others are known, this one is, too, or it would be taken for one of them.
         if is_its_own && self.ends.is_empty() {
             return;
@@ -114,7 +277,7 @@ impl PlacedAgent {
 
     /// Where a packet of the agent's goes, by those that went between the same addresses, or to the
     /// same one.
-    pub(crate) fn end(&self, packet: &Packet) -> Option<NodeId> {
+    fn end(&self, packet: &Packet) -> Option<NodeId> {
         let (destination, source) = (packet.ip().destination, packet.ip().source);
         let first = || {
             let mut to_it = self.ends.range((destination, IpAddr::V4(Ipv4Addr::UNSPECIFIED))..);

@@ -19,7 +19,7 @@ const MOST_FRAGMENTED: usize = 256;
 pub(crate) struct SelectiveLinks {
     links: BTreeMap<LinkId, SelectiveLink>,
     /// Whether any link does.
-    pub(crate) are_any: bool,
+    are_any: bool,
 }
 
 struct SelectiveLink {
@@ -53,6 +53,12 @@ impl SelectiveLinks {
         self.are_any |= !selection.is_everything();
         let selection = selection.clone();
         self.links.insert(link, SelectiveLink { selection, ways_around, fragmented: VecDeque::new() });
+    }
+
+    /// Whether any link impairs a part of the traffic.
+    #[inline]
+    pub(crate) const fn are_any(&self) -> bool {
+        self.are_any
     }
 
     /// The pipe around a link for a packet that it does not impair.

@@ -11,14 +11,27 @@ use crate::id::{FlowId, SessionId, WlanId};
 /// What had become of everything when measuring began; nothing where all was measured.
 #[derive(Default)]
 pub(crate) struct WarmUp {
-    pub(crate) end: Instant,
-    pub(crate) flows: Vec<FlowSoFar>,
-    pub(crate) sessions: Vec<SessionSoFar>,
+    end: Instant,
+    flows: Vec<FlowSoFar>,
+    sessions: Vec<SessionSoFar>,
     /// By cell.
-    pub(crate) radios: Vec<Vec<RadioUse>>,
+    radios: Vec<Vec<RadioUse>>,
 }
 
 impl WarmUp {
+    pub(crate) const fn new(
+        end: Instant,
+        flows: Vec<FlowSoFar>,
+        sessions: Vec<SessionSoFar>,
+        radios: Vec<Vec<RadioUse>>,
+    ) -> Self {
+        Self { end, flows, sessions, radios }
+    }
+
+    pub(crate) const fn end(&self) -> Instant {
+        self.end
+    }
+
     pub(crate) fn flow(&self, flow: FlowId) -> Option<&FlowSoFar> {
         self.flows.get(flow.index())
     }

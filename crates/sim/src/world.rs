@@ -4,78 +4,77 @@
 //! |---|---|
 //! | `transit` | the time, the events to come, the packets on their way, what is told and counted |
 //! | `network` | nodes, links, addresses, routes |
+//! | `nodes` | packets inside of nodes |
 //! | `links` | what takes packets out of nodes: a technology each for wired, wireless, 802.11 |
 //! | `faults` | what links do to packets that they deliver |
 //! | `selective` | the links that impair a part of the traffic |
 //! | `cuts` | the links that reset or refuse TCP connections |
+//! | `timeline` | changes of links to come |
+//! | `movements` | how stations of cells move |
 //! | `hosts` | TCP endpoints, flows and their applications |
-//! | `seats` | agents |
 //! | `sessions` | two-way applications: calls, dialogues and their connections |
+//! | `seats` | agents |
 //! | `ad_hoc` | nodes that look for their routes on demand |
 //!
-//! No part calls another but `transit`. What happens in one and concerns another goes through the
-//! methods of [`World`], a file for each way.
+//! Each part owns its fields, and none calls another but `transit`. What happens in one and concerns another
+//! is a method of [`World`]: it asks one part, and leads what it answers to the next.
+//!
+//! | file | what it leads from part to part |
+//! |---|---|
+//! | `run` | events to what they are for |
+//! | `forward` | a packet from node to node: out of one, into the other, and to its end |
+//! | `links` | what technologies tell: arrivals, fates, departures |
+//! | `agents`, `options` | what agents see and send; what they attach to frames |
+//! | `hosts`, `sessions` | what applications and endpoints send and receive |
+//! | `ad_hoc` | what waits for a route, and messages about routes |
+//! | `impairments`, `changes` | packets to what links do to them; changes to the links |
+//! | `build`, `build_links`, `holdings` | making a world; what takes its memory |
 
 mod ad_hoc;
 mod agents;
-mod broadcast;
 mod build;
 mod build_links;
-mod calls;
-mod channels;
-mod cuts;
-mod datagrams;
-mod dialogues;
-mod faults;
-mod flows;
+mod changes;
 mod forward;
 mod holdings;
 mod hosts;
-mod intervals;
+mod impairments;
 mod links;
-mod measuring;
-mod messages;
-mod movement;
 mod options;
-mod reconfigure;
 mod run;
-mod selections;
 mod sessions;
-mod timeline;
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use lasthop_agent::{Owed, Tally};
-use lasthop_packet::{Instant, Packet};
+use lasthop_packet::Instant;
 
-use crate::accounts::{Accounts, DropCause};
-use crate::ad_hoc::AdHocNode;
+use crate::accounts::Accounts;
+use crate::ad_hoc::AdHoc;
 use crate::counters::Counters;
 use crate::cut_links::CutLinks;
 use crate::faulty_links::FaultyLinks;
-use crate::flow::{Flow, FlowOutcome, FlowSoFar};
 use crate::hosts::Hosts;
-use crate::id::{FlowId, LinkId, NodeId};
+use crate::id::{LinkId, NodeId};
 use crate::links::Links;
-use crate::mobility::Movement;
+use crate::mobility::Movements;
 use crate::network::Network;
+use crate::nodes::Nodes;
 use crate::observe::Observer;
-use crate::packets::PacketKey;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
 use crate::technology::Technology;
+use crate::timeline::Timeline;
 use crate::transit::Transit;
 use crate::warm_up::WarmUp;
-use intervals::Intervals;
 
+pub use crate::ad_hoc::{AodvError, aodv_address};
 pub use crate::cells::RadioUse;
 pub use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
-pub use ad_hoc::{AodvError, aodv_address};
+pub use agents::MESSAGE_PORT;
 pub use build::{AttachError, RouteError};
 pub use holdings::Holding;
-pub use messages::MESSAGE_PORT;
 
 /// A simulated network.
 ///
@@ -85,39 +84,21 @@ pub struct World {
     seed: u64,
     transit: Transit,
     network: Network,
+    nodes: Nodes,
     links: Links,
     faults: FaultyLinks,
     selective: SelectiveLinks,
     cuts: CutLinks,
+    timeline: Timeline,
+    movements: Movements,
     hosts: Hosts,
     sessions: Sessions,
     seats: Seats,
-    /// By node, those that look for routes on demand; empty if none does.
-    ad_hoc: Vec<Option<Box<AdHocNode>>>,
-    /// By cell, how its stations move.
-    movements: Vec<Option<Box<Movement>>>,
-    /// Changes of links to come, in order of time.
-    planned: VecDeque<PlannedChange>,
-    intervals: Intervals,
-    /// Flows that send the next datagram once a link is no longer stalled, with their ends.
-    stalled_sources: Vec<(FlowId, NodeId, NodeId)>,
-    /// When the event for the next of them comes.
-    planned_event: Option<Instant>,
+    ad_hoc: AdHoc,
     /// A run ends once all is done that ends.
     stops_when_done: bool,
-    /// By node.
-    at_nodes: Vec<AtNode>,
     /// What had become of all when measuring began.
     warm_up: WarmUp,
-}
-
-/// Packets at a node.
-#[derive(Default)]
-struct AtNode {
-    /// In processing, until when.
-    processing: VecDeque<(Instant, PacketKey)>,
-    /// Arrived at an external node, when.
-    arrived: Vec<(Instant, Packet)>,
 }
 
 impl World {
@@ -158,27 +139,27 @@ impl World {
 
     /// What agents owe.
     pub fn owed_by_agents(&self) -> Owed {
-        self.seats.agents.iter().map(|placed| placed.agent.owed()).fold(Owed::default(), Owed::plus)
+        self.seats.owed()
     }
 
     /// Octets of memory that agents take for what they keep of packets.
     pub fn octets_of_agents(&self) -> u64 {
-        self.seats.agents.iter().map(|placed| placed.agent.octets() as u64).sum()
+        self.seats.octets().map(|(_, octets)| octets).sum()
     }
 
     /// Packets that agents hold.
     pub fn held_by_agents(&self) -> u64 {
-        self.seats.agents.iter().map(|placed| placed.agent.held()).sum()
+        self.seats.held()
     }
 
     /// A node's name.
     pub fn node_name(&self, node: NodeId) -> &str {
-        &self.network.node(node).name
+        self.network.name(node)
     }
 
     /// A node's address.
     pub fn node_address(&self, node: NodeId) -> IpAddr {
-        self.network.node(node).address
+        self.network.address(node)
     }
 
     /// A link's name.
@@ -189,28 +170,6 @@ impl World {
     /// The two nodes that a link joins.
     pub fn link_ends(&self, link: LinkId) -> (NodeId, NodeId) {
         self.network.link_ends(link)
-    }
-
-    /// A flow as it stands.
-    pub fn flow(&self, flow: FlowId) -> &Flow {
-        &self.hosts.flows[flow.index()]
-    }
-
-    /// All flows in the order of addition.
-    pub fn flows(&self) -> impl Iterator<Item = FlowId> + use<> {
-        (0..self.hosts.flows.len()).map(FlowId::of)
-    }
-
-    /// What became of a flow by now, from its start or from [`World::start_measuring`] on.
-    pub fn outcome(&self, flow: FlowId) -> FlowOutcome {
-        let nothing = FlowSoFar::default();
-        let earlier = self.warm_up.flow(flow).unwrap_or(&nothing);
-        self.hosts.outcome(flow, self.now(), (self.warm_up.end, earlier))
-    }
-
-    /// The endpoint that sends a flow's data; `None` over UDP.
-    pub fn sender(&self, flow: FlowId) -> Option<&lasthop_tcp::Connection> {
-        self.flow(flow).sender().map(|sender| &self.hosts.connections[sender.index()].tcp)
     }
 
     /// Adds an observer; it sees what happens from now on.
@@ -230,21 +189,12 @@ impl World {
         self.transit.take_observers()
     }
 
-    #[cold]
-    fn drop_packet(&mut self, node: NodeId, key: PacketKey, cause: DropCause) {
-        self.drop_on_link((node, None), key, cause);
-    }
-
-    /// Drops a packet at a node, on its way out on a link if it has come so far.
-    #[cold]
-    fn drop_on_link(&mut self, place: (NodeId, Option<LinkId>), key: PacketKey, cause: DropCause) {
-        self.transit.count_drop(place, key, cause);
-        if self.transit.packet(key).tcp().is_some() {
-            // Nobody misses it but its endpoints.
-            self.transit.packets_mut().remove(key);
-        } else {
-            let packet = self.transit.packets_mut().take(key);
-            self.packet_gone(&packet);
-        }
+    /// From now on, outcomes of flows and sessions and the use of radios count what happens after this
+    /// moment. Completion times still count from the start of a flow. Counters and
+    /// [`World::accounts`] count everything.
+    pub fn start_measuring(&mut self) {
+        let now = self.now();
+        let radios = self.links.cells().radio_uses(now);
+        self.warm_up = WarmUp::new(now, self.hosts.so_far(), self.sessions.so_far(), radios);
     }
 }

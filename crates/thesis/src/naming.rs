@@ -42,7 +42,7 @@ impl Names {
         for (index, id) in built.flows.iter().enumerate() {
             // A data file's flows are TCP's.
             let (flow, Some(sender)) = (world.flow(*id), world.sender(*id)) else { continue };
-            names.flows.push(NamedFlow { from: flow.from, to: flow.to, first_octet: sender.iss() + 1 });
+            names.flows.push(NamedFlow { from: flow.from(), to: flow.to(), first_octet: sender.iss() + 1 });
             let ((local, port), (remote, _)) = (sender.local(), sender.remote());
             names.by_endpoints.insert((local, remote, port), index);
         }

@@ -1,11 +1,33 @@
-//! The walks of a cell's stations: all are moved at once, when the first of them has come somewhere
+//! The walks of cells' stations: all of a cell are moved at once, when the first of them has come somewhere
 //! else.
 
 use lasthop_packet::Instant;
 use lasthop_wifi::{Position, StationId};
 
 use super::waypoint::{RandomWaypoint, Walker};
+use crate::id::WlanId;
 
+/// By cell, how its stations move.
+#[derive(Default)]
+pub(crate) struct Movements {
+    cells: Vec<Option<Box<Movement>>>,
+}
+
+impl Movements {
+    pub(crate) fn set(&mut self, cell: WlanId, movement: Movement) {
+        if self.cells.len() <= cell.index() {
+            self.cells.resize_with(cell.index() + 1, || None);
+        }
+        self.cells[cell.index()] = Some(Box::new(movement));
+    }
+
+    /// How the stations of a cell move, if they do.
+    pub(crate) fn of(&mut self, cell: WlanId) -> Option<&mut Movement> {
+        self.cells.get_mut(cell.index())?.as_deref_mut()
+    }
+}
+
+/// How the stations of a cell move.
 pub(crate) struct Movement {
     model: RandomWaypoint,
     walkers: Vec<(StationId, Walker)>,

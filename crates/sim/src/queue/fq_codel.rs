@@ -57,7 +57,7 @@ impl Length for Stored {
     }
 }
 
-/// Scope turn it is.
+/// Whose turn it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     New,

@@ -1,5 +1,7 @@
 //! Wired links with plain queues as a technology.
 
+use std::time::Duration;
+
 use lasthop_packet::Instant;
 
 use super::pipe::{Entry, Pipe};
@@ -24,8 +26,39 @@ impl WiredLinks {
         PipeId::of(self.pipes.len() - 1)
     }
 
-    pub(crate) fn pipe(&mut self, id: PipeId) -> &mut Pipe {
-        &mut self.pipes[id.index()]
+    /// When a pipe's transmitter is done with all that was put in.
+    pub(crate) fn free_at(&self, id: PipeId) -> Instant {
+        self.pipes[id.index()].free_at()
+    }
+
+    /// See [`Pipe::moves_at`].
+    pub(crate) fn moves_at(&mut self, id: PipeId, now: Instant) -> Instant {
+        self.pipes[id.index()].moves_at(now)
+    }
+
+    /// See [`Pipe::exact_time`].
+    pub(crate) fn exact_time(&self, id: PipeId, len: usize) -> Duration {
+        self.pipes[id.index()].exact_time(len)
+    }
+
+    /// When a source that saturates a pipe puts in its next packet. It has just put in one of `len` octets, before
+    /// which the transmitter was free at `free_at`. [`Instant::MAX`] while the link is stalled.
+    pub(crate) fn next_of_saturating(
+        &mut self,
+        id: PipeId,
+        (free_at, len): (Instant, usize),
+        now: Instant,
+    ) -> Instant {
+        let pipe = &mut self.pipes[id.index()];
+        let start = free_at.max(now);
+        match pipe.free_at() {
+            // It is the last in the queue, or on its way already.
+            after if after > start => start,
+            // It was refused.
+            after if after > now => pipe.moves_at(now),
+            // It took no time, by a coarse clock: sending again at once would never end.
+            _ => now + pipe.exact_time(len).max(Duration::from_nanos(1)),
+        }
     }
 
     /// The first packet in a pipe reaches its end. Its arrival is the only thing that comes of an

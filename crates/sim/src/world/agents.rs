@@ -1,24 +1,28 @@
-//! Agents at work: what the world shows them, and what becomes of what they send.
+//! Agents at work: what the world shows them, and what becomes of what they send. Messages between them
+//! are UDP datagrams on the way that any packet takes, from node to node.
 
-use lasthop_agent::counter::{AT_BOUND, DEADLINES_STUCK};
-use lasthop_agent::{
-    Agent, Context, FlowState, ImportError, LinkEvent, LinkSenses, Report, Scope, Side, Verdict,
-};
-use lasthop_packet::{LinkOptions, Packet};
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use lasthop_agent::counter::AT_BOUND;
+use lasthop_agent::{Agent, Context, FlowState, ImportError, LinkEvent, Scope, Side, Verdict};
+use lasthop_packet::{Ip, LinkOptions, Packet, Payload, Transport, Udp};
 
 use super::World;
 use crate::accounts::DropCause;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::packets::PacketKey;
-use crate::schedule::Event;
-use crate::technology::At;
+use crate::technology::{Addressee, At};
+
+/// The UDP port that agents have their messages from and to.
+pub const MESSAGE_PORT: u16 = 7654;
 
 impl World {
     /// A packet crosses an interface that an agent watches.
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn ask_agent(&mut self, id: AgentId, (node, interface): At, key: PacketKey, from: Side) {
-        if self.network.has_other_addresses {
+        if self.network.has_other_addresses() {
             self.learn_end(id, key);
         }
         if self.seats.is_at_bound() {
@@ -29,12 +33,11 @@ impl World {
         let neighbour = self.network.neighbour((node, interface));
         let Self { transit, seats, .. } = self;
         let now = transit.now();
-        let verdict = transit.packets_mut().edit(key, |packet| {
-            seats.call(id, now, Some(neighbour), |agent, cx| agent.on_packet(packet, from, cx))
+        let (verdict, attached) = transit.packets_mut().edit(key, |packet| {
+            seats.call_about(id, now, neighbour, |agent, cx| agent.on_packet(packet, from, cx))
         });
-        let attached = self.seats.outbox.attached.take();
         self.after_call(id);
-        if self.seats.attach_options {
+        if self.seats.attach_options() {
             self.keep_options((node, interface), key, from, attached);
         }
         match verdict {
@@ -49,28 +52,32 @@ impl World {
     }
 
     /// A packet goes on past the agent.
-    fn forward(&mut self, (node, interface): At, key: PacketKey, from: Side) {
+    fn forward(&mut self, at: At, key: PacketKey, from: Side) {
         match from {
-            Side::Core => self.transmit(node, interface, key),
-            Side::Radio => self.process(node, key),
+            Side::Core => self.enqueue(at, Addressee::Peer, key),
+            Side::Radio => self.process(at.0, key),
         }
     }
 
+    /// What passes an agent tells it where packets between two real hosts' addresses go.
+    fn learn_end(&mut self, id: AgentId, key: PacketKey) {
+        let (packet, end) = (self.transit.packet(key), self.transit.packets().destination(key));
+        let is_its_own = self.network.address(end) == packet.ip().destination;
+        self.seats.learn_end(id, packet, end, is_its_own);
+    }
+
     /// The agent that watches an interface learns of something that its link layer saw, if it wants
-    /// to and there is one.
+    /// to and there is one. Returns the options that it attached.
     pub(super) fn tell_agent(
         &mut self,
         at: At,
         key: PacketKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
-    ) {
-        if let Some(id) = self.network.interface(at).agent {
-            self.tell(id, at, key, event);
-        }
+    ) -> Option<LinkOptions> {
+        self.tell(self.network.interface(at).agent?, at, key, event)
     }
 
-    /// An agent learns of something that the link layer of an interface saw, if it wants to. Returns
-    /// the options that it attached.
+    /// As [`Self::tell_agent`], for an agent that has the same queue.
     pub(super) fn tell(
         &mut self,
         id: AgentId,
@@ -78,17 +85,16 @@ impl World {
         key: PacketKey,
         event: impl FnOnce(&Packet) -> LinkEvent<'_>,
     ) -> Option<LinkOptions> {
-        let event = event(self.transit.packet(key));
-        if !self.seats.agents[id.index()].needs.contains(event.sense()) {
+        let event = event(self.transit.packets().packet(key));
+        if !self.seats.needs(id).contains(event.sense()) {
             return None;
         }
         if self.seats.is_at_bound() {
             self.transit.count_report(&AT_BOUND, 1);
             return None;
         }
-        let neighbour = self.network.neighbour(at);
-        self.seats.call(id, self.transit.now(), Some(neighbour), |agent, cx| agent.on_link(&event, cx));
-        let attached = self.seats.outbox.attached.take();
+        let (now, neighbour) = (self.transit.now(), self.network.neighbour(at));
+        let ((), attached) = self.seats.call_about(id, now, neighbour, |agent, cx| agent.on_link(&event, cx));
         self.after_call(id);
         attached
     }
@@ -106,20 +112,14 @@ impl World {
         let id = self.network.interface((node, interface)).agent?;
         let states = self.call_agent(id, |agent, cx| agent.export(Scope::All, cx));
         self.call_agent(id, |agent, cx| agent.drain(cx));
-        let placed = &mut self.seats.agents[id.index()];
-        debug_assert_eq!(placed.needs, agent.needs(), "another agent of the same scheme");
-        placed.agent = agent;
+        self.seats.replace(id, agent);
         let import = |state: &FlowState| self.call_agent(id, |agent, cx| agent.import(state, cx)).err();
         Some(states.iter().filter_map(import).collect())
     }
 
     /// Calls an agent about no link, and does what it wants.
-    pub(super) fn call_agent<R>(
-        &mut self,
-        id: AgentId,
-        call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
-    ) -> R {
-        let result = self.seats.call(id, self.transit.now(), None, call);
+    fn call_agent<R>(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R) -> R {
+        let result = self.seats.call(id, self.transit.now(), call);
         self.after_call(id);
         result
     }
@@ -127,71 +127,24 @@ impl World {
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn on_agent_deadline(&mut self, id: AgentId) {
-        let placed = &mut self.seats.agents[id.index()];
-        if !placed.timer.fired(self.transit.now()) {
-            return;
-        }
-        if placed.agent.deadline().is_some_and(|deadline| deadline.at <= self.transit.now()) {
-            self.seats.call(id, self.transit.now(), None, |agent, cx| agent.on_deadline(cx));
-            self.hold_back(id);
-        }
-        self.after_call(id);
-    }
-
-    /// Has an agent whose deadline does not move be called later, and reports it, by the reason of its
-    /// deadline.
-    fn hold_back(&mut self, id: AgentId) {
-        let placed = &mut self.seats.agents[id.index()];
-        let Some(deadline) = placed.progress.hold_back(placed.agent.deadline(), self.transit.now()) else {
-            return;
-        };
-        placed.not_before = deadline.at;
-        if placed.progress.is_newly_stuck() {
-            self.seats.outbox.reports.push(Report::of(&DEADLINES_STUCK).which(deadline.reason));
+        if self.seats.on_deadline(id, self.transit.now()) {
+            self.after_call(id);
         }
     }
 
-    /// Sends what the agent put into its outbox, passes its reports on, and follows its deadline.
+    /// Follows what an agent wants after a call, and sends what it put into its outbox.
     fn after_call(&mut self, id: AgentId) {
-        let placed = &mut self.seats.agents[id.index()];
-        let node = placed.node;
-        let deadline = placed
-            .agent
-            .deadline()
-            .map(|deadline| deadline.at.max(self.transit.now()).max(placed.not_before));
-        self.transit.follow(&mut placed.timer, deadline, Event::AgentDeadline(id));
-        if placed.needs.contains(LinkSenses::REFUSAL) {
-            self.follow_refusal(id);
+        if let Some(refuse) = self.seats.follow(id, &mut self.transit) {
+            let interfaces = self.network.interfaces(self.seats.node(id));
+            for interface in interfaces.iter().filter(|interface| interface.agent == Some(id)) {
+                let (links, port) = self.links.of_mut(interface.egress);
+                links.refuse_frames(port, refuse);
+            }
         }
-        // Asking costs nothing here.
-        self.seats.outbox.bypasses.clear();
-        self.seats.outbox.left_alone.clear();
-        self.seats.outbox.attached = None;
-        if self.seats.outbox.packets.is_empty()
-            && self.seats.outbox.reports.is_empty()
-            && self.seats.outbox.messages.is_empty()
-        {
-            return;
-        }
-        for report in self.seats.outbox.reports.drain(..) {
-            self.transit.report(node, &report);
-        }
-        self.seats.depth += 1;
-        // Sending may lead to further calls, which need an outbox of their own.
-        let mut packets = std::mem::take(&mut self.seats.outbox.packets);
-        let mut messages = std::mem::take(&mut self.seats.outbox.messages);
+        let Some((mut packets, mut messages)) = self.seats.take_sent(id, &mut self.transit) else { return };
         // The route to a packet's destination tells the side, and the interface, too.
         for (_, packet) in packets.drain(..) {
-            let key = self.transit.packets_mut().insert(packet);
-            self.packet_added(key);
-            let end = self.seats.agents[id.index()].end(self.transit.packet(key));
-            match end {
-                Some(end) => self.originate_to(end, key),
-                None if self.originate(node, key) => {}
-                None => continue,
-            }
-            self.seats.count_answer();
-            self.route(node, key, id);
+            self.send_of_agent(id, packet);
         }
         for (peer, message) in messages.drain(..) {
             self.seats.count_answer();
@@ -201,28 +154,46 @@ impl World {
                 self.tell_peer(id, peer, message);
             }
         }
-        self.seats.depth -= 1;
-        (self.seats.outbox.packets, self.seats.outbox.messages) = (packets, messages);
+        self.seats.put_back((packets, messages));
     }
 
-    /// The link layers that an agent watches refuse frames, or take them, as it wants.
-    fn follow_refusal(&mut self, id: AgentId) {
-        let placed = &mut self.seats.agents[id.index()];
-        let refuse = placed.agent.refuses_frames();
-        if std::mem::replace(&mut placed.refuses_frames, refuse) == refuse {
+    fn send_of_agent(&mut self, id: AgentId, packet: Packet) {
+        let node = self.seats.node(id);
+        let key = self.transit.packets_mut().insert(packet);
+        self.packet_added(key);
+        match self.seats.end(id, self.transit.packet(key)) {
+            Some(end) => self.originate_to(end, key),
+            None if self.originate(node, key) => {}
+            None => return,
+        }
+        self.seats.count_answer();
+        self.route(node, key, id);
+    }
+
+    /// Sends a message of an agent's to the agents at a node.
+    fn tell_peer(&mut self, from: AgentId, peer: IpAddr, message: Bytes) {
+        let node = self.seats.node(from);
+        let udp = Udp { source_port: MESSAGE_PORT, destination_port: MESSAGE_PORT };
+        let ip = Ip::new(self.node_address(node), peer);
+        let packet = Packet::new(ip, Transport::Udp(udp), Payload::Bytes(message));
+        let key = self.transit.packets_mut().insert_message(packet);
+        if self.originate(node, key) {
+            self.route(node, key, from);
+        }
+    }
+
+    /// Gives a message to the agents at its destination.
+    pub(super) fn deliver_message(&mut self, node: NodeId, key: PacketKey) {
+        let here: Vec<AgentId> = self.seats.at(node).collect();
+        if here.is_empty() || self.transit.packets().is_damaged(key) {
+            self.drop_unclaimed(node, key);
             return;
         }
-        let watched = self.network.node(placed.node).interfaces.iter().filter(|at| at.agent == Some(id));
-        for interface in watched {
-            let (links, port) = self.links.of_mut(interface.egress);
-            links.refuse_frames(port, refuse);
+        self.transit.accounts_mut().consumed += 1;
+        let packet = self.transit.packets_mut().take(key);
+        let octets = packet.payload().octets();
+        for id in here {
+            self.call_agent(id, |agent, cx| agent.on_message(packet.ip().source, &octets, cx));
         }
-    }
-
-    /// What passes an agent tells it where packets between two real hosts' addresses go.
-    fn learn_end(&mut self, id: AgentId, key: PacketKey) {
-        let (ip, end) = (self.transit.packet(key).ip(), self.transit.packets().destination(key));
-        let is_its_own = self.network.node(end).address == ip.destination;
-        self.seats.agents[id.index()].learn_end((ip.destination, ip.source), end, is_its_own);
     }
 }

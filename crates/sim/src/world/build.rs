@@ -1,24 +1,26 @@
 //! Adding nodes, agents and ways by hand.
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use lasthop_agent::Agent;
 use lasthop_packet::Rng;
 use thiserror::Error;
 
-use super::intervals::Intervals;
-use super::{AtNode, World};
+use super::World;
+use crate::ad_hoc::AdHoc;
 use crate::config::NodeConfig;
 use crate::cut_links::CutLinks;
 use crate::faulty_links::FaultyLinks;
 use crate::hosts::Hosts;
-use crate::id::{AgentId, LinkId, NodeId};
+use crate::id::{LinkId, NodeId};
 use crate::links::Links;
+use crate::mobility::Movements;
 use crate::network::Network;
+use crate::nodes::Nodes;
 use crate::seats::Seats;
 use crate::selective_links::SelectiveLinks;
 use crate::sessions::Sessions;
+use crate::timeline::Timeline;
 use crate::transit::Transit;
 use crate::warm_up::WarmUp;
 
@@ -60,28 +62,25 @@ impl World {
             seed,
             transit: Transit::new(),
             network: Network::default(),
+            nodes: Nodes::default(),
             links: Links::default(),
             faults: FaultyLinks::default(),
             selective: SelectiveLinks::default(),
             cuts: CutLinks::default(),
+            timeline: Timeline::default(),
+            movements: Movements::default(),
             hosts: Hosts::default(),
             sessions: Sessions::default(),
             seats: Seats::default(),
-            ad_hoc: Vec::new(),
-            movements: Vec::new(),
-            planned: VecDeque::new(),
-            intervals: Intervals::default(),
-            stalled_sources: Vec::new(),
-            planned_event: None,
+            ad_hoc: AdHoc::default(),
             stops_when_done: false,
-            at_nodes: Vec::new(),
             warm_up: WarmUp::default(),
         }
     }
 
     /// Adds a node.
     pub fn add_node(&mut self, config: NodeConfig) -> NodeId {
-        self.at_nodes.push(AtNode::default());
+        self.nodes.add();
         self.network.add_node(config)
     }
 
@@ -106,7 +105,7 @@ impl World {
         links: &[LinkId],
         agent: Box<dyn Agent>,
     ) -> Result<(), AttachError> {
-        let (id, needs) = (AgentId::of(self.seats.agents.len()), agent.needs());
+        let needs = agent.needs();
         let mut watched = Vec::with_capacity(links.len());
         for &link in links {
             let interface = self.network.interface_to(node, link).ok_or(AttachError::NotItsLink(link))?;
@@ -118,15 +117,14 @@ impl World {
             }
             watched.push(interface);
         }
-        for interface in watched {
-            let interface = self.network.interface_mut((node, interface));
-            interface.agent = Some(id);
-            let (technology, port) = self.links.of_mut(interface.egress);
-            technology.watch(port, needs);
-        }
         let links = links.iter().map(|link| self.link_name(*link)).collect::<Vec<_>>().join(" ");
         let rng = self.stream(&format!("agent {} {links}", self.node_name(node)));
-        self.seats.add(node, agent, rng);
+        let id = self.seats.add(node, agent, rng);
+        for interface in watched {
+            self.network.set_agent((node, interface), id);
+            let (technology, port) = self.links.of_mut(self.network.interface((node, interface)).egress);
+            technology.watch(port, needs);
+        }
         Ok(())
     }
 

@@ -8,7 +8,9 @@ use super::World;
 use crate::cells::RadioUse;
 use crate::config::{Direction, RadioLinkConfig, WiredConfig, WirelessConfig};
 use crate::id::{LinkId, MediumId, NodeId, WlanId};
+use crate::mobility::{Movement, RandomWaypoint, Walker};
 use crate::queue::Managed;
+use crate::schedule::Event;
 use crate::technology::{At, Egress};
 use crate::wired::{ManagedPipe, Pipe};
 use crate::wireless::Hop;
@@ -27,12 +29,12 @@ impl World {
             let egress = match Managed::new(&direction.queue, &direction.capacity, queueing) {
                 None => {
                     let pipe = Pipe::new(link, to, direction, config.clock, [rng, jitter]);
-                    Egress::Pipe(self.links.wired.add(pipe))
+                    Egress::Pipe(self.links.wired_mut().add(pipe))
                 }
                 Some(queue) => {
                     let (ends, streams) = ((from, to), [rng, jitter]);
                     let pipe = ManagedPipe::new(link, ends, queue, direction, config.clock, streams);
-                    Egress::ManagedPipe(self.links.managed_wired.add(pipe))
+                    Egress::ManagedPipe(self.links.managed_wired_mut().add(pipe))
                 }
             };
             self.network.add_interface(from.0, link, egress);
@@ -43,7 +45,7 @@ impl World {
 
     /// Adds a medium for wireless links to share.
     pub fn add_medium(&mut self) -> MediumId {
-        self.links.wireless.add_medium()
+        self.links.wireless_mut().add_medium()
     }
 
     /// Joins two nodes by a wireless link.
@@ -51,7 +53,7 @@ impl World {
         let link = self.network.add_link(&config.name, (first, second), config.senses());
         let [first, second] = self.network.next_interfaces([first, second]);
         let channel = self.channel(&config.channel, config.seed, &config.name);
-        let channel = self.links.wireless.add_channel(link, channel);
+        let channel = self.links.wireless_mut().add_channel(link, channel);
         for (from, to, direction, name) in
             [(first, second, &config.forward, "forward"), (second, first, &config.backward, "backward")]
         {
@@ -59,7 +61,7 @@ impl World {
             let losses = self.link_stream(config.seed, &format!("link {} loss {name}", config.name));
             let jitter = self.link_stream(config.seed, &format!("link {} jitter {name}", config.name));
             let queueing = self.link_stream(config.seed, &format!("link {} queue {name}", config.name));
-            let hop = self.links.wireless.add_hop(Hop::new(
+            let hop = self.links.wireless_mut().add_hop(Hop::new(
                 link,
                 (from, to),
                 medium,
@@ -78,13 +80,13 @@ impl World {
     /// Adds an 802.11 cell. Its name is that of its streams of randomness.
     pub fn add_wlan(&mut self, name: &str, config: WlanConfig) -> WlanId {
         let seed = self.stream(&format!("wlan {name}")).next_u64();
-        self.links.cells.add(Wlan::new(config, seed), self.transit.interests())
+        self.links.cells_mut().add(Wlan::new(config, seed), self.transit.interests())
     }
 
     /// Gives a node a radio in a cell, before the cell's first frame. An access point is a station
     /// like any other here: what makes it one is that the links of the others lead to it.
     pub fn add_station(&mut self, wlan: WlanId, node: NodeId, config: &StationConfig) -> StationId {
-        self.links.cells.add_station(wlan, node, config)
+        self.links.cells_mut().add_station(wlan, node, config)
     }
 
     /// Gives a cell power save, after its last station and before its first frame: these stations are
@@ -96,7 +98,7 @@ impl World {
         stations: &[StationId],
         config: PowerSaveConfig,
     ) {
-        self.links.cells.save_power(wlan, access_point, stations, config, &mut self.transit);
+        self.links.cells_mut().save_power(wlan, access_point, stations, config, &mut self.transit);
     }
 
     /// Joins two stations' nodes by a link over the air. In an infrastructure network there is one
@@ -121,16 +123,16 @@ impl World {
         second: StationId,
     ) -> LinkId {
         let RadioLinkConfig { name, channel, delay, seed } = config;
-        let ends = (self.links.cells.node(wlan, first), self.links.cells.node(wlan, second));
+        let ends = (self.links.cells().node(wlan, first), self.links.cells().node(wlan, second));
         let link = self.network.add_link(name, ends, RadioLinkConfig::SENSES);
         let interfaces = self.network.next_interfaces([ends.0, ends.1]);
         for ((node, interface), stations) in interfaces.into_iter().zip([(first, second), (second, first)]) {
-            let port = self.links.cells.add_port((link, *delay), wlan, stations, interface);
+            let port = self.links.cells_mut().add_port((link, *delay), wlan, stations, interface);
             self.network.add_interface(node, link, Egress::Radio(port));
         }
         if let Some(channel) = channel {
             let channel = self.channel(channel, *seed, name);
-            self.links.cells.set_channel(wlan, (first, second), channel);
+            self.links.cells_mut().set_channel(wlan, (first, second), channel);
         }
         link
     }
@@ -144,22 +146,22 @@ impl World {
 
     /// Gives one direction of a link in a cell an error process of its own.
     pub fn set_radio_errors(&mut self, wlan: WlanId, from: StationId, to: StationId, config: ErrorConfig) {
-        self.links.cells.set_errors(wlan, from, to, config);
+        self.links.cells_mut().set_errors(wlan, from, to, config);
     }
 
     /// Stations of a cell are at other places from now on.
     pub fn move_stations(&mut self, wlan: WlanId, positions: &[(StationId, Position)]) {
-        self.links.cells.move_stations(wlan, positions, &mut self.transit);
+        self.links.cells_mut().move_stations(wlan, positions, &mut self.transit);
     }
 
     /// A cell as it stands.
     pub fn wlan(&self, wlan: WlanId) -> &Wlan {
-        self.links.cells.wlan(wlan)
+        self.links.cells().wlan(wlan)
     }
 
     /// What a station has had of the air so far, or since [`World::start_measuring`].
     pub fn radio_use(&self, wlan: WlanId, station: StationId) -> RadioUse {
-        let used = self.links.cells.radio_use(wlan, station, self.transit.now());
+        let used = self.links.cells().radio_use(wlan, station, self.transit.now());
         self.warm_up.radio(wlan, station).map_or(used, |earlier| used.since(earlier))
     }
 
@@ -172,5 +174,34 @@ impl World {
     /// A stream of a link that may have a seed of its own.
     fn link_stream(&self, own_seed: Option<u64>, name: &str) -> Rng {
         Rng::named(own_seed.unwrap_or(self.seed), name)
+    }
+}
+
+/// Stations that walk.
+impl World {
+    /// Makes stations of a cell walk from where they stand, from now on. Each has a stream of
+    /// randomness of its own, by its cell's and its node's name, so that it walks the same way
+    /// whatever else happens.
+    pub fn walk(&mut self, wlan: WlanId, name: &str, model: RandomWaypoint, stations: &[StationId]) {
+        let now = self.transit.now();
+        let walker = |&station: &StationId| {
+            let node = self.links.cells().node(wlan, station);
+            let rng = self.stream(&format!("wlan {name} walk {}", self.node_name(node)));
+            (station, Walker::new(&model, self.wlan(wlan).position(station), now, rng))
+        };
+        let movement = Movement::new(model, stations.iter().map(walker).collect());
+        let Some(first) = movement.next_step(now) else { return };
+        self.links.cells_mut().expect_moves(wlan);
+        self.movements.set(wlan, movement);
+        self.transit.schedule(first, Event::Movement(wlan));
+    }
+
+    pub(super) fn on_movement(&mut self, wlan: WlanId) {
+        let now = self.transit.now();
+        let Some(movement) = self.movements.of(wlan) else { return };
+        self.links.cells_mut().move_stations(wlan, movement.positions(now), &mut self.transit);
+        if let Some(next) = movement.next_step(now) {
+            self.transit.schedule(next, Event::Movement(wlan));
+        }
     }
 }

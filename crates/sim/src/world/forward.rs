@@ -1,17 +1,18 @@
 //! The way of a packet from node to node.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use lasthop_agent::Side;
+use lasthop_packet::Packet;
 
 use super::World;
-use super::broadcast::is_broadcast;
 use crate::accounts::DropCause;
+use crate::config::NodeKind;
 use crate::id::{AgentId, LinkId, NodeId};
 use crate::network::Interface;
 use crate::observe::{Interest, TraceEvent};
 use crate::packets::PacketKey;
-use crate::schedule::Event;
 use crate::technology::{Addressee, Admission, At, Egress};
 
 impl World {
@@ -25,6 +26,14 @@ impl World {
         };
         self.transit.packets_mut().set_destination(key, destination);
         true
+    }
+
+    /// A node sends a packet of its own.
+    pub(super) fn send(&mut self, node: NodeId, packet: Packet) {
+        let key = self.transit.packets_mut().insert(packet);
+        if self.originate(node, key) {
+            self.route(node, key, AgentId::NONE);
+        }
     }
 
     /// As [`Self::originate`], for a packet that goes to `destination` whatever address it carries.
@@ -81,29 +90,25 @@ impl World {
     fn route_otherwise(&mut self, node: NodeId, key: PacketKey, sender: AgentId) {
         if self.transit.packets().destination(key) == NodeId::EVERYBODY {
             self.broadcast(node, key);
-        } else if self.is_ad_hoc(node) {
+        } else if self.ad_hoc.has(node) {
             self.route_on_demand(node, key, sender);
         } else {
             self.drop_packet(node, key, DropCause::NoRoute);
         }
     }
 
-    /// A packet goes into the queue of an interface, for the node at the other end.
-    pub(super) fn transmit(&mut self, node: NodeId, interface: usize, key: PacketKey) {
-        self.enqueue((node, interface), Addressee::Peer, key);
-    }
-
+    /// A packet goes into the queue of an interface.
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn enqueue(&mut self, at: At, to: Addressee, key: PacketKey) {
         let Interface { link, egress, .. } = *self.network.interface(at);
-        if self.selective.are_any && self.pass_around(at, link, key) {
+        if self.selective.are_any() && self.pass_around(at, link, key) {
             return;
         }
-        if self.cuts.are_any && self.enters_in_vain(at, link, key) {
+        if self.cuts.are_any() && self.enters_in_vain(at, link, key) {
             return;
         }
-        if let Some(buffer) = self.network.node(at.0).buffer
+        if let Some(buffer) = self.network.buffer(at.0)
             && self.lacks_room(at, key, buffer)
         {
             self.drop_on_link((at.0, Some(link)), key, DropCause::QueueFull);
@@ -115,7 +120,7 @@ impl World {
             packet,
         });
         match self.links.enqueue(egress, to, key, &mut self.transit) {
-            Admission::Queued if !self.seats.hear_of_queues => {}
+            Admission::Queued if !self.seats.hear_of_queues() => {}
             admission => self.on_admission(at, egress, to, key, admission),
         }
         if self.transit.wants(Interest::QUEUES) {
@@ -164,7 +169,7 @@ impl World {
             return false;
         }
         let mut queued = self.transit.packets().len(key) as u64;
-        for interface in &self.network.node(node).interfaces {
+        for interface in self.network.interfaces(node) {
             let (links, port) = self.links.of_mut(interface.egress);
             // The links of a radio share its queue.
             if links.queue_of(port) == port {
@@ -185,11 +190,11 @@ impl World {
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn arrive(&mut self, at: At, link: LinkId, key: PacketKey) {
-        if self.cuts.are_any && self.arrives_in_vain(at, link, key) {
+        if self.cuts.are_any() && self.arrives_in_vain(at, link, key) {
             return;
         }
-        let second = if self.faults.are_any { self.meet_faults(at, link, key) } else { None };
-        if self.cuts.are_any {
+        let second = if self.faults.are_any() { self.meet_faults(at, link, key) } else { None };
+        if self.cuts.are_any() {
             self.note_arrival(link, key);
         }
         self.come_in(at, link, key);
@@ -208,7 +213,7 @@ impl World {
             packet,
         });
         // Most worlds have no agents.
-        if !self.seats.agents.is_empty()
+        if !self.seats.are_empty()
             && let Some(agent) = self.network.interface((node, interface)).agent
         {
             self.ask_agent(agent, (node, interface), key, Side::Radio);
@@ -222,25 +227,125 @@ impl World {
     #[expect(clippy::inline_always, reason = "as with `route`")]
     #[inline(always)]
     pub(super) fn process(&mut self, id: NodeId, key: PacketKey) {
-        let delay = self.network.node(id).processing_delay;
+        let delay = self.network.processing_delay(id);
         if delay.is_zero() || self.transit.packets().destination(key) == id {
             self.route(id, key, AgentId::NONE);
             return;
         }
-        let done = self.transit.now() + delay;
-        let processing = &mut self.at_nodes[id.index()].processing;
-        processing.push_back((done, key));
-        if processing.len() == 1 {
-            self.transit.schedule(done, Event::Processed(id));
-        }
+        self.nodes.process(id, key, delay, &mut self.transit);
     }
 
     pub(super) fn on_processed(&mut self, id: NodeId) {
-        let processing = &mut self.at_nodes[id.index()].processing;
-        let Some((_, key)) = processing.pop_front() else { return };
-        if let Some((next, _)) = processing.front() {
-            self.transit.schedule(*next, Event::Processed(id));
+        if let Some(key) = self.nodes.processed(id, &mut self.transit) {
+            self.route(id, key, AgentId::NONE);
         }
-        self.route(id, key, AgentId::NONE);
     }
+
+    /// A packet has reached the node that it is addressed to.
+    #[inline]
+    fn deliver(&mut self, node: NodeId, key: PacketKey) {
+        match self.network.kind(node) {
+            NodeKind::Host => self.deliver_to_host(node, key),
+            NodeKind::External => {
+                if self.ad_hoc.takes(node, self.transit.packet(key)) {
+                    self.deliver_to_routing(node, key);
+                } else if self.transit.packets().is_message(key) && self.seats.at(node).next().is_some() {
+                    self.deliver_message(node, key);
+                } else {
+                    self.nodes.hand_out(node, key, &mut self.transit);
+                }
+            }
+            NodeKind::Router => self.deliver_otherwise(node, key),
+        }
+    }
+
+    /// A packet that is no flow's: AODV's, an agent's message, or nobody's.
+    #[cold]
+    pub(super) fn deliver_otherwise(&mut self, node: NodeId, key: PacketKey) {
+        if self.ad_hoc.takes(node, self.transit.packet(key)) {
+            self.deliver_to_routing(node, key);
+        } else if self.transit.packets().is_message(key) {
+            self.deliver_message(node, key);
+        } else {
+            self.drop_unclaimed(node, key);
+        }
+    }
+
+    /// A packet that nobody takes ends here.
+    #[cold]
+    pub(super) fn drop_unclaimed(&mut self, node: NodeId, key: PacketKey) {
+        let is_damaged = self.transit.packets().is_damaged(key);
+        let cause = if is_damaged { DropCause::WrongChecksum } else { DropCause::NoListener };
+        self.drop_packet(node, key, cause);
+    }
+
+    #[cold]
+    pub(super) fn drop_packet(&mut self, node: NodeId, key: PacketKey, cause: DropCause) {
+        self.drop_on_link((node, None), key, cause);
+    }
+
+    /// Drops a packet at a node, on its way out on a link if it has come so far.
+    #[cold]
+    pub(super) fn drop_on_link(&mut self, place: (NodeId, Option<LinkId>), key: PacketKey, cause: DropCause) {
+        self.transit.count_drop(place, key, cause);
+        if self.transit.packet(key).tcp().is_some() {
+            // Nobody misses it but its endpoints.
+            self.transit.packets_mut().remove(key);
+        } else {
+            let packet = self.transit.packets_mut().take(key);
+            self.packet_gone(&packet);
+        }
+    }
+}
+
+/// Packets for everybody in range: the limited broadcast address (RFC 919), one frame on each of a
+/// node's radios.
+///
+/// An agent watches interfaces to other nodes; a broadcast is for none of them, and passes by the
+/// agents on both sides.
+impl World {
+    /// A packet goes out on each radio of a node: the packet itself on the last one, a copy on each
+    /// of the others. Only radios with a link count.
+    #[cold]
+    pub(super) fn broadcast(&mut self, node: NodeId, key: PacketKey) {
+        let interfaces = self.network.interfaces(node).iter().enumerate();
+        let radios = interfaces.filter(|(_, interface)| {
+            let (links, port) = self.links.of(interface.egress);
+            links.broadcasts(port)
+        });
+        let radios: Vec<usize> = radios.map(|(index, _)| index).collect();
+        let Some((last, others)) = radios.split_last() else {
+            self.drop_packet(node, key, DropCause::NoRoute);
+            return;
+        };
+        for &radio in others {
+            if let Some(copy) = self.transit.packets_mut().copy(key) {
+                self.transit.accounts_mut().originated += 1;
+                self.enqueue((node, radio), Addressee::Everyone, copy);
+            }
+        }
+        self.enqueue((node, *last), Addressee::Everyone, key);
+    }
+
+    /// A station has heard a broadcast; `link` is the one between it and the sender, if there is
+    /// one.
+    #[cold]
+    pub(super) fn hear_broadcast(&mut self, node: NodeId, link: Option<LinkId>, key: PacketKey) {
+        let Some(copy) = self.transit.packets_mut().copy(key) else { return };
+        self.transit.accounts_mut().heard += 1;
+        self.transit.packets_mut().set_destination(copy, node);
+        if let Some(link) = link {
+            self.transit.trace(Interest::INTERFACES, copy, |packet| TraceEvent::InterfaceIn {
+                node,
+                link,
+                packet,
+            });
+        }
+        self.process(node, copy);
+    }
+}
+
+/// Whether a packet is for everybody who hears it. Nobody forwards it.
+fn is_broadcast(packet: &Packet) -> bool {
+    packet.ip().destination == IpAddr::V4(Ipv4Addr::BROADCAST)
 }

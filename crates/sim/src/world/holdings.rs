@@ -49,9 +49,7 @@ impl World {
         let queues = self.queues();
         let waiting: u64 = queues.iter().map(|(_, _, packets)| packets).sum();
         let on_the_way = (self.transit.packets().count() as u64).saturating_sub(waiting);
-        let agents = self.seats.agents.iter();
-        let agents =
-            agents.map(|placed| Holding::Agent { node: placed.node, octets: placed.agent.octets() as u64 });
+        let agents = self.seats.octets().map(|(node, octets)| Holding::Agent { node, octets });
         let queues = queues.into_iter().map(|(node, link, packets)| Holding::Queue { node, link, packets });
         let all = queues.chain([Holding::OnTheWay { packets: on_the_way }]).chain(agents);
         all.max_by_key(Holding::octets).filter(|largest| largest.octets() > 0)
@@ -61,13 +59,11 @@ impl World {
     fn queues(&mut self) -> Vec<(NodeId, LinkId, u64)> {
         let now = self.transit.now();
         let mut queues = Vec::new();
-        for (index, node) in self.network.nodes.iter().enumerate() {
-            for interface in &node.interfaces {
-                let (links, port) = self.links.of_mut(interface.egress);
-                if links.queue_of(port) == port {
-                    let (packets, _) = links.queue(port, now);
-                    queues.push((NodeId::of(index), interface.link, packets as u64));
-                }
+        for (node, interface) in self.network.all_interfaces() {
+            let (links, port) = self.links.of_mut(interface.egress);
+            if links.queue_of(port) == port {
+                let (packets, _) = links.queue(port, now);
+                queues.push((node, interface.link, packets as u64));
             }
         }
         queues

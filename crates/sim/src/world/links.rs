@@ -5,7 +5,7 @@ use std::time::Duration;
 use lasthop_agent::{FrameTimes, LinkEvent};
 
 use super::World;
-use super::datagrams::RETRY;
+use super::hosts::RETRY;
 use crate::accounts::DropCause;
 use crate::id::{LinkId, NodeId, PipeId};
 use crate::observe::{Interest, TraceEvent};
@@ -18,7 +18,9 @@ impl World {
     #[expect(clippy::inline_always, reason = "every packet's every hop; measured")]
     #[inline(always)]
     pub(super) fn on_pipe_arrival(&mut self, pipe: PipeId) {
-        if let Some(Output::Arrived { at, link, key }) = self.links.wired.arrive(pipe, &mut self.transit) {
+        if let Some(Output::Arrived { at, link, key }) =
+            self.links.wired_mut().arrive(pipe, &mut self.transit)
+        {
             self.arrive(at, link, key);
         }
     }
@@ -26,8 +28,8 @@ impl World {
     // Apart from the event loop, whose own way is that of plain queues.
     #[inline(never)]
     pub(super) fn on_managed_event(&mut self, event: Event) {
-        self.links.managed_wired.on_event(event, &mut self.transit);
-        while let Some(output) = self.links.managed_wired.poll(&mut self.transit) {
+        self.links.managed_wired_mut().on_event(event, &mut self.transit);
+        while let Some(output) = self.links.managed_wired_mut().poll(&mut self.transit) {
             self.carry_out(output);
         }
     }
@@ -35,8 +37,8 @@ impl World {
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn on_wireless_event(&mut self, event: Event) {
-        self.links.wireless.on_event(event, &mut self.transit);
-        while let Some(output) = self.links.wireless.poll(&mut self.transit) {
+        self.links.wireless_mut().on_event(event, &mut self.transit);
+        while let Some(output) = self.links.wireless_mut().poll(&mut self.transit) {
             self.carry_out(output);
         }
     }
@@ -44,12 +46,13 @@ impl World {
     // Apart from the event loop, whose own way is the wired one.
     #[inline(never)]
     pub(super) fn on_cell_event(&mut self, event: Event) {
-        self.links.cells.on_event(event, &mut self.transit);
+        self.links.cells_mut().on_event(event, &mut self.transit);
         loop {
-            while let Some(output) = self.links.cells.poll(&mut self.transit) {
+            while let Some(output) = self.links.cells_mut().poll(&mut self.transit) {
                 self.carry_out(output);
             }
-            if !self.links.cells.goes_on(!self.is_over(), &mut self.transit) {
+            let may = !self.is_over();
+            if !self.links.cells_mut().goes_on(may, &mut self.transit) {
                 break;
             }
         }
@@ -120,7 +123,7 @@ impl World {
         if to != Addressee::Peer {
             return;
         }
-        if self.seats.attach_options {
+        if self.seats.attach_options() {
             self.give_options(at, key);
         } else {
             self.tell_agent(at, key, |packet| LinkEvent::Departure { packet });
@@ -130,21 +133,21 @@ impl World {
     /// Agents learn what waits in the queue of an interface, where a packet has just joined it or
     /// left: each that watches an interface with this queue.
     pub(super) fn tell_backlog(&mut self, at: At, key: PacketKey) {
-        if !self.seats.hear_of_queues {
+        if !self.seats.hear_of_queues() {
             return;
         }
         let egress = self.network.interface(at).egress;
-        let interfaces = &self.network.node(at.0).interfaces;
+        let interfaces = self.network.interfaces(at.0);
         let sharing = interfaces.iter().filter(|other| self.links.share_queue(egress, other.egress));
-        let mut agents = std::mem::take(&mut self.seats.told);
+        let mut agents = self.seats.take_list();
         agents.extend(sharing.filter_map(|interface| interface.agent));
         agents.sort_unstable();
         agents.dedup();
-        for agent in agents.drain(..) {
+        for &agent in &agents {
             let (links, port) = self.links.of_mut(egress);
             let (packets, octets) = links.queue(port, self.transit.now());
             self.tell(agent, at, key, |packet| LinkEvent::Backlog { packet, packets, octets });
         }
-        self.seats.told = agents;
+        self.seats.put_list_back(agents);
     }
 }

@@ -3,9 +3,7 @@
 use lasthop_packet::{Instant, Packet};
 
 use super::World;
-use crate::config::NodeKind;
 use crate::id::{AgentId, NodeId};
-use crate::packets::PacketKey;
 use crate::schedule::Event;
 use lasthop_apps::session::dialogue::DialogueEvent;
 
@@ -45,7 +43,7 @@ impl World {
     /// Whether all that ends is done. False if there is traffic and nothing of it ends.
     fn is_done(&self) -> bool {
         match (self.hosts.is_waited_for(), self.sessions.is_waited_for()) {
-            (None, None) => self.hosts.flows.is_empty() && self.sessions.list.is_empty(),
+            (None, None) => self.hosts.flows() == 0 && self.sessions.count() == 0,
             (flows, sessions) => !flows.unwrap_or(false) && !sessions.unwrap_or(false),
         }
     }
@@ -62,10 +60,7 @@ impl World {
 
     /// Puts a packet in at an external node, as if it had come from behind it, now.
     pub fn inject(&mut self, node: NodeId, packet: Packet) {
-        let key = self.transit.packets_mut().insert(packet);
-        if self.originate(node, key) {
-            self.route(node, key, AgentId::NONE);
-        }
+        self.send(node, packet);
     }
 
     /// As [`Self::inject`], for a packet that goes to `destination` whatever address it carries, by
@@ -73,7 +68,7 @@ impl World {
     /// connections are followed, the world remembers which end an address is behind: what an agent sends carries such addresses,
     /// too. Where packets to it have passed the agent, what it sends goes where they went.
     pub fn inject_to(&mut self, node: NodeId, destination: NodeId, packet: Packet) {
-        if !self.seats.agents.is_empty() || self.cuts.are_any {
+        if !self.seats.are_empty() || self.cuts.are_any() {
             self.network.learn_address(node, packet.ip().source);
         }
         let key = self.transit.packets_mut().insert(packet);
@@ -83,7 +78,7 @@ impl World {
 
     /// Takes out what has arrived at an external node, with the times of arrival, in order.
     pub fn collect(&mut self, node: NodeId) -> Vec<(Instant, Packet)> {
-        std::mem::take(&mut self.at_nodes[node.index()].arrived)
+        self.nodes.take_arrived(node)
     }
 
     #[inline(never)]
@@ -112,28 +107,6 @@ impl World {
             Event::ChannelDeadline(end) => self.on_channel_deadline(end),
             Event::MediaDue(party) => self.on_media_due(party),
             Event::ReportDue(party) => self.on_report_due(party),
-        }
-    }
-
-    /// A packet has reached the node that it is addressed to.
-    #[inline]
-    pub(super) fn deliver(&mut self, node: NodeId, key: PacketKey) {
-        match self.network.node(node).kind {
-            NodeKind::Host => self.deliver_to_host(node, key),
-            NodeKind::External => {
-                if self.is_for_routing(node, key) {
-                    self.deliver_to_routing(node, key);
-                    return;
-                }
-                if self.transit.packets().is_message(key) && self.seats.at(node).next().is_some() {
-                    self.deliver_message(node, key);
-                    return;
-                }
-                self.transit.accounts_mut().consumed += 1;
-                let packet = self.transit.packets_mut().take(key);
-                self.at_nodes[node.index()].arrived.push((self.transit.now(), packet));
-            }
-            NodeKind::Router => self.deliver_otherwise(node, key),
         }
     }
 }

@@ -279,10 +279,10 @@ fn run_by_the_laws(mut world: World) -> u64 {
     for id in world.flows() {
         let outcome = world.outcome(id);
         let Some(udp) = outcome.udp() else {
-            let is_bulk = world.flow(id).size.is_some();
+            let is_bulk = world.flow(id).size().is_some();
             assert!(outcome.completion.is_some() == is_bulk, "{outcome:?}\n{:?}", world.accounts());
             if is_bulk {
-                assert_eq!(Some(outcome.octets), world.flow(id).size);
+                assert_eq!(Some(outcome.octets), world.flow(id).size());
             }
             continue;
         };

@@ -8,7 +8,7 @@ use super::support::{Left, Site, ms};
 use crate::accounts::DropCause;
 use crate::queue::{CoDelConfig, Discipline, FqCoDelConfig, Pushed, QueueLimit};
 
-/// Scope CoDel never drops.
+/// Whose CoDel never drops.
 fn patient() -> FqCoDelConfig {
     let codel = CoDelConfig { target: Duration::from_secs(1000), ..CoDelConfig::default() };
     FqCoDelConfig { codel, ..FqCoDelConfig::default() }

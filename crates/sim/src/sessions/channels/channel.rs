@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_tcp::Connection;
 use lasthop_tcp::connection::{Endpoint, State};
+use lasthop_tcp::{Connection, Stats};
 
 use crate::flow::is_piece;
 use crate::id::{ChannelEndId, NodeId, SessionId};
-use crate::schedule::LazyTimer;
+use crate::schedule::{Event, LazyTimer};
+use crate::transit::Transit;
 use lasthop_apps::session::script::Lane;
 
 /// Which connection: a place that is used again, and how often it was.
@@ -26,20 +27,20 @@ impl ChannelKey {
 }
 
 /// A connection of a session. End 0 is the client's.
-pub(crate) struct Channel {
-    pub(crate) session: SessionId,
+pub(in crate::sessions) struct Channel {
+    session: SessionId,
     /// What the session's script calls it; `None` once it does not any more.
-    pub(crate) lane: Option<Lane>,
-    pub(crate) nodes: [NodeId; 2],
-    pub(crate) addresses: [Endpoint; 2],
-    pub(crate) ends: [ChannelEnd; 2],
-    pub(crate) is_waiting: bool,
+    lane: Option<Lane>,
+    nodes: [NodeId; 2],
+    addresses: [Endpoint; 2],
+    ends: [End; 2],
+    is_waiting: bool,
 }
 
 /// One end.
-pub(crate) struct ChannelEnd {
-    pub(crate) tcp: Connection,
-    pub(crate) timer: LazyTimer,
+struct End {
+    tcp: Connection,
+    timer: LazyTimer,
     /// The simulated stream that it writes.
     stream: u32,
     written: u64,
@@ -53,11 +54,11 @@ pub(crate) struct ChannelEnd {
 
 /// What an end took from its connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Taken {
-    pub(crate) octets: u64,
+pub(in crate::sessions) struct Taken {
+    pub(in crate::sessions) octets: u64,
     /// Messages that are whole now.
-    pub(crate) messages: usize,
-    pub(crate) is_wrong: bool,
+    pub(in crate::sessions) messages: usize,
+    pub(in crate::sessions) is_wrong: bool,
 }
 
 impl Channel {
@@ -70,7 +71,7 @@ impl Channel {
         stream: u32,
     ) -> Self {
         let mut streams = [stream, stream + 1].into_iter();
-        let ends = ends.map(|tcp| ChannelEnd {
+        let ends = ends.map(|tcp| End {
             tcp,
             timer: LazyTimer::default(),
             stream: streams.next().unwrap_or(stream),
@@ -82,8 +83,37 @@ impl Channel {
         Self { session, lane: Some(lane), nodes, addresses, ends, is_waiting: false }
     }
 
+    pub(in crate::sessions) const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// What the session's script calls it; `None` once it does not any more.
+    pub(in crate::sessions) const fn lane(&self) -> Option<Lane> {
+        self.lane
+    }
+
+    /// The session's script calls it no more.
+    pub(in crate::sessions) const fn leave(&mut self) {
+        self.lane = None;
+    }
+
+    /// The node that an end is at.
+    pub(in crate::sessions) const fn node(&self, end: usize) -> NodeId {
+        self.nodes[end]
+    }
+
+    /// An end's own address and port, and the other end's.
+    pub(super) const fn between(&self, end: usize) -> (Endpoint, Endpoint) {
+        (self.addresses[end], self.addresses[1 - end])
+    }
+
+    /// What both ends did.
+    pub(in crate::sessions) fn stats(&self) -> impl Iterator<Item = &Stats> {
+        self.ends.iter().map(|end| end.tcp.stats())
+    }
+
     /// The application at an end writes a message.
-    pub(crate) fn write(&mut self, end: usize, octets: u64) {
+    pub(in crate::sessions) fn write(&mut self, end: usize, octets: u64) {
         let of = &mut self.ends[end];
         of.tcp.write_stream(of.stream, of.written, octets);
         of.written += octets;
@@ -92,7 +122,7 @@ impl Channel {
 
     /// The application at an end writes nothing more. A server that has not been called yet waits for
     /// its client first.
-    pub(crate) fn close(&mut self, end: usize) {
+    pub(in crate::sessions) fn close(&mut self, end: usize) {
         let of = &mut self.ends[end];
         of.is_to_close = of.tcp.state() == State::Listen;
         if !of.is_to_close {
@@ -102,7 +132,7 @@ impl Channel {
 
     /// A segment or an ICMP message arrives at an end, whose application reads what there is to read,
     /// and closes with the other end.
-    pub(crate) fn receive(&mut self, end: usize, packet: &Packet, now: Instant) -> Taken {
+    pub(in crate::sessions) fn receive(&mut self, end: usize, packet: &Packet, now: Instant) -> Taken {
         let [client, server] = &mut self.ends;
         let (here, there) = if end == 0 { (client, server) } else { (server, client) };
         if packet.tcp().is_some() {
@@ -127,26 +157,60 @@ impl Channel {
         taken
     }
 
+    /// The session gives it up: the client resets it.
+    pub(in crate::sessions) fn abort(&mut self) {
+        self.lane = None;
+        self.ends[0].tcp.abort();
+    }
+
+    /// The next packet of an end, if there is one.
+    pub(in crate::sessions) fn transmit_into(
+        &mut self,
+        end: usize,
+        place: &mut Option<Packet>,
+        now: Instant,
+    ) -> bool {
+        self.ends[end].tcp.transmit_into(place, now)
+    }
+
+    /// Follows the deadline of an end.
+    pub(in crate::sessions) fn follow(&mut self, end: usize, event: Event, transit: &mut Transit) {
+        let of = &mut self.ends[end];
+        let deadline = of.tcp.deadline().map(|deadline| deadline.at.max(transit.now()));
+        transit.follow(&mut of.timer, deadline, event);
+    }
+
+    /// The timer of an end has fired. Whether that was for its deadline.
+    pub(in crate::sessions) fn on_deadline(&mut self, end: usize, now: Instant) -> bool {
+        let of = &mut self.ends[end];
+        let is_due = of.timer.fired(now);
+        if is_due && of.tcp.deadline().is_some_and(|deadline| deadline.at <= now) {
+            of.tcp.on_deadline(now);
+        }
+        is_due
+    }
+
     /// Whether an end gave up, or was reset. What the other one is doing tells nothing: an agent that
     /// splits the connection may be between them.
-    pub(crate) fn has_failed(&self) -> bool {
+    pub(in crate::sessions) fn has_failed(&self) -> bool {
         self.ends.iter().any(|end| end.tcp.has_failed())
     }
 
     /// Whether there are messages that have not arrived in whole.
-    pub(crate) fn has_unsaid(&self) -> bool {
+    pub(in crate::sessions) fn has_unsaid(&self) -> bool {
         self.ends.iter().any(|end| !end.messages.is_empty())
     }
 
     /// Whether both ends are closed.
-    pub(crate) fn is_over(&self) -> bool {
+    pub(in crate::sessions) fn is_over(&self) -> bool {
         self.ends.iter().all(|end| end.tcp.state() == State::Closed)
     }
 
-    /// Whether the applications have left it, and an end is closed or only waits for old segments: what
-    /// is left to do is TCP's.
-    pub(crate) fn only_waits(&self) -> bool {
+    /// Whether from now on the applications have left it, and an end is closed or only waits for old
+    /// segments: what is left to do is TCP's. Told once.
+    pub(in crate::sessions) fn starts_to_wait(&mut self) -> bool {
         let is_done = |state| matches!(state, State::Closed | State::TimeWait);
-        self.lane.is_none() && self.ends.iter().any(|end| is_done(end.tcp.state()))
+        let only_waits = self.lane.is_none() && self.ends.iter().any(|end| is_done(end.tcp.state()));
+        only_waits && !std::mem::replace(&mut self.is_waiting, true)
     }
 }

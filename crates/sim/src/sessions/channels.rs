@@ -12,7 +12,8 @@ use crate::endpoints::Endpoints;
 use crate::id::{ChannelEndId, NodeId, SessionId};
 use lasthop_apps::session::script::Lane;
 
-pub(crate) use channel::{Channel, ChannelKey, Taken};
+pub(crate) use channel::ChannelKey;
+pub(super) use channel::{Channel, Taken};
 
 /// A client's ports are those of RFC 6335, section 6: 49152 to 65535.
 const FIRST_PORT: u16 = 49_152;
@@ -22,7 +23,7 @@ const PORTS: u16 = u16::MAX - FIRST_PORT;
 const MOST_WAITING: usize = 16_384;
 
 #[derive(Default)]
-pub(crate) struct Channels {
+pub(super) struct Channels {
     slots: Vec<Slot>,
     vacant: Vec<u32>,
     endpoints: Endpoints<ChannelEndId>,
@@ -42,7 +43,7 @@ struct Slot {
 
 impl Channels {
     /// A port of a node that no connection to this remote end has; `None` if there is none.
-    pub(crate) fn free_port(&mut self, node: NodeId, remote: Endpoint) -> Option<u16> {
+    pub(super) fn free_port(&mut self, node: NodeId, remote: Endpoint) -> Option<u16> {
         if self.next_ports.len() <= node.index() {
             self.next_ports.resize(node.index() + 1, 0);
         }
@@ -54,7 +55,7 @@ impl Channels {
     }
 
     /// Adds a connection between two nodes.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         (session, lane): (SessionId, Lane),
         nodes: [NodeId; 2],
@@ -78,26 +79,26 @@ impl Channels {
     }
 
     /// The connection with this key, if it is still there.
-    pub(crate) fn get(&mut self, key: ChannelKey) -> Option<&mut Channel> {
+    pub(super) fn get(&mut self, key: ChannelKey) -> Option<&mut Channel> {
         let slot = &mut self.slots[key.slot as usize];
         slot.channel.as_deref_mut().filter(|_| slot.generation == key.generation)
     }
 
     /// The connection that an end is of now, and which of its ends that is.
-    pub(crate) fn of_end(&self, id: ChannelEndId) -> Option<(ChannelKey, usize)> {
+    pub(super) fn of_end(&self, id: ChannelEndId) -> Option<(ChannelKey, usize)> {
         let slot = id.0 / 2;
         let of = &self.slots[slot as usize];
         of.channel.as_ref().map(|_| (ChannelKey { slot, generation: of.generation }, id.index() % 2))
     }
 
     /// The end at a node that a packet is for.
-    pub(crate) fn endpoint(&mut self, node: NodeId, packet: &Packet) -> Option<(ChannelKey, usize)> {
+    pub(super) fn endpoint(&mut self, node: NodeId, packet: &Packet) -> Option<(ChannelKey, usize)> {
         let id = self.endpoints.of(node, packet)?;
         self.of_end(id)
     }
 
     /// A connection is gone.
-    pub(crate) fn remove(&mut self, key: ChannelKey) -> Option<Box<Channel>> {
+    pub(super) fn remove(&mut self, key: ChannelKey) -> Option<Box<Channel>> {
         let slot = &mut self.slots[key.slot as usize];
         if slot.generation != key.generation {
             return None;
@@ -106,14 +107,13 @@ impl Channels {
         slot.generation = slot.generation.wrapping_add(1);
         self.vacant.push(key.slot);
         for end in 0..2 {
-            let between = (channel.addresses[end], channel.addresses[1 - end]);
-            self.endpoints.remove(channel.nodes[end], between);
+            self.endpoints.remove(channel.node(end), channel.between(end));
         }
         Some(channel)
     }
 
     /// A connection waits for old segments only; the oldest of those that do, if there are too many.
-    pub(crate) fn wait(&mut self, key: ChannelKey) -> Option<ChannelKey> {
+    pub(super) fn wait(&mut self, key: ChannelKey) -> Option<ChannelKey> {
         self.waiting.push_back(key);
         // Those that are gone are forgotten.
         while let Some(oldest) = self.waiting.front().copied()
@@ -125,19 +125,19 @@ impl Channels {
     }
 
     /// What the endpoints of a session did whose connections are still there.
-    pub(crate) fn stats_of(&self, session: SessionId) -> impl Iterator<Item = &Stats> {
+    pub(super) fn stats_of(&self, session: SessionId) -> impl Iterator<Item = &Stats> {
         let channels = self.slots.iter().filter_map(|slot| slot.channel.as_deref());
-        let of_it = channels.filter(move |channel| channel.session == session);
-        of_it.flat_map(|channel| channel.ends.iter().map(|end| end.tcp.stats()))
+        let of_it = channels.filter(move |channel| channel.session() == session);
+        of_it.flat_map(Channel::stats)
     }
 
     /// Whether there are connections, or have been.
-    pub(crate) const fn were_any(&self) -> bool {
+    pub(super) const fn were_any(&self) -> bool {
         self.streams > 0
     }
 
     /// Connections that there are now.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.slots.len() - self.vacant.len()
     }
 }

@@ -1,17 +1,85 @@
-//! Changes of a link while packets are on it.
+//! Changes of a link while packets are on it, at once and at given times.
 
 use super::World;
-use crate::change::{Change, ChangeError, Way};
+use crate::change::{Change, ChangeError, PlannedChange, PlannedInterval, Way};
 use crate::id::LinkId;
 use crate::selection::Selection;
 use crate::technology::At;
 
 impl World {
+    /// Changes links at given times, in order of time; those of the same time in the order in which
+    /// they were planned. What is due at the time of a change and was scheduled before it comes
+    /// first. After an error nothing has been planned.
+    pub fn plan_changes(&mut self, changes: Vec<PlannedChange>) -> Result<(), ChangeError> {
+        for PlannedChange { link, way, change, .. } in &changes {
+            self.can_reconfigure_link(*link, *way, change)?;
+        }
+        for PlannedChange { link, change, .. } in &changes {
+            self.follow_for(*link, change);
+        }
+        self.timeline.plan(changes, &mut self.transit);
+        Ok(())
+    }
+
+    /// Plans changes that end again, in place of all such changes. One in the middle of which this time
+    /// is holds at once. After an error nothing has changed.
+    pub fn plan_intervals(&mut self, intervals: Vec<PlannedInterval>) -> Result<(), ChangeError> {
+        for PlannedInterval { link, way, within, outside, .. } in &intervals {
+            self.can_reconfigure_link(*link, *way, within)?;
+            self.can_reconfigure_link(*link, *way, outside)?;
+        }
+        for PlannedInterval { link, within, .. } in &intervals {
+            self.follow_for(*link, within);
+        }
+        for (link, way, change) in self.timeline.plan_intervals(intervals, self.transit.now()) {
+            self.make_change(link, way, &change);
+        }
+        self.timeline.await_next(&mut self.transit);
+        Ok(())
+    }
+
+    /// Plans changes in place of all that have not been made yet, and those that end again in place of
+    /// all such changes. One whose time has passed is made at once. After an error, the earlier plan
+    /// stays.
+    pub fn replan_changes(
+        &mut self,
+        changes: Vec<PlannedChange>,
+        intervals: Vec<PlannedInterval>,
+    ) -> Result<(), ChangeError> {
+        for PlannedChange { link, way, change, .. } in &changes {
+            self.can_reconfigure_link(*link, *way, change)?;
+        }
+        self.plan_intervals(intervals)?;
+        self.timeline.clear();
+        self.plan_changes(changes)
+    }
+
+    /// Connections that are to be reset must be known by then.
+    fn follow_for(&mut self, link: LinkId, change: &Change) {
+        if matches!(change, Change::Cut(_)) {
+            self.follow_connections(link);
+        }
+    }
+
+    #[cold]
+    pub(super) fn on_planned_change(&mut self) {
+        let now = self.transit.now();
+        self.timeline.on_event(now);
+        while let Some(PlannedChange { link, way, change, .. }) = self.timeline.next_due(now) {
+            // It could when it was planned, and no other change makes it impossible.
+            let _ = self.reconfigure_link(link, way, &change);
+        }
+        for (link, way, change) in self.timeline.advance(now) {
+            self.make_change(link, way, &change);
+        }
+        self.timeline.await_next(&mut self.transit);
+    }
+
     /// Changes a link, now. After an error nothing has changed.
     pub fn reconfigure_link(&mut self, link: LinkId, way: Way, change: &Change) -> Result<(), ChangeError> {
         self.can_reconfigure_link(link, way, change)?;
         for way in ways(way, change) {
-            if self.intervals.lets_through(link, way, change) {
+            if self.timeline.lets_through(link, way, change) {
                 self.make_change(link, way, change);
             }
         }
@@ -19,7 +87,7 @@ impl World {
     }
 
     /// Changes one direction, whatever interval it is in.
-    pub(super) fn make_change(&mut self, link: LinkId, way: Way, change: &Change) {
+    fn make_change(&mut self, link: LinkId, way: Way, change: &Change) {
         match change {
             Change::Selection(selection) => {
                 self.select(link, selection);
@@ -62,7 +130,7 @@ impl World {
     /// Whether the agent that watches an interface requires the fates of frames.
     fn is_shown_fates(&self, at: At) -> bool {
         let agent = self.network.interface(at).agent;
-        agent.is_some_and(|agent| self.seats.agents[agent.index()].needs.intersects(Selection::HIDES))
+        agent.is_some_and(|agent| self.seats.needs(agent).intersects(Selection::HIDES))
     }
 
     /// The directions that are to be told of a change: each with the interface that its packets
