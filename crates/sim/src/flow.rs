@@ -292,7 +292,7 @@ impl Flow {
     pub(crate) fn so_far(&self, sender: Option<&Connection>) -> FlowSoFar {
         FlowSoFar {
             octets: self.octets(),
-            sender: sender.map(|sender| *sender.stats()).unwrap_or_default(),
+            sender: sender.map(|sender| sender.stats()).unwrap_or_default(),
             rtts: sender.map(|sender| sender.rtt().samples()).unwrap_or_default(),
             datagrams: self.datagrams().map(Datagrams::so_far).unwrap_or_default(),
         }

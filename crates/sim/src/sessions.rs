@@ -443,7 +443,7 @@ impl Sessions {
         let Some(channel) = self.channels.remove(key) else { return };
         if let Some(talk) = self.talk(channel.session()) {
             for stats in channel.stats() {
-                talk.dialogue.count(stats);
+                talk.dialogue.count(&stats);
             }
             if let Some(lane) = channel.lane().and_then(|lane| talk.lanes.get_mut(lane)) {
                 *lane = None;

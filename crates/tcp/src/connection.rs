@@ -1,180 +1,66 @@
 //! A connection: the state machine of RFC 9293, section 3.3.2, with its input, output and timers.
 
-mod acknowledgment;
 mod adopt;
 mod ecn;
-mod expiry;
-mod glance;
 mod handshake;
 mod input;
-mod marks;
-mod modelling;
-mod offload;
+mod ip_template;
 mod open;
 mod output;
-mod pacer;
-mod pacing;
-mod path_mtu;
-mod receive;
-mod recovering;
-mod resend;
-mod segment;
-mod silence;
-mod smaller_segments;
+mod refusals;
 mod snapshot;
-mod state;
-mod stats;
-mod super_packet;
-mod timers;
-mod timestamp_clock;
-mod urgent;
-mod validation;
-mod window_scale;
-mod window_use;
-
-use std::net::IpAddr;
 
 use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Ip, Packet, Payload, Seq};
-use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::congestion::{Congestion, CongestionControl};
 use crate::extension::{ReceiverExtension, SenderExtension};
 use crate::flight::Flight;
-use crate::recovery::LossRecovery;
+use crate::negotiation::Negotiated;
+use crate::receive::ReceiveSide;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
-use crate::send_buffer::SendBuffer;
+use crate::send::{End, SendSide};
+use crate::state::State;
+use crate::stats::Stats;
 
 pub use adopt::{Handshake, NotAHandshake};
 use ecn::Ecn;
-use pacer::Pacer;
-use path_mtu::PathMtu;
-pub(crate) use receive::ReceiveSide;
-use silence::Silence;
+pub use ip_template::Endpoint;
+use ip_template::IpTemplate;
+use refusals::{Refusals, Reset};
 pub use snapshot::{Snapshot, Unusable};
-pub use state::State;
-pub use stats::Stats;
-use super_packet::SuperPacket;
-pub(crate) use timers::Timers;
-use timestamp_clock::TimestampClock;
-use window_use::Validation;
-
-/// An address and a port.
-pub type Endpoint = (IpAddr, u16);
 
 /// A TCP connection.
 ///
 /// Feed it packets ([`Self::on_segment`], [`Self::on_icmp`]) and the time ([`Self::on_deadline`]);
 /// after each call take out what it sends ([`Self::poll_transmit`] until `None`), what arrived
 /// ([`Self::read`]) and the next [`Self::deadline`].
+///
+/// Each part owns its fields; the connection has the state, and carries each input to the parts in the order
+/// of RFC 9293, section 3.10.
 pub struct Connection {
-    config: Config,
     state: State,
-    local: Endpoint,
-    remote: Endpoint,
+    /// A reset of the peer ended it.
+    was_reset: bool,
+    /// When TIME-WAIT ends.
+    time_wait: Option<Instant>,
+    config: Config,
     negotiated: Negotiated,
-    timestamp_clock: TimestampClock,
-
-    flight: Flight,
-    buffer: SendBuffer,
-    /// The application has closed: FIN follows the last octet of data.
-    close_requested: bool,
-    /// More will be written soon.
-    expects_more: bool,
-    /// The latest data in order carried PSH, or that is not known.
-    peer_has_pushed: bool,
-    /// Our FIN is acknowledged.
-    is_fin_acknowledged: bool,
-    /// Initial send sequence number.
-    iss: Seq,
-    duplicate_acks: u32,
-    /// SND.WL1: the number of the segment that told the peer's window last.
-    window_told_at: Seq,
-    /// MAX.SND.WND: the largest window that the peer has offered (RFC 5961, section 5.2).
-    largest_peer_window: u32,
-    silence: Silence,
-    path_mtu: PathMtu,
-    congestion: Box<dyn CongestionControl>,
-    recovery: Box<dyn LossRecovery>,
-    /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
-    is_recovering: bool,
-    /// Kept if recovery or congestion control goes by single segments.
-    queue: RetransmissionQueue,
-    goes_by_segments: bool,
-    /// Congestion control goes by a model of the path.
-    goes_by_model: bool,
-    pacer: Option<Pacer>,
-    /// Where segments leave in super-packets.
-    super_packet: Option<SuperPacket>,
-    /// Segments that may leave as one packet.
-    most_segments: u32,
-    validation: Option<Validation>,
-    /// Where the peers agreed on ECN.
-    ecn: Option<Ecn>,
-    sender_extension: Option<Box<dyn SenderExtension>>,
-    /// Segments to send again ahead of everything else.
-    retransmit: Vec<Seq>,
-    /// Recovery has just begun: new data waits for the next input.
-    retransmission_goes_alone: bool,
-    /// ACKs of new data for which congestion control is asked whether it suspects another loss.
-    suspicious_acks: u32,
-
+    ip: IpTemplate,
+    send: SendSide,
     receive: ReceiveSide,
     receiver_extension: Option<Box<dyn ReceiverExtension>>,
-    rtt: RttEstimator,
-    timers: Timers,
-    /// When a segment that may be forged was answered last.
-    challenged_at: Option<Instant>,
-    was_reset: bool,
-    /// Behind the urgent data that is to be sent, or was sent and is not acknowledged.
-    urgent: Vec<Seq>,
-    /// Differentiated services code point of what is sent (RFC 2474).
-    dscp: u8,
-    /// Hop limit of what is sent, if it stands for what another host sends.
-    hop_limit: Option<u8>,
-    /// A reset that has to go out.
-    reset: Option<Reset>,
-    /// A window probe that has to go out.
-    probe_window: bool,
-    identification: u16,
-    stats: Stats,
-}
-
-/// What both sides agreed on in their SYNs.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Negotiated {
-    /// Shift of the windows that we receive.
-    peer_shift: u8,
-    /// Shift of the windows that we send.
-    our_shift: u8,
-    /// Both SYNs had the window scale option.
-    scaling: bool,
-    timestamps: bool,
-    sack: bool,
-}
-
-impl Negotiated {
-    /// The shift of the windows that we send, if windows are scaled.
-    fn shift(self) -> Option<u8> {
-        self.scaling.then_some(self.our_shift)
-    }
-}
-
-/// A reset for a segment that belongs to no connection, or the end of this one.
-#[derive(Clone, Copy, Debug)]
-struct Reset {
-    to: Endpoint,
-    seq: Seq,
-    ack: Option<Seq>,
+    /// Where the peers agreed on ECN.
+    ecn: Option<Ecn>,
+    refusals: Refusals,
 }
 
 impl Connection {
     /// With a scheme's part of the sender.
     #[must_use]
     pub fn with_sender_extension(mut self, extension: Option<Box<dyn SenderExtension>>) -> Self {
-        self.sender_extension = extension;
+        self.send.set_extension(extension);
         self
     }
 
@@ -187,42 +73,76 @@ impl Connection {
 
     /// Appends data to what is to be sent. Ignored once [`Self::close`] was called.
     pub fn write(&mut self, payload: Payload) {
-        if !self.close_requested {
-            self.note_application_limit();
-            self.buffer.push(payload);
-        }
+        self.send.write(payload);
     }
 
     /// Appends `len` octets of simulated stream `stream` from `offset` on, however many.
     pub fn write_stream(&mut self, stream: u32, offset: u64, len: u64) {
-        if !self.close_requested {
-            self.note_application_limit();
-            self.buffer.push_stream(stream, offset, len);
-        }
+        self.send.write_stream(stream, offset, len);
     }
 
     /// Says whether more will be written soon. If so, the last segment of what was written carries no PSH
     /// (RFC 9293, section 3.9.1.2): at a PSH a receiver such as Linux acknowledges at once.
     pub const fn expect_more(&mut self, more: bool) {
-        self.expects_more = more;
+        self.send.expect_more(more);
     }
 
     /// Whether the latest data in order ended what its sender had to send: it carried PSH, or that is not
     /// known.
     pub const fn peer_has_pushed(&self) -> bool {
-        self.peer_has_pushed
+        self.receive.has_push()
     }
 
     /// Takes back what was written and never sent: the application stopped producing it.
     pub fn discard_unsent(&mut self) {
-        self.buffer.truncate(u64::from(self.flight.max - self.flight.una));
+        self.send.discard_unsent();
     }
 
     /// No more data will be written: FIN follows the last octet.
     pub fn close(&mut self) {
-        self.close_requested = true;
+        self.send.close();
         if matches!(self.state, State::Listen) {
             self.state = State::Closed;
+        }
+    }
+
+    /// From now on data may leave in super-packets ([`Packet::segment_size`]) of up to `segments`
+    /// segments, which the owner can send on.
+    pub fn allow_super_packets(&mut self, segments: u32) {
+        self.send.allow_super_packets(segments);
+    }
+
+    /// Urgent data ends this many octets behind what was written so far.
+    pub fn mark_urgent(&mut self, ahead: u32) {
+        let una = self.send.flight().una;
+        self.send.mark_urgent(if self.state.is_handshaking() { una + 1 } else { una }, ahead);
+    }
+
+    /// How many octets the end of urgent data lies behind what was read; `None` where there is none
+    /// ahead. What it ends may not have arrived yet.
+    pub fn urgent_ahead(&mut self) -> Option<u32> {
+        self.receive.urgent_ahead()
+    }
+
+    /// Whether something waits to be sent, or sent again.
+    pub fn has_more(&self) -> bool {
+        match self.state {
+            State::Closed => false,
+            State::SynSent | State::SynReceived => self.send.has_unsent(),
+            _ => self.send.has_more(),
+        }
+    }
+
+    /// From now on the peer's FIN is not acknowledged before [`Self::accept_fin`] says so, though
+    /// everything before it is: what it ends has to reach another end first.
+    pub const fn hold_fin(&mut self) {
+        self.receive.hold_fin();
+    }
+
+    /// Accepts the peer's FIN, if [`Self::peer_has_closed`] and it was held.
+    pub fn accept_fin(&mut self, now: Instant) {
+        if self.receive.accept_fin() {
+            self.on_fin(now);
         }
     }
 
@@ -230,8 +150,8 @@ impl Connection {
     pub fn abort(&mut self) {
         // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
-            let (seq, ack) = (self.bare_number(), Some(self.receive.next()));
-            self.reset = Some(Reset { to: self.remote, seq, ack });
+            let (seq, ack) = (self.send.bare_number(self.state), Some(self.receive.next()));
+            self.refusals.reset(Reset { to: self.ip.remote(), seq, ack });
         }
         self.enter_closed();
     }
@@ -243,10 +163,16 @@ impl Connection {
 
     fn enter_closed(&mut self) {
         self.state = State::Closed;
-        self.timers = Timers::default();
-        self.retransmit.clear();
-        self.probe_window = false;
-        self.receive.ack_now = false;
+        self.time_wait = None;
+        self.send.stop();
+        self.receive.owe_nothing();
+    }
+
+    fn enter_time_wait(&mut self, now: Instant) {
+        self.state = State::TimeWait;
+        self.send.stop_timers();
+        self.receive.stop_timer();
+        self.time_wait = Some(now + self.config.time_wait);
     }
 
     /// The next piece of data that arrived in order.
@@ -258,17 +184,39 @@ impl Connection {
     /// When [`Self::on_deadline`] is next due, and why.
     #[inline]
     pub fn deadline(&self) -> Option<Deadline> {
-        self.timers.next()
+        // One branch for what few connections wait for.
+        let is_rare =
+            self.send.has_rare_timer() | self.receive.ack_timer().is_some() | self.time_wait.is_some();
+        if is_rare { self.earliest_deadline() } else { self.send.deadline() }
+    }
+
+    #[inline(never)]
+    fn earliest_deadline(&self) -> Option<Deadline> {
+        let timers = [
+            (self.send.pacing_timer(), "pacing"),
+            (self.receive.ack_timer(), "delayed ACK"),
+            (self.send.persist_timer(), "window probe"),
+            (self.time_wait, "TIME-WAIT"),
+        ];
+        let rest = timers.into_iter().map(|(at, reason)| at.map(|at| Deadline { at, reason }));
+        rest.fold(self.send.deadline(), Deadline::earliest)
+    }
+
+    /// Does what is due. Early and repeated calls are harmless.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if self.time_wait.is_some_and(|at| at <= now) {
+            self.enter_closed();
+            return;
+        }
+        self.receive.on_deadline(self.send.rtt().rto(), now);
+        if self.send.on_deadline(self.state, now) {
+            self.abort();
+        }
     }
 
     /// The state.
     pub const fn state(&self) -> State {
         self.state
-    }
-
-    /// Whether SYNs are still under way.
-    const fn is_handshaking(&self) -> bool {
-        matches!(self.state, State::SynSent | State::SynReceived)
     }
 
     /// Whether the peer has closed its direction and everything before its FIN was received.
@@ -287,8 +235,8 @@ impl Connection {
     }
 
     /// Whether our FIN was sent and acknowledged.
-    pub const fn is_fin_acknowledged(&self) -> bool {
-        self.is_fin_acknowledged
+    pub fn is_fin_acknowledged(&self) -> bool {
+        self.send.end() == End::Acknowledged
     }
 
     /// Octets that arrived in order and were not read yet.
@@ -322,64 +270,47 @@ impl Connection {
     /// Octets of memory that it has allocated for what it holds in either direction, at most: a payload
     /// may lie in a buffer half as large again.
     pub fn memory(&self) -> usize {
-        self.buffer.memory() + self.receive.memory() + self.queue.memory()
+        self.send.memory() + self.receive.memory()
     }
 
     /// Octets of memory that it takes beside that and itself: its congestion control, its loss recovery and
     /// what else it has allocated for its own state.
     pub fn overhead(&self) -> usize {
-        let sender = self.sender_extension.as_deref().map_or(0, size_of_val);
-        let receiver = self.receiver_extension.as_deref().map_or(0, size_of_val);
-        let numbers = self.retransmit.capacity() + self.urgent.capacity();
-        size_of_val(&*self.congestion)
-            + self.congestion.memory()
-            + size_of_val(&*self.recovery)
-            + self.recovery.memory()
-            + self.receive.overhead()
-            + sender
-            + receiver
-            + numbers * size_of::<Seq>()
+        let extension = self.receiver_extension.as_deref().map_or(0, size_of_val);
+        self.send.overhead() + self.receive.overhead() + extension
     }
 
     /// Octets of payload that are held, in either direction.
     pub fn held(&self) -> usize {
-        self.buffer.len() as usize + self.receive.held()
+        self.send.unacknowledged() as usize + self.receive.held()
     }
 
     /// Whether the peer has not been heard from since the retransmission timer expired.
     pub const fn is_unanswered(&self) -> bool {
-        self.silence.expiries() > 0
+        self.send.is_unanswered()
     }
 
-    /// Whether its congestion control is [`Congestion::Outside`].
+    /// Whether its congestion control is [`Outside`](crate::Congestion::Outside).
     pub fn is_ruled_from_outside(&self) -> bool {
-        self.config.congestion == Congestion::Outside
+        self.send.is_ruled_from_outside()
     }
 
     /// Lets `octets` octets into the network beyond what is there now: for
-    /// [`Congestion::Outside`]. With nothing there, a segment may leave in any case.
+    /// [`Outside`](crate::Congestion::Outside). With nothing there, a segment may leave in any case.
     pub fn allow(&mut self, octets: u32) {
-        // Out of recovery the window counts from SND.UNA on.
-        let there = if self.is_recovering { self.queue.in_network() } else { self.flight.in_flight() };
-        // Where no timer runs for what is outstanding, what goes again has to leave: it starts one.
-        let is_untimed = self.flight.una != self.flight.max && self.timers.retransmit.is_none();
-        let least = if is_untimed { self.flight.mss } else { 0 };
-        self.set_cwnd(there.saturating_add(octets.max(least)));
+        self.send.allow(octets);
     }
 
-    /// Lets nothing into the network for which nothing is there already: for [`Congestion::Outside`].
+    /// Lets nothing into the network for which nothing is there already: for [`Outside`](crate::Congestion::Outside).
     /// What is there goes again as it must.
     pub fn hold(&mut self) {
-        self.allow(0);
-        if self.flight.una == self.flight.max {
-            self.flight.cwnd = 0;
-        }
+        self.send.hold();
     }
 
     /// Sets the congestion window in octets, a segment at least: for
-    /// [`Congestion::Outside`], where nothing else moves it.
+    /// [`Outside`](crate::Congestion::Outside), where nothing else moves it.
     pub fn set_cwnd(&mut self, octets: u32) {
-        self.flight.cwnd = octets.clamp(self.flight.mss, 1 << 30);
+        self.send.set_cwnd(octets);
     }
 
     /// From now on the timestamps that are sent have this value: the latest of the end whose place
@@ -387,14 +318,14 @@ impl Connection {
     /// its timestamps are no older than what its peer has seen (PAWS; RFC 7323, section 5.3). What
     /// the peer echoes then times nothing.
     pub const fn tell_timestamp(&mut self, value: u32) {
-        self.timestamp_clock = TimestampClock::Told(value);
+        self.send.set_timestamp(value);
     }
 
     /// Takes note of the timestamp of a packet that is not shown to [`Self::on_segment`], because
     /// another endpoint answers it.
     pub fn note_timestamp_of(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
-        if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps) {
+        if let Some(timestamps) = tcp.options.timestamps.filter(|_| self.negotiated.timestamps()) {
             self.receive.note_later_timestamp(timestamps.value, now);
         }
     }
@@ -423,53 +354,58 @@ impl Connection {
     /// all such packets: the peer may refuse what comes with a smaller one than that host's (RFC 5082),
     /// and one packet with a small one may be forged. Before the first such packet, they are 0 and 64.
     pub fn stand_for(&mut self, host: &Ip) {
-        self.dscp = host.dscp();
-        self.hop_limit = self.hop_limit.max(Some(host.hop_limit));
+        self.ip.stand_for(host);
     }
 
     /// Octets that one in the window field of what is sent stands for (RFC 7323, section 2.3).
     pub const fn window_unit(&self) -> u32 {
-        1 << self.negotiated.our_shift
+        1 << self.negotiated.our_shift()
     }
 
     /// Octets written and not acknowledged yet.
     pub const fn unacknowledged(&self) -> u64 {
-        self.buffer.len()
+        self.send.unacknowledged()
     }
 
     /// The send variables.
     pub const fn flight(&self) -> &Flight {
-        &self.flight
+        self.send.flight()
     }
 
     /// The round-trip time estimate.
     pub const fn rtt(&self) -> &RttEstimator {
-        &self.rtt
+        self.send.rtt()
     }
 
     /// What is outstanding, segment by segment; empty if neither recovery nor congestion control
     /// goes by it.
     pub const fn queue(&self) -> &RetransmissionQueue {
-        &self.queue
+        self.send.queue()
     }
 
     /// What was done so far.
-    pub const fn stats(&self) -> &Stats {
-        &self.stats
+    #[inline]
+    pub const fn stats(&self) -> Stats {
+        Stats {
+            segments_sent: self.ip.packets(),
+            octets_received: self.receive.octets(),
+            refused: self.refusals.counts(),
+            ..*self.send.stats()
+        }
     }
 
     /// Our address and port.
     pub const fn local(&self) -> Endpoint {
-        self.local
+        self.ip.local()
     }
 
     /// The peer's address and port; unspecified while listening.
     pub const fn remote(&self) -> Endpoint {
-        self.remote
+        self.ip.remote()
     }
 
     /// The initial send sequence number: data begins one after it.
     pub const fn iss(&self) -> Seq {
-        self.iss
+        self.send.iss()
     }
 }

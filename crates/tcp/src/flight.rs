@@ -49,6 +49,18 @@ impl Flight {
         self.cwnd = self.cwnd.saturating_add(octets).min(1 << 30);
     }
 
+    /// Segments had `before` octets until now. The window is as many of them as before, as in Linux: there
+    /// are congestion controls that count segments.
+    pub(crate) fn keep_window_in_segments(&mut self, before: u32) {
+        let mss = self.mss;
+        let scaled = |octets: u32| {
+            let octets = u64::from(octets) * u64::from(mss) / u64::from(before);
+            octets.min(1 << 30) as u32
+        };
+        let (cwnd, ssthresh) = (scaled(self.cwnd), scaled(self.ssthresh));
+        (self.cwnd, self.ssthresh) = (cwnd.max(mss), ssthresh.max(2 * mss));
+    }
+
     /// Octets by which slow start may open cwnd: up to ssthresh, and a segment in any case.
     #[inline]
     pub fn below_ssthresh(&self) -> u32 {

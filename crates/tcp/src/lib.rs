@@ -26,15 +26,20 @@ pub mod congestion;
 pub mod connection;
 pub mod extension;
 pub mod flight;
+mod negotiation;
 pub mod reassembly;
+mod receive;
 pub mod recovery;
 pub mod retransmission_queue;
 pub mod rtt;
+mod send;
 pub mod send_buffer;
+mod state;
+mod stats;
 
 pub use config::{AckPolicy, Config, GiveUp, LINUX_WINDOW_MAX, PacingRule};
 pub use congestion::{Congestion, CongestionControl, PathModel, SlowStart};
-pub use connection::{Connection, Handshake, NotAHandshake, Snapshot, State, Stats, Unusable};
+pub use connection::{Connection, Handshake, NotAHandshake, Snapshot, Unusable};
 pub use extension::{
     DuplicateAckResponse, IcmpNotice, OutgoingAck, ReceiverControl, ReceiverExtension, SenderControl,
     SenderExtension, TimeoutResponse,
@@ -43,3 +48,5 @@ pub use flight::Flight;
 pub use recovery::{LossRecovery, RackConfig, Recovery};
 pub use retransmission_queue::RetransmissionQueue;
 pub use rtt::{RtoConfig, RtoRule, RttEstimator};
+pub use state::State;
+pub use stats::{Refusal, Refused, Stats};

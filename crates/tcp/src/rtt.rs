@@ -89,6 +89,11 @@ impl RttEstimator {
         self.estimate.map(|estimate| (estimate.srtt(), estimate.variation()))
     }
 
+    /// Whether segments of which every copy was sent more than once are timed ([`RtoConfig::times_copies`]).
+    pub(crate) const fn times_copies(&self) -> bool {
+        self.config.times_copies
+    }
+
     /// Starts timing the segment at `seq` unless one is being timed.
     #[inline]
     pub fn time_segment(&mut self, seq: Seq, now: Instant) {

@@ -125,7 +125,7 @@ impl Channels {
     }
 
     /// What the endpoints of a session did whose connections are still there.
-    pub(super) fn stats_of(&self, session: SessionId) -> impl Iterator<Item = &Stats> {
+    pub(super) fn stats_of(&self, session: SessionId) -> impl Iterator<Item = Stats> {
         let channels = self.slots.iter().filter_map(|slot| slot.channel.as_deref());
         let of_it = channels.filter(move |channel| channel.session() == session);
         of_it.flat_map(Channel::stats)

@@ -119,7 +119,7 @@ fn run((sender_extension, receiver_extension): Ends) -> Seen {
     let sender = world.sender(flow).expect("it is TCP's");
     Seen {
         outcome: world.outcome(flow),
-        stats: *sender.stats(),
+        stats: sender.stats(),
         ssthresh: sender.flight().ssthresh,
         hash: hash(),
     }

@@ -4,10 +4,11 @@
 use lasthop_packet::{Instant, Tcp, TcpFlags};
 use thiserror::Error;
 
-use super::timestamp_clock::TimestampClock;
-use super::window_scale::tellable;
-use super::{Connection, Endpoint, State};
+use super::{Connection, Endpoint};
 use crate::config::Config;
+use crate::negotiation::LARGEST_SHIFT;
+use crate::receive::tellable;
+use crate::state::State;
 
 /// The two SYNs of a handshake, as they were seen on the path.
 #[derive(Clone, Copy, Debug)]
@@ -61,21 +62,17 @@ impl Connection {
         }
         let mut connection = Self::new(as_in_syn(config, ours), local, remote, ours.seq);
         connection.state = if is_passive { State::SynReceived } else { State::SynSent };
-        connection.flight.nxt = ours.seq + 1;
-        connection.flight.max = ours.seq + 1;
+        connection.send.on_syn_sent_elsewhere(sent);
         if let Some(timestamps) = ours.options.timestamps {
-            connection.timestamp_clock = TimestampClock::from(timestamps.value, sent.unwrap_or(now));
+            connection.send.continue_clock(timestamps.value, sent.unwrap_or(now));
         }
-        connection.negotiate(peers, ours.options.window_scale.map(|shift| shift.min(14)), now);
+        connection.negotiate(peers, ours.options.window_scale.map(|shift| shift.min(LARGEST_SHIFT)), now);
         connection.receive.synchronize(peers.seq, u32::from(ours.window));
-        if let Some(sent) = sent {
-            connection.rtt.time_segment(ours.seq, sent);
-        }
         if is_passive {
-            connection.timers.retransmit = Some(connection.rtt.expiry(now));
+            connection.send.start_timer(now);
         } else {
             connection.establish(peers, now);
-            connection.receive.ack_now = true;
+            connection.receive.owe_ack_now();
         }
         Ok(connection)
     }
@@ -92,7 +89,7 @@ fn as_in_syn(mut config: Config, ours: &Tcp) -> Config {
     //= RFC 3168, section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK ECE alone.
     config.ecn =
         ours.flags.has(TcpFlags::ECE) && ours.flags.has(TcpFlags::CWR) != ours.flags.has(TcpFlags::ACK);
-    let shift = options.window_scale.map_or(0, |shift| shift.min(14));
+    let shift = options.window_scale.map_or(0, |shift| shift.min(LARGEST_SHIFT));
     config.window = tellable(config.window, shift);
     config.window_max = config.window_max.map(|window| tellable(window, shift));
     config

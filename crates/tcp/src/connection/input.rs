@@ -1,22 +1,20 @@
 //! What arriving packets do: RFC 9293, section 3.10.7.
 
-use std::time::Duration;
-
 use lasthop_packet::{Instant, Packet, PacketTooBig, Quotation, Tcp, TcpFlags, Transport};
 
-use super::receive::{Arrival, Echo};
-use super::{Connection, State, Timers};
-use crate::extension::{IcmpNotice, ReceiverControl, SenderControl, SenderExtension};
-
-/// A connection challenges no more than one segment in this time (Linux `tcp_invalid_ratelimit`).
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
+use super::{Connection, Ecn};
+use crate::extension::{IcmpNotice, ReceiverControl};
+use crate::receive::Echo;
+use crate::send::{AckKind, End};
+use crate::state::State;
+use crate::stats::Refusal;
 
 impl Connection {
     /// Takes in a packet that is addressed to this connection; what is no TCP segment is ignored.
     pub fn on_segment(&mut self, packet: &Packet, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         match self.state {
-            State::Closed => self.refuse(packet, tcp),
+            State::Closed => self.refuse_with_reset(Refusal::Closed, packet, tcp),
             State::Listen => self.on_segment_in_listen(packet, tcp, now),
             State::SynSent => self.on_segment_in_syn_sent(packet, tcp, now),
             _ => self.on_segment_in_window(packet, tcp, now),
@@ -35,13 +33,13 @@ impl Connection {
         let has_ended = matches!(self.state, State::Closed | State::Listen | State::TimeWait);
         if is_old
             || has_ended
-            || self.is_handshaking()
+            || self.state.is_handshaking()
             || tcp.flags.has(TcpFlags::RST)
             || tcp.flags.has(TcpFlags::SYN)
         {
             return;
         }
-        let heard = Tcp { ack: tcp.ack.earlier(self.flight.max), ..tcp.clone() };
+        let heard = Tcp { ack: tcp.ack.earlier(self.send.flight().max), ..tcp.clone() };
         self.on_ack(&heard, packet.segment_len() == 0, now);
     }
 
@@ -50,9 +48,9 @@ impl Connection {
             self.on_reset(tcp, now);
             return;
         }
-        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps());
         if timestamps.is_some_and(|timestamps| self.receive.is_old_timestamp(timestamps.value, now)) {
-            self.answer_unacceptable(packet, now);
+            self.refuse_unacceptable(Refusal::OldTimestamp, packet, now);
             if tcp.seq.before(self.receive.next()) {
                 self.on_data_outside_window(packet, tcp);
             }
@@ -65,26 +63,24 @@ impl Connection {
         }
         if tcp.flags.has(TcpFlags::SYN) {
             //= RFC 5961, section 4.2: a SYN is challenged, wherever it lies.
-            self.challenge(now);
+            self.challenge(Refusal::Syn, now);
             return;
         }
         if !tcp.flags.has(TcpFlags::ACK) {
+            self.refusals.count(Refusal::NoAck);
             return;
         }
         if self.state == State::SynReceived {
-            if !self.is_syn_acknowledged_by(tcp.ack) {
-                self.refuse(packet, tcp);
+            if !self.send.is_syn_acknowledged_by(tcp.ack) {
+                self.refuse_with_reset(Refusal::AckOfNoSyn, packet, tcp);
                 return;
             }
             self.establish(tcp, now);
-            self.take_window(u32::from(tcp.window) << self.negotiated.peer_shift, tcp.seq);
+            self.send.read_peer_window(tcp);
         }
-        //= RFC 9293, section 3.10.7.4: "If the ACK acks something not yet sent [...], then send an ACK, drop the segment".
-        //= RFC 5961, section 5.2: and one that is further behind SND.UNA than the largest window that the peer has offered.
-        let is_acceptable = !tcp.ack.after(self.flight.max)
-            && (!tcp.ack.before(self.flight.una) || self.flight.una - tcp.ack <= self.largest_peer_window);
-        if !is_acceptable {
-            self.challenge(now);
+        if !self.send.accepts_ack(tcp.ack) {
+            let is_of_unsent = tcp.ack.after(self.send.flight().max);
+            self.challenge(if is_of_unsent { Refusal::AckOfUnsent } else { Refusal::AckTooOld }, now);
             return;
         }
         // Not before the ACK is known to be acceptable: a forged timestamp would have all that comes
@@ -92,13 +88,15 @@ impl Connection {
         if let Some(timestamps) = timestamps {
             self.receive.note_timestamp(timestamps.value, tcp.seq, now);
         }
-        if self.sender_extension.is_some() || self.receiver_extension.is_some() {
+        if self.send.has_extension() || self.receiver_extension.is_some() {
             self.show_to_extensions(packet, now);
         }
-        if self.ecn.is_some() {
-            self.read_marks(packet, tcp, now);
+        if let Some(ecn) = &mut self.ecn
+            && ecn.read(packet, tcp, self.send.flight())
+        {
+            self.send.on_congestion_mark(now);
         }
-        self.note_urgent(tcp);
+        self.read_urgent(tcp);
         self.on_ack(tcp, segment_len == 0, now);
         if segment_len > 0 && self.state != State::Closed {
             self.on_data(packet, tcp, now);
@@ -111,7 +109,7 @@ impl Connection {
         if let Some(extension) = &mut self.receiver_extension {
             extension.on_segment(packet, &mut ReceiverControl { now, receive: &mut self.receive });
         }
-        self.call_sender_extension(now, |extension, sender| extension.on_ack(packet, sender));
+        self.send.call_extension(now, |extension, sender| extension.on_ack(packet, sender));
     }
 
     #[cold]
@@ -120,31 +118,40 @@ impl Connection {
         if tcp.seq == self.receive.next() {
             self.end_by_reset();
         } else if self.receive.is_in_window(tcp.seq) {
-            self.challenge(now);
+            self.challenge(Refusal::ResetNotExpected, now);
+        } else {
+            self.refusals.count(Refusal::ResetOutsideWindow);
         }
     }
 
-    /// Owes an ACK to a segment that may be forged, but not to each of many (RFC 5961, section 7). The
-    /// limit is the connection's own: one for all connections would tell an attacker of others.
+    /// Refuses a segment that may be forged, and owes an ACK for it, but not for each of many.
     #[cold]
-    fn challenge(&mut self, now: Instant) {
-        if self.challenged_at.is_none_or(|last| now.since(last) >= CHALLENGE_INTERVAL) {
-            self.challenged_at = Some(now);
-            self.receive.ack_now = true;
+    fn challenge(&mut self, reason: Refusal, now: Instant) {
+        self.refusals.count(reason);
+        if self.refusals.may_challenge(now) {
+            self.receive.owe_ack_now();
         }
     }
 
-    /// Owes an ACK to a segment that is not acceptable (RFC 9293, section 3.10.7.4). One that takes up
-    /// no sequence number may itself be the answer of a peer that finds our ACKs unacceptable: two such
-    /// ends would answer each other for ever, so not each of many is answered (Linux
+    /// Refuses a segment that is not acceptable, and owes an ACK for it (RFC 9293, section 3.10.7.4). One that
+    /// takes up no sequence number may itself be the answer of a peer that finds our ACKs unacceptable: two
+    /// such ends would answer each other for ever, so not each of many is answered (Linux
     /// `tcp_oow_rate_limited`).
     #[cold]
-    fn answer_unacceptable(&mut self, packet: &Packet, now: Instant) {
+    fn refuse_unacceptable(&mut self, reason: Refusal, packet: &Packet, now: Instant) {
         if packet.segment_len() > 0 {
-            self.receive.ack_now = true;
+            self.refusals.count(reason);
+            self.receive.owe_ack_now();
         } else {
-            self.challenge(now);
+            self.challenge(reason, now);
         }
+    }
+
+    /// Refuses a segment that belongs to no connection, and answers it with a reset.
+    #[cold]
+    pub(super) fn refuse_with_reset(&mut self, reason: Refusal, packet: &Packet, tcp: &Tcp) {
+        self.refusals.count(reason);
+        self.refusals.reset_for(packet, tcp);
     }
 
     /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a
@@ -152,20 +159,20 @@ impl Connection {
     #[cold]
     fn on_segment_outside_window(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if tcp.flags.has(TcpFlags::SYN) {
-            self.challenge(now);
+            self.challenge(Refusal::Syn, now);
             if self.state == State::SynReceived {
                 self.on_another_syn(tcp, now);
             }
             return;
         }
-        self.answer_unacceptable(packet, now);
+        self.refuse_unacceptable(Refusal::OutsideWindow, packet, now);
         self.on_data_outside_window(packet, tcp);
         //= RFC 9293, section 3.10.7.4: where the window is zero, "special allowance should be made to accept valid ACKs, URGs, and RSTs."
         if tcp.seq == self.receive.next() {
-            self.note_urgent(tcp);
+            self.read_urgent(tcp);
         }
         if self.state == State::TimeWait && tcp.flags.has(TcpFlags::FIN) {
-            self.timers.time_wait = Some(now + self.config.time_wait);
+            self.enter_time_wait(now);
         }
         // Data that is known already, or a probe of a closed window: what it acknowledges counts,
         // as in 4.3BSD. Else two ends that resend to each other would never hear that the other has
@@ -174,10 +181,19 @@ impl Connection {
         if is_heard
             && self.state != State::SynReceived
             && self.receive.is_just_behind(tcp.seq)
-            && !tcp.ack.after(self.flight.max)
+            && !tcp.ack.after(self.send.flight().max)
         {
-            self.call_sender_extension(now, |extension, sender| extension.on_ack(packet, sender));
+            self.send.call_extension(now, |extension, sender| extension.on_ack(packet, sender));
             self.on_ack(tcp, false, now);
+        }
+    }
+
+    /// A segment arrived that may point to urgent data. It counts whether or not there is room for data
+    /// (RFC 9293, section 3.10.7.4).
+    #[inline]
+    fn read_urgent(&mut self, tcp: &Tcp) {
+        if tcp.flags.has(TcpFlags::URG) && tcp.urgent_pointer > 0 {
+            self.receive.note_urgent(tcp.seq + u32::from(tcp.urgent_pointer));
         }
     }
 
@@ -191,72 +207,47 @@ impl Connection {
 
     #[inline]
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
-        let before = self.receive.next();
-        let had_closed = self.receive.fin_received();
-        let due = if self.receive.is_plain(tcp.seq, packet.payload(), tcp.flags.has(TcpFlags::FIN)) {
-            self.receive.take_plain(packet.payload(), now)
-        } else {
-            self.take(packet, tcp, now)
+        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps());
+        let echo = || {
+            let value = timestamps?.echo_reply;
+            Some(Echo { value, age: self.send.age_of_timestamp(value, now)? })
         };
-        if let Some(due) = due {
-            self.timers.delayed_ack = Some(self.timers.delayed_ack.map_or(due, |before| before.min(due)));
-        }
-        if self.receive.next() != before {
-            // Flags of data that lay behind a gap are not kept.
-            let is_known = self.receive.next() == tcp.seq + packet.segment_len();
-            self.peer_has_pushed = !is_known || tcp.flags.has(TcpFlags::PSH) || tcp.flags.has(TcpFlags::FIN);
-        }
-        self.stats.octets_received += u64::from(self.receive.next() - before);
-        if self.receive.fin_received() && !had_closed {
-            self.stats.octets_received -= 1;
+        if self.receive.on_data((tcp, packet.payload()), echo, self.send.rtt(), now) {
             self.on_fin(now);
+        }
+    }
+
+    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment
+    /// carried nothing else.
+    #[inline]
+    fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
+        let is_marked = self.ecn.as_ref().is_some_and(Ecn::is_echoed);
+        let is_last = self.state == State::LastAck;
+        self.send.on_ack(tcp, AckKind { is_bare, is_marked, is_last }, now);
+        if self.send.end() == End::Acknowledged {
+            self.on_fin_acknowledged(now);
+        }
+    }
+
+    /// Our FIN is acknowledged, and everything before it.
+    #[cold]
+    fn on_fin_acknowledged(&mut self, now: Instant) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.enter_closed(),
+            _ => {}
         }
     }
 
     /// The peer's FIN is received, and everything before it.
-    fn on_fin(&mut self, now: Instant) {
-        self.state = match self.state {
-            State::Established => State::CloseWait,
-            State::FinWait1 => State::Closing,
+    pub(super) fn on_fin(&mut self, now: Instant) {
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
             State::FinWait2 => self.enter_time_wait(now),
-            other => other,
-        };
-    }
-
-    /// From now on the peer's FIN is not acknowledged before [`Self::accept_fin`] says so, though
-    /// everything before it is: what it ends has to reach another end first.
-    pub const fn hold_fin(&mut self) {
-        self.receive.hold_fin();
-    }
-
-    /// Accepts the peer's FIN, if [`Self::peer_has_closed`] and it was held.
-    pub fn accept_fin(&mut self, now: Instant) {
-        if self.receive.accept_fin() {
-            self.on_fin(now);
+            _ => {}
         }
-    }
-
-    /// Takes in what is more than plain data in order, or is learned from.
-    #[inline(never)]
-    fn take(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Option<Instant> {
-        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps);
-        let echo = timestamps.and_then(|timestamps| {
-            let age = self.timestamp_clock.age(timestamps.echo_reply, now)?;
-            Some(Echo { value: timestamps.echo_reply, age })
-        });
-        self.receive.take(&Arrival {
-            tcp,
-            payload: packet.payload(),
-            now,
-            echo,
-            ack_due: self.timers.delayed_ack,
-            rtt: &self.rtt,
-        })
-    }
-
-    pub(super) fn enter_time_wait(&mut self, now: Instant) -> State {
-        self.timers = Timers { time_wait: Some(now + self.config.time_wait), ..Timers::default() };
-        State::TimeWait
     }
 
     /// Takes in an ICMP error message that arrived at this host. Only one that quotes an
@@ -265,16 +256,17 @@ impl Connection {
     pub fn on_icmp(&mut self, packet: &Packet, now: Instant) {
         let Transport::Icmp(icmp) = packet.transport() else { return };
         let Some(quotation) = Quotation::of(packet) else { return };
-        let is_ours = quotation.flow.source == self.local && quotation.flow.destination == self.remote;
+        let is_ours =
+            quotation.flow.source == self.ip.local() && quotation.flow.destination == self.ip.remote();
         if !is_ours
-            || self.is_handshaking()
+            || self.state.is_handshaking()
             || self.state == State::Closed
-            || !self.flight.is_outstanding(quotation.seq)
+            || !self.send.flight().is_outstanding(quotation.seq)
         {
             return;
         }
         if let Some(too_big) = PacketTooBig::of(packet) {
-            self.on_packet_too_big(&too_big, now);
+            self.send.on_packet_too_big(too_big.mtu, now);
             return;
         }
         let notice = IcmpNotice {
@@ -283,29 +275,6 @@ impl Connection {
             is_v6: packet.ip().source.is_ipv6(),
             seq: quotation.seq,
         };
-        let before = self.retransmit.len();
-        if self.call_sender_extension(now, |extension, sender| extension.on_icmp(notice, sender)).is_some() {
-            self.stats.icmp_accepted += 1;
-        }
-        if self.retransmit.len() > before {
-            self.stats.scheme_retransmits += 1;
-            self.rtt.stop_timing();
-        }
-    }
-
-    pub(super) fn call_sender_extension<R>(
-        &mut self,
-        now: Instant,
-        call: impl FnOnce(&mut dyn SenderExtension, &mut SenderControl<'_>) -> R,
-    ) -> Option<R> {
-        let extension = self.sender_extension.as_mut()?;
-        let mut sender = SenderControl {
-            now,
-            flight: &mut self.flight,
-            timers: &mut self.timers,
-            rtt: &self.rtt,
-            retransmit: &mut self.retransmit,
-        };
-        Some(call(extension.as_mut(), &mut sender))
+        self.send.on_icmp(notice, now);
     }
 }

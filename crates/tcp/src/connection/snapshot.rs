@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use lasthop_packet::{Instant, Seq};
+use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::ecn::Ecn;
-use super::receive::Saved;
-use super::timestamp_clock::TimestampClock;
-use super::window_scale::tellable;
-use super::{Connection, Endpoint, Negotiated, PathMtu, State, urgent};
+use super::ip_template::HostFields;
+use super::{Connection, Ecn, Endpoint};
 use crate::config::Config;
-use crate::retransmission_queue::RetransmissionQueue;
-use crate::rtt::RttEstimator;
-use crate::send_buffer::SendBuffer;
+use crate::negotiation::Negotiated;
+use crate::receive::{self, tellable};
+use crate::send::{self, End};
+use crate::state::State;
 
 /// A connection as a value: all that its peer and its application can tell it by, and what was
 /// learned of the path (round-trip time, cwnd, ssthresh).
@@ -27,30 +25,14 @@ pub struct Snapshot {
     remote: Endpoint,
     state: State,
     negotiated: Negotiated,
-    /// Where the timestamp clock stood.
-    clock: u32,
-    iss: Seq,
-    una: Seq,
-    max: Seq,
-    peer_window: u32,
-    window_told_at: Seq,
-    mss: u32,
-    /// Payload of the largest segment that the ends have agreed on.
-    agreed_mss: u16,
-    /// For how many seconds none that is larger than `mss` is tried.
-    mtu_pause: u16,
-    cwnd: u32,
-    ssthresh: u32,
-    buffer: SendBuffer,
-    urgent: Vec<Seq>,
+    send: send::Saved,
     close_requested: bool,
     identification: u16,
-    dscp: u8,
-    hop_limit: Option<u8>,
+    host: HostFields,
     /// The smoothed round-trip time, and its variation.
     rtt: Option<(Duration, Duration)>,
     ecn: Option<Ecn>,
-    receive: Saved,
+    receive: receive::Saved,
 }
 
 /// A snapshot that no connection can have made.
@@ -65,29 +47,17 @@ impl Connection {
         if matches!(self.state, State::Closed | State::Listen) {
             return None;
         }
+        let (send, rtt) = self.send.save(now);
         Some(Snapshot {
-            local: self.local,
-            remote: self.remote,
+            local: self.ip.local(),
+            remote: self.ip.remote(),
             state: self.state,
             negotiated: self.negotiated,
-            clock: self.timestamp(now),
-            iss: self.iss,
-            una: self.flight.una,
-            max: self.flight.max,
-            peer_window: self.flight.peer_window,
-            window_told_at: self.window_told_at,
-            mss: self.flight.mss,
-            agreed_mss: u16::try_from(self.path_mtu.agreed()).unwrap_or(u16::MAX),
-            mtu_pause: self.path_mtu.pause(now),
-            cwnd: self.flight.cwnd.max(self.flight.mss),
-            ssthresh: self.flight.ssthresh,
-            buffer: self.buffer.clone(),
-            urgent: self.urgent.clone(),
-            close_requested: self.close_requested,
-            identification: self.identification,
-            dscp: self.dscp,
-            hop_limit: self.hop_limit,
-            rtt: self.rtt.estimate(),
+            send,
+            close_requested: self.send.end() > End::Open,
+            identification: self.ip.identification(),
+            host: self.ip.host(),
+            rtt,
             ecn: self.ecn,
             receive: self.receive.save(),
         })
@@ -107,65 +77,27 @@ impl Connection {
         if !snapshot.is_sound() {
             return Err(Unusable);
         }
-        let Snapshot { local, remote, state, negotiated, .. } = snapshot;
-        config.window = tellable(config.window, negotiated.our_shift);
-        config.window_max = config.window_max.map(|window| tellable(window, negotiated.our_shift));
-        let mut connection = Self::new(config, local, remote, snapshot.iss);
+        let Snapshot { local, remote, state, negotiated, send, close_requested, .. } = snapshot;
+        let Snapshot { identification, host, rtt, ecn, receive, .. } = snapshot;
+        config.window = tellable(config.window, negotiated.our_shift());
+        config.window_max = config.window_max.map(|window| tellable(window, negotiated.our_shift()));
+        let mut connection = Self::new(config, local, remote, send.iss());
         connection.state = state;
         connection.negotiated = negotiated;
-        connection.timestamp_clock = TimestampClock::from(snapshot.clock, now);
-        let options = if negotiated.timestamps { 12 } else { 0 };
-        connection.begin_transfer(snapshot.mss + options);
-        connection.receive.restore(snapshot.receive).ok_or(Unusable)?;
-        if !negotiated.scaling {
+        connection.ip.restore(identification, host);
+        connection.ecn = ecn;
+        connection.send.restore((send, rtt), (&connection.config, negotiated), (state, close_requested), now);
+        connection.receive.begin(connection.send.flight().mss, negotiated.sack());
+        connection.receive.restore(receive).ok_or(Unusable)?;
+        if !negotiated.scaling() {
             connection.receive.forgo_scaling();
         }
-        let flight = &mut connection.flight;
-        (flight.una, flight.nxt, flight.max) = (snapshot.una, snapshot.max, snapshot.max);
-        (flight.cwnd, flight.ssthresh) = (snapshot.cwnd, snapshot.ssthresh);
-        let Snapshot { agreed_mss, mss, mtu_pause, .. } = snapshot;
-        connection.path_mtu = PathMtu::restored(agreed_mss.into(), mss, mtu_pause, now);
-        flight.peer_window = snapshot.peer_window;
-        // What it was is forgotten: the largest that the peer can offer.
-        connection.largest_peer_window = u32::from(u16::MAX) << negotiated.peer_shift;
-        connection.window_told_at = snapshot.window_told_at;
-        connection.buffer = snapshot.buffer;
-        connection.urgent = snapshot.urgent;
-        connection.close_requested = snapshot.close_requested;
-        connection.is_fin_acknowledged = matches!(state, State::FinWait2 | State::TimeWait);
-        connection.identification = snapshot.identification;
-        connection.dscp = snapshot.dscp & 0x3f;
-        connection.hop_limit = snapshot.hop_limit;
-        connection.ecn = snapshot.ecn;
-        if let Some((srtt, variation)) = snapshot.rtt {
-            connection.rtt = RttEstimator::known(connection.config.rto, srtt, variation);
+        if state.is_handshaking() {
+            connection.receive.owe_nothing();
+        } else if state == State::TimeWait {
+            connection.enter_time_wait(now);
         }
-        connection.go_on(now);
         Ok(connection)
-    }
-
-    /// What is outstanding counts as sent now, and what waits begins to wait.
-    fn go_on(&mut self, now: Instant) {
-        if self.is_handshaking() {
-            // The SYN goes again: a duplicate is answered, and one that never left is needed.
-            self.flight.nxt = self.flight.una;
-            self.receive.ack_now = false;
-            return;
-        }
-        if self.goes_by_segments {
-            let mut seq = self.flight.una;
-            while seq != self.flight.max {
-                let end = seq + self.flight.mss.min(self.flight.max - seq);
-                self.queue.on_sent(seq, end, now);
-                seq = end;
-            }
-        }
-        self.begin_model();
-        if self.state == State::TimeWait {
-            self.timers.time_wait = Some(now + self.config.time_wait);
-        } else if self.flight.una != self.flight.max {
-            self.timers.retransmit = Some(self.rtt.expiry(now));
-        }
     }
 }
 
@@ -184,46 +116,20 @@ impl Snapshot {
     /// for each segment that is outstanding: not every loss recovery keeps one, and room for more may
     /// be taken. A snapshot may say that far more is outstanding than it has octets.
     pub fn memory(&self) -> usize {
-        let segments = (self.max - self.una).div_ceil(self.mss.max(1)) as usize;
-        let queue = segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE);
-        self.buffer.memory().saturating_add(self.receive.memory()).saturating_add(queue)
+        self.send.memory().saturating_add(self.receive.memory())
     }
 
     /// Whether it has octets of simulated streams.
     pub fn is_simulated(&self) -> bool {
-        self.buffer.is_simulated() || self.receive.is_simulated()
+        self.send.is_simulated() || self.receive.is_simulated()
     }
 
     /// Whether a connection can have been in this state.
     fn is_sound(&self) -> bool {
-        let outstanding = self.max - self.una;
-        let is_handshaking = matches!(self.state, State::SynSent | State::SynReceived);
-        let has_sent_fin = matches!(
-            self.state,
-            State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait
-        );
-        let is_fin_acknowledged = matches!(self.state, State::FinWait2 | State::TimeWait);
-        let is_flight_sound = if is_handshaking {
-            self.una == self.iss && outstanding <= 1
-        } else if is_fin_acknowledged {
-            outstanding == 0 && self.buffer.is_empty()
-        } else if has_sent_fin {
-            u64::from(outstanding) == self.buffer.len() + 1
-        } else {
-            u64::from(outstanding) <= self.buffer.len()
-        };
         !matches!(self.state, State::Closed | State::Listen)
-            && is_flight_sound
-            && self.urgent.len() <= urgent::MOST
-            && outstanding <= 1 << 30
-            && (!has_sent_fin || self.close_requested)
-            && self.negotiated.our_shift <= 14
-            && self.negotiated.peer_shift <= 14
-            && (1..=65_495).contains(&self.mss)
-            && (self.mss..=65_495).contains(&self.agreed_mss.into())
-            && (self.mss..=1 << 30).contains(&self.cwnd)
-            && self.peer_window <= 1 << 30
-            && self.rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= Duration::from_secs(3600))
+            && self.negotiated.is_sound()
+            && self.send.is_sound(self.state, self.close_requested)
+            && send::is_rtt_sound(self.rtt)
     }
 }
 
@@ -231,9 +137,23 @@ impl Snapshot {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use lasthop_packet::Payload;
+    use lasthop_packet::{Payload, Seq};
 
     use super::*;
+    use crate::retransmission_queue::RetransmissionQueue;
+
+    #[test]
+    fn a_connection_that_opens_goes_on_elsewhere() {
+        let end = |port| (Ipv4Addr::LOCALHOST.into(), port);
+        let mut connection = Connection::connect(Config::default(), end(1), end(2), Seq(1));
+        let goes_on = |connection: &Connection| {
+            let snapshot = connection.snapshot(Instant::ZERO).expect("it is open");
+            Connection::restore(Config::default(), snapshot, Instant::ZERO).is_ok()
+        };
+        assert!(goes_on(&connection), "before its SYN has left");
+        assert!(connection.poll_transmit(Instant::ZERO).is_some());
+        assert!(goes_on(&connection), "after it has");
+    }
 
     #[test]
     fn a_snapshot_says_what_it_takes_before_anything_is_taken() {
@@ -246,14 +166,12 @@ mod tests {
 
         // A few octets that say as much as may be outstanding, in segments of one octet.
         let mut hostile = empty.clone();
-        hostile.buffer.push_stream(1, 0, 1 << 30);
-        (hostile.max, hostile.mss) = (hostile.una + (1 << 30), 1);
+        hostile.send.set_outstanding(1, |buffer| buffer.push_stream(1, 0, 1 << 30));
         assert!(hostile.is_sound());
         assert!(hostile.memory() >= (1 << 30) * RetransmissionQueue::MEMORY_OF_ONE && hostile.is_simulated());
 
         let mut real = empty;
-        real.buffer.push(Payload::Bytes(vec![7; 3000].into()));
-        (real.max, real.mss) = (real.una + 3000, 1460);
+        real.send.set_outstanding(1460, |buffer| buffer.push(Payload::Bytes(vec![7; 3000].into())));
         assert!(real.memory() >= 3000 && !real.is_simulated());
         let said = real.memory();
         let restored = Connection::restore(Config::default(), real, Instant::ZERO).expect("it is sound");

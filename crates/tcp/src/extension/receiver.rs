@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Packet, Seq};
 
-use crate::connection::ReceiveSide;
+use crate::receive::ReceiveSide;
 
 /// A scheme's part of the receiver. Every hook defaults to nothing, which is what TCP does without
 /// it.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Packet, Seq};
 
-use crate::connection::Timers;
 use crate::flight::Flight;
 use crate::rtt::RttEstimator;
 
@@ -93,7 +92,8 @@ pub enum TimeoutResponse {
 pub struct SenderControl<'a> {
     pub(crate) now: Instant,
     pub(crate) flight: &'a mut Flight,
-    pub(crate) timers: &'a mut Timers,
+    /// When the retransmission timer expires.
+    pub(crate) timer: &'a mut Option<Instant>,
     pub(crate) rtt: &'a RttEstimator,
     pub(crate) retransmit: &'a mut Vec<Seq>,
 }
@@ -117,14 +117,14 @@ impl SenderControl<'_> {
     /// Whether the retransmission timer is running for the segment at `seq`. There is one timer,
     /// and it is always for the oldest outstanding segment.
     pub fn timer_runs_for(&self, seq: Seq) -> bool {
-        self.timers.retransmit.is_some() && seq == self.flight.una
+        self.timer.is_some() && seq == self.flight.una
     }
 
     /// Sets the retransmission timer to expire one RTO from now. Without anything outstanding there
     /// is nothing to time.
     pub fn restart_timer(&mut self) {
         if self.flight.max != self.flight.una {
-            self.timers.retransmit = Some(self.rtt.expiry(self.now));
+            *self.timer = Some(self.rtt.expiry(self.now));
         }
     }
 

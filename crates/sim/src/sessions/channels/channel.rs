@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_tcp::connection::{Endpoint, State};
+use lasthop_tcp::State;
+use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{Connection, Stats};
 
 use crate::flow::is_piece;
@@ -108,7 +109,7 @@ impl Channel {
     }
 
     /// What both ends did.
-    pub(in crate::sessions) fn stats(&self) -> impl Iterator<Item = &Stats> {
+    pub(in crate::sessions) fn stats(&self) -> impl Iterator<Item = Stats> {
         self.ends.iter().map(|end| end.tcp.stats())
     }
 

@@ -1,8 +1,9 @@
-//! What the connection tells a congestion control that goes by a model of the path.
+//! What a congestion control learns that goes by a model of the path.
 
 use lasthop_packet::{Instant, Tcp};
 
-use super::{Connection, Pacer};
+use super::acknowledgment::AckKind;
+use super::{Pacer, SendSide, Tracking};
 use crate::congestion::{AckSample, PathSample};
 
 /// What was known before an ACK came.
@@ -13,12 +14,12 @@ struct Before {
     lost: u64,
 }
 
-impl Connection {
+impl SendSide {
     /// The connection is established.
-    pub(super) fn begin_model(&mut self) {
+    pub(crate) fn begin_model(&mut self) {
         let srtt = self.rtt.srtt();
         if let Some(model) = self.congestion.as_path_model() {
-            model.begin(&self.flight, srtt, self.negotiated.sack);
+            model.begin(&self.flight, srtt, self.has_reports);
         }
     }
 
@@ -27,8 +28,8 @@ impl Connection {
     //= draft-ietf-ccwg-bbr, section 4.1.2.4: no unsent data, less in the network than cwnd, and all that is lost was sent
     //= again.
     #[inline]
-    pub(super) fn note_application_limit(&mut self) {
-        if self.goes_by_model {
+    pub(crate) fn note_application_limit(&mut self) {
+        if self.tracking == Tracking::Model {
             self.note_application_limit_of_model();
         }
     }
@@ -45,15 +46,17 @@ impl Connection {
 
     /// What the application has written and that was not sent; a full send buffer takes no more.
     fn unsent(&self) -> u64 {
-        let room = u64::from(self.config.send_window.unwrap_or(u32::MAX));
-        self.buffer.len().min(room).saturating_sub(u64::from(self.flight.outstanding()))
+        self.stream
+            .len()
+            .min(u64::from(self.send_window))
+            .saturating_sub(u64::from(self.flight.outstanding()))
     }
 
     /// Takes in an acknowledgment, and tells the model.
     #[inline(never)]
-    pub(super) fn on_ack_with_model(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
+    pub(super) fn on_ack_with_model(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
         let before = self.before_ack();
-        self.take_ack(tcp, is_bare, now);
+        self.take_ack(tcp, kind, now);
         self.update_model(before, now);
     }
 
@@ -99,7 +102,7 @@ impl Connection {
     }
 
     /// A segment leaves.
-    pub(super) fn note_restart(&mut self, now: Instant) {
+    pub(super) fn restart_model(&mut self, now: Instant) {
         if self.queue.in_network() == 0
             && self.queue.is_application_limited()
             && let Some(model) = self.congestion.as_path_model()

@@ -12,17 +12,17 @@ const LASTS: Duration = Duration::from_secs(2147);
 
 impl ReceiveSide {
     /// What to echo: 0 before the peer has sent a timestamp.
-    pub(in crate::connection) fn ts_recent(&self) -> u32 {
+    pub(crate) fn ts_recent(&self) -> u32 {
         self.ts_recent.unwrap_or(0)
     }
 
     /// The latest one, if the peer sends any.
-    pub(in crate::connection) const fn peer_timestamp(&self) -> Option<u32> {
+    pub(crate) const fn peer_timestamp(&self) -> Option<u32> {
         self.ts_recent
     }
 
     /// Remembers a timestamp, wherever its segment lies, unless it is old.
-    pub(in crate::connection) fn note_later_timestamp(&mut self, value: u32, now: Instant) {
+    pub(crate) fn note_later_timestamp(&mut self, value: u32, now: Instant) {
         if !self.is_old_timestamp(value, now) {
             (self.ts_recent, self.ts_recent_at) = (Some(value), Some(now));
         }
@@ -31,7 +31,7 @@ impl ReceiveSide {
     /// Remembers the peer's timestamp.
     ///
     //= RFC 7323, section 4.3: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent, then SEG.TSval is copied to TS.Recent".
-    pub(in crate::connection) fn note_timestamp(&mut self, value: u32, seq: Seq, now: Instant) {
+    pub(crate) fn note_timestamp(&mut self, value: u32, seq: Seq, now: Instant) {
         if !seq.after(self.last_ack_sent) {
             self.note_later_timestamp(value, now);
         }
@@ -39,7 +39,7 @@ impl ReceiveSide {
 
     /// Whether the timestamp is older than what was seen (PAWS; RFC 7323, section 5.3).
     //= RFC 7323, section 5.5: after a long idle time TS.Recent is invalid, and any segment passes.
-    pub(in crate::connection) fn is_old_timestamp(&self, value: u32, now: Instant) -> bool {
+    pub(crate) fn is_old_timestamp(&self, value: u32, now: Instant) -> bool {
         self.ts_recent.is_some_and(|recent| value.wrapping_sub(recent).cast_signed() < 0)
             && self.ts_recent_at.is_some_and(|at| now.since(at) < LASTS)
     }

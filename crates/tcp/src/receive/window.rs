@@ -4,14 +4,32 @@ use lasthop_packet::{Payload, Seq};
 
 use super::ReceiveSide;
 
+/// The smallest shift with which a window field can tell this window (RFC 7323, section 2); at most
+/// 14.
+pub(crate) const fn window_shift(window: u32) -> u8 {
+    let mut shift = 0;
+    while shift < 14 && window >> shift > u16::MAX as u32 {
+        shift += 1;
+    }
+    shift
+}
+
+/// The largest window up to this one that a window field scaled by `shift` can tell exactly; its
+/// unit at least.
+pub(crate) const fn tellable(window: u32, shift: u8) -> u32 {
+    let field = window >> shift;
+    let field = if field > u16::MAX as u32 { u16::MAX as u32 } else { field };
+    (if field == 0 { 1 } else { field }) << shift
+}
+
 impl ReceiveSide {
     /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
-    pub(in crate::connection) fn window_in_syn(&self) -> u16 {
+    pub(crate) fn window_in_syn(&self) -> u16 {
         self.largest_window.min(u32::from(u16::MAX)) as u16
     }
 
     /// Windows are not scaled on this connection: more buffer than a field can tell is of no use.
-    pub(in crate::connection) fn forgo_scaling(&mut self) {
+    pub(crate) fn forgo_scaling(&mut self) {
         self.buffer = self.buffer.min(u32::from(u16::MAX));
         if let Some(tuning) = &mut self.tuning {
             tuning.limit(u32::from(u16::MAX));
@@ -21,7 +39,7 @@ impl ReceiveSide {
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a hint is not enough where there are several callers")]
-    pub(in crate::connection) fn read(&mut self) -> Option<Payload> {
+    pub(crate) fn read(&mut self) -> Option<Payload> {
         let payload = self.delivered.pop_front()?;
         self.unread -= payload.len() as u32;
         if self.is_adaptive {
@@ -82,7 +100,7 @@ impl ReceiveSide {
     //= RFC 9293, section 3.8.6.2.2: the window opens by a segment or half of the largest window, or
     //= not at all.
     #[inline]
-    pub(in crate::connection) fn advertise(&mut self, shift: u8) -> u16 {
+    pub(crate) fn advertise(&mut self, shift: u8) -> u16 {
         let acknowledged = self.acknowledges();
         let window = self.advertised - acknowledged;
         // Rounded up, because what was promised stays promised; the buffer is over-booked by less
@@ -117,17 +135,17 @@ impl ReceiveSide {
     }
 
     /// Owes an ACK if the window has opened enough since the last one.
-    pub(in crate::connection) fn tell_window(&mut self) {
+    pub(crate) fn tell_window(&mut self) {
         self.ack_now = self.ack_now || self.is_ack_worth_it();
     }
 
     /// Behind the window that the peer was told.
-    pub(in crate::connection) const fn promised(&self) -> Seq {
+    pub(crate) const fn promised(&self) -> Seq {
         self.advertised
     }
 
     /// What was written since [`Self::promised`] was that has not left: it promises nothing.
-    pub(in crate::connection) const fn withdraw_to(&mut self, promised: Seq) {
+    pub(crate) const fn withdraw_to(&mut self, promised: Seq) {
         self.advertised = promised;
     }
 }

@@ -2,6 +2,8 @@
 
 use lasthop_packet::Instant;
 
+use crate::retransmission_queue::Echoed;
+
 /// Where TSval comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TimestampClock {
@@ -43,5 +45,16 @@ impl TimestampClock {
             Self::Running { .. } => Some(self.reads(now).wrapping_sub(reading)),
             Self::Told(_) => None,
         }
+    }
+
+    /// What the echo of a reading says; `None` if the clock never read so. An echo of 0 is none.
+    pub(super) fn echo(self, reading: u32, now: Instant) -> Option<Echoed> {
+        if reading == 0 {
+            return None;
+        }
+        let Some(age) = self.age(reading, now) else { return Some(Echoed { value: reading, sent: None }) };
+        // What was never sent was echoed by nothing.
+        let sent = now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)?;
+        Some(Echoed { value: reading, sent: Some(sent) })
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::state::State;
 use crate::config::{Config, GiveUp};
+use crate::state::State;
 
 /// The least and the longest time-out of Linux (`TCP_RTO_MIN`, `TCP_RTO_MAX`).
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
@@ -20,8 +20,11 @@ const ANSWER_RETRIES: u32 = 5;
 const LINEAR_TIMEOUTS: u32 = 4;
 
 /// Time-outs and window probes since the peer was heard from last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Silence {
+    give_up: GiveUp,
+    /// Time-outs in a row, and window probes without an answer, after which the connection is given up.
+    most: u32,
     /// How many.
     expiries: u32,
     /// When the first was.
@@ -29,6 +32,16 @@ pub(super) struct Silence {
 }
 
 impl Silence {
+    pub(super) const fn new(config: &Config) -> Self {
+        Self { give_up: config.give_up, most: config.max_timeouts, expiries: 0, since: None }
+    }
+
+    /// The peer was heard from.
+    #[inline]
+    pub(super) const fn end(&mut self) {
+        (self.expiries, self.since) = (0, None);
+    }
+
     /// How many there were.
     pub(super) const fn expiries(&self) -> u32 {
         self.expiries
@@ -40,21 +53,27 @@ impl Silence {
         self.since.get_or_insert(now);
     }
 
+    /// The persist timer has expired: whether it is the last time. Linux counts its probes in any case
+    /// (`tcp_probe_timer`).
+    pub(super) const fn is_last_probe(&self) -> bool {
+        self.expiries >= self.most
+    }
+
     /// The retransmission timer has expired: whether it is the last time.
-    pub(super) fn is_last(self, config: &Config, state: State, now: Instant) -> bool {
-        let Self { expiries, since } = self;
-        match (config.give_up, state) {
-            (GiveUp::Count, _) => expiries >= config.max_timeouts,
+    pub(super) fn is_last(&self, state: State, now: Instant) -> bool {
+        let Self { give_up, most, expiries, since } = *self;
+        match (give_up, state) {
+            (GiveUp::Count, _) => expiries >= most,
             (GiveUp::Time, State::SynSent) => expiries >= SYN_RETRIES + LINEAR_TIMEOUTS,
             (GiveUp::Time, State::SynReceived) => expiries >= ANSWER_RETRIES,
             // The first time-out is when something was sent again first (`retrans_stamp`).
-            (GiveUp::Time, _) => since.is_some_and(|first| now.since(first) >= time_of(config.max_timeouts)),
+            (GiveUp::Time, _) => since.is_some_and(|first| now.since(first) >= time_of(most)),
         }
     }
 
     /// Whether the next time-out is as long as this one.
-    pub(super) fn has_linear_timeout(self, config: &Config, state: State) -> bool {
-        config.give_up == GiveUp::Time && state == State::SynSent && self.expiries <= LINEAR_TIMEOUTS
+    pub(super) fn has_linear_timeout(&self, state: State) -> bool {
+        self.give_up == GiveUp::Time && state == State::SynSent && self.expiries <= LINEAR_TIMEOUTS
     }
 }
 

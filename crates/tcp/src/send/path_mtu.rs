@@ -1,8 +1,11 @@
 //! How large segments may be on their path: path MTU discovery (RFC 1191, RFC 8201), and the search where
 //! routers drop larger packets without a message (RFC 4821; `tcp_mtu_probing` = 1 in Linux).
 //!
-//! `smaller_segments` has what follows from a message or from time-outs. From time to time one segment has
-//! the size again that the ends agreed on; once it is acknowledged, all have.
+//! - A router states what its next link takes. Segments have that size from then on.
+//! - Time-outs in a row may have the same cause without a message: each from the third on makes segments
+//!   smaller.
+//! - From time to time one segment has the size again that the ends agreed on; once it is acknowledged, all
+//!   have.
 
 use std::time::Duration;
 
@@ -12,16 +15,35 @@ use crate::congestion::SentSegment;
 
 /// The time from a router's message to the next trial of a larger segment (RFC 1191, section 6.3), and the
 /// longest time between trials that fail.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
 /// The pause after the first larger segment that was lost; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time-outs in a row after which segments may be too large for the path (Linux `tcp_retries1`).
+const BLACK_HOLE_TIMEOUTS: u32 = 3;
+
+/// Payloads, options included, that are tried then, one after the other: Linux's `tcp_base_mss`, and half
+/// of it, which fits into the 576 octets that every IPv4 host takes.
+const SMALLER_V4: [u32; 2] = [1024, 512];
+
+/// What fits into the least MTU of IPv6 (RFC 8200, section 5).
+const SMALLER_V6: [u32; 1] = [1280 - 40 - 20];
+
+/// An IPv4 router that takes less may fragment what is sent: who can forge its message is to cost us no
+/// more than this (Linux `min_pmtu`).
+const LEAST_MTU_V4: u32 = 552;
 
 /// What is known of the path's MTU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathMtu {
     /// Payload of the largest segment that the ends have agreed on, fixed options subtracted.
     agreed: u32,
+    /// Octets of the options that every segment has.
+    options: u32,
+    is_ipv4: bool,
+    /// Smaller segments are tried after time-outs.
+    searches: bool,
     probe: Probe,
     /// Probes that were lost in a row.
     lost_probes: u32,
@@ -46,16 +68,32 @@ enum Probe {
 
 impl PathMtu {
     /// As far as is known, the path takes the segments that the ends have agreed on.
-    pub(super) const fn new(agreed: u32) -> Self {
-        Self { agreed, probe: Probe::Needless, lost_probes: 0, timeouts: 0, may_fragment: false }
+    /// `searches` if smaller ones are tried after time-outs.
+    pub(super) const fn new(agreed: u32, is_ipv4: bool, searches: bool) -> Self {
+        Self {
+            agreed,
+            options: 0,
+            is_ipv4,
+            searches,
+            probe: Probe::Needless,
+            lost_probes: 0,
+            timeouts: 0,
+            may_fragment: false,
+        }
     }
 
-    /// The state of a connection that was moved here. Its segments have `mss` octets now; the first larger one
-    /// is tried after `pause` seconds.
-    pub(super) fn restored(agreed: u32, mss: u32, pause: u16, now: Instant) -> Self {
-        let pause = Duration::from_secs(pause.into()).min(LONGEST_PAUSE);
-        let probe = if mss < agreed { Probe::NotBefore(now + pause) } else { Probe::Needless };
-        Self { probe, ..Self::new(agreed) }
+    /// The ends have agreed on segments of `agreed` octets beside `options` octets that every segment has.
+    pub(super) const fn begin(&mut self, agreed: u32, options: u32) {
+        *self = Self { options, ..Self::new(agreed, self.is_ipv4, self.searches) };
+    }
+
+    /// Goes on elsewhere: segments have `mss` octets now, and the first larger one is tried after `pause`
+    /// seconds.
+    pub(super) fn restore(&mut self, agreed: u32, mss: u32, pause: u16, now: Instant) {
+        self.begin(agreed, self.options);
+        if mss < agreed {
+            self.probe = Probe::NotBefore(now + Duration::from_secs(pause.into()).min(LONGEST_PAUSE));
+        }
     }
 
     /// For how many seconds no larger segment is tried.
@@ -90,12 +128,12 @@ impl PathMtu {
     #[inline]
     pub(super) fn on_sent(&mut self, segment: &SentSegment, mss: u32) {
         if self.probe != Probe::Needless {
-            self.note_probe(segment, mss);
+            self.follow_sent(segment, mss);
         }
     }
 
     #[cold]
-    fn note_probe(&mut self, segment: &SentSegment, mss: u32) {
+    fn follow_sent(&mut self, segment: &SentSegment, mss: u32) {
         let SentSegment { seq, end, now, .. } = *segment;
         match self.probe {
             Probe::Due if end - seq > mss => self.probe = Probe::UnderWay { seq, end },
@@ -106,8 +144,36 @@ impl PathMtu {
         }
     }
 
+    /// A router says what its next link takes, of a segment that is outstanding, where segments have `mss`
+    /// octets. Returns how many they have from now on; `None` if the message says nothing new.
+    pub(super) fn on_packet_too_big(&mut self, mtu: u32, mss: u32, now: Instant) -> Option<u32> {
+        let (headers, least) = if self.is_ipv4 { (40, LEAST_MTU_V4) } else { (60, 0) };
+        let fragments = mtu < least && !self.may_fragment;
+        let fits = mtu.max(least).saturating_sub(headers + self.options).max(1);
+        // One message for each of many segments says the same (RFC 1191, section 6.5).
+        if !self.lose_probe(now) && fits >= mss && !fragments {
+            return None;
+        }
+        self.may_fragment |= fragments;
+        self.reduce(now + LONGEST_PAUSE);
+        Some(fits.min(mss))
+    }
+
+    /// A time-out: what is lost again and again may be too large for the path. `oldest` are the octets of the
+    /// oldest outstanding segment. Returns how many segments have from now on, if they become smaller.
+    pub(super) fn on_timeout(&mut self, oldest: u32, now: Instant) -> Option<u32> {
+        self.timeouts += 1;
+        if !self.searches || self.timeouts < BLACK_HOLE_TIMEOUTS {
+            return None;
+        }
+        let smaller: &[u32] = if self.is_ipv4 { &SMALLER_V4 } else { &SMALLER_V6 };
+        let mss = smaller.iter().map(|size| size - self.options).find(|mss| *mss < oldest)?;
+        self.reduce(now);
+        Some(mss)
+    }
+
     /// A probe that is on its way is lost. Whether there was one.
-    pub(super) fn lose_probe(&mut self, now: Instant) -> bool {
+    fn lose_probe(&mut self, now: Instant) -> bool {
         let was_under_way = matches!(self.probe, Probe::UnderWay { .. });
         if was_under_way {
             let pause = FIRST_PAUSE.saturating_mul(1 << self.lost_probes.min(16)).min(LONGEST_PAUSE);
@@ -141,19 +207,8 @@ impl PathMtu {
         }
     }
 
-    /// The path takes so little that routers may fragment what is sent from now on.
-    pub(super) const fn allow_fragments(&mut self) {
-        self.may_fragment = true;
-    }
-
-    /// A time-out. How many there were since something was acknowledged.
-    pub(super) const fn note_timeout(&mut self) -> u32 {
-        self.timeouts += 1;
-        self.timeouts
-    }
-
     /// Segments are smaller than agreed from now on; none is larger before this time.
-    pub(super) fn reduce(&mut self, at: Instant) {
+    fn reduce(&mut self, at: Instant) {
         self.probe = match self.probe {
             Probe::NotBefore(before) => Probe::NotBefore(before.max(at)),
             _ => Probe::NotBefore(at),

@@ -1,13 +1,13 @@
-//! What the connection tells its loss recovery, and asks it.
+//! What loss recovery and congestion control learn, and what loss recovery decides.
 
 use lasthop_packet::{Instant, Tcp};
 
-use super::Connection;
+use super::SendSide;
 use crate::congestion::SentSegment;
 use crate::recovery::{AfterAck, LossRecovery, Sender};
 use crate::retransmission_queue::Echoed;
 
-impl Connection {
+impl SendSide {
     /// Calls loss recovery, and notes what it has become.
     pub(super) fn ask_recovery<R>(
         &mut self,
@@ -20,10 +20,16 @@ impl Connection {
         };
         self.stats.undone += u64::from(undone);
         self.is_recovering = self.recovery.is_recovering();
-        if self.goes_by_segments {
-            self.timers.recovery = self.recovery.deadline();
+        if self.goes_by_segments() {
+            self.recovery_timer = self.recovery.deadline();
         }
         answer
+    }
+
+    /// The receiver echoes a congestion mark, the first for this window of data.
+    pub(crate) fn on_congestion_mark(&mut self, now: Instant) {
+        self.stats.congestion_echoes += 1;
+        self.ask_recovery(now, |recovery, sender| recovery.on_congestion_mark(sender));
     }
 
     #[inline]
@@ -34,7 +40,7 @@ impl Connection {
             congestion: self.congestion.as_mut(),
             queue: &mut self.queue,
             rtt: &self.rtt,
-            timer: self.timers.retransmit,
+            timer: self.retransmission_timer,
             undone: false,
         };
         (self.recovery.as_mut(), sender)
@@ -48,7 +54,7 @@ impl Connection {
         if self.pacer.is_some() {
             self.pace(segment);
         }
-        if self.goes_by_segments {
+        if self.goes_by_segments() {
             self.take_in_queue(segment);
         }
     }
@@ -69,9 +75,9 @@ impl Connection {
             self.queue.on_sent(seq, end, segment.now);
             seq = end;
         }
-        if self.timers.retransmit.is_none() {
+        if self.retransmission_timer.is_none() {
             let oldest = self.queue.first().map_or(segment.now, |first| first.sent);
-            self.timers.retransmit = Some(self.rtt.expiry(oldest).max(segment.now));
+            self.retransmission_timer = Some(self.rtt.expiry(oldest).max(segment.now));
         }
         self.ask_recovery(segment.now, |recovery, sender| recovery.on_sent(segment, sender));
     }
@@ -87,7 +93,7 @@ impl Connection {
     pub(super) fn update_queue(&mut self, tcp: &Tcp, now: Instant) {
         let echo = self.echo(tcp, now);
         self.queue.begin_ack(echo);
-        if self.negotiated.sack && !tcp.options.sack.as_slice().is_empty() {
+        if self.has_reports && !tcp.options.sack.as_slice().is_empty() {
             self.queue.on_sack(tcp.ack, tcp.options.sack.as_slice(), now);
         }
         if tcp.ack.after(self.flight.una) {
@@ -95,19 +101,9 @@ impl Connection {
         }
     }
 
-    /// The timestamp that a segment echoes.
+    /// What the timestamp that a segment echoes says.
     pub(super) fn echo(&self, tcp: &Tcp, now: Instant) -> Option<Echoed> {
-        let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps)?;
-        let value = timestamps.echo_reply;
-        // An echo of 0 is none.
-        if value == 0 {
-            return None;
-        }
-        let Some(age) = self.timestamp_clock.age(value, now) else {
-            return Some(Echoed { value, sent: None });
-        };
-        // What was never sent was echoed by nothing.
-        let sent = now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)?;
-        Some(Echoed { value, sent: Some(sent) })
+        let timestamps = tcp.options.timestamps.filter(|_| self.has_timestamps)?;
+        self.timestamp_clock.echo(timestamps.echo_reply, now)
     }
 }

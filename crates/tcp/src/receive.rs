@@ -22,18 +22,21 @@ mod window;
 
 use std::collections::VecDeque;
 
-use lasthop_packet::{Instant, Payload, Seq};
+use lasthop_packet::{Instant, Payload, Seq, Tcp, TcpFlags};
 
 use crate::config::{AckPolicy, Config};
 use crate::reassembly::Reassembly;
+use crate::rtt::RttEstimator;
 use crate::send_buffer::{cut, memory_of};
 use compression::Compression;
 use linux::LinuxAcks;
 use round_trip::RoundTrip;
 use tuning::Tuning;
 
-pub(super) use arrival::{Arrival, Echo};
-pub(super) use saved::Saved;
+use arrival::Arrival;
+pub(crate) use arrival::Echo;
+pub(crate) use saved::Saved;
+pub(crate) use window::{tellable, window_shift};
 
 /// The receive variables of RFC 9293, section 3.3.1, and what waits for the application.
 #[derive(Debug)]
@@ -50,6 +53,10 @@ pub(crate) struct ReceiveSide {
     reassembly: Reassembly,
     delivered: VecDeque<Payload>,
     unread: u32,
+    /// Octets that arrived in order so far.
+    octets: u64,
+    /// The latest data in order carried PSH, or that is not known.
+    has_push: bool,
     /// Behind the window that the peer was told; it never moves back (RFC 9293, section 3.8.6).
     advertised: Seq,
     policy: AckPolicy,
@@ -57,7 +64,9 @@ pub(crate) struct ReceiveSide {
     /// Segments that arrived in order so far, or since the last sign of a loss where the policy goes
     /// by that.
     segments: u32,
-    pub(super) ack_now: bool,
+    ack_now: bool,
+    /// When an ACK that waits leaves at the latest.
+    ack_timer: Option<Instant>,
     /// The peer is told nothing more than [`Self::last_ack_sent`].
     withholds_acks: bool,
     /// RCV.UP: behind the latest urgent data, unless that was read.
@@ -89,7 +98,7 @@ pub(crate) struct ReceiveSide {
 
 impl ReceiveSide {
     /// With a buffer of `buffer` octets, which a window field can tell.
-    pub(super) fn new(buffer: u32, config: &Config) -> Self {
+    pub(crate) fn new(buffer: u32, config: &Config) -> Self {
         let linux = config.ack_policy == AckPolicy::Linux;
         let is_compressing = config.ack_compression;
         let tuning = config.window_max.map(|most| Box::new(Tuning::new(buffer, most.max(buffer))));
@@ -102,11 +111,14 @@ impl ReceiveSide {
             reassembly: Reassembly::default(),
             delivered: VecDeque::new(),
             unread: 0,
+            octets: 0,
+            has_push: true,
             advertised: Seq(0),
             policy: config.ack_policy,
             unacknowledged_segments: 0,
             segments: 0,
             ack_now: false,
+            ack_timer: None,
             withholds_acks: false,
             urgent: None,
             fin: None,
@@ -127,14 +139,14 @@ impl ReceiveSide {
     }
 
     /// The peer's initial sequence number is known, and the peer knows this window of ours.
-    pub(super) fn synchronize(&mut self, irs: Seq, window: u32) {
+    pub(crate) fn synchronize(&mut self, irs: Seq, window: u32) {
         self.next = irs + 1;
         self.advertised = self.next + window;
         self.last_ack_sent = self.next;
     }
 
     /// The largest segment of this connection is known, and whether blocks are reported.
-    pub(super) fn begin(&mut self, mss: u32, sack: bool) {
+    pub(crate) fn begin(&mut self, mss: u32, sack: bool) {
         self.mss = mss;
         self.reports_gaps = sack;
         self.reports_duplicates &= sack;
@@ -156,7 +168,7 @@ impl ReceiveSide {
 
     /// Takes what lies before `ack` for received: another endpoint has acknowledged it in this one's
     /// place.
-    pub(super) fn skip_to(&mut self, ack: Seq) {
+    pub(crate) fn skip_to(&mut self, ack: Seq) {
         if ack.after(self.next) {
             self.next = ack;
             self.advertised = self.advertised.later(ack);
@@ -169,19 +181,19 @@ impl ReceiveSide {
         }
     }
 
-    pub(super) fn discard_behind_gap(&mut self) {
+    pub(crate) fn discard_behind_gap(&mut self) {
         self.reassembly = Reassembly::default();
     }
 
     /// Octets of memory that it takes for what is held, at most.
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         memory_of(self.delivered.len(), self.unread as usize)
             + self.delivered.capacity() * size_of::<Payload>()
             + self.reassembly.memory()
     }
 
     /// Octets of memory that it takes beside that and itself.
-    pub(super) fn overhead(&self) -> usize {
+    pub(crate) fn overhead(&self) -> usize {
         self.linux.as_deref().map_or(0, size_of_val)
             + self.compression.as_deref().map_or(0, size_of_val)
             + self.tuning.as_deref().map_or(0, size_of_val)
@@ -189,22 +201,28 @@ impl ReceiveSide {
     }
 
     /// Octets that are held: not read yet, or behind a gap.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.unread as usize + self.reassembly.octets()
     }
 
-    pub(super) const fn unread(&self) -> u32 {
+    pub(crate) const fn unread(&self) -> u32 {
         self.unread
     }
 
-    pub(super) const fn fin_received(&self) -> bool {
-        self.fin_received
+    /// Octets that arrived in order so far.
+    pub(crate) const fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    /// Whether the latest data in order carried PSH, or that is not known.
+    pub(crate) const fn has_push(&self) -> bool {
+        self.has_push
     }
 
     /// Behind which octet urgent data ends, of those that the peer may send. An earlier end than one that
     /// is known says nothing (RFC 9293, section 3.10.7.4).
     #[cold]
-    pub(super) fn note_urgent(&mut self, end: Seq) {
+    pub(crate) fn note_urgent(&mut self, end: Seq) {
         if self.urgent_ahead().is_none_or(|known| end.after(self.first_unread() + known)) {
             self.urgent = Some(end);
         }
@@ -212,7 +230,7 @@ impl ReceiveSide {
 
     /// How many octets that lies behind what was read.
     #[inline]
-    pub(super) fn urgent_ahead(&mut self) -> Option<u32> {
+    pub(crate) fn urgent_ahead(&mut self) -> Option<u32> {
         let first = self.first_unread();
         self.urgent = self.urgent.filter(|end| end.after(first));
         self.urgent.map(|end| end - first)
@@ -229,18 +247,18 @@ impl ReceiveSide {
     }
 
     /// Whether `seq` lies in the window, right edge excluded.
-    pub(super) fn is_in_window(&self, seq: Seq) -> bool {
+    pub(crate) fn is_in_window(&self, seq: Seq) -> bool {
         seq == self.next || seq.within(self.next, self.advertised)
     }
 
     /// Whether a segment lies wholly beyond the window.
-    pub(super) const fn is_beyond(&self, seq: Seq) -> bool {
+    pub(crate) const fn is_beyond(&self, seq: Seq) -> bool {
         seq.after(self.advertised)
     }
 
     /// Whether `seq` lies no further before RCV.NXT than a window, or not before it and not beyond the
     /// window: an attacker who does not see the connection would guess half of all numbers otherwise.
-    pub(super) const fn is_just_behind(&self, seq: Seq) -> bool {
+    pub(crate) const fn is_just_behind(&self, seq: Seq) -> bool {
         let most = if self.buffer > 65_535 { self.buffer } else { 65_535 };
         !self.is_beyond(seq) && (!seq.before(self.next) || seq.offset_from(self.next).unsigned_abs() <= most)
     }
@@ -252,7 +270,7 @@ impl ReceiveSide {
     /// where the number of a peer stands that has filled the window, or probed a closed one, and
     /// its ACKs must get through.
     #[inline]
-    pub(super) const fn accepts(&self, seq: Seq, payload_len: u32, segment_len: u32) -> bool {
+    pub(crate) const fn accepts(&self, seq: Seq, payload_len: u32, segment_len: u32) -> bool {
         if payload_len > 0 {
             return seq.before(self.advertised)
                 && self.next.offset_from(seq) < segment_len.cast_signed()
@@ -263,21 +281,66 @@ impl ReceiveSide {
         !seq.before(self.next) && seq.offset_from(self.advertised) <= 1 - segment_len.cast_signed()
     }
 
+    /// Takes in the data and the FIN of a segment that is acceptable. Returns whether the peer's FIN is
+    /// received with it, and everything before it. `echo` is called where the echo is of use.
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        (tcp, payload): (&Tcp, &Payload),
+        echo: impl FnOnce() -> Option<Echo>,
+        rtt: &RttEstimator,
+        now: Instant,
+    ) -> bool {
+        if self.is_plain(tcp, payload) {
+            self.octets += payload.len() as u64;
+            self.has_push = tcp.flags.has(TcpFlags::PSH);
+            let due = self.take_plain(payload, now);
+            self.acknowledge_by(due);
+            return false;
+        }
+        let arrival = Arrival { tcp, payload, now, echo: echo(), ack_due: self.ack_timer, rtt };
+        self.take_more(&arrival)
+    }
+
+    /// Takes in what is more than plain data in order, or is learned from.
+    #[inline(never)]
+    fn take_more(&mut self, arrival: &Arrival<'_>) -> bool {
+        let (before, had_fin) = (self.next, self.fin_received);
+        let due = self.take(arrival);
+        self.acknowledge_by(due);
+        if self.next != before {
+            // Flags of data that lay behind a gap are not kept.
+            let is_known = self.next == arrival.seq() + arrival.len() + u32::from(arrival.is_fin());
+            self.has_push = !is_known || arrival.tcp.flags.has(TcpFlags::PSH) || arrival.is_fin();
+        }
+        let is_fin_new = self.fin_received && !had_fin;
+        self.octets += u64::from(self.next - before) - u64::from(is_fin_new);
+        is_fin_new
+    }
+
+    /// The ACK leaves at this time at the latest, if it may wait.
+    #[inline]
+    fn acknowledge_by(&mut self, due: Option<Instant>) {
+        if let Some(due) = due {
+            self.ack_timer = Some(self.ack_timer.map_or(due, |before| before.min(due)));
+        }
+    }
+
     /// Whether this is plain data in order, of which no more is to be learned.
     #[inline]
-    pub(super) fn is_plain(&self, seq: Seq, payload: &Payload, is_fin: bool) -> bool {
-        !self.is_adaptive && self.is_next(seq, payload, is_fin)
+    fn is_plain(&self, tcp: &Tcp, payload: &Payload) -> bool {
+        !self.is_adaptive && self.is_next(tcp.seq, payload, tcp.flags.has(TcpFlags::FIN))
     }
 
     /// Takes in plain data in order. Returns when the ACK leaves at the latest, if it may wait.
     #[inline]
-    pub(super) fn take_plain(&mut self, payload: &Payload, now: Instant) -> Option<Instant> {
+    fn take_plain(&mut self, payload: &Payload, now: Instant) -> Option<Instant> {
         self.deliver(payload.clone());
         self.owe_ack(now)
     }
 
     /// Takes in data, and FIN behind it. Returns when the ACK leaves at the latest, if it may wait.
-    pub(super) fn take(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
+    fn take(&mut self, arrival: &Arrival<'_>) -> Option<Instant> {
         if self.is_next(arrival.seq(), arrival.payload, arrival.is_fin()) {
             self.deliver(arrival.payload.clone());
             return self.owe_ack_adaptively(arrival);
@@ -345,16 +408,16 @@ impl ReceiveSide {
     }
 
     /// The peer's FIN was received before.
-    pub(super) const fn note_end(&mut self) {
+    pub(crate) const fn note_end(&mut self) {
         self.fin_received = true;
     }
 
-    pub(super) const fn hold_fin(&mut self) {
+    pub(crate) const fn hold_fin(&mut self) {
         self.holds_fin = true;
     }
 
     /// Takes a FIN in that was held, and owes an ACK for it. Returns whether there was one.
-    pub(super) fn accept_fin(&mut self) -> bool {
+    pub(crate) fn accept_fin(&mut self) -> bool {
         let is_held = self.fin == Some(self.next) && !self.fin_received;
         if is_held {
             self.take_fin();
@@ -364,7 +427,7 @@ impl ReceiveSide {
     }
 
     /// Whether the peer's FIN is here, and everything before it.
-    pub(super) fn has_fin(&self) -> bool {
+    pub(crate) fn has_fin(&self) -> bool {
         self.fin_received || self.fin == Some(self.next)
     }
 

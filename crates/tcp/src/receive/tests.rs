@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{Arrival, Echo, ReceiveSide};
 use crate::config::{AckPolicy, Config};
-use crate::connection::window_scale::{tellable, window_shift};
+use crate::receive::{tellable, window_shift};
 use crate::rtt::RtoConfig;
 use crate::rtt::RttEstimator;
 

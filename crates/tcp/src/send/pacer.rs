@@ -20,11 +20,29 @@ pub(super) struct Pacer {
     credit: Duration,
     /// Segments sent so far, up to [`UNPACED`].
     sent: u32,
+    /// A segment waits until then.
+    timer: Option<Instant>,
 }
 
 impl Pacer {
     pub(super) const fn next_departure(&self) -> Instant {
         self.next
+    }
+
+    /// When a segment that waits may leave.
+    #[inline]
+    pub(super) const fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// A segment waits for the next departure, or none does.
+    pub(super) fn set_timer(&mut self, waits: bool) {
+        self.timer = waits.then_some(self.next);
+    }
+
+    /// Its time has come, if `now` is not before it.
+    pub(super) fn on_deadline(&mut self, now: Instant) {
+        self.timer = self.timer.filter(|at| *at > now);
     }
 
     /// Whether a segment has to wait; if it has not, and no burst is leaving, one of `segments()`

@@ -18,3 +18,11 @@ pub enum State {
     LastAck,
     TimeWait,
 }
+
+impl State {
+    /// Whether SYNs are still under way.
+    #[inline]
+    pub(crate) const fn is_handshaking(self) -> bool {
+        matches!(self, Self::SynSent | Self::SynReceived)
+    }
+}

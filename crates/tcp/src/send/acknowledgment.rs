@@ -4,125 +4,126 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq, Tcp};
 
-use super::{Connection, Silence, State};
+use super::{End, SendSide, Tracking};
 use crate::congestion::AckSample;
 use crate::extension::DuplicateAckResponse;
 use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
 
-impl Connection {
-    /// Takes in an acknowledgment that is not beyond what was sent. `is_bare` if the segment
-    /// carried nothing else.
+/// What is known of an acknowledgment beside its header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckKind {
+    /// Its segment carries nothing else.
+    pub(crate) is_bare: bool,
+    /// The peer echoes a congestion mark.
+    pub(crate) is_marked: bool,
+    /// That of our FIN is the last that the connection waits for.
+    pub(crate) is_last: bool,
+}
+
+impl SendSide {
+    /// Takes in an acknowledgment that is not beyond what was sent.
     #[inline]
-    pub(super) fn on_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
-        if self.goes_by_model {
-            self.on_ack_with_model(tcp, is_bare, now);
+    pub(crate) fn on_ack(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
+        if self.tracking == Tracking::Model {
+            self.on_ack_with_model(tcp, kind, now);
         } else {
-            self.take_ack(tcp, is_bare, now);
+            self.take_ack(tcp, kind, now);
         }
     }
 
-    pub(super) fn take_ack(&mut self, tcp: &Tcp, is_bare: bool, now: Instant) {
-        let ack = tcp.ack;
-        let window = u32::from(tcp.window) << self.negotiated.peer_shift;
-        if self.goes_by_segments {
+    pub(super) fn take_ack(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
+        if self.goes_by_segments() {
             self.update_queue(tcp, now);
         }
-        let report = if self.negotiated.sack {
+        let report = if self.has_reports {
             let (recovery, sender) = self.recovery_and_sender(now);
             recovery.on_report(tcp.options.sack.as_slice(), &sender)
         } else {
             Report::Unused
         };
-        if ack.after(self.flight.una) {
-            self.take_window(window, tcp.seq);
-            self.on_new_ack(tcp, now);
-            if report == Report::New && self.state != State::Closed {
+        if tcp.ack.after(self.flight.una) {
+            self.read_peer_window(tcp);
+            self.on_new_ack(tcp, kind.is_marked, now);
+            let is_over = kind.is_last && self.stream.end() == End::Acknowledged;
+            if report == Report::New && !is_over {
                 self.on_duplicate_ack(now);
             }
         } else {
-            //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
-            //= same window.
-            // Answers to window probes are none: nothing is outstanding but the probe.
-            let looks_duplicate = is_bare
-                && ack == self.flight.una
-                && self.flight.max != self.flight.una
-                && window == self.flight.peer_window
-                && window > 0;
-            // Of two ACKs with the same number, the later one cannot have the smaller window: as in
-            // 4.3BSD, it counts for older. But a receiver that is out of memory drops what came, and
-            // closes a window that it has offered (Linux `tcp_may_update_window`).
-            let is_newer = tcp.seq.after(self.window_told_at)
-                || (tcp.seq == self.window_told_at && (window > self.flight.peer_window || window == 0));
-            if ack == self.flight.una && is_newer {
-                self.take_window(window, tcp.seq);
-            }
-            //= RFC 9293, section 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in response to the
-            //= probe segments, the sending TCP peer MUST allow the connection to stay open". What goes again into a closed window
-            //= probes it.
-            // Nor is a peer gone that answers a split's FIN, which waits for another end.
-            if self.flight.peer_window == 0 || self.is_ruled_from_outside() {
-                self.silence = Silence::default();
-            }
-            match report {
-                Report::New => self.on_duplicate_ack(now),
-                Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
-                // Three in a row, with nothing between them, mean a loss.
-                Report::Unused if !self.is_recovering => self.duplicate_acks = 0,
-                Report::Unused | Report::Known => {}
-            }
+            self.on_old_ack(tcp, kind.is_bare, report, now);
         }
-        if self.timers.persist.is_some() {
+        if self.peer_window.next_probe().is_some() {
             self.on_answer_to_probe();
         }
     }
 
-    pub(super) fn take_window(&mut self, window: u32, seq: Seq) {
-        self.flight.peer_window = window;
-        self.largest_peer_window = self.largest_peer_window.max(window);
-        self.window_told_at = seq;
+    /// An ACK of nothing new.
+    #[inline]
+    fn on_old_ack(&mut self, tcp: &Tcp, is_bare: bool, report: Report, now: Instant) {
+        let (ack, window, flight) = (tcp.ack, self.peer_window.of(tcp), &self.flight);
+        //= RFC 5681, section 2, DUPLICATE ACKNOWLEDGMENT: outstanding data, no data, no SYN or FIN, the same number, the
+        //= same window.
+        // Answers to window probes are none: nothing is outstanding but the probe.
+        let looks_duplicate = is_bare
+            && ack == flight.una
+            && flight.max != flight.una
+            && window == flight.peer_window
+            && window > 0;
+        if ack == flight.una && self.peer_window.is_news(window, tcp.seq, flight.peer_window) {
+            self.set_peer_window(window, tcp.seq);
+        }
+        //= RFC 9293, section 3.8.6.1: "As long as the receiving TCP peer continues to send acknowledgments in response to the
+        //= probe segments, the sending TCP peer MUST allow the connection to stay open". What goes again into a closed window
+        //= probes it.
+        // Nor is a peer gone that answers a split's FIN, which waits for another end.
+        if self.flight.peer_window == 0 || self.is_ruled_from_outside {
+            self.silence.end();
+        }
+        match report {
+            Report::New => self.on_duplicate_ack(now),
+            Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
+            // Three in a row, with nothing between them, mean a loss.
+            Report::Unused if !self.is_recovering => self.duplicate_acks = 0,
+            Report::Unused | Report::Known => {}
+        }
     }
 
     #[cold]
     fn on_answer_to_probe(&mut self) {
-        self.silence = Silence::default();
+        self.silence.end();
         if self.flight.peer_window > 0 {
-            self.timers.persist = None;
-            self.probe_window = false;
+            self.peer_window.stop_probing();
             self.rtt.stop_probing();
         }
     }
 
     #[inline]
-    fn on_new_ack(&mut self, tcp: &Tcp, now: Instant) {
+    fn on_new_ack(&mut self, tcp: &Tcp, is_marked: bool, now: Instant) {
         let acked = tcp.ack - self.flight.una;
         let outstanding = self.flight.outstanding() + self.super_packet.map_or(0, |packet| packet.held());
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
         self.duplicate_acks = 0;
-        self.silence = Silence::default();
+        self.silence.end();
         if let Some(mss) = self.path_mtu.on_new_ack(tcp.ack, now) {
-            self.set_segments(mss);
+            self.set_mss(mss);
         }
-        let data = u64::from(acked).min(self.buffer.len());
-        self.buffer.acknowledge(data);
-        self.stats.octets_acknowledged += data;
         let una = self.flight.una;
-        self.forget_urgent_before(una);
+        self.stats.octets_acknowledged += self.stream.acknowledge(acked, una);
         if !self.retransmit.is_empty() {
             self.retransmit.retain(|seq| !seq.before(una));
         }
 
         let rtt = self.measure(tcp, now);
-        let is_rate_wanted = self.goes_by_segments && !self.goes_by_model;
+        let is_rate_wanted = self.tracking == Tracking::Segments;
         let rate = if is_rate_wanted { self.queue.rate_sample(now) } else { None };
         // What was reported before it was acknowledged counts once.
-        let delivered = if self.goes_by_segments { self.queue.delivery().octets() } else { acked };
+        let delivered = if self.goes_by_segments() { self.queue.delivery().octets() } else { acked };
         let srtt = self.rtt.srtt();
         let sample = AckSample { now, acked: delivered, outstanding, rtt, srtt, rate };
         // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2
         // and 5.3).
-        self.timers.retransmit = (self.flight.max != una).then(|| self.rtt.expiry(now));
-        let after = if self.goes_by_segments {
+        self.retransmission_timer = (self.flight.max != una).then(|| self.rtt.expiry(now));
+        let after = if self.goes_by_segments() {
             self.advance_by_segments(acked, now)
         } else {
             let (recovery, mut sender) = self.recovery_and_sender(now);
@@ -132,7 +133,8 @@ impl Connection {
             after
         };
         match after {
-            AfterAck::Open if self.may_grow() => {
+            //= RFC 3168, section 6.1.2: the window does not grow with an ACK that echoes a mark.
+            AfterAck::Open if !is_marked && self.is_window_used() => {
                 self.congestion.on_ack(&sample, &mut self.flight);
             }
             AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
@@ -152,29 +154,29 @@ impl Connection {
             self.suspicious_acks -= 1;
             self.look_for_another_loss(now);
         }
-        self.call_sender_extension(now, |extension, sender| extension.on_new_ack(sender));
-        let fin_acknowledged = self.fin_sent() && una == self.flight.max && self.buffer.is_empty();
-        if fin_acknowledged {
-            self.is_fin_acknowledged = true;
-            match self.state {
-                State::FinWait1 => self.state = State::FinWait2,
-                State::Closing => self.state = self.enter_time_wait(now),
-                State::LastAck => self.enter_closed(),
-                _ => {}
-            }
+        self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
+        if una == self.flight.max {
+            self.stream.on_all_acknowledged();
         }
+    }
+
+    /// Whether the window was in use in the last round trip. Without validation it always counts as used.
+    #[inline]
+    fn is_window_used(&self) -> bool {
+        self.validation.is_none_or(|validation| validation.is_window_used(&self.flight))
+            || self.congestion.rules_recovery()
     }
 
     /// Takes a round-trip time for RTO. Returns an exact one for congestion control.
     fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
-        if self.goes_by_segments {
+        if self.goes_by_segments() {
             return self.measure_segments(now);
         }
         let has_echo = tcp.options.timestamps.is_some_and(|timestamps| timestamps.echo_reply != 0);
         let echo = self.echo(tcp, now);
         // Also where there is none: that of the ACK before says nothing of this one.
         self.queue.begin_ack(echo);
-        if !(self.negotiated.timestamps && has_echo && self.timestamp_clock.is_running()) {
+        if !(self.has_timestamps && has_echo && self.timestamp_clock.is_running()) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }
         if let Some(sent) = echo.and_then(|echo| echo.sent) {
@@ -188,7 +190,7 @@ impl Connection {
     #[inline(never)]
     fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
         let delivery = self.queue.delivery();
-        let copied_since = delivery.copied_since.filter(|_| self.config.rto.times_copies);
+        let copied_since = delivery.copied_since.filter(|_| self.rtt.times_copies());
         let echoed = delivery.echo.and_then(|echo| echo.sent);
         if let Some(sent) = delivery.first_sent.or(echoed).or(copied_since) {
             self.rtt.sample(sent, now, &self.flight);
@@ -209,7 +211,7 @@ impl Connection {
     fn on_duplicate_ack(&mut self, now: Instant) {
         let count = self.duplicate_acks + 1;
         let response = self
-            .call_sender_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
+            .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
         match response {
             DuplicateAckResponse::Ignore => {}
@@ -243,7 +245,7 @@ impl Connection {
     fn count_duplicate_ack(&mut self, now: Instant) {
         self.stats.duplicate_acks += 1;
         self.duplicate_acks += 1;
-        if self.goes_by_segments {
+        if self.goes_by_segments() {
             self.measure_report(now);
         }
         let outstanding = self.flight.outstanding();
@@ -277,8 +279,8 @@ impl Connection {
         self.rtt.stop_timing();
         // It is set when the segment leaves; where single segments are timed, it runs on until the
         // oldest of them leaves again.
-        if !self.goes_by_segments {
-            self.timers.retransmit = None;
+        if !self.goes_by_segments() {
+            self.retransmission_timer = None;
         }
         match after {
             AfterDuplicate::Retransmit(seq) => {
@@ -297,7 +299,7 @@ impl Connection {
     fn retransmit_at(&mut self, seq: Seq) {
         self.rtt.stop_timing();
         if seq == self.flight.una {
-            self.timers.retransmit = None;
+            self.retransmission_timer = None;
         }
         if !self.retransmit.contains(&seq) {
             self.retransmit.push(seq);

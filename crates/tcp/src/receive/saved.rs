@@ -11,7 +11,7 @@ const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// The receive variables, and what has arrived.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::connection) struct Saved {
+pub(crate) struct Saved {
     next: Seq,
     advertised: Seq,
     unread: Vec<Payload>,
@@ -33,19 +33,19 @@ impl Saved {
     }
 
     /// Octets of memory that what has arrived takes.
-    pub(in crate::connection) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         let octets = self.payloads().map(Payload::len).fold(0, usize::saturating_add);
         memory_of(self.payloads().count(), octets)
     }
 
     /// Whether any of it is of a simulated stream.
-    pub(in crate::connection) fn is_simulated(&self) -> bool {
+    pub(crate) fn is_simulated(&self) -> bool {
         self.payloads().any(Payload::is_simulated)
     }
 }
 
 impl ReceiveSide {
-    pub(in crate::connection) fn save(&self) -> Saved {
+    pub(crate) fn save(&self) -> Saved {
         Saved {
             next: self.next,
             advertised: self.advertised,
@@ -64,7 +64,7 @@ impl ReceiveSide {
 
     /// Goes on from what was saved: a fresh half that [`ReceiveSide::begin`] was called of. `None`
     /// if it makes no sense.
-    pub(in crate::connection) fn restore(&mut self, saved: Saved) -> Option<()> {
+    pub(crate) fn restore(&mut self, saved: Saved) -> Option<()> {
         let window = saved.advertised - saved.next;
         let is_fin_sound = match (saved.fin, saved.fin_received) {
             (None, is_received) => !is_received,

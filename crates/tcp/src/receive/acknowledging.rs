@@ -140,7 +140,7 @@ impl ReceiveSide {
     /// A segment came that lies outside of the window. Data that is known already is reported
     /// (RFC 2883, section 4), and Linux takes it for a sign that ACKs were lost.
     #[cold]
-    pub(in crate::connection) fn on_data_outside_window(&mut self, from: Seq, to: Seq) {
+    pub(crate) fn on_data_outside_window(&mut self, from: Seq, to: Seq) {
         self.note_duplicate(from, to);
         self.note_loss();
         let window = self.advertised - self.last_ack_sent;
@@ -172,8 +172,18 @@ impl ReceiveSide {
         self.duplicate = known.or(self.duplicate);
     }
 
-    /// The timer of an ACK that waits has expired.
-    pub(in crate::connection) fn on_ack_timer(&mut self, rto: Duration) {
+    /// When an ACK that waits leaves at the latest: [`Self::on_deadline`] is due then.
+    #[inline]
+    pub(crate) const fn ack_timer(&self) -> Option<Instant> {
+        self.ack_timer
+    }
+
+    /// Owes the ACK that has waited, if its time has come.
+    pub(crate) fn on_deadline(&mut self, rto: Duration, now: Instant) {
+        if self.ack_timer.is_none_or(|at| at > now) {
+            return;
+        }
+        self.ack_timer = None;
         self.ack_now = true;
         let is_compressed =
             self.compression.as_ref().is_some_and(|compression| compression.is_holding_back());
@@ -182,20 +192,35 @@ impl ReceiveSide {
         }
     }
 
+    /// An ACK has to leave now.
+    pub(crate) const fn owe_ack_now(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// No ACK waits for its time any more.
+    pub(crate) const fn stop_timer(&mut self) {
+        self.ack_timer = None;
+    }
+
+    /// No ACK is owed.
+    pub(crate) const fn owe_nothing(&mut self) {
+        (self.ack_now, self.ack_timer) = (false, None);
+    }
+
     /// What is said to have been received: RCV.NXT, or what the peer was told last.
     #[inline]
-    pub(in crate::connection) const fn acknowledges(&self) -> Seq {
+    pub(crate) const fn acknowledges(&self) -> Seq {
         if self.withholds_acks { self.last_ack_sent } else { self.next }
     }
 
     /// Whether an ACK has to leave now.
     #[inline]
-    pub(in crate::connection) fn is_ack_due(&self) -> bool {
+    pub(crate) fn is_ack_due(&self) -> bool {
         self.ack_now && !self.is_withheld()
     }
 
     /// Whether one would have to leave if it were not withheld.
-    pub(in crate::connection) fn withholds_an_ack(&self) -> bool {
+    pub(crate) fn withholds_an_ack(&self) -> bool {
         self.ack_now && self.is_withheld()
     }
 
@@ -210,14 +235,15 @@ impl ReceiveSide {
         !(self.has_gap() && self.next == self.last_ack_sent)
     }
 
-    pub(in crate::connection) fn withhold_acks(&mut self, withholds: bool) {
+    pub(crate) fn withhold_acks(&mut self, withholds: bool) {
         self.ack_now |= self.withholds_acks && !withholds && self.next != self.last_ack_sent;
         self.withholds_acks = withholds;
     }
 
     /// An ACK leaves: nothing more is owed, unless it says nothing new.
     #[inline]
-    pub(in crate::connection) fn acknowledged(&mut self) {
+    pub(crate) fn acknowledged(&mut self) {
+        self.ack_timer = None;
         if self.is_withheld() {
             self.ack_now |= self.next != self.last_ack_sent;
             return;
@@ -229,7 +255,7 @@ impl ReceiveSide {
 
     /// At most `limit` SACK blocks.
     #[inline]
-    pub(in crate::connection) fn sack_blocks(&self, limit: usize) -> SackBlocks {
+    pub(crate) fn sack_blocks(&self, limit: usize) -> SackBlocks {
         if self.has_report() { self.report(limit) } else { SackBlocks::NONE }
     }
 
@@ -247,14 +273,14 @@ impl ReceiveSide {
 
     /// Whether there are SACK blocks to tell.
     #[inline]
-    pub(in crate::connection) fn has_report(&self) -> bool {
+    pub(crate) fn has_report(&self) -> bool {
         // With an ACK that is withheld, blocks would say that what lies between is lost.
         (self.has_gap() || self.duplicate.is_some()) && !self.is_withheld()
     }
 
     /// A segment leaves, with an ACK and a report, and perhaps with data of our own.
     #[inline]
-    pub(in crate::connection) fn on_sent(&mut self, is_bare: bool, now: Instant) {
+    pub(crate) fn on_sent(&mut self, is_bare: bool, now: Instant) {
         if self.is_adaptive {
             self.adapt_to_sent(is_bare, now);
         }

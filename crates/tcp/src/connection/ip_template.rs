@@ -1,0 +1,95 @@
+//! What the IP headers of a connection have in common.
+
+use std::net::IpAddr;
+
+use lasthop_packet::{Ecn, Ip, Packet, Payload, Tcp};
+use serde::{Deserialize, Serialize};
+
+/// An address and a port.
+pub type Endpoint = (IpAddr, u16);
+
+/// Makes the packets of a connection, and counts them. Each has the next identification (RFC 791).
+#[derive(Debug)]
+pub(super) struct IpTemplate {
+    local: Endpoint,
+    remote: Endpoint,
+    identification: u16,
+    host: HostFields,
+    packets: u64,
+}
+
+/// The fields of the host for which the connection stands.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct HostFields {
+    /// Differentiated services code point (RFC 2474).
+    dscp: u8,
+    /// If the connection stands for what another host sends.
+    hop_limit: Option<u8>,
+}
+
+impl IpTemplate {
+    pub(super) fn new(local: Endpoint, remote: Endpoint) -> Self {
+        Self { local, remote, identification: 0, host: HostFields::default(), packets: 0 }
+    }
+
+    /// Goes on with the fields of a connection elsewhere.
+    pub(super) const fn restore(&mut self, identification: u16, host: HostFields) {
+        (self.identification, self.host) = (identification, host);
+        self.host.dscp &= 0x3f;
+    }
+
+    /// The identification of the next packet.
+    pub(super) const fn identification(&self) -> u16 {
+        self.identification
+    }
+
+    pub(super) const fn host(&self) -> HostFields {
+        self.host
+    }
+
+    pub(super) const fn local(&self) -> Endpoint {
+        self.local
+    }
+
+    pub(super) const fn remote(&self) -> Endpoint {
+        self.remote
+    }
+
+    /// The peer is known.
+    pub(super) const fn set_remote(&mut self, remote: Endpoint) {
+        self.remote = remote;
+    }
+
+    /// Packets made so far.
+    pub(super) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// What is sent from now on has this host's code point, and the largest of its hop limits.
+    pub(super) fn stand_for(&mut self, host: &Ip) {
+        self.host.dscp = host.dscp();
+        self.host.hop_limit = self.host.hop_limit.max(Some(host.hop_limit));
+    }
+
+    /// A packet that leaves.
+    #[inline]
+    pub(super) fn packet(&mut self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
+        let packet = self.draft(to, ecn, tcp, payload);
+        self.identification = self.identification.wrapping_add(1);
+        self.packets += 1;
+        packet
+    }
+
+    /// A packet like the next one that leaves.
+    #[inline]
+    pub(super) fn draft(&self, to: Endpoint, ecn: Ecn, tcp: Tcp, payload: Payload) -> Packet {
+        let HostFields { dscp, hop_limit } = self.host;
+        let identification = self.identification;
+        let ip = Ip { traffic_class: dscp << 2 | ecn as u8, identification, ..Ip::new(self.local.0, to.0) };
+        let ip = match hop_limit {
+            Some(hop_limit) => Ip { hop_limit, ..ip },
+            None => ip,
+        };
+        Packet::tcp_segment(ip, tcp, payload)
+    }
+}

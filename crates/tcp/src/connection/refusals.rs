@@ -1,0 +1,79 @@
+//! Segments that are not processed: for what reason, and how they are answered.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
+
+use super::ip_template::Endpoint;
+use crate::stats::{Refusal, Refused};
+
+/// A connection challenges no more than one segment in this time (Linux `tcp_invalid_ratelimit`).
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Counts the segments that are refused, and holds the reset that one of them, or the end of the connection,
+/// is answered with. At most one reset waits; at most one ACK in [`CHALLENGE_INTERVAL`] is a challenge.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    counts: Refused,
+    /// When a segment that may be forged was answered last.
+    challenged_at: Option<Instant>,
+    reset: Option<Reset>,
+}
+
+/// A reset that has to leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reset {
+    pub(super) to: Endpoint,
+    pub(super) seq: Seq,
+    pub(super) ack: Option<Seq>,
+}
+
+impl Refusals {
+    /// A segment was refused.
+    pub(super) const fn count(&mut self, reason: Refusal) {
+        self.counts.add(reason);
+    }
+
+    pub(super) const fn counts(&self) -> Refused {
+        self.counts
+    }
+
+    /// Whether a segment that may be forged is to be answered with an ACK now: not each of many is (RFC 5961,
+    /// section 7). The limit is the connection's own: one for all connections would tell an attacker of others.
+    pub(super) fn may_challenge(&mut self, now: Instant) -> bool {
+        let may = self.challenged_at.is_none_or(|last| now.since(last) >= CHALLENGE_INTERVAL);
+        if may {
+            self.challenged_at = Some(now);
+        }
+        may
+    }
+
+    /// Answers a segment that belongs to no connection with a reset (RFC 9293, section 3.10.7.1).
+    pub(super) fn reset_for(&mut self, packet: &Packet, tcp: &Tcp) {
+        if tcp.flags.has(TcpFlags::RST) {
+            return;
+        }
+        let to = (packet.ip().source, tcp.source_port);
+        self.reset = Some(if tcp.flags.has(TcpFlags::ACK) {
+            Reset { to, seq: tcp.ack, ack: None }
+        } else {
+            Reset { to, seq: Seq(0), ack: Some(tcp.seq + packet.segment_len()) }
+        });
+    }
+
+    /// This reset has to leave.
+    pub(super) const fn reset(&mut self, reset: Reset) {
+        self.reset = Some(reset);
+    }
+
+    /// Whether a reset has to leave.
+    #[inline]
+    pub(super) const fn has_reset(&self) -> bool {
+        self.reset.is_some()
+    }
+
+    /// The reset leaves.
+    pub(super) const fn take_reset(&mut self) -> Option<Reset> {
+        self.reset.take()
+    }
+}

@@ -1,0 +1,173 @@
+//! What happens when a timer expires, or a segment turns out to be too large for the path.
+
+use lasthop_agent::Deadline;
+use lasthop_packet::Instant;
+
+use super::{Pacer, SendSide};
+use crate::extension::{IcmpNotice, TimeoutResponse};
+use crate::recovery::{AfterDeadline, AfterTimeout};
+use crate::state::State;
+
+impl SendSide {
+    /// When [`Self::on_deadline`] is next due for what is outstanding, and why.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        let retransmission =
+            self.retransmission_timer.map(|at| Deadline { at, reason: "retransmission timer" });
+        Deadline::earliest(retransmission, self.recovery_timer)
+    }
+
+    /// Whether there may be another reason, [`Self::pacing_timer`] or [`Self::persist_timer`].
+    #[inline]
+    pub(crate) fn has_rare_timer(&self) -> bool {
+        self.pacer.is_some() | self.peer_window.is_probing()
+    }
+
+    /// When a segment that waits for its time may leave.
+    #[inline]
+    pub(crate) fn pacing_timer(&self) -> Option<Instant> {
+        self.pacer.as_ref().and_then(Pacer::timer)
+    }
+
+    /// When the peer's closed window is probed next.
+    pub(crate) const fn persist_timer(&self) -> Option<Instant> {
+        self.peer_window.next_probe()
+    }
+
+    /// Does what is due. Returns whether the peer has been silent for too long.
+    #[must_use]
+    pub(crate) fn on_deadline(&mut self, state: State, now: Instant) -> bool {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        self.note_application_limit();
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_deadline(now);
+        }
+        if self.recovery_timer.is_some_and(|deadline| deadline.at <= now) {
+            self.on_recovery_deadline(now);
+        }
+        if is_due(self.peer_window.next_probe()) {
+            if self.silence.is_last_probe() {
+                return true;
+            }
+            self.on_window_probe_due(now);
+        }
+        if is_due(self.retransmission_timer) {
+            self.retransmission_timer = None;
+            self.stats.timeouts += 1;
+            if self.silence.is_last(state, now) {
+                return true;
+            }
+            self.on_timeout(state, now);
+        }
+        false
+    }
+
+    /// The peer's window is still closed. As long as it answers, there is no end to asking (RFC
+    /// 9293, section 3.8.6.1).
+    fn on_window_probe_due(&mut self, now: Instant) {
+        self.silence.lasts(now);
+        self.rtt.back_off();
+        self.peer_window.on_timer();
+    }
+
+    /// Loss recovery's own time has come.
+    #[cold]
+    fn on_recovery_deadline(&mut self, now: Instant) {
+        match self.ask_recovery(now, |recovery, sender| recovery.on_deadline(sender)) {
+            AfterDeadline::Nothing => {}
+            AfterDeadline::Recover => self.stats.fast_retransmits += 1,
+            AfterDeadline::Probe => {
+                self.stats.tail_loss_probes += 1;
+                //= RFC 8985, section 7.3: "regardless of whether a loss probe was sent, the sender MUST re-arm the RTO timer".
+                self.start_timer(now);
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, state: State, now: Instant) {
+        self.duplicate_acks = 0;
+        self.retransmit.clear();
+        let response = if state.is_handshaking() {
+            None
+        } else {
+            self.call_extension(now, |extension, sender| extension.on_timeout(sender))
+        };
+        match response.unwrap_or(TimeoutResponse::Standard) {
+            TimeoutResponse::RetransmitOnly => {
+                self.stats.timeouts_spared += 1;
+                self.recovery.on_spared_timeout(&mut self.flight);
+                self.is_recovering = self.recovery.is_recovering();
+                self.rtt.stop_timing();
+                self.retransmit.push(self.flight.una);
+            }
+            TimeoutResponse::Standard => {
+                self.silence.lasts(now);
+                let oldest = self.flight.outstanding().min(self.flight.mss);
+                if let Some(mss) = self.path_mtu.on_timeout(oldest, now) {
+                    self.set_mss(mss);
+                }
+                if self.silence.has_linear_timeout(state) {
+                    self.rtt.stop_timing();
+                } else {
+                    self.rtt.back_off();
+                }
+                // It is set when the segment leaves, with the back-off.
+                self.retransmission_timer = None;
+                let after = if state.is_handshaking() {
+                    AfterTimeout::GoBack
+                } else {
+                    self.ask_recovery(now, |recovery, sender| recovery.on_timeout(sender))
+                };
+                if after == AfterTimeout::GoBack {
+                    self.flight.nxt = self.flight.una;
+                }
+            }
+        }
+    }
+
+    /// A router could not forward a segment that is outstanding: its next link takes packets of `mtu` octets.
+    /// Those that were larger go again at once, without a reduction of the window: nothing was lost to
+    /// congestion.
+    pub(crate) fn on_packet_too_big(&mut self, mtu: u32, now: Instant) {
+        let before = self.flight.mss;
+        let Some(mss) = self.path_mtu.on_packet_too_big(mtu, before, now) else { return };
+        self.stats.icmp_accepted += 1;
+        self.flight.mss = mss;
+        self.send_too_large_again(now);
+        self.flight.keep_window_in_segments(before);
+    }
+
+    /// What is outstanding in larger segments goes again in smaller ones.
+    fn send_too_large_again(&mut self, now: Instant) {
+        if self.flight.una == self.flight.max {
+            return;
+        }
+        self.rtt.stop_timing();
+        self.duplicate_acks = 0;
+        self.retransmit.clear();
+        if self.ask_recovery(now, |recovery, sender| recovery.on_smaller_segments(sender))
+            == AfterTimeout::GoBack
+        {
+            self.flight.nxt = self.flight.una;
+        }
+        self.start_timer(now);
+    }
+
+    /// Segments have so many octets from now on.
+    pub(super) fn set_mss(&mut self, mss: u32) {
+        let before = std::mem::replace(&mut self.flight.mss, mss);
+        self.flight.keep_window_in_segments(before);
+    }
+
+    /// Another ICMP error message came about a segment that is outstanding.
+    pub(crate) fn on_icmp(&mut self, notice: IcmpNotice, now: Instant) {
+        let before = self.retransmit.len();
+        if self.call_extension(now, |extension, sender| extension.on_icmp(notice, sender)).is_some() {
+            self.stats.icmp_accepted += 1;
+        }
+        if self.retransmit.len() > before {
+            self.stats.scheme_retransmits += 1;
+            self.rtt.stop_timing();
+        }
+    }
+}

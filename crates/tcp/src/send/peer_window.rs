@@ -1,0 +1,112 @@
+//! The window that the peer offers: which segment's counts, and the probes of a closed one (RFC 9293,
+//! section 3.8.6.1).
+
+use lasthop_packet::{Instant, Seq, Tcp};
+
+/// What is known of the window beside its size ([`crate::Flight::peer_window`]).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerWindow {
+    /// Shift of the window fields that we receive (RFC 7323, section 2).
+    shift: u8,
+    /// SND.WL1: the number of the segment that reported the window last.
+    reported_at: Seq,
+    /// MAX.SND.WND: the largest that the peer has offered (RFC 5961, section 5.2).
+    largest: u32,
+    probing: Probing,
+}
+
+/// Where the persist timer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probing {
+    /// It does not run.
+    Off,
+    /// It expires then.
+    Until(Instant),
+    /// It has expired, and the probe has to leave.
+    Due,
+}
+
+impl PeerWindow {
+    pub(super) const fn new() -> Self {
+        Self { shift: 0, reported_at: Seq(0), largest: 0, probing: Probing::Off }
+    }
+
+    /// One that is known from elsewhere, but not the largest that the peer has offered: that counts as the
+    /// largest that it can offer.
+    pub(super) const fn restored(shift: u8, reported_at: Seq) -> Self {
+        Self { shift, reported_at, largest: (u16::MAX as u32) << shift, probing: Probing::Off }
+    }
+
+    /// From now on the peer scales its windows by this shift.
+    pub(super) const fn set_shift(&mut self, shift: u8) {
+        self.shift = shift;
+    }
+
+    /// SND.WL1.
+    pub(super) const fn reported_at(&self) -> Seq {
+        self.reported_at
+    }
+
+    /// The window of a segment that is no SYN, in octets.
+    #[inline]
+    pub(super) const fn of(&self, tcp: &Tcp) -> u32 {
+        (tcp.window as u32) << self.shift
+    }
+
+    /// The segment at `seq` has reported a window of so many octets.
+    #[inline]
+    pub(super) fn report(&mut self, window: u32, seq: Seq) {
+        self.largest = self.largest.max(window);
+        self.reported_at = seq;
+    }
+
+    /// Whether a segment at `seq` with the last ACK's number reports a newer window than `known`.
+    ///
+    /// Of two ACKs with the same number, the later one cannot have the smaller window: as in 4.3BSD, it
+    /// counts for older. But a receiver that is out of memory drops what came, and closes a window that it
+    /// has offered (Linux `tcp_may_update_window`).
+    pub(super) fn is_news(&self, window: u32, seq: Seq, known: u32) -> bool {
+        seq.after(self.reported_at) || (seq == self.reported_at && (window > known || window == 0))
+    }
+
+    /// Whether an acknowledgment this far behind SND.UNA can be the peer's.
+    ///
+    //= RFC 5961, section 5.2: not if it is further behind SND.UNA than the largest window that the peer has offered.
+    #[inline]
+    pub(super) const fn may_be_behind_by(&self, octets: u32) -> bool {
+        octets <= self.largest
+    }
+
+    /// Whether the window is being probed.
+    #[inline]
+    pub(super) fn is_probing(&self) -> bool {
+        self.probing != Probing::Off
+    }
+
+    /// When the next probe leaves, if the persist timer runs.
+    #[inline]
+    pub(super) const fn next_probe(&self) -> Option<Instant> {
+        if let Probing::Until(at) = self.probing { Some(at) } else { None }
+    }
+
+    /// The persist timer has expired.
+    pub(super) const fn on_timer(&mut self) {
+        self.probing = Probing::Due;
+    }
+
+    /// No probe leaves any more.
+    pub(super) const fn stop_probing(&mut self) {
+        self.probing = Probing::Off;
+    }
+
+    /// What there is to send does not fit into the window. The persist timer runs, and expires at `next` if
+    /// it did not run yet. Returns whether a probe leaves now.
+    pub(super) fn probe(&mut self, next: Instant) -> bool {
+        if let Probing::Until(_) = self.probing {
+            return false;
+        }
+        let is_due = self.probing == Probing::Due;
+        self.probing = Probing::Until(next);
+        is_due
+    }
+}

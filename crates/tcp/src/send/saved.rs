@@ -1,0 +1,171 @@
+//! What of the sending half goes on elsewhere.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+use serde::{Deserialize, Serialize};
+
+use super::peer_window::PeerWindow;
+use super::stream::Stream;
+use super::urgent::UrgentMarks;
+use super::{End, SendSide};
+use crate::config::Config;
+use crate::negotiation::Negotiated;
+use crate::retransmission_queue::RetransmissionQueue;
+use crate::rtt::RttEstimator;
+use crate::send_buffer::SendBuffer;
+use crate::state::State;
+
+/// No estimate of the round-trip time that goes on elsewhere is longer.
+const LONGEST_RTT: Duration = Duration::from_secs(3600);
+
+/// The send variables, and what is not acknowledged. Whether the application has closed is kept beside it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    /// Where the timestamp clock stood.
+    clock: u32,
+    iss: Seq,
+    una: Seq,
+    max: Seq,
+    peer_window: u32,
+    window_reported_at: Seq,
+    mss: u32,
+    /// Payload of the largest segment that the ends have agreed on.
+    agreed_mss: u16,
+    /// For how many seconds none that is larger than `mss` is tried.
+    mtu_pause: u16,
+    cwnd: u32,
+    ssthresh: u32,
+    buffer: SendBuffer,
+    urgent: UrgentMarks,
+}
+
+/// The smoothed round-trip time and its variation, if anything was measured.
+pub(crate) type SavedRtt = Option<(Duration, Duration)>;
+
+/// Whether a connection that goes on has this estimate.
+pub(crate) fn is_rtt_sound(rtt: SavedRtt) -> bool {
+    rtt.is_none_or(|(srtt, variation)| srtt.max(variation) <= LONGEST_RTT)
+}
+
+impl Saved {
+    pub(crate) const fn iss(&self) -> Seq {
+        self.iss
+    }
+
+    /// Octets of memory that it takes for what it holds, with an entry for each segment that is outstanding.
+    pub(crate) fn memory(&self) -> usize {
+        let segments = (self.max - self.una).div_ceil(self.mss.max(1)) as usize;
+        self.buffer.memory().saturating_add(segments.saturating_mul(RetransmissionQueue::MEMORY_OF_ONE))
+    }
+
+    /// Whether it has octets of simulated streams.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.buffer.is_simulated()
+    }
+
+    /// Whether a connection in this state can have a sender like this.
+    pub(crate) fn is_sound(&self, state: State, close_requested: bool) -> bool {
+        let outstanding = self.max - self.una;
+        let end = end(state, close_requested);
+        let is_flight_sound = match end {
+            _ if state.is_handshaking() => self.una == self.iss && outstanding <= 1,
+            End::Acknowledged => outstanding == 0 && self.buffer.is_empty(),
+            End::Sent => u64::from(outstanding) == self.buffer.len() + 1,
+            End::Open | End::Closed => u64::from(outstanding) <= self.buffer.len(),
+        };
+        is_flight_sound
+            && self.urgent.is_sound()
+            && outstanding <= 1 << 30
+            && (end < End::Sent || close_requested)
+            && (1..=65_495).contains(&self.mss)
+            && (self.mss..=65_495).contains(&self.agreed_mss.into())
+            && (self.mss..=1 << 30).contains(&self.cwnd)
+            && self.peer_window <= 1 << 30
+    }
+}
+
+/// How far the end of the stream has come in a state.
+const fn end(state: State, close_requested: bool) -> End {
+    match state {
+        State::FinWait1 | State::Closing | State::LastAck => End::Sent,
+        State::FinWait2 | State::TimeWait => End::Acknowledged,
+        _ if close_requested => End::Closed,
+        _ => End::Open,
+    }
+}
+
+impl SendSide {
+    pub(crate) fn save(&self, now: Instant) -> (Saved, SavedRtt) {
+        let flight = &self.flight;
+        let saved = Saved {
+            clock: self.timestamp(now),
+            iss: self.iss,
+            una: flight.una,
+            max: flight.max,
+            peer_window: flight.peer_window,
+            window_reported_at: self.peer_window.reported_at(),
+            mss: flight.mss,
+            agreed_mss: u16::try_from(self.path_mtu.agreed()).unwrap_or(u16::MAX),
+            mtu_pause: self.path_mtu.pause(now),
+            cwnd: flight.cwnd.max(flight.mss),
+            ssthresh: flight.ssthresh,
+            buffer: self.stream.buffer().clone(),
+            urgent: self.stream.urgent().clone(),
+        };
+        (saved, self.rtt.estimate())
+    }
+
+    /// Goes on from what was saved, in a connection that has just begun.
+    pub(crate) fn restore(
+        &mut self,
+        (saved, rtt): (Saved, SavedRtt),
+        (config, negotiated): (&Config, Negotiated),
+        (state, close_requested): (State, bool),
+        now: Instant,
+    ) {
+        self.continue_clock(saved.clock, now);
+        self.begin(config, saved.mss + negotiated.fixed_options(), negotiated);
+        let flight = &mut self.flight;
+        (flight.una, flight.nxt, flight.max) = (saved.una, saved.max, saved.max);
+        (flight.cwnd, flight.ssthresh) = (saved.cwnd, saved.ssthresh);
+        flight.peer_window = saved.peer_window;
+        self.path_mtu.restore(saved.agreed_mss.into(), saved.mss, saved.mtu_pause, now);
+        self.peer_window = PeerWindow::restored(negotiated.peer_shift(), saved.window_reported_at);
+        self.stream = Stream::restored(saved.buffer, saved.urgent, end(state, close_requested));
+        if let Some((srtt, variation)) = rtt {
+            self.rtt = RttEstimator::known(config.rto, srtt, variation);
+        }
+        if state.is_handshaking() {
+            // The SYN goes again: a duplicate is answered, and one that never left is needed.
+            self.repeat_syn();
+        } else {
+            self.resume(now);
+        }
+    }
+
+    /// What is outstanding counts as sent now.
+    fn resume(&mut self, now: Instant) {
+        if self.goes_by_segments() {
+            let mut seq = self.flight.una;
+            while seq != self.flight.max {
+                let end = seq + self.flight.mss.min(self.flight.max - seq);
+                self.queue.on_sent(seq, end, now);
+                seq = end;
+            }
+        }
+        self.begin_model();
+        if self.flight.una != self.flight.max {
+            self.start_timer(now);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Saved {
+    /// All that is written is outstanding, in segments of `mss` octets.
+    pub(crate) fn set_outstanding(&mut self, mss: u32, write: impl FnOnce(&mut SendBuffer)) {
+        write(&mut self.buffer);
+        (self.max, self.mss) = (self.una + self.buffer.len() as u32, mss);
+    }
+}

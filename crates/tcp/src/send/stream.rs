@@ -1,0 +1,133 @@
+//! What the application sends, and how far its end has come.
+
+use lasthop_packet::{Payload, Seq, TcpFlags};
+
+use super::urgent::UrgentMarks;
+use crate::send_buffer::SendBuffer;
+
+/// The data that the application has written and the peer has not acknowledged, from SND.UNA on, and the
+/// end of it.
+///
+/// - Once the application has closed, nothing is added.
+/// - FIN takes up the number behind the last octet.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    buffer: SendBuffer,
+    end: End,
+    /// More will be written soon.
+    expects_more: bool,
+    urgent: UrgentMarks,
+}
+
+/// How far the end of the stream has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum End {
+    /// More may be written.
+    #[default]
+    Open,
+    /// The application has closed: FIN follows the last octet of data.
+    Closed,
+    /// FIN was sent.
+    Sent,
+    /// FIN is acknowledged.
+    Acknowledged,
+}
+
+impl Stream {
+    /// One that goes on elsewhere.
+    pub(super) fn restored(buffer: SendBuffer, urgent: UrgentMarks, end: End) -> Self {
+        Self { buffer, end, expects_more: false, urgent }
+    }
+
+    pub(super) fn push(&mut self, payload: Payload) {
+        self.buffer.push(payload);
+    }
+
+    pub(super) fn push_stream(&mut self, stream: u32, offset: u64, len: u64) {
+        self.buffer.push_stream(stream, offset, len);
+    }
+
+    /// More will be written soon, or not.
+    pub(super) const fn expect_more(&mut self, more: bool) {
+        self.expects_more = more;
+    }
+
+    /// Forgets everything beyond the first `octets`.
+    pub(super) fn truncate(&mut self, octets: u64) {
+        self.buffer.truncate(octets);
+    }
+
+    /// The application has closed.
+    pub(super) fn close(&mut self) {
+        self.end = self.end.max(End::Closed);
+    }
+
+    /// It has ended.
+    pub(super) const fn end_elsewhere(&mut self) {
+        self.end = End::Acknowledged;
+    }
+
+    /// FIN leaves.
+    pub(super) const fn on_fin_sent(&mut self) {
+        self.end = End::Sent;
+    }
+
+    /// Everything that was sent is acknowledged. If FIN was sent, so is FIN.
+    pub(super) fn on_all_acknowledged(&mut self) {
+        if self.end == End::Sent && self.buffer.is_empty() {
+            self.end = End::Acknowledged;
+        }
+    }
+
+    /// How far its end has come.
+    #[inline]
+    pub(super) const fn end(&self) -> End {
+        self.end
+    }
+
+    /// The data.
+    #[inline]
+    pub(super) const fn buffer(&self) -> &SendBuffer {
+        &self.buffer
+    }
+
+    /// Where urgent data ends in it.
+    #[inline]
+    pub(super) const fn urgent(&self) -> &UrgentMarks {
+        &self.urgent
+    }
+
+    /// Octets of data.
+    #[inline]
+    pub(super) const fn len(&self) -> u64 {
+        self.buffer.len()
+    }
+
+    /// Urgent data ends before this number.
+    pub(super) fn mark_urgent(&mut self, end: Seq) {
+        if self.end == End::Open {
+            self.urgent.add(end);
+        }
+    }
+
+    /// Up to `len` octets from `position` on, and the flags of their segment.
+    ///
+    //= RFC 9293, section 3.9.1.2: PSH in the last segment of what was written, unless more will be.
+    #[inline]
+    pub(super) fn data_at(&self, position: u64, len: u32) -> (Payload, TcpFlags) {
+        let payload = self.buffer.slice(position, len);
+        let is_end = position + payload.len() as u64 == self.buffer.len();
+        let is_last = is_end && (!self.expects_more || self.end > End::Open);
+        (payload, if is_last { TcpFlags::ACK.with(TcpFlags::PSH) } else { TcpFlags::ACK })
+    }
+
+    /// Everything before `una` is acknowledged, `octets` more than before, of which SYN and FIN may be one
+    /// each. Returns how many of them were data.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, octets: u32, una: Seq) -> u64 {
+        let data = u64::from(octets).min(self.buffer.len());
+        self.buffer.acknowledge(data);
+        self.urgent.forget_before(una);
+        data
+    }
+}

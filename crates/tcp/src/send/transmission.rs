@@ -1,0 +1,365 @@
+//! What leaves, and when: RFC 9293, section 3.8, and RFC 5681.
+
+use lasthop_packet::{Instant, Payload, Seq, TcpFlags};
+
+use super::{End, SendSide, SuperPacket, Tracking, validation};
+use crate::congestion::SentSegment;
+use crate::recovery::{Chance, Missing, Next};
+use crate::state::State;
+
+/// What is decided about a segment before it is written.
+pub(crate) struct Segment {
+    pub(crate) seq: Seq,
+    pub(crate) flags: TcpFlags,
+    pub(crate) payload: Payload,
+    /// It has data, none of which was sent before, and is no window probe.
+    pub(crate) is_new_data: bool,
+}
+
+impl Segment {
+    /// One without data.
+    #[inline]
+    pub(crate) const fn bare(seq: Seq, flags: TcpFlags) -> Self {
+        Self { seq, flags, payload: Payload::EMPTY, is_new_data: false }
+    }
+}
+
+/// What is to be sent, where that is seen at a glance: after most packets nothing, or an ACK. Where it is
+/// not, [`SendSide::next_segment`] finds out, with the same result.
+impl SendSide {
+    /// Whether there is nothing to send, as at a sender whose window is full. `room` as for
+    /// [`Self::next_segment`].
+    #[inline]
+    pub(crate) fn is_idle(&self, room: impl FnOnce() -> u32) -> bool {
+        (self.stream.len() == 0 || self.is_window_full(room())) && self.has_nothing_special()
+    }
+
+    /// Whether new data is all that there may be to send.
+    #[inline]
+    fn has_nothing_special(&self) -> bool {
+        self.stream.end() == End::Open && !self.retransmission_goes_alone && self.retransmit.is_empty()
+    }
+
+    /// Whether new data has to wait for an ACK, and nothing else is to be done for it.
+    #[inline]
+    fn is_window_full(&self, room: u32) -> bool {
+        let flight = &self.flight;
+        let (in_flight, window) = (flight.in_flight(), flight.window());
+        in_flight + room > window
+            && in_flight > 0
+            && flight.nxt == flight.max
+            && self.duplicate_acks == 0
+            && self.stream.len() > u64::from(window)
+            && self.retransmission_timer.is_some()
+            && !self.is_recovering
+            && self.pacer.is_none()
+            && self.super_packet.is_none()
+    }
+
+    /// Whether nothing is to be sent and nothing is outstanding, as at the receiver of a transfer.
+    #[inline]
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.stream.len() == 0
+            && self.has_nothing_special()
+            && self.flight.una == self.flight.max
+            && !self.is_recovering
+            && self.pacer.is_none()
+            && self.super_packet.is_none_or(SuperPacket::is_unused)
+    }
+}
+
+impl SendSide {
+    /// Our SYN, if it is to be sent now.
+    #[cold]
+    pub(crate) fn next_syn(&mut self, flags: TcpFlags, now: Instant) -> Option<Segment> {
+        if self.flight.nxt != self.iss {
+            return None;
+        }
+        if self.flight.max == self.iss {
+            self.rtt.time_segment(self.iss, now);
+        } else {
+            self.rtt.stop_timing();
+            self.stats.retransmits += 1;
+        }
+        self.flight.nxt = self.iss + 1;
+        self.flight.max = self.iss + 1;
+        self.start_timer(now);
+        Some(Segment::bare(self.iss, flags))
+    }
+
+    /// The next segment with data or FIN, once the SYN is acknowledged. `room` is [`Self::segment_room`], or
+    /// less.
+    #[inline]
+    pub(crate) fn next_segment(&mut self, room: u32, now: Instant) -> Option<Segment> {
+        if self.pacer.is_some() && self.is_held_back(now) {
+            return None;
+        }
+        match self.next_retransmission(room, now) {
+            None if self.retransmission_goes_alone => None,
+            None => self.transmit_more(room, now),
+            retransmission => retransmission,
+        }
+    }
+
+    /// Nothing leaves before the next input.
+    #[inline]
+    pub(crate) fn on_nothing_sent(&mut self, now: Instant) {
+        self.retransmission_goes_alone = false;
+        self.keep_timer(now);
+    }
+
+    /// As long as anything is outstanding, a timer runs for it, even if nothing of it may leave now or
+    /// all of it was reported: a receiver may give up what it has reported (RFC 2018, section 8).
+    #[inline]
+    fn keep_timer(&mut self, now: Instant) {
+        let is_timed = self.retransmission_timer.is_some()
+            || self.peer_window.next_probe().is_some()
+            || self.pacing_timer().is_some();
+        if !is_timed && self.flight.una != self.flight.max {
+            self.start_timer(now);
+        }
+    }
+
+    /// The number of what takes up none. It is behind all that was sent, not SND.NXT: after a time-out
+    /// that lies where the peer has been already, and the peer would answer the ACK instead of reading
+    /// it. So it would where its window is closed, and what was sent into that is not taken: then it is
+    /// the window's end (Linux `tcp_acceptable_seq`).
+    pub(crate) const fn bare_number(&self, state: State) -> Seq {
+        let is_closed = self.flight.peer_window == 0 && !state.is_handshaking();
+        if is_closed { self.flight.una } else { self.flight.max }
+    }
+
+    /// Whether something waits to be sent, or sent again.
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_unsent() || self.is_recovering || self.is_fin_next() || !self.retransmit.is_empty()
+    }
+
+    /// Whether there is data behind SND.NXT.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.stream.len() > u64::from(self.flight.in_flight())
+    }
+
+    #[inline]
+    fn next_retransmission(&mut self, room: u32, now: Instant) -> Option<Segment> {
+        while !self.retransmit.is_empty() {
+            let seq = self.retransmit.remove(0);
+            if self.flight.is_outstanding(seq) {
+                return Some(self.retransmission(seq, u32::MAX, room, now));
+            }
+        }
+        None
+    }
+
+    /// A segment again, of `len` octets at most.
+    fn retransmission(&mut self, seq: Seq, len: u32, room: u32, now: Instant) -> Segment {
+        self.rtt.stop_timing();
+        // Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995,
+        // section III.A).
+        self.suspicious_acks = 2;
+        let position = u64::from(seq - self.flight.una);
+        let to_urgent_end = self.stream.urgent().distance_from(seq);
+        let len = len.min(room).min(self.flight.max - seq).min(to_urgent_end);
+        let (payload, mut flags) = self.stream.data_at(position, len);
+        self.announce(&SentSegment { now, seq, end: seq + len, is_retransmission: true });
+        if seq == self.flight.una {
+            self.start_timer(now);
+        }
+        self.stats.retransmits += 1;
+        // The last segment carries the FIN along if that is out already.
+        if self.stream.end() >= End::Sent && position + payload.len() as u64 == self.stream.len() {
+            flags = flags.with(TcpFlags::FIN);
+        }
+        Segment { seq, flags, payload, is_new_data: false }
+    }
+
+    /// What goes besides what is asked for by name. There is one call of [`Self::transmit_next`],
+    /// so that it is built in place.
+    #[inline]
+    fn transmit_more(&mut self, room: u32, now: Instant) -> Option<Segment> {
+        let mut segments = 1;
+        let (window, most) = if self.is_recovering {
+            match self.next_in_recovery(room, now) {
+                Next::ByWindow => (self.flight.window(), room),
+                Next::New => (self.flight.peer_window, room),
+                Next::Again(seq, len) => return Some(self.retransmission(seq, len, room, now)),
+                // With nothing outstanding no ACK would come: a closed window is probed.
+                Next::Nothing if self.flight.in_flight() == 0 && self.flight.peer_window == 0 => (0, room),
+                Next::Nothing => return None,
+            }
+        } else if self.flight.nxt == self.flight.max {
+            if self.super_packet.is_some() && self.waits_for_more(now) {
+                return None;
+            }
+            segments = self.most_segments;
+            (self.window(), room)
+        } else {
+            self.skip_what_is_reported(room)
+        };
+        self.transmit_next(window, (most, segments), now)
+    }
+
+    /// What recovery wants to leave next.
+    #[cold]
+    fn next_in_recovery(&mut self, room: u32, now: Instant) -> Next {
+        let is_new_data = self.next_len(self.flight.peer_window, room) > 0 || self.is_fin_next();
+        let chance = Chance { room, is_new_data };
+        self.ask_recovery(now, |recovery, sender| recovery.next(sender, chance))
+    }
+
+    /// While what was sent before goes again: moves SND.NXT over what the receiver has. Returns
+    /// what may be outstanding, and how much may go at once.
+    #[cold]
+    fn skip_what_is_reported(&mut self, room: u32) -> (u32, u32) {
+        let Missing { from, to, left } = self.recovery.missing(&self.flight);
+        self.flight.nxt = from;
+        let window = self.flight.cwnd.saturating_add(left).min(self.flight.peer_window);
+        // What ends at SND.MAX may go on with new data.
+        let most = if to == self.flight.max { u32::MAX } else { to - from };
+        (window, room.min(most))
+    }
+
+    /// Octets of the segment at SND.NXT, `most` at most, if `window` octets may be outstanding; 0
+    /// if it is not worth it.
+    #[inline]
+    fn next_len(&self, window: u32, most: u32) -> u32 {
+        let in_flight = self.flight.in_flight();
+        let unsent = self.stream.len().saturating_sub(u64::from(in_flight));
+        let usable = window.min(self.send_window).saturating_sub(in_flight);
+        let len = u64::from(usable.min(most)).min(unsent) as u32;
+        // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or
+        // all that an idle connection's window takes.
+        let is_worth_it = len == most || u64::from(len) == unsent || in_flight == 0;
+        if is_worth_it { len } else { 0 }
+    }
+
+    /// A segment at SND.NXT, or as many as may leave in one super-packet.
+    #[inline]
+    fn transmit_next(
+        &mut self,
+        window: u32,
+        (mut most, mut segments): (u32, u32),
+        now: Instant,
+    ) -> Option<Segment> {
+        if self.has_urgent() {
+            let to_urgent_end = self.stream.urgent().distance_from(self.flight.nxt);
+            (most, segments) = (most.min(to_urgent_end), 1);
+        }
+        let in_flight = self.flight.in_flight();
+        let is_all_sent = self.stream.len() <= u64::from(in_flight);
+        if self.flight.peer_window == 0 && in_flight == 0 && !is_all_sent {
+            return self.window_probe(now);
+        }
+        let mut len = self.next_len(window, most);
+        if segments > 1 && len == most && most == self.flight.mss {
+            len = self.super_packet_len(window, most, segments);
+        }
+        if len == 0 {
+            return if is_all_sent { self.transmit_fin(now) } else { None };
+        }
+        let seq = self.flight.nxt;
+        let (payload, flags) = self.stream.data_at(u64::from(in_flight), len);
+        self.flight.nxt += len;
+        let is_new_data = seq == self.flight.max;
+        self.account_for(seq, now);
+        Some(Segment { seq, flags, payload, is_new_data })
+    }
+
+    /// What may be outstanding, in octets.
+    ///
+    //= RFC 3042, section 2: "The amount of outstanding data would remain less than or equal to the congestion window plus 2
+    //= segments."
+    #[inline]
+    fn window(&self) -> u32 {
+        let is_limited_transmit = self.duplicate_acks > 0
+            && self.has_limited_transmit
+            && self.flight.nxt == self.flight.max
+            && !self.is_recovering;
+        if !is_limited_transmit {
+            return self.flight.window();
+        }
+        let beyond = self.duplicate_acks.min(2) * self.flight.mss;
+        self.flight.cwnd.saturating_add(beyond).min(self.flight.peer_window)
+    }
+
+    /// One octet into a closed window each time that the persist timer expires (RFC 9293, section
+    /// 3.8.6.1). It stays what is to be sent next, and no retransmission timer runs for it: that
+    /// the peer does not take it is no loss.
+    #[cold]
+    fn window_probe(&mut self, now: Instant) -> Option<Segment> {
+        self.retransmission_timer = None;
+        if !self.peer_window.probe(self.rtt.expiry(now)) {
+            return None;
+        }
+        let seq = self.flight.nxt;
+        self.flight.max = self.flight.max.later(seq + 1);
+        let (payload, flags) = self.stream.data_at(u64::from(seq - self.flight.una), 1);
+        Some(Segment { seq, flags, payload, is_new_data: false })
+    }
+
+    /// Whether our FIN is what comes next.
+    fn is_fin_next(&self) -> bool {
+        matches!(self.stream.end(), End::Closed | End::Sent)
+            && self.flight.nxt == self.flight.una + self.stream.len() as u32
+    }
+
+    /// FIN, for the first time, or again after a time-out.
+    fn transmit_fin(&mut self, now: Instant) -> Option<Segment> {
+        if !self.is_fin_next() {
+            return None;
+        }
+        self.stream.on_fin_sent();
+        let seq = self.flight.nxt;
+        self.flight.nxt += 1;
+        self.account_for(seq, now);
+        Some(Segment::bare(seq, TcpFlags::FIN.with(TcpFlags::ACK)))
+    }
+
+    /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts
+    /// the timer.
+    #[inline]
+    fn account_for(&mut self, seq: Seq, now: Instant) {
+        if self.validation.is_some() {
+            self.shrink_if_idle(seq, now);
+        }
+        let is_retransmission = seq != self.flight.max;
+        if self.flight.nxt.after(self.flight.max) {
+            // Only what is wholly new is timed (RFC 6298, section 3).
+            if !is_retransmission {
+                self.rtt.time_segment(seq, now);
+            }
+            self.flight.max = self.flight.nxt;
+        } else {
+            self.stats.retransmits += 1;
+        }
+        self.announce(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
+        if let Some(validation) = &mut self.validation {
+            let in_network = if self.tracking >= Tracking::Segments {
+                self.queue.in_network()
+            } else {
+                self.flight.outstanding()
+            };
+            validation.on_sent(&self.flight, in_network);
+        }
+        if self.retransmission_timer.is_none() {
+            self.start_timer(now);
+        }
+    }
+
+    /// The segment at `seq` is about to leave: the window shrinks if nothing has left for long.
+    #[inline(never)]
+    fn shrink_if_idle(&mut self, seq: Seq, now: Instant) {
+        let Some(validation) = &mut self.validation else { return };
+        if let Some(idle) = validation.idle_time(seq, &self.flight, now)
+            && !self.congestion.rules_recovery()
+        {
+            let initial = self.initial_cwnd();
+            validation::shrink_after(idle, self.rtt.rto(), initial, &mut self.flight);
+        }
+    }
+
+    /// Payload that fits into the next segment beside the options that every segment has.
+    #[inline]
+    pub(crate) fn segment_room(&self) -> u32 {
+        self.path_mtu.room(self.flight.mss)
+    }
+}

@@ -1,0 +1,69 @@
+//! Window validation: a window that was not used lately says nothing of the path. As Linux 6.18
+//! does it (`tcp_is_cwnd_limited`, `tcp_cwnd_restart`), after RFC 2861.
+
+use std::time::Duration;
+
+use lasthop_packet::{Instant, Seq};
+
+use crate::flight::Flight;
+
+/// How much of the window was in use in the last round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Validation {
+    /// When a segment left last.
+    last_sent: Option<Instant>,
+    /// Whether the window was full in the round trip that ends at `round_end`; if not, `most` is how
+    /// many octets were outstanding at most.
+    was_full: bool,
+    most: u32,
+    round_end: Seq,
+}
+
+impl Validation {
+    /// Whether the window was in use in the last round trip: in slow start half of it is enough.
+    #[inline]
+    pub(super) const fn is_window_used(&self, flight: &Flight) -> bool {
+        self.was_full || (flight.cwnd < flight.ssthresh && flight.cwnd / 2 < self.most)
+    }
+
+    /// A segment has left: notes how much of the window is in use (`tcp_cwnd_validate`).
+    #[inline(never)]
+    pub(super) fn on_sent(&mut self, flight: &Flight, in_network: u32) {
+        let outstanding = flight.outstanding();
+        let is_full = in_network.saturating_add(flight.mss) > flight.cwnd;
+        let is_most = !self.was_full && outstanding > self.most;
+        if is_full || is_most || !flight.una.before(self.round_end) {
+            (self.was_full, self.most) = (is_full, outstanding);
+            self.round_end = flight.max;
+        }
+    }
+
+    /// What the window has room for waits, because it is too little.
+    pub(super) fn on_window_full(&mut self, flight: &Flight) {
+        (self.was_full, self.most) = (true, flight.outstanding());
+        self.round_end = flight.max;
+    }
+
+    /// The segment at `seq` is about to leave. Returns how long no segment has left, if nothing is
+    /// outstanding.
+    pub(super) fn idle_time(&mut self, seq: Seq, flight: &Flight, now: Instant) -> Option<Duration> {
+        let last_sent = self.last_sent.replace(now)?;
+        let is_idle = seq == flight.una && seq == flight.max;
+        is_idle.then(|| now.since(last_sent))
+    }
+}
+
+/// After an idle time longer than RTO cwnd halves for each RTO that has passed, down to `initial` octets,
+/// and ssthresh keeps three quarters of it.
+pub(super) fn shrink_after(mut idle: Duration, rto: Duration, initial: u32, flight: &mut Flight) {
+    if idle <= rto {
+        return;
+    }
+    flight.ssthresh = flight.ssthresh.max(flight.cwnd / 4 * 3);
+    let least = initial.min(flight.cwnd);
+    while idle > rto && flight.cwnd > least {
+        flight.cwnd /= 2;
+        idle -= rto;
+    }
+    flight.cwnd = flight.cwnd.max(least);
+}

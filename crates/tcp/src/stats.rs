@@ -1,0 +1,147 @@
+//! What is counted of a connection.
+
+/// What a connection has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Segments sent, pure ACKs included.
+    pub segments_sent: u64,
+    /// Segments with data, SYN or FIN that were sent a second time or more often; window probes are
+    /// none.
+    pub retransmits: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Those of them that a scheme spared the window.
+    pub timeouts_spared: u64,
+    /// Losses inferred without a time-out, by TCP, or on the third duplicate ACK by a scheme in its
+    /// place.
+    pub fast_retransmits: u64,
+    /// Tail loss probes: what was sent because no ACK had come for two round trips.
+    pub tail_loss_probes: u64,
+    /// Reductions of the window taken back: what was sent again had arrived.
+    pub undone: u64,
+    /// Reductions of the window because the receiver echoed congestion marks (RFC 3168).
+    pub congestion_echoes: u64,
+    /// Retransmissions that a scheme asked for on a control message.
+    pub scheme_retransmits: u64,
+    /// Duplicate ACKs received.
+    pub duplicate_acks: u64,
+    /// ICMP messages that fitted the connection.
+    pub icmp_accepted: u64,
+    /// Octets acknowledged by the peer.
+    pub octets_acknowledged: u64,
+    /// Octets received in order.
+    pub octets_received: u64,
+    /// Segments received that were refused.
+    pub refused: Refused,
+}
+
+/// Why a segment was refused: nothing that it carries was processed, but it may have been answered. Where one
+/// outside of the window acknowledges something, that counts in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no connection: "an incoming segment not containing a RST causes a RST to be sent in response"
+    /// (RFC 9293, section 3.10.7.1).
+    Closed,
+    /// A reset that acknowledges no SYN of ours: it "could not have been sent in response to anything sent by
+    /// this incarnation of the connection" (RFC 9293, sections 3.10.7.2 and 3.10.7.3).
+    ResetOfNoSyn,
+    /// It acknowledges no SYN of ours: "Any acknowledgment is bad if it arrives on a connection still in the
+    /// LISTEN state" (RFC 9293, section 3.10.7.2; SYN-SENT and SYN-RECEIVED: sections 3.10.7.3 and 3.10.7.4).
+    AckOfNoSyn,
+    /// "if neither of the SYN or RST bits is set, then drop the segment and return" (RFC 9293, section 3.10.7.3;
+    /// LISTEN: section 3.10.7.2).
+    NoSyn,
+    /// "If the RST bit is set and the sequence number is outside the current receive window, silently drop the
+    /// segment" (RFC 5961, section 3.2).
+    ResetOutsideWindow,
+    /// "If the RST bit is set and the sequence number does not exactly match the next expected sequence value,
+    /// yet is within the current receive window, TCP MUST send an acknowledgment" (RFC 5961, section 3.2).
+    ResetNotExpected,
+    /// SEG.TSval < TS.Recent: "treat the arriving segment as not acceptable" (PAWS; RFC 7323, section 5.3).
+    OldTimestamp,
+    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply" (RFC 9293, section
+    /// 3.10.7.4).
+    OutsideWindow,
+    /// "If the SYN bit is set, irrespective of the sequence number, TCP MUST send an ACK" (RFC 5961, section
+    /// 4.2).
+    Syn,
+    /// "If the ACK bit is off, drop the segment" (RFC 9293, section 3.10.7.4).
+    NoAck,
+    /// "If the ACK acks something not yet sent" (RFC 9293, section 3.10.7.4).
+    AckOfUnsent,
+    /// It is not "((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT)" because it is too old (RFC 5961, section
+    /// 5.2).
+    AckTooOld,
+}
+
+impl Refusal {
+    /// All reasons, in the order in which they are checked.
+    pub const ALL: [Self; 12] = [
+        Self::Closed,
+        Self::ResetOfNoSyn,
+        Self::AckOfNoSyn,
+        Self::NoSyn,
+        Self::ResetOutsideWindow,
+        Self::ResetNotExpected,
+        Self::OldTimestamp,
+        Self::OutsideWindow,
+        Self::Syn,
+        Self::NoAck,
+        Self::AckOfUnsent,
+        Self::AckTooOld,
+    ];
+}
+
+/// How many segments were refused for which reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused([u32; Refusal::ALL.len()]);
+
+impl Refused {
+    /// For this reason; at most 2^32 - 1 are counted.
+    pub const fn by(&self, reason: Refusal) -> u32 {
+        self.0[reason as usize]
+    }
+
+    /// For any reason.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    pub(crate) const fn add(&mut self, reason: Refusal) {
+        let count = &mut self.0[reason as usize];
+        *count = count.saturating_add(1);
+    }
+
+    /// Those since `earlier`.
+    const fn since(mut self, earlier: &Self) -> Self {
+        let mut reason = 0;
+        while reason < self.0.len() {
+            self.0[reason] -= earlier.0[reason];
+            reason += 1;
+        }
+        self
+    }
+}
+
+impl Stats {
+    /// What the connection has done since it had done `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            segments_sent: self.segments_sent - earlier.segments_sent,
+            retransmits: self.retransmits - earlier.retransmits,
+            timeouts: self.timeouts - earlier.timeouts,
+            timeouts_spared: self.timeouts_spared - earlier.timeouts_spared,
+            fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
+            tail_loss_probes: self.tail_loss_probes - earlier.tail_loss_probes,
+            undone: self.undone - earlier.undone,
+            congestion_echoes: self.congestion_echoes - earlier.congestion_echoes,
+            scheme_retransmits: self.scheme_retransmits - earlier.scheme_retransmits,
+            duplicate_acks: self.duplicate_acks - earlier.duplicate_acks,
+            icmp_accepted: self.icmp_accepted - earlier.icmp_accepted,
+            octets_acknowledged: self.octets_acknowledged - earlier.octets_acknowledged,
+            octets_received: self.octets_received - earlier.octets_received,
+            refused: self.refused.since(&earlier.refused),
+        }
+    }
+}
