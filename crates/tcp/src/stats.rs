@@ -35,15 +35,15 @@ pub struct Stats {
     pub refused: Refused,
 }
 
-/// Why a segment was refused: nothing that it carries was processed, but it may have been answered. Where one
-/// outside of the window acknowledges something, that counts in any case.
+/// Why a segment was refused: it was dropped, and perhaps answered. What one outside of the window acknowledges
+/// counts in any case, and a SYN that ends a simultaneous open does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no connection: "an incoming segment not containing a RST causes a RST to be sent in response"
+    /// There is no connection: "An incoming segment not containing a RST causes a RST to be sent in response"
     /// (RFC 9293, section 3.10.7.1).
     Closed,
     /// A reset that acknowledges no SYN of ours: it "could not have been sent in response to anything sent by
-    /// this incarnation of the connection" (RFC 9293, sections 3.10.7.2 and 3.10.7.3).
+    /// this incarnation of the connection" (RFC 9293, section 3.10.7.2; SYN-SENT: section 3.10.7.3).
     ResetOfNoSyn,
     /// It acknowledges no SYN of ours: "Any acknowledgment is bad if it arrives on a connection still in the
     /// LISTEN state" (RFC 9293, section 3.10.7.2; SYN-SENT and SYN-RECEIVED: sections 3.10.7.3 and 3.10.7.4).
@@ -65,12 +65,13 @@ pub enum Refusal {
     /// "If the SYN bit is set, irrespective of the sequence number, TCP MUST send an ACK" (RFC 5961, section
     /// 4.2).
     Syn,
-    /// "If the ACK bit is off, drop the segment" (RFC 9293, section 3.10.7.4).
+    /// "if the ACK bit is off, drop the segment and return" (RFC 9293, section 3.10.7.4).
     NoAck,
-    /// "If the ACK acks something not yet sent" (RFC 9293, section 3.10.7.4).
+    /// "If the ACK acks something not yet sent (SEG.ACK > SND.NXT), then send an ACK, drop the segment, and
+    /// return" (RFC 9293, section 3.10.7.4).
     AckOfUnsent,
-    /// It is not "((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT)" because it is too old (RFC 5961, section
-    /// 5.2).
+    /// It is before "((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT)": "All incoming segments whose ACK value
+    /// doesn't satisfy the above condition MUST be discarded and an ACK sent back" (RFC 5961, section 5.2).
     AckTooOld,
 }
 

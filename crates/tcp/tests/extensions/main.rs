@@ -5,6 +5,7 @@ mod adopt;
 mod icmp;
 mod path_mtu;
 mod receiver;
+mod refusals;
 mod rto;
 mod sender;
 mod series;
