@@ -236,7 +236,7 @@ impl Connection {
 
     /// Whether our FIN was sent and acknowledged.
     pub fn is_fin_acknowledged(&self) -> bool {
-        self.send.end() == End::Acknowledged
+        self.send.stream().end() == End::Acknowledged
     }
 
     /// Octets that arrived in order and were not read yet.
@@ -282,7 +282,7 @@ impl Connection {
 
     /// Octets of payload that are held, in either direction.
     pub fn held(&self) -> usize {
-        self.send.unacknowledged() as usize + self.receive.held()
+        self.send.stream().len() as usize + self.receive.held()
     }
 
     /// Whether the peer has not been heard from since the retransmission timer expired.
@@ -364,7 +364,7 @@ impl Connection {
 
     /// Octets written and not acknowledged yet.
     pub const fn unacknowledged(&self) -> u64 {
-        self.send.unacknowledged()
+        self.send.stream().len()
     }
 
     /// The send variables.
@@ -390,7 +390,7 @@ impl Connection {
             segments_sent: self.ip.packets(),
             octets_received: self.receive.octets(),
             refused: self.refusals.counts(),
-            ..*self.send.stats()
+            ..self.send.stats()
         }
     }
 

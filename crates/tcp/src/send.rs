@@ -3,27 +3,31 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `stream` | what the application sends, and how far its end has come; `urgent`: ends of urgent data |
+//! | `handshake` | our SYN |
 //! | `transmission` | what leaves next |
 //! | `acknowledgment` | what an ACK does |
+//! | `sent` | what is known and learned of a segment that leaves |
 //! | `expiry` | what happens when a timer expires |
-//! | `recovering`, `model` | what loss recovery, and a model of the path, learn and decide |
+//! | `control` | congestion control, loss recovery, and what they go by |
 //! | `peer_window` | the window that the peer offers, and the probes of a closed one |
 //! | `path_mtu` | how large segments may be |
-//! | `pacing`; `pacer`, `super_packet` | when segments leave, and how many at once |
+//! | `departure`, `pacing`; `pacer`, `super_packet` | when segments leave, and how many at once |
 //! | `validation` | how much of the window is in use |
 //! | `silence` | for how long the peer has been silent |
 //! | `timestamp_clock` | where TSval comes from |
 //! | `saved` | what of it goes on elsewhere |
 
 mod acknowledgment;
+mod control;
+mod departure;
 mod expiry;
-mod model;
+mod handshake;
 mod pacer;
 mod pacing;
 mod path_mtu;
 mod peer_window;
-mod recovering;
 mod saved;
+mod sent;
 mod silence;
 mod stream;
 mod super_packet;
@@ -34,18 +38,18 @@ mod validation;
 
 use std::num::NonZeroU16;
 
-use lasthop_agent::Deadline;
 use lasthop_packet::{Instant, Payload, Seq, Tcp};
 
 use crate::config::{Config, PacingRule};
-use crate::congestion::{Congestion, CongestionControl};
 use crate::extension::{SenderControl, SenderExtension};
 use crate::flight::Flight;
 use crate::negotiation::Negotiated;
-use crate::recovery::LossRecovery;
+use crate::recovery::{LossRecovery, Sender};
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
 use crate::stats::Stats;
+use control::{Control, View};
+use departure::Departure;
 use pacer::Pacer;
 use path_mtu::PathMtu;
 use peer_window::PeerWindow;
@@ -72,61 +76,24 @@ pub(crate) struct SendSide {
     stream: Stream,
     /// Initial send sequence number.
     iss: Seq,
-    /// The receiver reports what it has (RFC 2018).
-    has_reports: bool,
-    /// Segments have timestamps (RFC 7323).
-    has_timestamps: bool,
     timestamp_clock: TimestampClock,
     peer_window: PeerWindow,
     path_mtu: PathMtu,
     silence: Silence,
     rtt: RttEstimator,
-
-    congestion: Box<dyn CongestionControl>,
-    /// Nothing but the owner sets the congestion window.
-    is_ruled_from_outside: bool,
-    recovery: Box<dyn LossRecovery>,
-    /// What recovery said last of whether it goes on: asked for with every packet, changed by few.
-    is_recovering: bool,
-    tracking: Tracking,
-    /// Kept unless [`Tracking::Numbers`] are enough.
-    queue: RetransmissionQueue,
-    duplicate_acks: u32,
-    /// ACKs of new data for which congestion control is asked whether it suspects another loss.
-    suspicious_acks: u32,
+    /// For the oldest outstanding segment.
+    retransmission_timer: Option<Instant>,
+    control: Control,
     /// Segments to send again ahead of everything else.
     retransmit: Vec<Seq>,
     /// Recovery has just begun: new data waits for the next input.
     retransmission_goes_alone: bool,
-
-    pacer: Option<Pacer>,
-    /// Where segments leave in super-packets.
-    super_packet: Option<SuperPacket>,
+    departure: Departure,
     /// Segments that may leave as one packet.
     most_segments: u32,
     validation: Option<Validation>,
-    /// Octets of the application's send buffer.
-    send_window: u32,
-    has_limited_transmit: bool,
-    /// In segments.
-    initial_window: u32,
-
-    retransmission_timer: Option<Instant>,
-    /// Loss recovery's own.
-    recovery_timer: Option<Deadline>,
     extension: Option<Box<dyn SenderExtension>>,
     stats: Stats,
-}
-
-/// What recovery and congestion control go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tracking {
-    /// Sequence numbers.
-    Numbers,
-    /// Single segments.
-    Segments,
-    /// A model of the path, which goes by single segments too.
-    Model,
 }
 
 impl SendSide {
@@ -143,34 +110,20 @@ impl SendSide {
         };
         Self {
             flight,
-            stream: Stream::default(),
+            stream: Stream::new(config.send_window.unwrap_or(u32::MAX)),
             iss,
-            has_reports: false,
-            has_timestamps: false,
-            timestamp_clock: TimestampClock::Running { offset: 1 },
+            timestamp_clock: TimestampClock::new(),
             peer_window: PeerWindow::new(),
             path_mtu: PathMtu::new(config.mss, is_ipv4, config.mtu_probing),
             silence: Silence::new(config),
             rtt: RttEstimator::new(config.rto),
-            congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
-            is_ruled_from_outside: config.congestion == Congestion::Outside,
-            recovery: config.recovery.begin(false),
-            is_recovering: false,
-            tracking: Tracking::Numbers,
-            queue: RetransmissionQueue::default(),
-            duplicate_acks: 0,
-            suspicious_acks: 0,
+            retransmission_timer: None,
+            control: Control::new(config),
             retransmit: Vec::new(),
             retransmission_goes_alone: false,
-            pacer: None,
-            super_packet: None,
+            departure: Departure::AtOnce,
             most_segments: 1,
-            validation: config.window_validation.then(Validation::default),
-            send_window: config.send_window.unwrap_or(u32::MAX),
-            has_limited_transmit: config.limited_transmit,
-            initial_window: config.initial_window.max(1),
-            retransmission_timer: None,
-            recovery_timer: None,
+            validation: config.window_validation.then(|| Validation::new(config.initial_window.max(1))),
             extension: None,
             stats: Stats::default(),
         }
@@ -188,59 +141,32 @@ impl SendSide {
 
     /// TSval goes on from what the clock of the end whose place is taken read at `then`.
     pub(crate) const fn continue_clock(&mut self, value: u32, then: Instant) {
-        self.timestamp_clock = TimestampClock::from(value, then);
+        self.timestamp_clock.continue_from(value, then);
     }
 
     /// TSval is this from now on.
     pub(crate) const fn set_timestamp(&mut self, value: u32) {
-        self.timestamp_clock = TimestampClock::Told(value);
+        self.timestamp_clock.set(value);
     }
 
     /// Both sides know each other's maximum segment size: sets what depends on it.
     pub(crate) fn begin(&mut self, config: &Config, mss: u32, negotiated: Negotiated) {
-        self.has_reports = negotiated.sack();
-        self.has_timestamps = negotiated.timestamps();
+        self.timestamp_clock.begin(negotiated.timestamps());
         self.peer_window.set_shift(negotiated.peer_shift());
         // RFC 6691: options come out of the segment's payload.
         let options = negotiated.fixed_options();
         self.flight.mss = mss.saturating_sub(options).max(1);
         self.path_mtu.begin(self.flight.mss, options);
         // No larger than the largest window that TCP can advertise (RFC 7323, section 2.3).
-        self.flight.cwnd = self.initial_cwnd().min(1 << 30);
-        self.recovery = config.recovery.begin(self.has_reports);
-        self.tracking = if self.congestion.rules_recovery() {
-            self.queue.note_in_network();
-            Tracking::Model
-        } else if self.recovery.goes_by_segments() || self.congestion.goes_by_segments() {
-            Tracking::Segments
+        self.flight.cwnd = self.flight.mss.saturating_mul(config.initial_window.max(1)).min(1 << 30);
+        self.control.begin(config, negotiated.sack());
+        self.departure = if self.control.congestion().is_paced() || config.pacing == PacingRule::Fq {
+            Departure::Paced(Pacer::default())
+        } else if config.segmentation_offload && self.control.allows_offload() {
+            Departure::InSuperPackets(SuperPacket::default())
         } else {
-            Tracking::Numbers
+            Departure::AtOnce
         };
-        let is_paced = self.congestion.is_paced() || config.pacing == PacingRule::Fq;
-        self.pacer = is_paced.then(Pacer::default);
-        let is_offloaded = config.segmentation_offload && self.recovery.goes_by_segments() && !is_paced;
-        self.super_packet = is_offloaded.then(SuperPacket::default);
-    }
-
-    /// In octets.
-    const fn initial_cwnd(&self) -> u32 {
-        self.flight.mss.saturating_mul(self.initial_window)
-    }
-
-    /// Our SYN was sent by another end, at `sent` if that times its answer.
-    pub(crate) fn on_syn_sent_elsewhere(&mut self, sent: Option<Instant>) {
-        self.flight.nxt = self.iss + 1;
-        self.flight.max = self.iss + 1;
-        if let Some(sent) = sent {
-            self.rtt.time_segment(self.iss, sent);
-        }
-    }
-
-    /// There was no handshake, but our SYN counts as acknowledged.
-    pub(crate) fn skip_syn(&mut self) {
-        self.flight.una = self.iss + 1;
-        self.flight.nxt = self.flight.una;
-        self.flight.max = self.flight.una;
     }
 
     /// The stream has ended, and the peer has acknowledged that to another end.
@@ -248,29 +174,9 @@ impl SendSide {
         self.stream.end_elsewhere();
     }
 
-    /// Our SYN goes again.
-    pub(crate) const fn repeat_syn(&mut self) {
-        self.flight.nxt = self.flight.una;
-    }
-
-    /// Whether this number acknowledges our SYN, and that has left.
-    pub(crate) fn is_syn_acknowledged_by(&self, ack: Seq) -> bool {
-        ack == self.iss + 1 && ack == self.flight.max
-    }
-
-    /// Our SYN is acknowledged.
-    pub(crate) fn establish(&mut self, ack: Seq, now: Instant) {
-        self.flight.una = ack;
-        self.flight.nxt = self.flight.nxt.later(ack);
-        self.retransmission_timer = None;
-        self.rtt.on_ack(ack, now, &self.flight);
-        //= RFC 5681, section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
-        //= transmitted SYN MUST be one segment".
-        if self.silence.expiries() > 0 {
-            self.flight.cwnd = self.flight.mss;
-        }
-        self.silence.end();
-        self.begin_model();
+    /// The connection is established.
+    pub(crate) fn begin_model(&mut self) {
+        self.control.begin_model(&self.flight, self.rtt.srtt());
     }
 
     /// Starts the retransmission timer.
@@ -281,9 +187,9 @@ impl SendSide {
     /// Nothing that was sent needs an answer any more.
     pub(crate) fn stop_timers(&mut self) {
         self.retransmission_timer = None;
-        self.recovery_timer = None;
+        self.control.stop_timer();
         self.peer_window.stop_probing();
-        if let Some(pacer) = &mut self.pacer {
+        if let Departure::Paced(pacer) = &mut self.departure {
             pacer.set_timer(false);
         }
     }
@@ -350,7 +256,8 @@ impl SendSide {
     /// Lets `octets` octets into the network beyond what is there now.
     pub(crate) fn allow(&mut self, octets: u32) {
         // Out of recovery the window counts from SND.UNA on.
-        let there = if self.is_recovering { self.queue.in_network() } else { self.flight.in_flight() };
+        let is_recovering = self.control.is_recovering();
+        let there = if is_recovering { self.queue().in_network() } else { self.flight.in_flight() };
         // Where no timer runs for what is outstanding, what goes again has to leave: it starts one.
         let is_untimed = self.flight.una != self.flight.max && self.retransmission_timer.is_none();
         let least = if is_untimed { self.flight.mss } else { 0 };
@@ -390,27 +297,16 @@ impl SendSide {
         self.path_mtu.may_fragment()
     }
 
-    /// What TSval is now.
+    /// What the application sends.
     #[inline]
-    pub(crate) const fn timestamp(&self, now: Instant) -> u32 {
-        self.timestamp_clock.reads(now)
+    pub(crate) const fn stream(&self) -> &Stream {
+        &self.stream
     }
 
-    /// How old a timestamp of ours is, in milliseconds; `None` where that is not known.
+    /// Where TSval comes from.
     #[inline]
-    pub(crate) const fn age_of_timestamp(&self, value: u32, now: Instant) -> Option<u32> {
-        self.timestamp_clock.age(value, now)
-    }
-
-    /// Whether urgent data is ahead of what is acknowledged.
-    #[inline]
-    pub(crate) const fn has_urgent(&self) -> bool {
-        !self.stream.urgent().is_empty()
-    }
-
-    /// Has a header point to the urgent data ahead of it.
-    pub(crate) fn write_urgent_pointer(&self, tcp: &mut Tcp) {
-        self.stream.urgent().write_pointer(tcp);
+    pub(crate) const fn timestamp_clock(&self) -> &TimestampClock {
+        &self.timestamp_clock
     }
 
     /// The send variables.
@@ -427,22 +323,7 @@ impl SendSide {
 
     /// What is outstanding, segment by segment.
     pub(crate) const fn queue(&self) -> &RetransmissionQueue {
-        &self.queue
-    }
-
-    pub(crate) const fn iss(&self) -> Seq {
-        self.iss
-    }
-
-    /// How far the end of the stream has come.
-    #[inline]
-    pub(crate) const fn end(&self) -> End {
-        self.stream.end()
-    }
-
-    /// Octets written and not acknowledged yet.
-    pub(crate) const fn unacknowledged(&self) -> u64 {
-        self.stream.len()
+        self.control.queue()
     }
 
     /// Whether the peer has not been heard from since a timer expired.
@@ -452,7 +333,7 @@ impl SendSide {
 
     /// Whether nothing but the owner sets the congestion window.
     pub(crate) const fn is_ruled_from_outside(&self) -> bool {
-        self.is_ruled_from_outside
+        self.control.is_ruled_from_outside()
     }
 
     /// Whether an acknowledgment number can be the peer's.
@@ -466,29 +347,48 @@ impl SendSide {
     }
 
     /// What was done so far, as far as the sender counts it.
-    pub(crate) const fn stats(&self) -> &Stats {
-        &self.stats
+    #[inline]
+    pub(crate) const fn stats(&self) -> Stats {
+        Stats { undone: self.control.undone(), ..self.stats }
     }
 
     /// Octets of memory that it takes for what it holds, at most.
     pub(crate) fn memory(&self) -> usize {
-        self.stream.buffer().memory() + self.queue.memory()
+        self.stream.buffer().memory() + self.control.memory()
     }
 
     /// Octets of memory that it takes beside that and itself.
     pub(crate) fn overhead(&self) -> usize {
         let numbers = self.retransmit.capacity() + self.stream.urgent().capacity();
-        size_of_val(&*self.congestion)
-            + self.congestion.memory()
-            + size_of_val(&*self.recovery)
-            + self.recovery.memory()
-            + self.extension.as_deref().map_or(0, size_of_val)
-            + numbers * size_of::<Seq>()
+        let extension = self.extension.as_deref().map_or(0, size_of_val);
+        self.control.overhead() + extension + numbers * size_of::<Seq>()
     }
 
+    /// To be called before the application writes, and before an ACK or a timer is looked at: a model of the path
+    /// has to know whether the application limits what is sent.
     #[inline]
-    fn goes_by_segments(&self) -> bool {
-        self.tracking >= Tracking::Segments
+    fn note_application_limit(&mut self) {
+        if self.control.has_model() {
+            let unsent = self.stream.unsent(self.flight.outstanding());
+            self.control.note_application_limit(unsent, &self.flight);
+        }
+    }
+
+    /// Congestion control and loss recovery, with what they see of the sender.
+    #[inline]
+    fn control(&mut self, now: Instant) -> (&mut Control, View<'_>) {
+        let (flight, rtt, timer) = (&mut self.flight, &self.rtt, self.retransmission_timer);
+        (&mut self.control, View { now, flight, rtt, timer })
+    }
+
+    /// Calls loss recovery.
+    fn ask_recovery<R>(
+        &mut self,
+        now: Instant,
+        call: impl FnOnce(&mut dyn LossRecovery, &mut Sender<'_>) -> R,
+    ) -> R {
+        let (control, view) = self.control(now);
+        control.ask(view, call)
     }
 
     /// Calls a scheme's part of the sender, if there is one.

@@ -210,7 +210,7 @@ impl Connection {
         let timestamps = tcp.options.timestamps.filter(|_| self.negotiated.timestamps());
         let echo = || {
             let value = timestamps?.echo_reply;
-            Some(Echo { value, age: self.send.age_of_timestamp(value, now)? })
+            Some(Echo { value, age: self.send.timestamp_clock().age(value, now)? })
         };
         if self.receive.on_data((tcp, packet.payload()), echo, self.send.rtt(), now) {
             self.on_fin(now);
@@ -224,7 +224,7 @@ impl Connection {
         let is_marked = self.ecn.as_ref().is_some_and(Ecn::is_echoed);
         let is_last = self.state == State::LastAck;
         self.send.on_ack(tcp, AckKind { is_bare, is_marked, is_last }, now);
-        if self.send.end() == End::Acknowledged {
+        if self.send.stream().end() == End::Acknowledged {
             self.on_fin_acknowledged(now);
         }
     }

@@ -240,7 +240,7 @@ impl Connection {
     fn has_rare_parts(&self, flags: TcpFlags) -> bool {
         flags.has(TcpFlags::SYN)
             || (self.negotiated.sack() && self.receive.has_report())
-            || self.send.has_urgent()
+            || !self.send.stream().urgent().is_empty()
     }
 
     /// SACK blocks and an urgent pointer, or the window and the options of a SYN.
@@ -250,7 +250,7 @@ impl Connection {
             if self.negotiated.sack() {
                 tcp.options.sack = self.receive.sack_blocks(self.negotiated.most_sack_blocks());
             }
-            self.send.write_urgent_pointer(tcp);
+            self.send.stream().urgent().write_pointer(tcp);
             return;
         }
         let (config, negotiated) = (&self.config, &self.negotiated);
@@ -273,6 +273,6 @@ impl Connection {
 
     #[inline]
     fn timestamps(&self, now: Instant) -> Timestamps {
-        Timestamps { value: self.send.timestamp(now), echo_reply: self.receive.ts_recent() }
+        Timestamps { value: self.send.timestamp_clock().reads(now), echo_reply: self.receive.ts_recent() }
     }
 }

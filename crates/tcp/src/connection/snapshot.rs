@@ -54,7 +54,7 @@ impl Connection {
             state: self.state,
             negotiated: self.negotiated,
             send,
-            close_requested: self.send.end() > End::Open,
+            close_requested: self.send.stream().end() > End::Open,
             identification: self.ip.identification(),
             host: self.ip.host(),
             rtt,

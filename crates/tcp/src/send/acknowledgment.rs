@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq, Tcp};
 
-use super::{End, SendSide, Tracking};
+use super::{End, SendSide};
 use crate::congestion::AckSample;
 use crate::extension::DuplicateAckResponse;
 use crate::recovery::{AfterAck, AfterDuplicate, DUPLICATE_ACK_THRESHOLD, Report};
@@ -24,20 +24,30 @@ impl SendSide {
     /// Takes in an acknowledgment that is not beyond what was sent.
     #[inline]
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
-        if self.tracking == Tracking::Model {
+        if self.control.has_model() {
             self.on_ack_with_model(tcp, kind, now);
         } else {
             self.take_ack(tcp, kind, now);
         }
     }
 
-    pub(super) fn take_ack(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
-        if self.goes_by_segments() {
+    /// Takes in an acknowledgment, and tells the model.
+    #[inline(never)]
+    fn on_ack_with_model(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
+        self.note_application_limit();
+        let before = self.control.before_ack(&self.flight);
+        self.take_ack(tcp, kind, now);
+        let next_departure = self.departure.next(now);
+        self.control.update_model(before, &mut self.flight, self.rtt.srtt(), next_departure, now);
+    }
+
+    fn take_ack(&mut self, tcp: &Tcp, kind: AckKind, now: Instant) {
+        if self.control.goes_by_segments() {
             self.update_queue(tcp, now);
         }
-        let report = if self.has_reports {
-            let (recovery, sender) = self.recovery_and_sender(now);
-            recovery.on_report(tcp.options.sack.as_slice(), &sender)
+        let report = if self.control.has_reports() {
+            let (control, view) = self.control(now);
+            control.read_report(tcp.options.sack.as_slice(), view)
         } else {
             Report::Unused
         };
@@ -75,16 +85,22 @@ impl SendSide {
         //= probe segments, the sending TCP peer MUST allow the connection to stay open". What goes again into a closed window
         //= probes it.
         // Nor is a peer gone that answers a split's FIN, which waits for another end.
-        if self.flight.peer_window == 0 || self.is_ruled_from_outside {
+        if self.flight.peer_window == 0 || self.control.is_ruled_from_outside() {
             self.silence.end();
         }
         match report {
             Report::New => self.on_duplicate_ack(now),
             Report::Unused if looks_duplicate => self.on_duplicate_ack(now),
             // Three in a row, with nothing between them, mean a loss.
-            Report::Unused if !self.is_recovering => self.duplicate_acks = 0,
+            Report::Unused if !self.control.is_recovering() => self.control.forget_duplicate_acks(),
             Report::Unused | Report::Known => {}
         }
+    }
+
+    /// The receiver echoes a congestion mark, the first for this window of data.
+    pub(crate) fn on_congestion_mark(&mut self, now: Instant) {
+        self.stats.congestion_echoes += 1;
+        self.ask_recovery(now, |recovery, sender| recovery.on_congestion_mark(sender));
     }
 
     #[cold]
@@ -99,10 +115,10 @@ impl SendSide {
     #[inline]
     fn on_new_ack(&mut self, tcp: &Tcp, is_marked: bool, now: Instant) {
         let acked = tcp.ack - self.flight.una;
-        let outstanding = self.flight.outstanding() + self.super_packet.map_or(0, |packet| packet.held());
+        let outstanding = self.flight.outstanding() + self.departure.held();
         self.flight.una = tcp.ack;
         self.flight.nxt = self.flight.nxt.later(tcp.ack);
-        self.duplicate_acks = 0;
+        self.control.forget_duplicate_acks();
         self.silence.end();
         if let Some(mss) = self.path_mtu.on_new_ack(tcp.ack, now) {
             self.set_mss(mss);
@@ -114,44 +130,42 @@ impl SendSide {
         }
 
         let rtt = self.measure(tcp, now);
-        let is_rate_wanted = self.tracking == Tracking::Segments;
-        let rate = if is_rate_wanted { self.queue.rate_sample(now) } else { None };
+        let rate = self.control.rate_sample(now);
         // What was reported before it was acknowledged counts once.
-        let delivered = if self.goes_by_segments() { self.queue.delivery().octets() } else { acked };
+        let is_by_segments = self.control.goes_by_segments();
+        let delivered = if is_by_segments { self.control.delivery().octets() } else { acked };
         let srtt = self.rtt.srtt();
         let sample = AckSample { now, acked: delivered, outstanding, rtt, srtt, rate };
         // The timer restarts for what is the oldest outstanding segment now (RFC 6298, section 5.2
         // and 5.3).
         self.retransmission_timer = (self.flight.max != una).then(|| self.rtt.expiry(now));
-        let after = if self.goes_by_segments() {
+        let after = if is_by_segments {
             self.advance_by_segments(acked, now)
         } else {
-            let (recovery, mut sender) = self.recovery_and_sender(now);
-            let (after, undone) = (recovery.on_new_ack(acked, &mut sender), sender.undone);
-            self.stats.undone += u64::from(undone);
-            self.is_recovering = self.is_recovering && self.recovery.is_recovering();
-            after
+            let (control, view) = self.control(now);
+            control.advance(acked, view)
         };
         match after {
             //= RFC 3168, section 6.1.2: the window does not grow with an ACK that echoes a mark.
             AfterAck::Open if !is_marked && self.is_window_used() => {
-                self.congestion.on_ack(&sample, &mut self.flight);
+                self.control.congestion_mut().on_ack(&sample, &mut self.flight);
             }
-            AfterAck::Open | AfterAck::WindowSet => self.congestion.on_other_ack(&sample, &self.flight),
+            AfterAck::Open | AfterAck::WindowSet => {
+                self.control.congestion_mut().on_other_ack(&sample, &self.flight);
+            }
             AfterAck::Recover => {
                 self.stats.fast_retransmits += 1;
-                self.congestion.on_other_ack(&sample, &self.flight);
+                self.control.congestion_mut().on_other_ack(&sample, &self.flight);
             }
             AfterAck::Retransmit(seq) => {
-                self.congestion.on_other_ack(&sample, &self.flight);
+                self.control.congestion_mut().on_other_ack(&sample, &self.flight);
                 // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
                 if seq.before(self.flight.nxt) {
                     self.retransmit_at(seq);
                 }
             }
         }
-        if self.suspicious_acks > 0 {
-            self.suspicious_acks -= 1;
+        if self.control.is_suspicious_ack() {
             self.look_for_another_loss(now);
         }
         self.call_extension(now, |extension, sender| extension.on_new_ack(sender));
@@ -160,23 +174,43 @@ impl SendSide {
         }
     }
 
+    #[inline(never)]
+    fn update_queue(&mut self, tcp: &Tcp, now: Instant) {
+        let echo = self.timestamp_clock.echo(tcp, now);
+        self.control.update_queue(tcp, echo, self.flight.una, now);
+    }
+
+    #[inline(never)]
+    fn advance_by_segments(&mut self, acked: u32, now: Instant) -> AfterAck {
+        self.ask_recovery(now, |recovery, sender| recovery.on_new_ack(acked, sender))
+    }
+
     /// Whether the window was in use in the last round trip. Without validation it always counts as used.
     #[inline]
     fn is_window_used(&self) -> bool {
         self.validation.is_none_or(|validation| validation.is_window_used(&self.flight))
-            || self.congestion.rules_recovery()
+            || self.control.congestion().rules_recovery()
     }
 
     /// Takes a round-trip time for RTO. Returns an exact one for congestion control.
     fn measure(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
-        if self.goes_by_segments() {
+        if self.control.goes_by_segments() {
             return self.measure_segments(now);
         }
-        let has_echo = tcp.options.timestamps.is_some_and(|timestamps| timestamps.echo_reply != 0);
-        let echo = self.echo(tcp, now);
-        // Also where there is none: that of the ACK before says nothing of this one.
-        self.queue.begin_ack(echo);
-        if !(self.has_timestamps && has_echo && self.timestamp_clock.is_running()) {
+        if tcp.options.timestamps.is_some() {
+            return self.measure_echo(tcp, now);
+        }
+        // That of the ACK before says nothing of this one.
+        self.control.begin_ack(None);
+        self.rtt.on_ack(tcp.ack, now, &self.flight)
+    }
+
+    /// The same where RTO may go by the echo of a timestamp.
+    #[inline(never)]
+    fn measure_echo(&mut self, tcp: &Tcp, now: Instant) -> Option<Duration> {
+        let echo = self.timestamp_clock.echo(tcp, now);
+        self.control.begin_ack(echo);
+        if !self.timestamp_clock.is_timed_by(tcp) {
             return self.rtt.on_ack(tcp.ack, now, &self.flight);
         }
         if let Some(sent) = echo.and_then(|echo| echo.sent) {
@@ -189,7 +223,7 @@ impl SendSide {
     /// has waited longest for it, and by the echo of a timestamp where all were sent again.
     #[inline(never)]
     fn measure_segments(&mut self, now: Instant) -> Option<Duration> {
-        let delivery = self.queue.delivery();
+        let delivery = self.control.delivery();
         let copied_since = delivery.copied_since.filter(|_| self.rtt.times_copies());
         let echoed = delivery.echo.and_then(|echo| echo.sent);
         if let Some(sent) = delivery.first_sent.or(echoed).or(copied_since) {
@@ -201,7 +235,7 @@ impl SendSide {
     /// What an ACK reports newly is timed as what it acknowledges (`sack_rtt_us` in Linux): RTO
     /// goes on following the path in recovery, and a back-off ends.
     fn measure_report(&mut self, now: Instant) {
-        let delivery = self.queue.delivery();
+        let delivery = self.control.delivery();
         if let Some(sent) = delivery.first_sent.filter(|_| delivery.acked == 0) {
             self.rtt.sample(sent, now, &self.flight);
         }
@@ -209,7 +243,7 @@ impl SendSide {
 
     #[cold]
     fn on_duplicate_ack(&mut self, now: Instant) {
-        let count = self.duplicate_acks + 1;
+        let count = self.control.duplicate_acks() + 1;
         let response = self
             .call_extension(now, |extension, sender| extension.on_duplicate_ack(count, sender))
             .unwrap_or(DuplicateAckResponse::Standard);
@@ -217,7 +251,7 @@ impl SendSide {
             DuplicateAckResponse::Ignore => {}
             DuplicateAckResponse::Standard => {
                 self.count_duplicate_ack(now);
-                let is_suspected = !self.is_recovering && self.is_suspected(now);
+                let is_suspected = self.control.suspects_loss(&self.flight, now);
                 let after = self.ask_recovery(now, |recovery, sender| {
                     if is_suspected {
                         recovery.on_loss(count, sender)
@@ -229,7 +263,7 @@ impl SendSide {
             }
             DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit } => {
                 self.count_duplicate_ack(now);
-                let was_recovering = self.is_recovering;
+                let was_recovering = self.control.is_recovering();
                 self.ask_recovery(now, |recovery, sender| recovery.enter_without_reduction(cwnd, sender));
                 if retransmit {
                     if count == DUPLICATE_ACK_THRESHOLD {
@@ -244,30 +278,23 @@ impl SendSide {
 
     fn count_duplicate_ack(&mut self, now: Instant) {
         self.stats.duplicate_acks += 1;
-        self.duplicate_acks += 1;
-        if self.goes_by_segments() {
+        self.control.count_duplicate_ack();
+        if self.control.goes_by_segments() {
             self.measure_report(now);
         }
         let outstanding = self.flight.outstanding();
         let srtt = self.rtt.srtt();
         let sample = AckSample { now, acked: 0, outstanding, rtt: None, srtt, rate: None };
-        self.congestion.on_other_ack(&sample, &self.flight);
+        self.control.congestion_mut().on_other_ack(&sample, &self.flight);
     }
 
     /// The first two ACKs of new data after a retransmission: is what is the oldest now lost too?
     #[cold]
     fn look_for_another_loss(&mut self, now: Instant) {
-        if !self.is_recovering && self.is_suspected(now) {
+        if self.control.suspects_loss(&self.flight, now) {
             let after = self.ask_recovery(now, |recovery, sender| recovery.on_loss(0, sender));
             self.recover(after);
         }
-    }
-
-    /// Whether congestion control takes the oldest segment for lost; what is sent again since a
-    /// time-out is next anyhow.
-    fn is_suspected(&self, now: Instant) -> bool {
-        let flight = &self.flight;
-        flight.una != flight.max && flight.nxt == flight.max && self.congestion.suspects_loss(now, flight)
     }
 
     /// Does what loss recovery wants done.
@@ -279,7 +306,7 @@ impl SendSide {
         self.rtt.stop_timing();
         // It is set when the segment leaves; where single segments are timed, it runs on until the
         // oldest of them leaves again.
-        if !self.goes_by_segments() {
+        if !self.control.goes_by_segments() {
             self.retransmission_timer = None;
         }
         match after {

@@ -3,7 +3,7 @@
 use lasthop_agent::Deadline;
 use lasthop_packet::Instant;
 
-use super::{Pacer, SendSide};
+use super::{Departure, SendSide};
 use crate::extension::{IcmpNotice, TimeoutResponse};
 use crate::recovery::{AfterDeadline, AfterTimeout};
 use crate::state::State;
@@ -14,19 +14,18 @@ impl SendSide {
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         let retransmission =
             self.retransmission_timer.map(|at| Deadline { at, reason: "retransmission timer" });
-        Deadline::earliest(retransmission, self.recovery_timer)
+        Deadline::earliest(retransmission, self.control.deadline())
     }
 
     /// Whether there may be another reason, [`Self::pacing_timer`] or [`Self::persist_timer`].
     #[inline]
     pub(crate) fn has_rare_timer(&self) -> bool {
-        self.pacer.is_some() | self.peer_window.is_probing()
+        self.departure.is_paced() | self.peer_window.is_probing()
     }
 
     /// When a segment that waits for its time may leave.
-    #[inline]
-    pub(crate) fn pacing_timer(&self) -> Option<Instant> {
-        self.pacer.as_ref().and_then(Pacer::timer)
+    pub(crate) const fn pacing_timer(&self) -> Option<Instant> {
+        self.departure.timer()
     }
 
     /// When the peer's closed window is probed next.
@@ -39,10 +38,10 @@ impl SendSide {
     pub(crate) fn on_deadline(&mut self, state: State, now: Instant) -> bool {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         self.note_application_limit();
-        if let Some(pacer) = &mut self.pacer {
+        if let Departure::Paced(pacer) = &mut self.departure {
             pacer.on_deadline(now);
         }
-        if self.recovery_timer.is_some_and(|deadline| deadline.at <= now) {
+        if self.control.deadline().is_some_and(|deadline| deadline.at <= now) {
             self.on_recovery_deadline(now);
         }
         if is_due(self.peer_window.next_probe()) {
@@ -85,7 +84,7 @@ impl SendSide {
     }
 
     fn on_timeout(&mut self, state: State, now: Instant) {
-        self.duplicate_acks = 0;
+        self.control.forget_duplicate_acks();
         self.retransmit.clear();
         let response = if state.is_handshaking() {
             None
@@ -95,8 +94,7 @@ impl SendSide {
         match response.unwrap_or(TimeoutResponse::Standard) {
             TimeoutResponse::RetransmitOnly => {
                 self.stats.timeouts_spared += 1;
-                self.recovery.on_spared_timeout(&mut self.flight);
-                self.is_recovering = self.recovery.is_recovering();
+                self.control.on_spared_timeout(&mut self.flight);
                 self.rtt.stop_timing();
                 self.retransmit.push(self.flight.una);
             }
@@ -143,7 +141,7 @@ impl SendSide {
             return;
         }
         self.rtt.stop_timing();
-        self.duplicate_acks = 0;
+        self.control.forget_duplicate_acks();
         self.retransmit.clear();
         if self.ask_recovery(now, |recovery, sender| recovery.on_smaller_segments(sender))
             == AfterTimeout::GoBack

@@ -6,8 +6,8 @@
 
 use lasthop_packet::Instant;
 
-use super::{SendSide, Tracking};
-use crate::congestion::{Pacing, SentSegment};
+use super::{Departure, SendSide};
+use crate::congestion::SentSegment;
 
 /// So much of the window is enough to be sent (`tcp_tso_win_divisor`).
 const ENOUGH: u32 = 3;
@@ -19,35 +19,30 @@ impl SendSide {
     /// Whether what could leave has to wait for its time.
     #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: Instant) -> bool {
-        let Some(mut pacer) = self.pacer else { return false };
+        let Departure::Paced(mut pacer) = self.departure else { return false };
         let holds = pacer.holds(now, || self.burst());
         pacer.set_timer(holds && self.has_more());
-        self.pacer = Some(pacer);
+        self.departure = Departure::Paced(pacer);
         holds
     }
 
     /// A segment leaves: the next one waits for it.
     #[inline(never)]
     pub(super) fn pace(&mut self, segment: &SentSegment) {
-        if self.tracking == Tracking::Model {
-            self.restart_model(segment.now);
-        }
-        if let Some(pacing) = self.pacing()
-            && let Some(pacer) = &mut self.pacer
+        self.control.restart_model(&mut self.flight, segment.now);
+        if let Some(pacing) = self.control.pacing(&self.flight, &self.rtt)
+            && let Departure::Paced(pacer) = &mut self.departure
         {
             pacer.on_sent(segment.end - segment.seq, segment.now, pacing.rate);
         }
     }
 
-    /// How fast segments leave; None: as fast as the window allows.
-    pub(super) fn pacing(&self) -> Option<Pacing> {
-        self.congestion.pacing().or_else(|| Pacing::fair_queueing(&self.flight, self.rtt.srtt()))
-    }
-
     /// Segments that leave at once: those of a super-packet, but never more than half of the window
     /// (`tcp_cwnd_test`).
     fn burst(&self) -> u32 {
-        self.super_packet_segments().min((self.flight.cwnd / self.flight.mss / 2).max(1))
+        self.control
+            .super_packet(&self.flight, &self.rtt)
+            .min((self.flight.cwnd / self.flight.mss / 2).max(1))
     }
 
     /// Octets of a super-packet at SND.NXT of at most `segments` segments of `room` octets each, of
@@ -55,7 +50,7 @@ impl SendSide {
     pub(super) fn super_packet_len(&self, window: u32, room: u32, segments: u32) -> u32 {
         let segments = segments.min(LARGEST_PAYLOAD / room).max(1);
         let in_flight = self.flight.in_flight();
-        let usable = window.min(self.send_window).saturating_sub(in_flight);
+        let usable = self.stream.limit(window).saturating_sub(in_flight);
         let unsent = self.stream.len().saturating_sub(u64::from(in_flight));
         let len = unsent.min(u64::from(usable.min(room * segments))) as u32;
         // Full segments, unless it is the last data that there is.
@@ -66,42 +61,35 @@ impl SendSide {
     /// not, a super-packet begins, or goes on.
     #[inline(never)]
     pub(super) fn waits_for_more(&mut self, now: Instant) -> bool {
-        let Some(mut super_packet) = self.super_packet.filter(|packet| !packet.goes_on(now)) else {
+        let Departure::InSuperPackets(super_packet) = &mut self.departure else { return false };
+        if super_packet.goes_on(now) {
             return false;
-        };
+        }
         let (flight, mss) = (&self.flight, self.flight.mss);
         let room = |window: u32| window.saturating_sub(flight.in_flight());
         let by_cwnd = room(flight.cwnd);
-        let by_peer = room(flight.peer_window.min(self.send_window));
-        let (limit, most) = (by_cwnd.min(by_peer), self.super_packet_segments());
-        let is_oldest_late = self
-            .queue
-            .first()
-            .zip(self.rtt.srtt())
-            .is_some_and(|(oldest, srtt)| now.since(oldest.sent) >= srtt / 2);
+        let by_peer = room(self.stream.limit(flight.peer_window));
+        let (limit, most) = (by_cwnd.min(by_peer), self.control.super_packet(flight, &self.rtt));
+        let is_ack_near = || {
+            let oldest = self.control.queue().first().zip(self.rtt.srtt());
+            oldest.is_some_and(|(oldest, srtt)| now.since(oldest.sent) >= srtt / 2)
+        };
         // What is not even a segment does not leave anyhow, and the last segment always does.
         let waits = limit >= mss
             && limit < most.saturating_mul(mss)
             && limit < flight.cwnd.min(flight.peer_window) / ENOUGH
             && self.stream.len() > u64::from(flight.in_flight()) + u64::from(mss)
             && super_packet.is_recent(now)
-            // Its ACK is near.
-            && is_oldest_late;
+            && is_ack_near();
         if !waits {
             super_packet.begin((limit / mss).min(most));
         } else if by_cwnd <= by_peer {
             // The window is full but for what waits.
             super_packet.hold(limit);
             if let Some(validation) = &mut self.validation {
-                validation.on_window_full(&self.flight);
+                validation.on_window_full(flight);
             }
         }
-        self.super_packet = Some(super_packet);
         waits
-    }
-
-    /// Segments of a super-packet at the rate at which segments leave.
-    pub(super) fn super_packet_segments(&self) -> u32 {
-        self.pacing().map_or(u32::MAX, |pacing| pacing.super_packet(self.queue.min_rtt(), self.flight.mss))
     }
 }

@@ -6,10 +6,10 @@ use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
 
 use super::peer_window::PeerWindow;
-use super::stream::Stream;
 use super::urgent::UrgentMarks;
 use super::{End, SendSide};
 use crate::config::Config;
+use crate::congestion::SentSegment;
 use crate::negotiation::Negotiated;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rtt::RttEstimator;
@@ -99,7 +99,7 @@ impl SendSide {
     pub(crate) fn save(&self, now: Instant) -> (Saved, SavedRtt) {
         let flight = &self.flight;
         let saved = Saved {
-            clock: self.timestamp(now),
+            clock: self.timestamp_clock.reads(now),
             iss: self.iss,
             una: flight.una,
             max: flight.max,
@@ -132,7 +132,7 @@ impl SendSide {
         flight.peer_window = saved.peer_window;
         self.path_mtu.restore(saved.agreed_mss.into(), saved.mss, saved.mtu_pause, now);
         self.peer_window = PeerWindow::restored(negotiated.peer_shift(), saved.window_reported_at);
-        self.stream = Stream::restored(saved.buffer, saved.urgent, end(state, close_requested));
+        self.stream.restore(saved.buffer, saved.urgent, end(state, close_requested));
         if let Some((srtt, variation)) = rtt {
             self.rtt = RttEstimator::known(config.rto, srtt, variation);
         }
@@ -146,13 +146,10 @@ impl SendSide {
 
     /// What is outstanding counts as sent now.
     fn resume(&mut self, now: Instant) {
-        if self.goes_by_segments() {
-            let mut seq = self.flight.una;
-            while seq != self.flight.max {
-                let end = seq + self.flight.mss.min(self.flight.max - seq);
-                self.queue.on_sent(seq, end, now);
-                seq = end;
-            }
+        let (seq, end) = (self.flight.una, self.flight.max);
+        if self.control.goes_by_segments() {
+            let segment = SentSegment { now, seq, end, is_retransmission: false };
+            self.control.enter(&segment, self.flight.mss, self.timestamp_clock.reads(now));
         }
         self.begin_model();
         if self.flight.una != self.flight.max {

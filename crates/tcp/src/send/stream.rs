@@ -10,9 +10,11 @@ use crate::send_buffer::SendBuffer;
 ///
 /// - Once the application has closed, nothing is added.
 /// - FIN takes up the number behind the last octet.
-#[derive(Debug, Default)]
-pub(super) struct Stream {
+#[derive(Debug)]
+pub(crate) struct Stream {
     buffer: SendBuffer,
+    /// Octets that the application's send buffer takes.
+    most: u32,
     end: End,
     /// More will be written soon.
     expects_more: bool,
@@ -20,10 +22,9 @@ pub(super) struct Stream {
 }
 
 /// How far the end of the stream has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// More may be written.
-    #[default]
     Open,
     /// The application has closed: FIN follows the last octet of data.
     Closed,
@@ -34,9 +35,15 @@ pub(crate) enum End {
 }
 
 impl Stream {
-    /// One that goes on elsewhere.
-    pub(super) fn restored(buffer: SendBuffer, urgent: UrgentMarks, end: End) -> Self {
-        Self { buffer, end, expects_more: false, urgent }
+    /// In a send buffer of `most` octets.
+    pub(super) fn new(most: u32) -> Self {
+        let (buffer, urgent) = (SendBuffer::default(), UrgentMarks::default());
+        Self { buffer, most, end: End::Open, expects_more: false, urgent }
+    }
+
+    /// It goes on elsewhere.
+    pub(super) fn restore(&mut self, buffer: SendBuffer, urgent: UrgentMarks, end: End) {
+        (self.buffer, self.urgent, self.end) = (buffer, urgent, end);
     }
 
     pub(super) fn push(&mut self, payload: Payload) {
@@ -81,7 +88,7 @@ impl Stream {
 
     /// How far its end has come.
     #[inline]
-    pub(super) const fn end(&self) -> End {
+    pub(crate) const fn end(&self) -> End {
         self.end
     }
 
@@ -93,14 +100,25 @@ impl Stream {
 
     /// Where urgent data ends in it.
     #[inline]
-    pub(super) const fn urgent(&self) -> &UrgentMarks {
+    pub(crate) const fn urgent(&self) -> &UrgentMarks {
         &self.urgent
     }
 
     /// Octets of data.
     #[inline]
-    pub(super) const fn len(&self) -> u64 {
+    pub(crate) const fn len(&self) -> u64 {
         self.buffer.len()
+    }
+
+    /// What may be outstanding of `window` octets: a send buffer that is full takes no more.
+    #[inline]
+    pub(super) fn limit(&self, window: u32) -> u32 {
+        window.min(self.most)
+    }
+
+    /// What was written and is in the send buffer, but not among the first `outstanding` octets.
+    pub(super) fn unsent(&self, outstanding: u32) -> u64 {
+        self.len().min(u64::from(self.most)).saturating_sub(u64::from(outstanding))
     }
 
     /// Urgent data ends before this number.

@@ -20,7 +20,7 @@ pub(super) struct SuperPacket {
 
 impl SuperPacket {
     /// Whether no segment has left in one yet.
-    pub(super) fn is_unused(self) -> bool {
+    pub(super) const fn is_unused(self) -> bool {
         self.last_sent.is_none()
     }
 

@@ -1,12 +1,19 @@
-//! The clock that TSval is taken from (RFC 7323, section 5.4).
+//! The clock that TSval is taken from (RFC 7323, section 5.4), and what the peer echoes of it.
 
-use lasthop_packet::Instant;
+use lasthop_packet::{Instant, Tcp};
 
 use crate::retransmission_queue::Echoed;
 
 /// Where TSval comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum TimestampClock {
+pub(crate) struct TimestampClock {
+    source: Source,
+    /// Segments have timestamps.
+    is_used: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
     /// Milliseconds since the start of time, plus an offset: 1, so that an echo of 0 means none; or
     /// what continues the clock of the end whose place was taken.
     Running {
@@ -14,47 +21,64 @@ pub(super) enum TimestampClock {
         offset: u32,
     },
     /// The clock of the end whose place was taken, as far as it was seen.
-    Told(u32),
+    Seen(u32),
 }
 
 impl TimestampClock {
-    /// One that runs on from what another stood at `then`.
-    pub(super) const fn from(value: u32, then: Instant) -> Self {
-        Self::Running { offset: value.wrapping_sub(then.as_millis() as u32) }
+    pub(super) const fn new() -> Self {
+        Self { source: Source::Running { offset: 1 }, is_used: false }
     }
 
-    /// Whether it runs, so that what the peer echoes measures the round trip.
-    #[inline]
-    pub(super) const fn is_running(self) -> bool {
-        matches!(self, Self::Running { .. })
+    /// The peers have agreed on timestamps, or not.
+    pub(super) const fn begin(&mut self, is_used: bool) {
+        self.is_used = is_used;
     }
 
-    /// What it says now.
+    /// It runs on from what another one read at `then`.
+    pub(super) const fn continue_from(&mut self, value: u32, then: Instant) {
+        self.source = Source::Running { offset: value.wrapping_sub(then.as_millis() as u32) };
+    }
+
+    /// It reads this from now on.
+    pub(super) const fn set(&mut self, value: u32) {
+        self.source = Source::Seen(value);
+    }
+
+    /// What it reads now.
     #[inline]
-    pub(super) const fn reads(self, now: Instant) -> u32 {
-        match self {
-            Self::Running { offset } => (now.as_millis() as u32).wrapping_add(offset),
-            Self::Told(value) => value,
+    pub(crate) const fn reads(self, now: Instant) -> u32 {
+        match self.source {
+            Source::Running { offset } => (now.as_millis() as u32).wrapping_add(offset),
+            Source::Seen(value) => value,
         }
     }
 
-    /// How old a reading is, in milliseconds; `None` where that cannot be told.
+    /// How old a reading is, in milliseconds; `None` where that is not known.
     #[inline]
-    pub(super) const fn age(self, reading: u32, now: Instant) -> Option<u32> {
-        match self {
-            Self::Running { .. } => Some(self.reads(now).wrapping_sub(reading)),
-            Self::Told(_) => None,
+    pub(crate) const fn age(self, reading: u32, now: Instant) -> Option<u32> {
+        match self.source {
+            Source::Running { .. } => Some(self.reads(now).wrapping_sub(reading)),
+            Source::Seen(_) => None,
         }
     }
 
-    /// What the echo of a reading says; `None` if the clock never read so. An echo of 0 is none.
-    pub(super) fn echo(self, reading: u32, now: Instant) -> Option<Echoed> {
-        if reading == 0 {
+    /// Whether a segment echoes a reading that measures the round trip. An echo of 0 is none.
+    #[inline]
+    pub(super) fn is_timed_by(self, tcp: &Tcp) -> bool {
+        self.is_used
+            && matches!(self.source, Source::Running { .. })
+            && tcp.options.timestamps.is_some_and(|timestamps| timestamps.echo_reply != 0)
+    }
+
+    /// What a segment echoes; `None` if the clock never read so.
+    pub(super) fn echo(self, tcp: &Tcp, now: Instant) -> Option<Echoed> {
+        let value = tcp.options.timestamps.filter(|_| self.is_used)?.echo_reply;
+        if value == 0 {
             return None;
         }
-        let Some(age) = self.age(reading, now) else { return Some(Echoed { value: reading, sent: None }) };
+        let Some(age) = self.age(value, now) else { return Some(Echoed { value, sent: None }) };
         // What was never sent was echoed by nothing.
         let sent = now.as_millis().checked_sub(u64::from(age)).map(Instant::from_millis)?;
-        Some(Echoed { value: reading, sent: Some(sent) })
+        Some(Echoed { value, sent: Some(sent) })
     }
 }

@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Payload, Seq, TcpFlags};
 
-use super::{End, SendSide, SuperPacket, Tracking, validation};
+use super::{End, SendSide};
 use crate::congestion::SentSegment;
 use crate::recovery::{Chance, Missing, Next};
 use crate::state::State;
@@ -48,12 +48,11 @@ impl SendSide {
         in_flight + room > window
             && in_flight > 0
             && flight.nxt == flight.max
-            && self.duplicate_acks == 0
+            && self.control.duplicate_acks() == 0
             && self.stream.len() > u64::from(window)
             && self.retransmission_timer.is_some()
-            && !self.is_recovering
-            && self.pacer.is_none()
-            && self.super_packet.is_none()
+            && !self.control.is_recovering()
+            && self.departure.is_at_once()
     }
 
     /// Whether nothing is to be sent and nothing is outstanding, as at the receiver of a transfer.
@@ -62,36 +61,17 @@ impl SendSide {
         self.stream.len() == 0
             && self.has_nothing_special()
             && self.flight.una == self.flight.max
-            && !self.is_recovering
-            && self.pacer.is_none()
-            && self.super_packet.is_none_or(SuperPacket::is_unused)
+            && !self.control.is_recovering()
+            && self.departure.is_unused()
     }
 }
 
 impl SendSide {
-    /// Our SYN, if it is to be sent now.
-    #[cold]
-    pub(crate) fn next_syn(&mut self, flags: TcpFlags, now: Instant) -> Option<Segment> {
-        if self.flight.nxt != self.iss {
-            return None;
-        }
-        if self.flight.max == self.iss {
-            self.rtt.time_segment(self.iss, now);
-        } else {
-            self.rtt.stop_timing();
-            self.stats.retransmits += 1;
-        }
-        self.flight.nxt = self.iss + 1;
-        self.flight.max = self.iss + 1;
-        self.start_timer(now);
-        Some(Segment::bare(self.iss, flags))
-    }
-
     /// The next segment with data or FIN, once the SYN is acknowledged. `room` is [`Self::segment_room`], or
     /// less.
     #[inline]
     pub(crate) fn next_segment(&mut self, room: u32, now: Instant) -> Option<Segment> {
-        if self.pacer.is_some() && self.is_held_back(now) {
+        if self.departure.is_paced() && self.is_held_back(now) {
             return None;
         }
         match self.next_retransmission(room, now) {
@@ -114,7 +94,7 @@ impl SendSide {
     fn keep_timer(&mut self, now: Instant) {
         let is_timed = self.retransmission_timer.is_some()
             || self.peer_window.next_probe().is_some()
-            || self.pacing_timer().is_some();
+            || self.departure.timer().is_some();
         if !is_timed && self.flight.una != self.flight.max {
             self.start_timer(now);
         }
@@ -131,7 +111,7 @@ impl SendSide {
 
     /// Whether something waits to be sent, or sent again.
     pub(crate) fn has_more(&self) -> bool {
-        self.has_unsent() || self.is_recovering || self.is_fin_next() || !self.retransmit.is_empty()
+        self.has_unsent() || self.control.is_recovering() || self.is_fin_next() || !self.retransmit.is_empty()
     }
 
     /// Whether there is data behind SND.NXT.
@@ -153,9 +133,7 @@ impl SendSide {
     /// A segment again, of `len` octets at most.
     fn retransmission(&mut self, seq: Seq, len: u32, room: u32, now: Instant) -> Segment {
         self.rtt.stop_timing();
-        // Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995,
-        // section III.A).
-        self.suspicious_acks = 2;
+        self.control.on_retransmission();
         let position = u64::from(seq - self.flight.una);
         let to_urgent_end = self.stream.urgent().distance_from(seq);
         let len = len.min(room).min(self.flight.max - seq).min(to_urgent_end);
@@ -177,7 +155,7 @@ impl SendSide {
     #[inline]
     fn transmit_more(&mut self, room: u32, now: Instant) -> Option<Segment> {
         let mut segments = 1;
-        let (window, most) = if self.is_recovering {
+        let (window, most) = if self.control.is_recovering() {
             match self.next_in_recovery(room, now) {
                 Next::ByWindow => (self.flight.window(), room),
                 Next::New => (self.flight.peer_window, room),
@@ -187,11 +165,11 @@ impl SendSide {
                 Next::Nothing => return None,
             }
         } else if self.flight.nxt == self.flight.max {
-            if self.super_packet.is_some() && self.waits_for_more(now) {
+            if self.departure.is_in_super_packets() && self.waits_for_more(now) {
                 return None;
             }
             segments = self.most_segments;
-            (self.window(), room)
+            (self.control.window(&self.flight), room)
         } else {
             self.skip_what_is_reported(room)
         };
@@ -210,7 +188,7 @@ impl SendSide {
     /// what may be outstanding, and how much may go at once.
     #[cold]
     fn skip_what_is_reported(&mut self, room: u32) -> (u32, u32) {
-        let Missing { from, to, left } = self.recovery.missing(&self.flight);
+        let Missing { from, to, left } = self.control.missing(&self.flight);
         self.flight.nxt = from;
         let window = self.flight.cwnd.saturating_add(left).min(self.flight.peer_window);
         // What ends at SND.MAX may go on with new data.
@@ -224,7 +202,7 @@ impl SendSide {
     fn next_len(&self, window: u32, most: u32) -> u32 {
         let in_flight = self.flight.in_flight();
         let unsent = self.stream.len().saturating_sub(u64::from(in_flight));
-        let usable = window.min(self.send_window).saturating_sub(in_flight);
+        let usable = self.stream.limit(window).saturating_sub(in_flight);
         let len = u64::from(usable.min(most)).min(unsent) as u32;
         // Silly window avoidance (RFC 9293, section 3.8.6.2.1): a full segment, or the last one, or
         // all that an idle connection's window takes.
@@ -240,7 +218,7 @@ impl SendSide {
         (mut most, mut segments): (u32, u32),
         now: Instant,
     ) -> Option<Segment> {
-        if self.has_urgent() {
+        if !self.stream.urgent().is_empty() {
             let to_urgent_end = self.stream.urgent().distance_from(self.flight.nxt);
             (most, segments) = (most.min(to_urgent_end), 1);
         }
@@ -262,23 +240,6 @@ impl SendSide {
         let is_new_data = seq == self.flight.max;
         self.account_for(seq, now);
         Some(Segment { seq, flags, payload, is_new_data })
-    }
-
-    /// What may be outstanding, in octets.
-    ///
-    //= RFC 3042, section 2: "The amount of outstanding data would remain less than or equal to the congestion window plus 2
-    //= segments."
-    #[inline]
-    fn window(&self) -> u32 {
-        let is_limited_transmit = self.duplicate_acks > 0
-            && self.has_limited_transmit
-            && self.flight.nxt == self.flight.max
-            && !self.is_recovering;
-        if !is_limited_transmit {
-            return self.flight.window();
-        }
-        let beyond = self.duplicate_acks.min(2) * self.flight.mss;
-        self.flight.cwnd.saturating_add(beyond).min(self.flight.peer_window)
     }
 
     /// One octet into a closed window each time that the persist timer expires (RFC 9293, section
@@ -312,49 +273,6 @@ impl SendSide {
         self.flight.nxt += 1;
         self.account_for(seq, now);
         Some(Segment::bare(seq, TcpFlags::FIN.with(TcpFlags::ACK)))
-    }
-
-    /// A segment from `seq` to `nxt` leaves: times it or counts it as a retransmission, and starts
-    /// the timer.
-    #[inline]
-    fn account_for(&mut self, seq: Seq, now: Instant) {
-        if self.validation.is_some() {
-            self.shrink_if_idle(seq, now);
-        }
-        let is_retransmission = seq != self.flight.max;
-        if self.flight.nxt.after(self.flight.max) {
-            // Only what is wholly new is timed (RFC 6298, section 3).
-            if !is_retransmission {
-                self.rtt.time_segment(seq, now);
-            }
-            self.flight.max = self.flight.nxt;
-        } else {
-            self.stats.retransmits += 1;
-        }
-        self.announce(&SentSegment { now, seq, end: self.flight.nxt, is_retransmission });
-        if let Some(validation) = &mut self.validation {
-            let in_network = if self.tracking >= Tracking::Segments {
-                self.queue.in_network()
-            } else {
-                self.flight.outstanding()
-            };
-            validation.on_sent(&self.flight, in_network);
-        }
-        if self.retransmission_timer.is_none() {
-            self.start_timer(now);
-        }
-    }
-
-    /// The segment at `seq` is about to leave: the window shrinks if nothing has left for long.
-    #[inline(never)]
-    fn shrink_if_idle(&mut self, seq: Seq, now: Instant) {
-        let Some(validation) = &mut self.validation else { return };
-        if let Some(idle) = validation.idle_time(seq, &self.flight, now)
-            && !self.congestion.rules_recovery()
-        {
-            let initial = self.initial_cwnd();
-            validation::shrink_after(idle, self.rtt.rto(), initial, &mut self.flight);
-        }
     }
 
     /// Payload that fits into the next segment beside the options that every segment has.

@@ -15,11 +15,11 @@ const MOST: usize = 8;
 /// most [`MOST`], and no two are the same.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct UrgentMarks(Vec<Seq>);
+pub(crate) struct UrgentMarks(Vec<Seq>);
 
 impl UrgentMarks {
     #[inline]
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -58,7 +58,7 @@ impl UrgentMarks {
     }
 
     /// Has a header point to the urgent data ahead of it, once that is near enough for the field.
-    pub(super) fn write_pointer(&self, tcp: &mut Tcp) {
+    pub(crate) fn write_pointer(&self, tcp: &mut Tcp) {
         if let Ok(pointer) = u16::try_from(self.distance_from(tcp.seq)) {
             tcp.flags = tcp.flags.with(TcpFlags::URG);
             tcp.urgent_pointer = pointer;

@@ -8,8 +8,10 @@ use lasthop_packet::{Instant, Seq};
 use crate::flight::Flight;
 
 /// How much of the window was in use in the last round trip.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Validation {
+    /// The initial window, in segments.
+    initial: u32,
     /// When a segment left last.
     last_sent: Option<Instant>,
     /// Whether the window was full in the round trip that ends at `round_end`; if not, `most` is how
@@ -20,6 +22,10 @@ pub(super) struct Validation {
 }
 
 impl Validation {
+    pub(super) const fn new(initial_window: u32) -> Self {
+        Self { initial: initial_window, last_sent: None, was_full: false, most: 0, round_end: Seq(0) }
+    }
+
     /// Whether the window was in use in the last round trip: in slow start half of it is enough.
     #[inline]
     pub(super) const fn is_window_used(&self, flight: &Flight) -> bool {
@@ -51,19 +57,19 @@ impl Validation {
         let is_idle = seq == flight.una && seq == flight.max;
         is_idle.then(|| now.since(last_sent))
     }
-}
 
-/// After an idle time longer than RTO cwnd halves for each RTO that has passed, down to `initial` octets,
-/// and ssthresh keeps three quarters of it.
-pub(super) fn shrink_after(mut idle: Duration, rto: Duration, initial: u32, flight: &mut Flight) {
-    if idle <= rto {
-        return;
+    /// After an idle time longer than RTO cwnd halves for each RTO that has passed, down to the initial window,
+    /// and ssthresh keeps three quarters of it.
+    pub(super) fn shrink_after(&self, mut idle: Duration, rto: Duration, flight: &mut Flight) {
+        if idle <= rto {
+            return;
+        }
+        flight.ssthresh = flight.ssthresh.max(flight.cwnd / 4 * 3);
+        let least = flight.mss.saturating_mul(self.initial).min(flight.cwnd);
+        while idle > rto && flight.cwnd > least {
+            flight.cwnd /= 2;
+            idle -= rto;
+        }
+        flight.cwnd = flight.cwnd.max(least);
     }
-    flight.ssthresh = flight.ssthresh.max(flight.cwnd / 4 * 3);
-    let least = initial.min(flight.cwnd);
-    while idle > rto && flight.cwnd > least {
-        flight.cwnd /= 2;
-        idle -= rto;
-    }
-    flight.cwnd = flight.cwnd.max(least);
 }

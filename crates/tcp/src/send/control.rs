@@ -1,0 +1,332 @@
+//! Congestion control and loss recovery, and what they go by.
+
+mod model;
+
+use lasthop_agent::Deadline;
+use lasthop_packet::{Instant, Seq, Tcp};
+
+use crate::config::Config;
+use crate::congestion::{Congestion, CongestionControl, Pacing, SentSegment};
+use crate::flight::Flight;
+use crate::recovery::{AfterAck, LossRecovery, Missing, Report, Sender};
+use crate::retransmission_queue::{Delivery, Echoed, RateSample, RetransmissionQueue};
+use crate::rtt::RttEstimator;
+
+/// How much may be in the network, and what is lost of it.
+///
+/// - What is asked of loss recovery with every packet, whether it goes on and when it is due, is known here
+///   since the last call that can have changed it.
+/// - The queue has what is outstanding, unless sequence numbers are enough.
+pub(super) struct Control {
+    congestion: Box<dyn CongestionControl>,
+    /// Nothing but the owner sets the congestion window.
+    is_ruled_from_outside: bool,
+    recovery: Box<dyn LossRecovery>,
+    is_recovering: bool,
+    deadline: Option<Deadline>,
+    tracking: Tracking,
+    queue: RetransmissionQueue,
+    /// The receiver reports what it has (RFC 2018).
+    has_reports: bool,
+    /// In a row.
+    duplicate_acks: u32,
+    has_limited_transmit: bool,
+    /// ACKs of new data for which congestion control is asked whether it suspects another loss.
+    suspicious_acks: u32,
+    /// Reductions of the window taken back.
+    undone: u64,
+}
+
+/// What recovery and congestion control go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tracking {
+    /// Sequence numbers.
+    Numbers,
+    /// Single segments.
+    Segments,
+    /// A model of the path, which goes by single segments too.
+    Model,
+}
+
+/// What they see and steer of the sender.
+pub(super) struct View<'a> {
+    pub(super) now: Instant,
+    pub(super) flight: &'a mut Flight,
+    pub(super) rtt: &'a RttEstimator,
+    /// When the retransmission timer expires.
+    pub(super) timer: Option<Instant>,
+}
+
+impl Control {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            congestion: config.slow_start.before(config.congestion.begin(config.slow_start_limit)),
+            is_ruled_from_outside: config.congestion == Congestion::Outside,
+            recovery: config.recovery.begin(false),
+            is_recovering: false,
+            deadline: None,
+            tracking: Tracking::Numbers,
+            queue: RetransmissionQueue::default(),
+            has_reports: false,
+            duplicate_acks: 0,
+            has_limited_transmit: config.limited_transmit,
+            suspicious_acks: 0,
+            undone: 0,
+        }
+    }
+
+    /// It is known whether the receiver reports what it has.
+    pub(super) fn begin(&mut self, config: &Config, has_reports: bool) {
+        self.has_reports = has_reports;
+        self.recovery = config.recovery.begin(has_reports);
+        self.tracking = if self.congestion.rules_recovery() {
+            self.queue.note_in_network();
+            Tracking::Model
+        } else if self.recovery.goes_by_segments() || self.congestion.goes_by_segments() {
+            Tracking::Segments
+        } else {
+            Tracking::Numbers
+        };
+    }
+
+    pub(super) const fn is_ruled_from_outside(&self) -> bool {
+        self.is_ruled_from_outside
+    }
+
+    #[inline]
+    pub(super) const fn has_reports(&self) -> bool {
+        self.has_reports
+    }
+
+    /// Whether loss recovery decides what leaves.
+    #[inline]
+    pub(super) const fn is_recovering(&self) -> bool {
+        self.is_recovering
+    }
+
+    #[inline]
+    pub(super) fn goes_by_segments(&self) -> bool {
+        self.tracking >= Tracking::Segments
+    }
+
+    #[inline]
+    pub(super) fn has_model(&self) -> bool {
+        self.tracking == Tracking::Model
+    }
+
+    /// Whether segmentation offload may say when segments leave.
+    pub(super) fn allows_offload(&self) -> bool {
+        self.recovery.goes_by_segments()
+    }
+
+    /// Duplicate ACKs in a row.
+    #[inline]
+    pub(super) const fn duplicate_acks(&self) -> u32 {
+        self.duplicate_acks
+    }
+
+    /// When loss recovery is due.
+    #[inline]
+    pub(super) const fn deadline(&self) -> Option<Deadline> {
+        self.deadline
+    }
+
+    /// Loss recovery is due no more.
+    pub(super) const fn stop_timer(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Reductions of the window taken back.
+    pub(super) const fn undone(&self) -> u64 {
+        self.undone
+    }
+
+    #[inline]
+    pub(super) fn congestion(&self) -> &dyn CongestionControl {
+        &*self.congestion
+    }
+
+    #[inline]
+    pub(super) fn congestion_mut(&mut self) -> &mut dyn CongestionControl {
+        &mut *self.congestion
+    }
+
+    #[inline]
+    pub(super) const fn queue(&self) -> &RetransmissionQueue {
+        &self.queue
+    }
+
+    /// Octets in the network, as far as that is known.
+    #[inline]
+    pub(super) fn in_network(&self, flight: &Flight) -> u32 {
+        if self.goes_by_segments() { self.queue.in_network() } else { flight.outstanding() }
+    }
+
+    /// What may be outstanding, in octets, out of recovery.
+    ///
+    //= RFC 3042, section 2: "The amount of outstanding data would remain less than or equal to the congestion window plus 2
+    //= segments."
+    #[inline]
+    pub(super) fn window(&self, flight: &Flight) -> u32 {
+        let is_limited_transmit = self.duplicate_acks > 0
+            && self.has_limited_transmit
+            && flight.nxt == flight.max
+            && !self.is_recovering;
+        if !is_limited_transmit {
+            return flight.window();
+        }
+        let beyond = self.duplicate_acks.min(2) * flight.mss;
+        flight.cwnd.saturating_add(beyond).min(flight.peer_window)
+    }
+
+    /// How fast segments leave; None: as fast as the window allows.
+    pub(super) fn pacing(&self, flight: &Flight, rtt: &RttEstimator) -> Option<Pacing> {
+        self.congestion.pacing().or_else(|| Pacing::fair_queueing(flight, rtt.srtt()))
+    }
+
+    /// Segments of a super-packet at the rate at which segments leave.
+    pub(super) fn super_packet(&self, flight: &Flight, rtt: &RttEstimator) -> u32 {
+        let pacing = self.pacing(flight, rtt);
+        pacing.map_or(u32::MAX, |pacing| pacing.super_packet(self.queue.min_rtt(), flight.mss))
+    }
+
+    /// Whether congestion control takes the oldest segment for lost; what is sent again since a time-out is next
+    /// anyhow.
+    pub(super) fn suspects_loss(&self, flight: &Flight, now: Instant) -> bool {
+        !self.is_recovering
+            && flight.una != flight.max
+            && flight.nxt == flight.max
+            && self.congestion.suspects_loss(now, flight)
+    }
+
+    /// Whether congestion control is asked of this ACK of new data whether it suspects another loss.
+    #[inline]
+    pub(super) const fn is_suspicious_ack(&mut self) -> bool {
+        if self.suspicious_acks == 0 {
+            return false;
+        }
+        self.suspicious_acks -= 1;
+        true
+    }
+
+    /// A segment leaves again. Vegas looks at the first two ACKs of new data behind it (Brakmo and Peterson 1995,
+    /// section III.A).
+    pub(super) const fn on_retransmission(&mut self) {
+        self.suspicious_acks = 2;
+    }
+
+    /// A duplicate ACK counts.
+    pub(super) const fn count_duplicate_ack(&mut self) {
+        self.duplicate_acks += 1;
+    }
+
+    /// Duplicate ACKs count anew.
+    #[inline]
+    pub(super) const fn forget_duplicate_acks(&mut self) {
+        self.duplicate_acks = 0;
+    }
+
+    /// Calls loss recovery, and notes what it has become.
+    pub(super) fn ask<R>(
+        &mut self,
+        view: View<'_>,
+        call: impl FnOnce(&mut dyn LossRecovery, &mut Sender<'_>) -> R,
+    ) -> R {
+        let (recovery, mut sender) = self.recovery_and_sender(view);
+        let answer = call(recovery, &mut sender);
+        self.undone += u64::from(sender.undone);
+        self.is_recovering = self.recovery.is_recovering();
+        if self.goes_by_segments() {
+            self.deadline = self.recovery.deadline();
+        }
+        answer
+    }
+
+    #[inline]
+    fn recovery_and_sender<'a>(&'a mut self, view: View<'a>) -> (&'a mut dyn LossRecovery, Sender<'a>) {
+        let View { now, flight, rtt, timer } = view;
+        let (congestion, queue) = (&mut *self.congestion, &mut self.queue);
+        (&mut *self.recovery, Sender { now, flight, congestion, queue, rtt, timer, undone: false })
+    }
+
+    /// A segment leaves, which is entered in pieces of so many octets.
+    pub(super) fn enter(&mut self, segment: &SentSegment, piece: u32, timestamp: u32) {
+        self.queue.set_timestamp(timestamp);
+        let mut seq = segment.seq;
+        while seq != segment.end {
+            let end = seq + piece.min(segment.end - seq);
+            self.queue.on_sent(seq, end, segment.now);
+            seq = end;
+        }
+    }
+
+    /// An ACK came that is for a segment with this timestamp; it says nothing else about single segments.
+    pub(super) fn begin_ack(&mut self, echo: Option<Echoed>) {
+        self.queue.begin_ack(echo);
+    }
+
+    /// An ACK came: what it says about single segments. `una` is SND.UNA before it.
+    #[inline]
+    pub(super) fn update_queue(&mut self, tcp: &Tcp, echo: Option<Echoed>, una: Seq, now: Instant) {
+        self.queue.begin_ack(echo);
+        if self.has_reports && !tcp.options.sack.as_slice().is_empty() {
+            self.queue.on_sack(tcp.ack, tcp.options.sack.as_slice(), now);
+        }
+        if tcp.ack.after(una) {
+            self.queue.on_cumulative_ack(tcp.ack, now);
+        }
+    }
+
+    /// The same for loss recovery.
+    #[inline]
+    pub(super) fn read_report(&mut self, blocks: &[(Seq, Seq)], view: View<'_>) -> Report {
+        let (recovery, sender) = self.recovery_and_sender(view);
+        recovery.on_report(blocks, &sender)
+    }
+
+    /// What the ACK delivered.
+    #[inline]
+    pub(super) const fn delivery(&self) -> &Delivery {
+        self.queue.delivery()
+    }
+
+    /// The rate of delivery, for a congestion control that goes by segments but has no model.
+    #[inline]
+    pub(super) fn rate_sample(&mut self, now: Instant) -> Option<RateSample> {
+        if self.tracking == Tracking::Segments { self.queue.rate_sample(now) } else { None }
+    }
+
+    /// `acked` octets are acknowledged that were not, where sequence numbers are enough. No recovery begins.
+    #[inline]
+    pub(super) fn advance(&mut self, acked: u32, view: View<'_>) -> AfterAck {
+        let (recovery, mut sender) = self.recovery_and_sender(view);
+        let after = recovery.on_new_ack(acked, &mut sender);
+        self.undone += u64::from(sender.undone);
+        self.is_recovering = self.is_recovering && self.recovery.is_recovering();
+        after
+    }
+
+    /// A time-out of which a scheme spares the window.
+    pub(super) fn on_spared_timeout(&mut self, flight: &mut Flight) {
+        self.recovery.on_spared_timeout(flight);
+        self.is_recovering = self.recovery.is_recovering();
+    }
+
+    /// After a time-out, what from SND.NXT on goes again.
+    pub(super) fn missing(&self, flight: &Flight) -> Missing {
+        self.recovery.missing(flight)
+    }
+
+    /// Octets of memory that the queue takes.
+    pub(super) fn memory(&self) -> usize {
+        self.queue.memory()
+    }
+
+    /// Octets of memory that the rest has allocated.
+    pub(super) fn overhead(&self) -> usize {
+        size_of_val(&*self.congestion)
+            + self.congestion.memory()
+            + size_of_val(&*self.recovery)
+            + self.recovery.memory()
+    }
+}

@@ -1,0 +1,61 @@
+//! When segments leave that the window allows.
+
+use lasthop_packet::Instant;
+
+use super::pacer::Pacer;
+use super::super_packet::SuperPacket;
+
+/// What segments wait for that the window allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Departure {
+    /// Nothing.
+    AtOnce,
+    /// Their time.
+    Paced(Pacer),
+    /// Others with which they make a super-packet.
+    InSuperPackets(SuperPacket),
+}
+
+impl Departure {
+    #[inline]
+    pub(super) const fn is_at_once(&self) -> bool {
+        matches!(self, Self::AtOnce)
+    }
+
+    #[inline]
+    pub(super) const fn is_paced(&self) -> bool {
+        matches!(self, Self::Paced(_))
+    }
+
+    #[inline]
+    pub(super) const fn is_in_super_packets(&self) -> bool {
+        matches!(self, Self::InSuperPackets(_))
+    }
+
+    /// Whether nothing has left yet that the next segment waits for.
+    #[inline]
+    pub(super) fn is_unused(&self) -> bool {
+        match self {
+            Self::AtOnce => true,
+            Self::Paced(_) => false,
+            Self::InSuperPackets(super_packet) => super_packet.is_unused(),
+        }
+    }
+
+    /// When a segment that waits for its time leaves.
+    #[inline]
+    pub(super) const fn timer(&self) -> Option<Instant> {
+        if let Self::Paced(pacer) = self { pacer.timer() } else { None }
+    }
+
+    /// When the next segment may leave.
+    pub(super) const fn next(&self, now: Instant) -> Instant {
+        if let Self::Paced(pacer) = self { pacer.next_departure() } else { now }
+    }
+
+    /// Octets of the congestion window that are not in use because a super-packet waits for more.
+    #[inline]
+    pub(super) const fn held(&self) -> u32 {
+        if let Self::InSuperPackets(super_packet) = self { super_packet.held() } else { 0 }
+    }
+}
