@@ -35,7 +35,6 @@ struct Cell {
     /// Whether flows take turns.
     has_flows: bool,
     now: Instant,
-    saves_power: bool,
     next_key: u32,
     /// Frames that have no last fate yet, and the stations that have received each.
     waiting: BTreeMap<u32, Vec<StationId>>,
@@ -52,23 +51,14 @@ impl Cell {
                 wlan.add_station(&StationConfig { position, queue, scheduler, ..StationConfig::default() })
             })
             .collect();
-        let saves_power = octets.flag();
-        if saves_power {
+        if octets.flag() {
             let dozing: Vec<_> = stations.iter().copied().filter(|_| octets.flag()).collect();
             wlan.save_power(stations[0], &dozing, power_save(octets));
         }
         wlan.tell_attempts(octets.flag());
         wlan.tell_transmissions(octets.flag());
         let has_flows = scheduler == Scheduler::PerFlow;
-        Self {
-            wlan,
-            stations,
-            has_flows,
-            now: Instant::ZERO,
-            saves_power,
-            next_key: 0,
-            waiting: BTreeMap::new(),
-        }
+        Self { wlan, stations, has_flows, now: Instant::ZERO, next_key: 0, waiting: BTreeMap::new() }
     }
 
     fn step(&mut self, octets: &mut Octets<'_>) {
@@ -76,9 +66,7 @@ impl Cell {
         match octets.octet() % 16 {
             0..=7 => self.send(from, octets),
             8..=10 => self.run(self.now + octets.time()),
-            // With power save an access may be due in the past once a station has moved: a defect that
-            // this target has found, and that is to be mended.
-            11 if !self.saves_power => self.wlan.move_stations(self.now, &[(from, position(octets))]),
+            11 => self.wlan.move_stations(self.now, &[(from, position(octets))]),
             12 => self.wlan.refuse_frames(from, octets.flag()),
             13 => self.wlan.set_knows_options(from, octets.flag()),
             14 => {

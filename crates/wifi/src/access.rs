@@ -42,7 +42,7 @@ impl Wlan {
         let domain = station.domain;
         if !self.domains[domain as usize].contention.continue_post_back_off(now, index, slot, station) {
             let slots = station.draw();
-            self.back_off(index, slots, now, self.slots_from(index).map(|from| from.max(now)));
+            self.back_off(index, slots, now, self.slots_from(index));
         }
         self.schedule_access(domain);
     }
@@ -100,14 +100,14 @@ impl Wlan {
         }
     }
 
-    /// A back-off that counts from a moment, or once the medium is idle.
+    /// A back-off that counts from a moment, but not from the past, or once the medium is idle.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
     pub(crate) fn back_off(&mut self, index: u32, slots: u64, now: Instant, from: Option<Instant>) {
         let station = &mut self.stations[index as usize];
         let contention = &mut self.domains[station.domain as usize].contention;
-        match from {
-            Some(from) if from < now || contention.slots_from() != Some(from) => {
+        match from.map(|from| from.max(now)) {
+            Some(from) if contention.slots_from() != Some(from) => {
                 contention.stand_apart(index, from, slots, false, station);
             }
             _ => contention.enter(now, index, slots, self.times.slot, station),

@@ -224,7 +224,6 @@ impl Wlan {
     #[inline(never)]
     pub(crate) fn on_timeout(&mut self, index: u32, now: Instant) {
         self.fail(index, now, Failure::NoResponse);
-        self.schedule_access(self.stations[index as usize].domain);
     }
 
     /// A broadcast that nothing overlapped where its receivers are: each draws its own errors.

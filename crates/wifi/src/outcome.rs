@@ -179,6 +179,8 @@ impl Wlan {
             }
         };
         self.back_off(index, slots, now, from);
+        // It may have moved away from whoever did not reach it, and then nobody else does this.
+        self.schedule_access(self.stations[index as usize].domain);
         if self.power_save.is_some() {
             self.doze(index, now);
         }

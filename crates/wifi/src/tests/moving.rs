@@ -45,6 +45,22 @@ fn a_frame_that_is_in_the_air_when_its_receiver_leaves_is_lost() {
 }
 
 #[test]
+fn a_sender_whose_receiver_leaves_during_its_cts_backs_off_from_then_on() {
+    for seed in 0..20 {
+        let mut config = WlanConfig { settle: false, ..b(RANGES) };
+        (config.mac.rts_threshold, config.mac.eifs) = (0, false);
+        let mut cell = Cell::seeded(config, &[0.0, 100.0], seed);
+        cell.send(us(1_000), 0, 1, 0);
+        // The RTS lasts until 1,272 us, and the CTS from 1,282 to 1,530 us.
+        walk(&mut cell, us(1_400), 1, 1_000.0);
+        cell.run(us(1_000_000));
+        let begins = cell.begins(0);
+        assert!(begins[1] >= 1_530_000 && begins.is_sorted(), "{begins:?}");
+        assert_eq!(cell.fates(0).last().map(|(_, fate, times)| (*fate, *times)), Some((Fate::GivenUp, 7)));
+    }
+}
+
+#[test]
 fn stations_that_come_together_defer_to_each_other() {
     let mut cell = Cell::new(b(RANGES), &[0.0, 10.0, 5_000.0, 5_010.0]);
     cell.saturate(0, 1);
