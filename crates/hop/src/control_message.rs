@@ -1,5 +1,5 @@
-//! The control messages by which a node tells a TCP sender what its link layer sees: type and codes
-//! on the wire stand here and nowhere else.
+//! Control messages by which a node reports link-layer events to a TCP sender. Only this module
+//! knows their types and codes on the wire.
 
 use std::net::IpAddr;
 
@@ -13,14 +13,14 @@ const TYPE_V4: u8 = 253;
 /// `ICMPv6` error message type for private experimentation (RFC 4443, section 2.1).
 const TYPE_V6: u8 = 100;
 
-/// What a node tells a TCP sender about one of its segments, as an ICMP error message that quotes
-/// the IP header and the first eight octets behind it (RFC 792).
+/// A report to a TCP sender about one of its segments: an ICMP error message that quotes the IP
+/// header and the first eight octets after it (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlMessage {
-    /// The first transmission over the wireless link failed; the link layer goes on trying (Simple
-    /// and Refined ICMP).
+    /// The first transmission over the wireless link failed; the link layer continues to retry
+    /// (Simple and Refined ICMP).
     Defer,
-    /// The link layer has given the segment up (Refined ICMP).
+    /// The link layer has given up the segment (Refined ICMP).
     Retransmit,
     /// One attempt to deliver the segment failed (EBSN).
     BadState,
@@ -50,19 +50,19 @@ impl ControlMessage {
     /// error may be sent.
     pub fn about(self, segment: &Packet, reporter: IpAddr) -> Option<Packet> {
         let is_v6 = segment.ip().source.is_ipv6();
-        // A node without an address of that version gives the destination's as the message's source:
-        // senders do not look at it.
+        // A node without an address of that IP version uses the destination's address as the
+        // message's source. Senders do not look at it.
         let reporter = if reporter.is_ipv6() == is_v6 { reporter } else { segment.ip().destination };
         quote::error_about(segment, reporter, if is_v6 { TYPE_V6 } else { TYPE_V4 }, self.code())
     }
 
-    /// Which message a notice is, if it is one of them.
+    /// The message that a notice carries, if it is one of these.
     pub fn of(notice: &IcmpNotice) -> Option<Self> {
         let expected = if notice.is_v6 { TYPE_V6 } else { TYPE_V4 };
         Self::ALL.into_iter().find(|message| notice.kind == expected && notice.code == message.code())
     }
 
-    /// Tells the sender of a TCP segment with data; of anything else there is nothing to tell.
+    /// Sends the message to the sender of a TCP segment with data. Other packets cause no message.
     pub fn tell_of(self, segment: &Packet, reporter: IpAddr, cx: &mut Context<'_>) {
         let Some(tcp) = segment.tcp().filter(|_| !segment.payload().is_empty()) else { return };
         if let Some(message) = self.about(segment, reporter) {

@@ -1,23 +1,24 @@
-//! What SYNs say of the connection that they open: its numbers, and how its windows are scaled, which
-//! is known only to who has seen the handshake (RFC 7323, section 2).
+//! What SYNs carry about the connection that they open: its initial sequence numbers and its window
+//! scales. Only an observer of the handshake knows the scales (RFC 7323, section 2).
 
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
 use serde::{Deserialize, Serialize};
 
-/// Whether a segment is a SYN, or the answer to one. What would end the connection as well is neither,
-/// and no host opens one for it (RFC 9293, section 3.10.7).
+/// Whether a segment is a SYN or SYN-ACK. A segment that would also end the connection is neither:
+/// no host opens a connection for it (RFC 9293, section 3.10.7).
 pub const fn is_syn(tcp: &Tcp) -> bool {
     tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST) && !tcp.flags.has(TcpFlags::FIN)
 }
 
-/// The initial sequence number in a segment that opens a connection: a SYN without ACK. A copy of it
-/// has the same, and that of another connection on the same ports does not.
+/// The initial sequence number in a segment that opens a connection: a SYN without ACK. A
+/// retransmission has the same number, a SYN of another connection on the same ports does not.
 pub fn opening(packet: &Packet) -> Option<Seq> {
     packet.tcp().filter(|tcp| is_syn(tcp) && !tcp.flags.has(TcpFlags::ACK)).map(|tcp| tcp.seq)
 }
 
-/// Whether a segment is a SYN-ACK that answers the SYN with this initial sequence number. One that
-/// acknowledges anything else is of no handshake that was seen (RFC 9293, section 3.10.7.3).
+/// Whether a segment is a SYN-ACK that answers the SYN with this initial sequence number. A SYN-ACK
+/// that acknowledges another number does not belong to the observed handshake (RFC 9293, section
+/// 3.10.7.3).
 pub fn answers(packet: &Packet, opened_by: Option<Seq>) -> bool {
     is_syn_ack(packet) && packet.tcp().zip(opened_by).is_some_and(|(tcp, seq)| tcp.ack == seq + 1)
 }
@@ -32,15 +33,15 @@ pub fn permits_sack(syn: &Packet) -> bool {
     syn.tcp().is_some_and(|tcp| tcp.options.sack_permitted)
 }
 
-/// What a side's SYN said of its windows.
+/// The window scale in one side's SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scale {
-    /// There was none yet.
+    /// No SYN has come yet.
     #[default]
     Unknown,
-    /// They are not to be scaled.
+    /// The SYN has no window scale option: windows are not scaled.
     None,
-    /// They count units of two to this power, at most 14.
+    /// Windows count units of two to this power, at most 14.
     Shift(u8),
 }
 
@@ -53,9 +54,10 @@ impl Scale {
         }
     }
 
-    /// Takes in what a SYN of this side says, when the other side's SYN said `other`. Only SYNs of the
-    /// handshake count that the SYN with the number `opened_by` began, and only until it was answered: what
-    /// is repeated or forged later changes nothing. Whether it counts.
+    /// Records the scale in a SYN of this side, where `other` is the scale in the other side's SYN.
+    /// Only SYNs of the handshake that the SYN with the number `opened_by` began count, and only
+    /// until it was answered: later copies and forgeries change nothing. Returns whether the SYN
+    /// counts.
     pub fn note(&mut self, syn: &Packet, other: Self, opened_by: Option<Seq>) -> bool {
         let is_of_handshake = match opening(syn) {
             Some(seq) => opened_by == Some(seq),
@@ -68,7 +70,7 @@ impl Scale {
         counts
     }
 
-    /// The same where it comes from elsewhere.
+    /// The same, with the values of an imported scale brought into range.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
@@ -77,7 +79,8 @@ impl Scale {
         }
     }
 
-    /// By how much this side's windows are scaled: not at all unless both sides offer it.
+    /// The shift of this side's windows: zero unless both sides offer scaling; `None` before both
+    /// SYNs have come.
     pub const fn with(self, other: Self) -> Option<u8> {
         match (self, other) {
             (Self::Unknown, _) | (_, Self::Unknown) => None,

@@ -1,32 +1,32 @@
-//! ACKs that say nothing else: all that an agent may keep from a sender, and say itself later.
+//! Pure ACKs. An agent may withhold them from a sender and send them later itself.
 
 use lasthop_agent::ImportError;
 use lasthop_packet::{
     FlowKey, Ip, Packet, PacketRecord, Payload, SackBlocks, Seq, Tcp, TcpFlags, Timestamps,
 };
 
-/// What the mobile host has said in an ACK, to say it later, or again. It says nothing that the
-/// mobile host has not said itself.
+/// An ACK of the mobile host, to be sent later or again. It carries nothing that the mobile host
+/// has not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainAck {
-    /// The number of what the mobile host sends next.
+    /// The mobile host's next sequence number.
     pub seq: Seq,
     /// The acknowledgment number.
     pub ack: Seq,
     /// The window, unscaled.
     pub window: u16,
     timestamps: Option<Timestamps>,
-    /// Without the ECN field, which is the packet's own: an ACK without data has none (RFC 3168, section
-    /// 6.1.4).
+    /// The DSCP, without the ECN field, which belongs to the packet: an ACK without data has none
+    /// (RFC 3168, section 6.1.4).
     dscp: u8,
-    /// The mobile host's: the sender may refuse an ACK with a smaller one (RFC 5082).
+    /// The mobile host's hop limit: the sender may refuse an ACK with a smaller one (RFC 5082).
     hop_limit: u8,
-    /// What it reports in SACK blocks.
+    /// The SACK blocks.
     sack: SackBlocks,
 }
 
 impl PlainAck {
-    /// What a packet says as an ACK, without its SACK blocks.
+    /// The ACK in a packet, without its SACK blocks.
     pub fn of(packet: &Packet, tcp: &Tcp) -> Self {
         Self {
             seq: tcp.seq + packet.segment_len(),
@@ -49,12 +49,12 @@ impl PlainAck {
         Self { sack, ..self }
     }
 
-    /// The same after another with this acknowledgment number or a lower one: sequence numbers and
-    /// timestamps never go back, or the sender would not accept it (RFC 9293, section 3.10.7.4;
-    /// RFC 7323, section 5). Nor does the window, where the numbers are the same and this one was sent
-    /// before the other, and has come late (the same sections: SND.WL1). Where the number is higher,
-    /// the window is the one that came with it, even in a retransmission, whose sequence number is
-    /// lower.
+    /// The ACK to send after an earlier one with this acknowledgment number or a lower one.
+    /// Sequence numbers and timestamps never decrease, or the sender would refuse the ACK (RFC
+    /// 9293, section 3.10.7.4; RFC 7323, section 5). If the numbers are equal and this ACK was sent
+    /// first and arrived late, the earlier window also stays (the same sections: SND.WL1). With a
+    /// higher acknowledgment number the window is the one that came with it, even in a
+    /// retransmission, whose sequence number is lower.
     #[must_use]
     pub fn after(self, before: Self) -> Self {
         let is_older = |(now, then): (Timestamps, Timestamps)| Seq(now.value).before(Seq(then.value));
@@ -65,7 +65,7 @@ impl PlainAck {
         Self { seq: self.seq.later(before.seq), window, timestamps, ..self }
     }
 
-    /// As a packet. `connection` is the direction towards the mobile host.
+    /// The ACK as a packet. `connection` is the direction towards the mobile host.
     pub fn packet(&self, connection: FlowKey) -> Packet {
         let mut ip = Ip::new(connection.destination.0, connection.source.0);
         (ip.traffic_class, ip.hop_limit) = (self.dscp << 2, self.hop_limit);
@@ -83,12 +83,12 @@ impl PlainAck {
         Packet::tcp_segment(ip, tcp, Payload::EMPTY)
     }
 
-    /// As a value; see [`Self::import`].
+    /// The ACK as a value; see [`Self::import`].
     pub fn export(&self, connection: FlowKey) -> PacketRecord {
         PacketRecord::from(&self.packet(connection))
     }
 
-    /// Reads an ACK of the mobile host's.
+    /// Reads an exported ACK of the mobile host.
     pub fn import(record: PacketRecord, connection: FlowKey) -> Result<Self, ImportError> {
         let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("an ACK does not parse"))?;
         match packet.tcp() {
@@ -104,8 +104,7 @@ impl PlainAck {
     }
 }
 
-/// Whether a segment is nothing but an ACK: no data, no other flag, no option that is not
-/// understood.
+/// Whether a segment is a pure ACK: no data, no other flag, no unknown option.
 pub fn is_plain(packet: &Packet, tcp: &Tcp) -> bool {
     packet.payload().is_empty()
         && tcp.flags == TcpFlags::ACK
@@ -119,25 +118,25 @@ mod tests {
 
     use super::*;
 
-    fn said(seq: u32, ack: u32, window: u16) -> PlainAck {
+    fn ack(seq: u32, ack: u32, window: u16) -> PlainAck {
         let sack = SackBlocks::NONE;
         PlainAck { seq: Seq(seq), ack: Seq(ack), window, timestamps: None, dscp: 0, hop_limit: 64, sack }
     }
 
     #[test]
     fn the_window_of_a_late_ack_does_not_count() {
-        let next = said(10, 1, 500).after(said(20, 1, 900));
+        let next = ack(10, 1, 500).after(ack(20, 1, 900));
         assert_eq!((next.seq, next.window), (Seq(20), 900));
     }
 
     #[test]
-    fn a_higher_number_keeps_the_window_that_came_with_it_even_in_a_retransmission() {
-        let next = said(10, 2, 500).after(said(20, 1, 900));
+    fn a_higher_ack_keeps_its_window_even_in_a_retransmission() {
+        let next = ack(10, 2, 500).after(ack(20, 1, 900));
         assert_eq!((next.seq, next.ack, next.window), (Seq(20), Seq(2), 500));
     }
 
     #[test]
-    fn an_ack_made_of_data_carries_its_code_point_and_hop_limit_and_not_its_ecn_field() {
+    fn an_ack_made_from_data_keeps_dscp_and_hop_limit_but_not_the_ecn_field() {
         let key = FlowKey::tcp(([192, 0, 2, 1].into(), 80), ([10, 0, 0, 1].into(), 5000));
         let mut ip = Ip::new(key.destination.0, key.source.0);
         (ip.traffic_class, ip.hop_limit) = (46 << 2 | Ecn::Ect0 as u8, 255);

@@ -1,46 +1,46 @@
-//! A split: an agent that is an end of two TCP connections, one towards each end of a third.
+//! A split: an agent that terminates a TCP connection on two legs, one towards each end.
 //!
 //! Each leg is a [`Connection`](lasthop_tcp::Connection) of its own, with its own round-trip time,
-//! timers, loss recovery and congestion control. What arrives on one goes out on the other.
+//! timers, loss recovery and congestion control. Data that arrives on one leg is sent on the other.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | `opening` | a handshake that passes from end to end, and the legs that take its place |
-//! | `openings` | how many of these there may be, and for how long |
+//! | `openings` | the limits on these handshakes, in number and time |
 //! | `pair` | the two legs of a connection |
-//! | `vcache` | the store of each direction: octets and ends, from one leg to the other |
+//! | `vcache` | the store of each direction: data and FINs, from one leg to the other |
 //! | `windows` | which connections share a window over the hop: those of a host, or all |
-//! | `share` | what one connection has of that window |
+//! | `share` | one connection's share of that window |
 //! | `late_acks` | ACKs that are late because they queue on their way back |
 //! | `table` | all pairs |
-//! | `account` | what all pairs have taken, and owe, together |
-//! | `packets` | what becomes of a packet of a pair's connection |
-//! | `relay` | from one leg to the other |
-//! | `lifetime` | timers, sleep and waking, the end of those that are idle |
-//! | `inquiry` | whether the ends of one that is idle are still there |
-//! | `presence` | what is said in the name of an end that may be gone |
-//! | [`carried`] | what a SYN may ask for |
-//! | `turns` | who may send over which hop |
-//! | `passed_by`, `knowledge` | packets that went past the agent, and what pairs know after that |
-//! | `sleep` | what is kept of a pair that nothing happens on |
+//! | `account` | memory and obligations of all pairs together |
+//! | `packets` | the processing of a packet of a pair's connection |
+//! | `relay` | the transfer from one leg to the other |
+//! | `lifetime` | timers, sleep and waking, the end of idle pairs |
+//! | `inquiry` | keepalives to the ends of an idle pair |
+//! | `liveness` | acknowledgments in the name of an end that may be gone |
+//! | [`carried`] | the features that a SYN may request |
+//! | `turns` | the order in which connections send over a hop |
+//! | `passed_by`, `knowledge` | packets that bypassed the agent, and the state of pairs after that |
+//! | `sleep` | the stored form of an idle pair |
 //! | `transparent` | handshakes that pass, and the pairs that take their place |
-//! | `transfer` | a pair as a value, for another agent |
+//! | `transfer` | export and import of a pair |
 //! | `notifier` | an agent between the legs and the hop |
-//! | `settings` | what can be set |
-//! | [`legs`] | how the endpoint of each leg is set |
+//! | `settings` | the settings |
+//! | [`legs`] | the configuration of each leg |
 //!
-//! # Numbers are kept
+//! # Sequence numbers are kept
 //!
-//! With `opening` both legs go on with the sequence numbers, options and timestamps of the two
-//! ends. So nothing is translated, and where nothing is owed, packets may pass the agent by, or the
-//! agent may be gone, and the connection goes on.
+//! With `opening` both legs continue with the sequence numbers, options and timestamps of the two
+//! ends. So nothing is translated, and where nothing is owed, the connection continues when packets
+//! bypass the agent, or when the agent is gone.
 //!
 //! # Ends
 //!
-//! A FIN is acknowledged only when the other end has acknowledged it, with all that comes before it.
-//! So a connection that seems to have ended well has delivered everything, whatever happened to the
-//! agent. A reset, or a leg that was given up, ends the other leg once that has delivered what it
-//! has.
+//! A FIN is acknowledged only when the other end has acknowledged it and all data before it. So a
+//! connection that ended in the ordinary way has delivered everything, whatever happened to the
+//! agent. After a reset, or when a leg is given up, the other leg ends once it has delivered its
+//! data.
 
 mod account;
 pub mod carried;

@@ -1,7 +1,7 @@
-//! The form in which agents export what they know of a connection: a version, then the fields of a
-//! struct of the scheme's own, as postcard writes them.
+//! The form in which agents export the state of a connection: a version, followed by the fields of
+//! a struct of the scheme, encoded with postcard.
 //!
-//! Times are written as what they are away from now, so that another machine's clock will do.
+//! Times are written relative to now, so that they hold on another machine's clock.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,25 @@ use lasthop_packet::{FlowKey, Instant, Packet, PacketRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The state of a connection in a version of a scheme's form.
+/// Exports the state of a connection in a version of a scheme's form.
 pub fn export<T: Serialize>(
     scheme: &'static str,
     version: u8,
     connection: FlowKey,
     state: &T,
 ) -> Option<FlowState> {
-    // Writing to memory does not fail, nor do plain structs; what cannot be written is not
+    // Writing plain structs to memory does not fail. A state that cannot be written is not
     // exported.
     let octets = postcard::to_extend(state, vec![version]).ok()?;
     Some(FlowState { layer: 0, scheme: Cow::Borrowed(scheme), connection, octets })
 }
 
-/// Octets of a state beside what the budget is for: the fixed part of any scheme's is far smaller.
+/// Octets of a state in addition to the budget: the fixed part of any scheme's state is far
+/// smaller.
 const FIXED: usize = 64 << 10;
 
-/// Reads a state that [`export`] wrote. One that is larger than what a connection may take here is
-/// refused unread: reading it would take as much, and more.
+/// Reads a state that [`export`] wrote. A state larger than a connection may take here is refused
+/// unread: decoding it would take at least as much memory.
 pub fn import<T: DeserializeOwned>(
     state: &FlowState,
     scheme: &str,
@@ -47,10 +48,10 @@ pub fn import<T: DeserializeOwned>(
     postcard::from_bytes(octets).map_err(|_| ImportError::Malformed("fields are missing or out of range"))
 }
 
-/// A state with payloads that no host has sent, among real hosts.
+/// The error for a state with simulated payloads among real hosts.
 pub const SIMULATED: ImportError = ImportError::Malformed("its octets are simulated");
 
-/// Reads a packet of this direction of a connection, with sequence space.
+/// Reads a packet that occupies sequence space in this direction of a connection.
 pub fn segment(record: PacketRecord, connection: FlowKey, cx: &Context<'_>) -> Result<Packet, ImportError> {
     let packet = Packet::try_from(record).map_err(|_| ImportError::Malformed("a packet does not parse"))?;
     if cx.is_real() && packet.payload().is_simulated() {
@@ -62,18 +63,18 @@ pub fn segment(record: PacketRecord, connection: FlowKey, cx: &Context<'_>) -> R
     Ok(packet)
 }
 
-/// A time by how many nanoseconds it lies behind now, or before it if negative.
+/// A time relative to now, in nanoseconds; negative if it is in the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Away(i64);
 
 impl Away {
-    /// How far `at` is away from `now`.
+    /// The distance of `at` from `now`.
     pub fn from(at: Instant, now: Instant) -> Self {
         let away = i128::from(at.as_nanos()) - i128::from(now.as_nanos());
         Self(away.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
-    /// That far away from `now`, by another clock.
+    /// The time at this distance from `now`, by another clock.
     pub fn to(self, now: Instant) -> Instant {
         Instant::from_nanos(now.as_nanos().saturating_add_signed(self.0))
     }
@@ -88,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// Calls with a context of this budget.
+    /// Runs `call` with a context of this budget.
     fn within<T>(octets_per_flow: usize, call: impl FnOnce(Context<'_>) -> T) -> T {
         let (mut rng, mut outbox) = (Rng::named(1, "transfer"), Outbox::default());
         let budget = Budget { octets_per_flow, ..Budget::default() };
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_of_this_scheme_and_version_is_refused_by_name() {
+    fn a_state_of_another_scheme_or_version_is_refused_with_the_reason() {
         let good = export("a", 3, state(Vec::new()).connection, &(7_u32, true)).expect("plain values");
         assert_eq!(import::<(u32, bool)>(&good, "a", 3), Ok((7, true)));
         assert_eq!(import::<(u32, bool)>(&good, "b", 3), Err(ImportError::OtherScheme("a".to_owned())));
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_larger_than_a_connection_may_be_is_refused_unread() {
+    fn a_state_larger_than_the_limit_of_a_connection_is_refused_unread() {
         let many: Vec<()> = Vec::new();
         let mut large = export("a", 3, state(Vec::new()).connection, &many).expect("plain values");
         large.octets.resize(FIXED + 102, 0);

@@ -1,7 +1,7 @@
-//! What an access point can know of a mobile host's upload: which of its data came off the hop, what
-//! is missing, what was sent again, and how long the hop takes.
+//! What an access point knows of a mobile host's upload: the data that has come off the hop, the
+//! missing data, the retransmissions, and the delay of the hop.
 //!
-//! Snoop's uplink half and ELN go by it. It is bookkeeping alone: no packet is touched here.
+//! Snoop's uplink half and ELN use it. This is bookkeeping only: it changes no packet.
 
 pub mod holes;
 pub mod hop_delay;

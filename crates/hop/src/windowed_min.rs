@@ -1,26 +1,26 @@
-//! The least of what was seen lately.
+//! The minimum of recent values.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// The least of some values. A value counts for at least the time that is given with it, and for less
-/// than twice as long.
+/// The minimum of recent values. A value counts for at least the time that is given with it, and
+/// for less than twice that time.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowedMin<T> {
-    /// The least since then.
+    /// The minimum of the current period, and when the period began.
     least: Option<(T, Instant)>,
-    /// The least of the time as long before.
+    /// The minimum of the period before.
     before: Option<T>,
 }
 
 impl<T: Copy + Ord> WindowedMin<T> {
-    /// Nothing was seen.
+    /// No values.
     pub const fn new() -> Self {
         Self { least: None, before: None }
     }
 
-    /// Takes in a value.
+    /// Adds a value.
     pub fn update(&mut self, value: T, lasts: Duration, now: Instant) {
         match &mut self.least {
             Some((least, since)) if now.since(*since) < lasts => *least = value.min(*least),
@@ -32,7 +32,7 @@ impl<T: Copy + Ord> WindowedMin<T> {
         }
     }
 
-    /// The least; `None` if nothing was seen.
+    /// The minimum; `None` without values.
     pub fn least(&self) -> Option<T> {
         let (least, _) = self.least?;
         Some(self.before.map_or(least, |before| before.min(least)))
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn a_value_counts_for_its_time_and_up_to_twice_as_long() {
         let lasts = Duration::from_secs(10);
-        let mut lately = WindowedMin::new();
-        assert_eq!(lately.least(), None);
+        let mut minimum = WindowedMin::new();
+        assert_eq!(minimum.least(), None);
         for (second, value, expected) in
             [(0, 5, 5), (1, 7, 5), (9, 3, 3), (10, 8, 3), (19, 6, 3), (20, 9, 6), (30, 9, 9)]
         {
-            lately.update(value, lasts, Instant::from_secs(second));
-            assert_eq!(lately.least(), Some(expected), "{second} s");
+            minimum.update(value, lasts, Instant::from_secs(second));
+            assert_eq!(minimum.least(), Some(expected), "{second} s");
         }
-        lately.update(20, lasts, Instant::from_secs(1000));
-        assert_eq!(lately.least(), Some(20), "nothing came in between");
+        minimum.update(20, lasts, Instant::from_secs(1000));
+        assert_eq!(minimum.least(), Some(20), "no values in between");
     }
 }

@@ -1,4 +1,4 @@
-//! Which law a window follows: that of one host's hop, or that of a hop that all hosts share.
+//! The rule that a window follows: that of one host's hop, or that of a hop that all hosts share.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl ControlLaw {
         }
     }
 
-    /// Octets of memory that it has taken.
+    /// Octets of allocated memory.
     pub(super) fn memory(&self) -> usize {
         match self {
             Self::Own(_) => 0,
@@ -57,10 +57,10 @@ impl ControlLaw {
         }
     }
 
-    /// The least round-trip time of the one host's hop.
-    pub(super) const fn least(&self) -> Option<Duration> {
+    /// The minimum round-trip time of the one host's hop.
+    pub(super) const fn min_rtt(&self) -> Option<Duration> {
         match self {
-            Self::Own(window) => window.least(),
+            Self::Own(window) => window.min_rtt(),
             Self::Shared(_) => None,
         }
     }
@@ -68,20 +68,20 @@ impl ControlLaw {
     /// The round-trip time that the window of one host's hop aims at.
     pub(super) fn target(&self, targets: &Targets) -> Option<Duration> {
         match self {
-            Self::Own(window) => window.least().map(|_| window.target(targets)),
+            Self::Own(window) => window.min_rtt().map(|_| window.target(targets)),
             Self::Shared(_) => None,
         }
     }
 
-    /// The least round-trip time of a host's hop.
-    pub(super) fn least_of(&self, host: IpAddr) -> Option<Duration> {
+    /// The minimum round-trip time of a host's hop.
+    pub(super) fn min_rtt_of(&self, host: IpAddr) -> Option<Duration> {
         match self {
-            Self::Own(window) => window.least(),
-            Self::Shared(window) => window.least_of(host),
+            Self::Own(window) => window.min_rtt(),
+            Self::Shared(window) => window.min_rtt_of(host),
         }
     }
 
-    /// Whether the queue is being drained, or is kept empty.
+    /// Whether the queue is being drained or kept empty.
     pub(super) const fn is_draining(&self) -> bool {
         match self {
             Self::Own(window) => window.is_draining(),
@@ -89,7 +89,7 @@ impl ControlLaw {
         }
     }
 
-    /// The window is never smaller than `least` segments of this size.
+    /// Sets the minimum window, in segments of this size.
     pub(super) fn set_floor(&mut self, least: u32, segment: u32) {
         match self {
             Self::Own(window) => window.set_floor(u64::from(least) * u64::from(segment)),
@@ -97,15 +97,15 @@ impl ControlLaw {
         }
     }
 
-    /// Takes note of what an ACK showed, sample or not.
+    /// Records what an ACK showed, with or without a sample.
     pub(super) fn on_progress(&mut self, progress: &Progress) {
         if let Self::Own(window) = self {
             window.on_progress(progress);
         }
     }
 
-    /// Takes in a sample of a host's round-trip time, which left then, and what the round showed that
-    /// it ends, if it does.
+    /// Records a sample: a host's round-trip time and when its segment left; and the results of the
+    /// round that it ends, if it ends one.
     pub(super) fn on_sample(
         &mut self,
         host: IpAddr,

@@ -1,5 +1,5 @@
-//! The queue behind the agent is let run empty and kept so for a while: what the hop's round trip
-//! is without one, and what the hop itself loses.
+//! A drain lets the downstream queue run empty and keeps it so for a while, to measure the hop's
+//! round trip without a queue, and the hop's own losses.
 
 use std::time::Duration;
 
@@ -8,35 +8,35 @@ use lasthop_packet::Instant;
 use super::progress::Progress;
 use super::round::{SAMPLES, Samples};
 
-/// A drain under way.
+/// A drain in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
-    /// Octets a second that got through before it began.
+    /// Throughput before the drain, in octets a second.
     pub throughput: u64,
-    /// It ends with the first sample after this.
+    /// The drain ends with the first sample after this time.
     until: Instant,
-    /// Samples count that left after this; `None` while the queue is running empty.
+    /// Samples count if they left after this time; `None` while the queue is running empty.
     since: Option<Instant>,
     samples: Samples,
     /// Octets delivered and lost since the first sample.
     delivered: u64,
     lost: u64,
-    /// What these two have to come to; 0 where losses are not what it is for.
+    /// The required sum of the two; 0 if the drain does not measure losses.
     enough: u64,
 }
 
 impl Drain {
-    /// Until then at the latest, and until `enough` octets were delivered or lost.
+    /// A drain that ends when `enough` octets were delivered or lost, at the latest at `until`.
     pub fn new(throughput: u64, until: Instant, enough: u64) -> Self {
         Self { throughput, until, since: None, samples: Samples::default(), delivered: 0, lost: 0, enough }
     }
 
-    /// The same once more.
+    /// A new drain with the same parameters.
     pub fn again(&self) -> Self {
         Self::new(self.throughput, self.until, self.enough)
     }
 
-    /// Takes note of what an ACK showed, sample or not.
+    /// Records what an ACK showed, with or without a sample.
     pub const fn on_progress(&mut self, progress: &Progress) {
         if self.samples.count > 0 {
             self.delivered += progress.delivered;
@@ -44,7 +44,7 @@ impl Drain {
         }
     }
 
-    /// Takes in a sample; `is_drained` if no more is on the hop than is to be. Returns whether the
+    /// Records a sample; `is_drained` if no more is on the hop than allowed. Returns whether the
     /// drain ends.
     pub fn on_sample(&mut self, (rtt, sent): (Duration, Instant), is_drained: bool, now: Instant) -> bool {
         match self.since {

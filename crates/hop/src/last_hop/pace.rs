@@ -1,15 +1,16 @@
-//! The octets that one connection may have on a hop beside others that wait for room.
+//! The octets that one connection may have on a hop while others wait for room.
 //!
-//! Connections that share a window take turns. What goes to a device that is slow behind the hop stays in
-//! that window until it has arrived: turn by turn it would come to fill all of it, and the others would
-//! get no more than the slow one does. By Little's law the octets that a connection has on the hop are
-//! its throughput times its round trip; so each may have twice what it delivers in the round trip of the
-//! hop. Those that wait in the hop's own queue have less than that, and are not limited by it.
+//! Connections that share a window take turns. Data for a device that is slow downstream of the hop
+//! stays in that window until it has arrived. Turn by turn it would fill the window, and the other
+//! connections would get no more than the slow one. By Little's law the octets that a connection
+//! has on the hop are its throughput times its round trip. So each may have twice what it delivers
+//! in the round trip of the hop. Connections whose packets wait in the hop's own queue have less
+//! than that, and are not limited by it.
 //!
-//! Until then the slow one may have more there than the window, for seconds. Where the packets of another
-//! connection come through all the same, without a queue, what fills the window is not in their way: that
-//! connection may send a few segments whatever others have there. So may one that has none there yet, to find
-//! out.
+//! Until then the slow connection may fill the window, for seconds. If the packets of another
+//! connection nevertheless meet no queue, the data that fills the window does not delay them: that
+//! connection may send a few segments whatever others have on the hop. So may a connection that has
+//! nothing on the hop yet, to find out.
 
 use std::time::Duration;
 
@@ -17,25 +18,26 @@ use lasthop_packet::Instant;
 
 use super::{LastHop, Progress, Targets};
 
-/// Segments that every connection may have on the hop: enough for its receiver to acknowledge them at once,
-/// and for a loss to show by those behind it.
-const LEAST: u64 = 4;
+/// Segments that every connection may have on the hop: enough for its receiver to acknowledge them
+/// at once, and for later segments to reveal a loss.
+const MIN_SEGMENTS: u64 = 4;
 
-/// How much of what goes to one connection arrives in a round trip over the hop. It is counted for a round
-/// trip of its own where that is shorter: one that begins beside a slow one is not to wait for it.
+/// The octets of one connection that arrive in a round trip over the hop. They are counted during a
+/// round trip of the connection where that is shorter, so that a connection that begins next to a
+/// slow one does not wait for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
-    /// When counting began, and the octets that have arrived since.
+    /// When counting began; the next field has the octets that have arrived since.
     since: Option<Instant>,
     arrived: u64,
-    /// Octets in a round trip over the hop, by the count before.
-    lately: u64,
-    /// Its latest round trip.
+    /// Octets in a round trip over the hop, in the count before.
+    per_round_trip: u64,
+    /// The connection's latest round trip.
     own: Option<Duration>,
 }
 
 impl Pace {
-    /// Takes note of what an ACK showed of it.
+    /// Records what an ACK showed about the connection.
     pub fn on_progress(&mut self, progress: &Progress, hop: &LastHop, now: Instant) {
         let own = progress.sent.map(|sent| now.since(sent));
         self.own = own.or(self.own);
@@ -43,32 +45,33 @@ impl Pace {
         self.arrived = self.arrived.saturating_add(progress.delivered);
         let passed = now.since(*self.since.get_or_insert(now));
         if passed >= own.map_or(round_trip, |own| own.min(round_trip)).max(Duration::from_nanos(1)) {
-            let lately = u128::from(self.arrived) * round_trip.as_nanos() / passed.as_nanos();
+            let per_round_trip = u128::from(self.arrived) * round_trip.as_nanos() / passed.as_nanos();
             (self.since, self.arrived) = (Some(now), 0);
-            self.lately = u64::try_from(lately).unwrap_or(u64::MAX);
+            self.per_round_trip = u64::try_from(per_round_trip).unwrap_or(u64::MAX);
         }
     }
 
-    /// How many octets more it may send while other connections wait; `in_flight` of its octets are on the hop.
-    /// Unlimited where all hosts share a window, because the round trip to one host says nothing of another's.
+    /// How many more octets the connection may send while others wait; `in_flight` of its octets
+    /// are on the hop. Unlimited where all hosts share a window, because the round trip to one host
+    /// says nothing about another's.
     pub fn allowance(&self, in_flight: u64, hop: &LastHop) -> u64 {
         if hop.is_shared() {
             return u64::MAX;
         }
-        self.lately.saturating_mul(2).max(least(hop)).saturating_sub(in_flight)
+        self.per_round_trip.saturating_mul(2).max(minimum(hop)).saturating_sub(in_flight)
     }
 
-    /// How many octets more it may send though others have left no room in the window: none if its packets
-    /// have met a queue.
+    /// How many more octets the connection may send although others have left no room in the
+    /// window: none if its packets have met a queue.
     pub fn reserved(&self, in_flight: u64, hop: &LastHop, targets: &Targets) -> u64 {
         let met_no_queue = hop.target(targets).is_some_and(|target| self.own.is_none_or(|own| own <= target));
-        if met_no_queue { least(hop).saturating_sub(in_flight) } else { 0 }
+        if met_no_queue { minimum(hop).saturating_sub(in_flight) } else { 0 }
     }
 }
 
 /// Octets that every connection may have on the hop.
-fn least(hop: &LastHop) -> u64 {
-    LEAST * u64::from(hop.segment())
+fn minimum(hop: &LastHop) -> u64 {
+    MIN_SEGMENTS * u64::from(hop.segment())
 }
 
 #[cfg(test)]
@@ -96,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_may_have_twice_what_arrives_in_a_round_trip_and_four_segments_at_least() {
+    fn a_connection_may_have_twice_what_arrives_in_a_round_trip_and_at_least_four_segments() {
         let hop = hop();
         let pace = Pace::default();
         assert_eq!((pace.allowance(0, &hop), pace.allowance(3000, &hop)), (4000, 1000));
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_whose_packets_meet_no_queue_has_four_segments_whatever_others_have_there() {
+    fn a_connection_that_meets_no_queue_may_have_four_segments_on_a_full_hop() {
         let (hop, targets) = (hop(), Targets::default());
         let after = |round_trip: u64| {
             let mut pace = Pace::default();

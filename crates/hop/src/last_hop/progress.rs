@@ -1,4 +1,4 @@
-//! What an acknowledgment from the mobile host showed of the hop.
+//! What an acknowledgment from the mobile host showed about the hop.
 
 use std::time::Duration;
 
@@ -7,12 +7,13 @@ use lasthop_packet::Instant;
 /// What an acknowledgment showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Octets delivered that were not known to be.
+    /// Newly delivered octets.
     pub delivered: u64,
-    /// Octets found lost since the acknowledgment before.
+    /// Octets found lost since the previous acknowledgment.
     pub lost: u64,
-    /// When the latest of them left, of those that left once: it measures the round-trip time.
+    /// When the latest delivered segment left that was sent only once: it measures the round-trip
+    /// time.
     pub sent: Option<Instant>,
-    /// How much longer than the least it took on the way back, where that is known.
+    /// The delay of the acknowledgment on the way back above the minimum, where that is known.
     pub late: Duration,
 }

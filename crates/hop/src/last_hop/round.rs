@@ -1,5 +1,5 @@
-//! What about two round trips over the hop show: how much was on it, how long that took, how much
-//! came through.
+//! Measurements over about two round trips of the hop: the octets on it, the round-trip time, and
+//! the throughput.
 
 use std::time::Duration;
 
@@ -7,12 +7,13 @@ use lasthop_packet::Instant;
 
 use super::progress::Progress;
 
-/// Samples that a mean round-trip time is made of, at least: enough that one delayed ACK or a delay
-/// that varies hardly shows.
+/// Minimum number of samples in a mean round-trip time: enough that one delayed ACK or a varying
+/// delay hardly shows.
 pub(super) const SAMPLES: u32 = 8;
 
-/// A round under way. Its first sample left after its start; it ends with a sample that left after
-/// the first one came, and has [`SAMPLES`] at least. So every sample left under the present window.
+/// A round in progress. Its first sample left after its start. It ends with a sample that left
+/// after the first one came, and has at least [`SAMPLES`]. So every sample left under the present
+/// window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     start: Instant,
@@ -22,16 +23,16 @@ pub(super) struct Round {
     delivered: u64,
     lost: u64,
     acks: u64,
-    /// Those that came while packets waited here.
+    /// ACKs that came while packets waited here.
     acks_waiting: u64,
     /// Octets on the hop just before each ACK, summed.
     in_flight: u64,
 }
 
-/// What a round showed.
+/// The results of a round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
-    /// Octets on the hop, in the mean.
+    /// Mean octets on the hop.
     pub in_flight: u64,
     /// The mean round-trip time.
     pub rtt: Duration,
@@ -41,12 +42,12 @@ pub(super) struct Measured {
     pub delivered: u64,
     /// Octets found lost.
     pub lost: u64,
-    /// Octets a second that were delivered.
+    /// Octets delivered per second.
     pub rate: u64,
-    /// Octets a second that get through by Little's law: what is on the hop and not lost, over the
-    /// time it takes. It varies less than `rate`, which bunched ACKs quantize.
+    /// Octets a second that get through by Little's law: the octets on the hop that are not lost,
+    /// divided by the round-trip time. It varies less than `rate`, which bunched ACKs quantize.
     pub throughput: u64,
-    /// Whether packets waited here most of the time: then the window limited.
+    /// Whether packets waited here most of the time: then the window was the limit.
     pub is_limited: bool,
 }
 
@@ -65,7 +66,7 @@ impl Round {
         }
     }
 
-    /// Takes in what an ACK showed. `in_flight` is what is on the hop now, and packets may wait.
+    /// Records what an ACK showed, the octets on the hop now, and whether packets wait.
     pub fn on_progress(&mut self, progress: &Progress, in_flight: u64, is_waiting: bool, now: Instant) {
         if now < self.start {
             return;
@@ -79,7 +80,7 @@ impl Round {
         }
     }
 
-    /// Takes in a sample; what the round showed, if it ends with this one.
+    /// Records a sample. Returns the results if the round ends with it.
     pub fn on_sample(&mut self, rtt: Duration, sent: Instant, now: Instant) -> Option<Measured> {
         if sent < self.start {
             return None;
@@ -94,7 +95,7 @@ impl Round {
         Some(measured)
     }
 
-    /// What was seen; `time` is how long octets were counted.
+    /// The results; octets were counted for `time`.
     fn measured(&self, time: Duration) -> Measured {
         let in_flight = self.in_flight / self.acks.max(1);
         let rtt = self.samples.mean();
@@ -112,7 +113,7 @@ impl Round {
     }
 }
 
-/// The part of `octets` that arrives, if of others `delivered` arrived and `lost` did not.
+/// The part of `octets` that arrives, where `delivered` other octets arrived and `lost` did not.
 pub(super) fn share(octets: u64, delivered: u64, lost: u64) -> u64 {
     let of = u128::from(delivered) + u128::from(lost);
     (u128::from(octets) * u128::from(delivered) / of.max(1)) as u64

@@ -1,25 +1,25 @@
-//! What a mobile host sends beside its ACKs.
+//! What a mobile host sends in addition to its ACKs.
 //!
-//! ACKs that wait behind an upload are late, however little goes to the host. ACKs that wait behind other
-//! ACKs come earlier if fewer packets, and thus fewer ACKs, are on the hop.
+//! ACKs that queue after an upload are late, however little data goes to the host. ACKs that queue
+//! after other ACKs come earlier if fewer packets, and thus fewer ACKs, are on the hop.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// Octets that count as one unit: the least size of a segment without data.
+/// Octets that count as one unit: the minimum size of a segment without data.
 const UNIT: usize = 40;
 
 /// Less data than this, in units, is no upload: four segments.
-const LEAST: u16 = 4 * 36;
+const MIN_UPLOAD: u16 = 4 * 36;
 
-/// Beyond this, in units, what came before counts half: 160 kB.
-const MOST: u16 = 4096;
+/// Above this sum, in units, both counts are halved: 160 kB.
+const MAX_UNITS: u16 = 4096;
 
 /// An upload without data for this long is over.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What came from one host lately, in units.
+/// What a host has sent recently, in units.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SentBack {
     acks: u16,
@@ -29,7 +29,7 @@ pub(super) struct SentBack {
 }
 
 impl SentBack {
-    /// An ACK came.
+    /// Records an ACK.
     pub(super) fn on_ack(&mut self, now: Instant) {
         if self.data > 0 && now.since(self.data_at) > PAUSE {
             self.data = 0;
@@ -38,22 +38,22 @@ impl SentBack {
         self.fade();
     }
 
-    /// A segment with this much data came, in octets.
+    /// Records a segment with this much data, in octets.
     pub(super) fn on_data(&mut self, octets: usize, now: Instant) {
         self.data_at = now;
-        self.data += octets.div_ceil(UNIT).min(MOST.into()) as u16;
+        self.data += octets.div_ceil(UNIT).min(MAX_UNITS.into()) as u16;
         self.fade();
     }
 
     fn fade(&mut self) {
-        if self.acks + self.data > MOST {
+        if self.acks + self.data > MAX_UNITS {
             (self.acks, self.data) = (self.acks / 2, self.data / 2);
         }
     }
 
     /// Whether most of what the host sends is data, not ACKs.
     pub(super) const fn is_mostly_data(self) -> bool {
-        self.data > LEAST && self.data > 2 * self.acks
+        self.data > MIN_UPLOAD && self.data > 2 * self.acks
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
     const NOW: Instant = Instant::from_secs(7);
 
     #[test]
-    fn a_host_that_acknowledges_a_download_and_asks_for_it_sends_mostly_acks() {
+    fn a_host_that_acknowledges_a_download_sends_mostly_acks() {
         let mut sent = SentBack::default();
         for _ in 0..10 {
             sent.on_data(500, NOW);
@@ -90,16 +90,16 @@ mod tests {
     }
 
     #[test]
-    fn one_that_uploads_meanwhile_sends_mostly_data_until_it_sends_mostly_acks() {
+    fn a_host_that_also_uploads_sends_mostly_data_until_it_sends_mostly_acks() {
         let mut sent = uploading();
-        for _ in 0..MOST {
+        for _ in 0..MAX_UNITS {
             sent.on_ack(NOW);
         }
         assert!(!sent.is_mostly_data());
     }
 
     #[test]
-    fn an_upload_that_ended_a_second_ago_is_over() {
+    fn an_upload_without_data_for_more_than_a_second_is_over() {
         let mut sent = uploading();
         sent.on_ack(NOW + PAUSE);
         assert!(sent.is_mostly_data());

@@ -1,20 +1,20 @@
-//! What the local window aims at: settings of the schemes that have one.
+//! The targets of the local window: settings of the schemes that have one.
 
 use std::time::Duration;
 
-/// What the local window aims at.
+/// The targets of the local window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Targets {
-    /// The queueing delay behind the agent, unless the hop asks for a longer one (`window`).
+    /// The downstream queueing delay, unless the hop needs a longer one (`window`).
     pub local_delay: Duration,
-    /// A window that all hosts share aims at no longer queueing delay.
+    /// The maximum queueing delay that a window shared by all hosts aims at.
     pub longest_delay: Duration,
-    /// The least window in segments; counts as 2 if less.
+    /// The minimum window in segments; values below 2 count as 2.
     pub least_window: u32,
-    /// How long packets of a connection may wait at the agent, or a round trip over the hop if that
-    /// is longer.
+    /// How long packets of a connection may wait at the agent; a round trip over the hop if that is
+    /// longer.
     pub held_delay: Duration,
-    /// Octets of a connection that may wait there.
+    /// Octets of a connection that may wait at the agent.
     pub held_octets: usize,
 }
 

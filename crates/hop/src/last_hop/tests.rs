@@ -1,4 +1,4 @@
-//! The window over hops that are modelled: a rate, a queue, delays that keep the order, losses.
+//! The window over modeled hops: a rate, a queue, delays that keep the order, losses.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,34 +10,34 @@ use super::*;
 const SEGMENT: u32 = 1448;
 const SECOND: u64 = 1_000_000;
 
-/// A hop with a sender that always has more; times in microseconds.
+/// A hop with a sender that always has more data; times in microseconds.
 struct Model {
     hop: LastHop,
     targets: Targets,
     /// Octets a second.
     rate: u64,
-    /// The round trip without a queue, after so long.
+    /// The round trip without a queue at a given time.
     delay: fn(u64) -> u64,
-    /// The delay varies by as much in both directions.
+    /// The amplitude of the delay's variation, in both directions.
     varies: u64,
-    /// Octets that the queue has room for.
+    /// Octets of room in the queue.
     queue: u64,
-    /// What the hop loses, of packets and of ACKs, in percent.
+    /// The hop's losses, of packets and of ACKs, in percent.
     loss: u64,
     ack_loss: u64,
-    /// The sender keeps no more than this on the hop.
+    /// The sender's own limit of octets on the hop.
     sender: u64,
     now: u64,
     random: u64,
-    /// When the link has sent what waits.
+    /// When the link will have sent the queue.
     free: u64,
-    /// When a packet left and when its ACK comes; `None`: never.
+    /// When a packet left, when its ACK comes (`None`: never)
     on_hop: VecDeque<(u64, u64, bool)>,
     delivered: u64,
-    /// Queueing delays added up, and their number.
+    /// The sum of the queueing delays, and their number.
     waits: (u64, u64),
     lost: u64,
-    /// What the next ACK that arrives will show: a loss shows when something behind it arrives.
+    /// What the next ACK will show: a loss shows when a later packet arrives.
     progress: Progress,
 }
 
@@ -47,7 +47,7 @@ impl Model {
         Self::of(LastHop::new(Instant::ZERO), Targets::default())
     }
 
-    /// The same of a hop that all hosts share.
+    /// A hop that all hosts share.
     fn shared() -> Self {
         let longest_delay = Duration::from_millis(15);
         Self::of(
@@ -87,7 +87,7 @@ impl Model {
             self.hop.in_flight += size;
             let wait = self.free.saturating_sub(self.now);
             if wait * self.rate / SECOND + size > self.queue {
-                // It shows when the packet behind it is acknowledged.
+                // The loss shows when the packet after it is acknowledged.
                 let due = self.on_hop.back().map_or(self.now + (self.delay)(self.now), |last| last.1);
                 self.on_hop.push_back((self.now, due, true));
                 continue;
@@ -107,8 +107,8 @@ impl Model {
         self.random >> 33
     }
 
-    /// Runs for some seconds; the share of the rate that got through, the mean queueing delay
-    /// in milliseconds, and the share of packets that the queue lost.
+    /// Runs for some seconds. Returns the share of the rate that got through, the mean queueing
+    /// delay in milliseconds, and the share of packets that the queue dropped.
     fn run(&mut self, seconds: u64) -> (f64, f64, f64) {
         self.run_for(seconds * SECOND)
     }
@@ -127,9 +127,9 @@ impl Model {
                 self.progress.sent = Some(at(sent));
                 self.delivered += size;
             }
-            // With nothing behind it on the hop a timer would tell.
-            let is_told = !is_lost && self.draw() % 100 >= self.ack_loss;
-            if !is_told && !self.on_hop.is_empty() {
+            // Without a later packet on the hop, a timer would reveal the loss.
+            let is_reported = !is_lost && self.draw() % 100 >= self.ack_loss;
+            if !is_reported && !self.on_hop.is_empty() {
                 continue;
             }
             let progress = std::mem::take(&mut self.progress);
@@ -170,7 +170,7 @@ fn a_hop_whose_delay_varies_is_kept_busy() {
 }
 
 #[test]
-fn a_queue_that_is_not_ours_does_not_starve_us_and_is_forgotten_when_it_has_gone() {
+fn a_queue_of_another_sender_does_not_starve_us_and_is_forgotten_when_it_has_gone() {
     let mut model = Model {
         delay: |now| if (5..15).contains(&(now / SECOND)) { 80_000 } else { 20_000 },
         ..Model::new()
@@ -178,7 +178,7 @@ fn a_queue_that_is_not_ours_does_not_starve_us_and_is_forgotten_when_it_has_gone
     model.run(5);
     let (share, ..) = model.run(10);
     assert!(share > 0.85, "{share}");
-    // Our own has taken its place, until the least round-trip time is sought.
+    // Our own queue has taken its place, until the minimum round-trip time is measured.
     model.run(11);
     let (share, queue, _) = model.run(10);
     assert!(share > 0.99 && queue < 12.0, "{share}, {queue}");
@@ -240,7 +240,7 @@ fn a_hop_that_loses_many_frames_is_kept_busy() {
 }
 
 #[test]
-fn a_rate_that_rises_and_falls_does_not_make_the_window_grow_for_ever() {
+fn a_rate_that_rises_and_falls_does_not_make_the_window_grow_without_limit() {
     let mut model = Model::new();
     for _ in 0..300 {
         model.rate = if model.rate == 2_500_000 { 250_000 } else { 2_500_000 };
@@ -250,7 +250,7 @@ fn a_rate_that_rises_and_falls_does_not_make_the_window_grow_for_ever() {
 }
 
 #[test]
-fn what_is_taken_over_from_elsewhere_is_measured_anew_and_the_least_window_holds() {
+fn an_imported_window_is_measured_again_and_the_minimum_window_holds() {
     let known = |window: u64| {
         let mut model = Model::new();
         let estimate = HopEstimate { window, segment: SEGMENT, rate: 2_500_000 };
@@ -281,7 +281,7 @@ fn the_window_follows_a_rate_that_has_fallen() {
             model.rate /= by;
             model.run(60);
             let (share, queue, _) = model.run(20);
-            // The least window is ten segments, a tenth of a second at the lowest rate.
+            // The minimum window is ten segments, a tenth of a second at the lowest rate.
             let longest =
                 30.0 + delay(0) as f64 / 1000.0 + f64::from(10 * SEGMENT * 1000) / model.rate as f64;
             assert!(share > 0.95 && queue < longest, "{rate} / {by}, {}: {share}, {queue}", delay(0));
@@ -308,7 +308,7 @@ fn a_shared_window_keeps_the_queue_to_four_segments_and_the_hop_busy() {
         (2_500_000, |_| 20_000, 1.0..4.0),
         // Four segments take 9 ms.
         (625_000, |_| 3_000, 5.0..12.0),
-        // They would take 93 ms, and two take 46: that many are on the hop always.
+        // They would take 93 ms, and two take 46: two are always on the hop.
         (62_500, |_| 3_000, 0.0..50.0),
     ] {
         let mut model = Model { rate, delay, ..Model::shared() };
@@ -319,7 +319,7 @@ fn a_shared_window_keeps_the_queue_to_four_segments_and_the_hop_busy() {
 }
 
 #[test]
-fn a_shared_window_goes_by_the_quickest_sample_where_others_make_the_round_trip_long() {
+fn a_shared_window_uses_the_smallest_sample_where_others_make_the_round_trip_long() {
     let mut model =
         Model { delay: |now| if now % 100_000 < 2_000 { 3_000 } else { 60_000 }, ..Model::shared() };
     model.run(5);
@@ -346,7 +346,7 @@ fn a_shared_window_keeps_a_hop_busy_whose_delay_varies() {
 }
 
 #[test]
-fn a_shared_window_finds_a_long_hops_rate_soon() {
+fn a_shared_window_soon_finds_the_rate_of_a_long_hop() {
     for (rate, delay) in [(2_500_000, (|_| 100_000) as fn(u64) -> u64), (12_500_000, |_| 60_000)] {
         let mut model = Model { rate, delay, ..Model::shared() };
         model.run(3);
@@ -356,7 +356,7 @@ fn a_shared_window_finds_a_long_hops_rate_soon() {
 }
 
 #[test]
-fn what_late_acks_do_not_tell_of_yet_is_not_taken_to_be_on_the_hop() {
+fn octets_that_late_acks_do_not_report_yet_do_not_count_as_on_the_hop() {
     let (targets, host, segment) = (Targets::default(), IpAddr::from([10, 0, 0, 1]), u64::from(SEGMENT));
     let mut hop = LastHop::new(Instant::ZERO);
     let estimate = HopEstimate { window: 8 * segment, segment: SEGMENT, rate: 2_500_000 };

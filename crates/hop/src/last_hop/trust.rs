@@ -1,39 +1,40 @@
-//! Whether a hop is taken for one that loses nothing.
+//! Whether a hop counts as one without losses.
 //!
-//! It has to deliver a run of segments without a loss. Then an agent may leave what it would do
-//! about losses undone until one shows. A loss ends that, and the next run has to be twice as long:
-//! so a hop that loses one segment in a thousand is taken for perfect a few times in all.
+//! It has to deliver a run of segments without a loss. Then an agent may omit its measures against
+//! losses until one shows. After a loss, the next run has to be twice as long: so a hop that loses
+//! one segment in a thousand counts as perfect only a few times in all.
 //!
 //! The hops of all hosts together have such a run, too. While that is long enough, a host that has
-//! never lost anything is believed without a run of its own.
+//! never lost anything needs no run of its own.
 
 use super::progress::Progress;
 
-/// Segments of the first run: at a loss of 1%, one run in 23,000 is so long; at 0.1% one in three.
+/// Segments of the first run: at a loss of 1%, one run in 23,000 is that long; at 0.1% one in
+/// three.
 const FIRST_RUN: u64 = 1000;
-/// No longer run is asked for.
+/// Maximum length of a required run, in segments.
 const LONGEST_RUN: u64 = 1 << 20;
 
-/// What the hop has shown.
+/// The record of a hop.
 #[derive(Clone, Copy, Debug)]
 pub struct Trust {
     /// Octets delivered since the latest loss.
     run: u64,
-    /// Segments of the run that is asked for, and octets of the largest segment.
+    /// Segments of the required run; the next field has the octets of the largest segment.
     needed: u64,
     segment: u32,
     has_lost: bool,
 }
 
 impl Default for Trust {
-    /// Of a hop that has shown nothing.
+    /// The record of a new hop.
     fn default() -> Self {
         Self { run: 0, needed: FIRST_RUN, segment: 1, has_lost: false }
     }
 }
 
 impl Trust {
-    /// Takes note of what an ACK showed, of segments of this size.
+    /// Records what an ACK showed, with segments of this size.
     pub fn on_progress(&mut self, progress: &Progress, segment: u32) {
         self.segment = self.segment.max(segment);
         self.run = self.run.saturating_add(progress.delivered);
@@ -42,7 +43,7 @@ impl Trust {
         }
     }
 
-    /// Takes note of a loss.
+    /// Records a loss.
     fn on_loss(&mut self) {
         self.has_lost = true;
         if self.is_earned() {
@@ -51,7 +52,7 @@ impl Trust {
         self.run = 0;
     }
 
-    /// Whether nothing was ever lost.
+    /// Whether there was never a loss.
     pub(super) const fn is_unbroken(&self) -> bool {
         !self.has_lost
     }
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn each_loss_after_trust_was_earned_doubles_what_it_takes() {
+    fn each_loss_after_trust_was_earned_doubles_the_required_run() {
         let mut trust = Trust::default();
         for run in [1000, 2000, 4000] {
             assert!(!trust.is_earned());
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_before_trust_was_earned_begins_the_run_anew() {
+    fn a_loss_before_trust_was_earned_restarts_the_run() {
         let mut trust = Trust::default();
         trust.on_delivered(999 * 1448);
         trust.on_loss();
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_run_that_is_asked_for_is_bounded() {
+    fn the_required_run_is_bounded() {
         let mut trust = Trust::default();
         for _ in 0..100 {
             trust.on_delivered(u64::MAX);

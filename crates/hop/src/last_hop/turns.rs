@@ -1,4 +1,4 @@
-//! Whose turn it is where more waits than a window has room for.
+//! The order in which connections send where more data waits than a window has room for.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use lasthop_agent::Lookup;
 use lasthop_packet::FlowKey;
 
-/// The connections that wait for room. The hosts take turns, and so do the connections of each host:
-/// a host gets no more for opening more of them.
+/// The connections that wait for room. The hosts take turns, and so do the connections of each
+/// host: a host gets no more by opening more connections.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// Of the host whose turn it is, the next one first; empty only if none waits.
+    /// The connections of the host whose turn it is, the next one first; empty only if none waits.
     line: VecDeque<FlowKey>,
-    /// Made for the second host that waits: there is none where the hop goes to one alone.
+    /// Allocated for the second waiting host: a hop to a single host does not need it.
     others: Option<Box<Others>>,
     len: usize,
 }
@@ -20,39 +20,39 @@ pub struct Turns {
 /// The hosts that wait for their turn.
 #[derive(Debug, Default)]
 struct Others {
-    /// The next one first.
+    /// In order of their turns.
     hosts: VecDeque<IpAddr>,
-    /// The connections of each of them, the next one first. None of the lines is empty.
+    /// The connections of each of them, in order of their turns. No line is empty.
     lines: Lookup<IpAddr, VecDeque<FlowKey>>,
-    /// Connections that there is room for in these lines.
+    /// The total capacity of these lines, in connections.
     capacity: usize,
-    /// An empty line, kept for its memory: a connection alone often waits and does not wait.
+    /// An empty line, kept for its memory: a single connection often starts and stops waiting.
     spare: VecDeque<FlowKey>,
 }
 
-/// Connections that a line has room for once one waits in it.
-const FIRST: usize = 4;
-/// A line without any connection that has room for more gives that back.
-const LEAST: usize = 32;
+/// Capacity of a line once a connection waits in it.
+const INITIAL: usize = 4;
+/// An empty line with more capacity than this is freed.
+const MAX_KEPT: usize = 32;
 
 impl Turns {
-    /// Octets of memory that it has taken, and at least what it takes once a connection waits.
+    /// Octets of allocated memory, but at least the memory that the first waiting connection takes.
     pub fn memory(&self) -> usize {
-        let line = self.line.capacity().max(FIRST) * size_of::<FlowKey>();
+        let line = self.line.capacity().max(INITIAL) * size_of::<FlowKey>();
         line + self.others.as_ref().map_or(0, |others| size_of::<Others>() + others.memory())
     }
 
-    /// How many connections wait.
+    /// The number of waiting connections.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none does.
+    /// Whether no connection waits.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// By how many the hop's rate is divided for a connection of this host.
+    /// The divisor of the hop's rate for a connection of this host.
     pub(super) fn sharers(&self, host: IpAddr) -> usize {
         let others = self.others.as_ref();
         let of_host = match others.and_then(|others| others.lines.get(&host)) {
@@ -63,12 +63,12 @@ impl Turns {
         hosts.max(1) * of_host.max(1)
     }
 
-    /// Whose turn it is.
+    /// The connection whose turn it is.
     pub fn next(&self) -> Option<FlowKey> {
         self.line.front().copied()
     }
 
-    /// One more waits, behind the others of its host.
+    /// Adds a waiting connection, after the others of its host.
     pub fn wait(&mut self, connection: FlowKey) {
         self.len += 1;
         if self.line.is_empty() || self.is_turn_of(connection.destination.0) {
@@ -78,7 +78,7 @@ impl Turns {
         }
     }
 
-    /// Takes out the one whose turn it is. The next turn is another host's.
+    /// Removes the connection whose turn it is. The next turn is another host's.
     pub fn take_next(&mut self) -> Option<FlowKey> {
         let next = self.line.pop_front()?;
         self.len -= 1;
@@ -87,7 +87,8 @@ impl Turns {
         Some(next)
     }
 
-    /// The one whose turn it is goes on waiting, behind the others. The next turn is another host's.
+    /// Moves the connection whose turn it is to the end of its line. The next turn is another
+    /// host's.
     pub fn pass_on(&mut self) {
         if let Some(next) = self.line.pop_front() {
             self.line.push_back(next);
@@ -95,7 +96,7 @@ impl Turns {
         }
     }
 
-    /// Takes out a connection that does not wait any more.
+    /// Removes a connection that no longer waits.
     pub fn leave(&mut self, connection: FlowKey) {
         if self.is_turn_of(connection.destination.0) {
             let before = self.line.len();
@@ -110,17 +111,17 @@ impl Turns {
         self.give_back();
     }
 
-    /// Gives back the memory of many that do not wait any more.
+    /// Frees the memory of many connections that no longer wait.
     fn give_back(&mut self) {
-        if self.is_empty() && self.line.capacity() > LEAST {
+        if self.is_empty() && self.line.capacity() > MAX_KEPT {
             self.line = VecDeque::new();
         }
-        if self.is_empty() && self.others.as_ref().is_some_and(|others| others.hosts.capacity() > LEAST) {
+        if self.is_empty() && self.others.as_ref().is_some_and(|others| others.hosts.capacity() > MAX_KEPT) {
             self.others = None;
         }
     }
 
-    /// None waits any more.
+    /// Removes all connections.
     pub fn clear(&mut self) {
         (self.line, self.others, self.len) = (VecDeque::new(), None, 0);
     }
@@ -137,7 +138,7 @@ impl Turns {
 }
 
 impl Others {
-    /// Octets of memory that it has taken beside itself.
+    /// Octets of allocated memory, in addition to the struct.
     fn memory(&self) -> usize {
         let lines = (self.capacity + self.spare.capacity()) * size_of::<FlowKey>();
         lines + self.hosts.capacity() * size_of::<IpAddr>() + self.lines.octets()
@@ -155,7 +156,7 @@ impl Others {
         self.capacity = self.capacity - before + line.capacity();
     }
 
-    /// The line of the first host takes the place of this one, which goes behind the others.
+    /// Replaces this line by that of the first host, and appends it after the others.
     fn take_turns(&mut self, line: &mut VecDeque<FlowKey>) {
         let Some(next) = self.hosts.pop_front().and_then(|host| self.lines.remove(&host)) else { return };
         self.capacity -= next.capacity();
@@ -169,7 +170,7 @@ impl Others {
         }
     }
 
-    /// How many it was that do not wait any more.
+    /// Removes a connection, and returns how many entries that were.
     fn leave(&mut self, connection: FlowKey) -> usize {
         let host = connection.destination.0;
         let Some(line) = self.lines.get_mut(&host) else { return 0 };
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_again_comes_after_the_others() {
+    fn a_connection_that_waits_again_comes_after_the_others() {
         let mut turns = Turns::default();
         for (host, port) in [(1, 11), (1, 12), (2, 21)] {
             turns.wait(connection(host, port));
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn who_passes_the_turn_on_goes_behind_the_others() {
+    fn a_connection_that_passes_its_turn_on_comes_after_the_others() {
         let mut turns = Turns::default();
         for (host, port) in [(1, 11), (1, 12), (2, 21)] {
             turns.wait(connection(host, port));
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_leaves_is_not_served() {
+    fn a_connection_that_left_gets_no_turn() {
         let mut turns = Turns::default();
         for (host, port) in [(1, 11), (1, 12), (2, 21)] {
             turns.wait(connection(host, port));
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(ports(&mut turns), [12]);
     }
 
-    /// It would not end today if a step took as long as there are hosts.
+    /// This would take many hours if the time of a step grew with the number of hosts.
     #[test]
     fn each_of_many_hosts_gets_its_turn() {
         const HOSTS: u32 = 200_000;

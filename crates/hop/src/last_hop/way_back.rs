@@ -1,10 +1,11 @@
-//! How late acknowledgments come because they wait on their way back.
+//! How late acknowledgments are because they queue on their way back.
 //!
-//! A round trip over a hop that is narrow on the way back grows by the time that ACKs queue there, and
-//! looks as if data queued on the way there. The timestamp of an ACK (RFC 7323) tells when it left. What
-//! one takes longer than the least that any took lately, it has waited.
+//! A round trip over a hop that is narrow on the way back includes the time that ACKs queue there,
+//! and looks as if data queued on the way there. The timestamp of an ACK (RFC 7323) shows when it
+//! left. Its delay above the recent minimum is queueing.
 //!
-//! The rate of the clock is a guess. What an ACK waited is a part of the round trip that it ends: a guess by
+//! The rate of the clock is a guess. The queueing of an ACK is a part of the round trip that it
+//! ends: a guess that makes it longer is wrong.
 //! which it waited longer is wrong.
 
 use std::time::Duration;
@@ -13,45 +14,48 @@ use lasthop_packet::{Instant, Seq};
 
 use crate::windowed_min::WindowedMin;
 
-/// Ticks a second of the clocks that hosts take their timestamps from, from the slowest one: RFC 7323,
-/// section 5.4, has 1 ms to 1 s, Linux 1 ms (1 us as `tcp_usec_ts`), Windows 10 or 1 ms, the BSDs 1, 10
-/// or 500 ms.
+/// The rates of hosts' timestamp clocks in ticks a second, the slowest first: RFC 7323, section
+/// 5.4, has 1 ms to 1 s, Linux 1 ms (1 us as `tcp_usec_ts`), Windows 10 or 1 ms, the BSDs 1, 10 or
+/// 500 ms.
 pub const TIMESTAMP_RATES: [u64; 6] = [1, 2, 10, 100, 1_000, 1_000_000];
 
-/// The rate of a clock is known from what it ticks in this time.
-const LEAST_SPAN: Duration = Duration::from_millis(100);
+/// The minimum time over which the rate of a clock is measured.
+const MIN_SPAN: Duration = Duration::from_millis(100);
 
-/// The least time on the way counts for this long. The ends' clocks drift apart by no more than some
-/// milliseconds in it.
+/// The minimum delay counts for this long. During that time the ends' clocks drift apart by no more
+/// than some milliseconds.
 const LASTS: Duration = Duration::from_secs(60);
 
-/// An ACK seems to have waited longer than its round trip by no more than this where the rate is right: the
-/// clocks have drifted apart.
+/// With the right rate, an ACK seems to have waited longer than its round trip by no more than
+/// this: the drift of the clocks.
 const DRIFT: Duration = Duration::from_millis(10);
 
-/// It is counted from another reading after this time: the fastest clock does not get half round in it.
-const LONGEST_SPAN: Duration = Duration::from_secs(1_000);
+/// The reference reading is replaced after this time. The fastest clock does not pass half of its
+/// range in it.
+const MAX_SPAN: Duration = Duration::from_secs(1_000);
 
-/// The way back from one host, by the clock in its segments.
+/// The way back from one host, as the clock in its segments shows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WayBack {
     first: Option<(Seq, Instant)>,
-    /// Ticks a second; 0 while it is not known.
+    /// Ticks a second; 0 while the rate is unknown.
     rate: u64,
-    /// It ticks more slowly than this.
+    /// The rate is lower than this.
     slower_than: Option<u64>,
-    /// Nanoseconds by which a segment came later after the first than its timestamp says.
+    /// The minimum delay of a segment relative to the first one, in nanoseconds: the time between
+    /// their arrivals less the difference of their timestamps.
     least: WindowedMin<i64>,
 }
 
 impl WayBack {
-    /// A segment with this timestamp came, which ended this round trip if it ended one: how much longer it
-    /// took than the least, if that is known; less a tick, by which a timestamp may be too early.
+    /// The delay above the minimum of a segment with this timestamp, less one tick, by which a
+    /// timestamp may be too early; zero if unknown. `round_trip` is the round trip that the segment
+    /// ended, if it ended one.
     pub fn lateness(&mut self, timestamp: Seq, round_trip: Option<Duration>, now: Instant) -> Duration {
         let (first, began) = *self.first.get_or_insert((timestamp, now));
         let span = now.since(began);
         let offset = timestamp.offset_from(first);
-        if span > LONGEST_SPAN || offset < 0 {
+        if span > MAX_SPAN || offset < 0 {
             *self = Self { first: Some((timestamp, now)), least: WindowedMin::new(), ..*self };
             return Duration::ZERO;
         }
@@ -76,9 +80,10 @@ impl WayBack {
         Duration::from_nanos(1_000_000_000 / self.rate.max(1))
     }
 
-    /// The slowest clock that may tick so often. In segments that come later and later it seems to be slow.
+    /// Guesses the slowest clock that may have ticked this often. A clock seems slow in segments
+    /// with growing delay.
     fn learn(&mut self, ticks: u64, span: Duration, now: Instant) {
-        if span < LEAST_SPAN || ticks < 2 {
+        if span < MIN_SPAN || ticks < 2 {
             return;
         }
         let seen = u128::from(ticks) * 1_000_000_000 / span.as_nanos();
@@ -87,7 +92,7 @@ impl WayBack {
         let rate = rates.find(|rate| 2 * u128::from(*rate) >= seen).unwrap_or(0);
         if rate != self.rate {
             (self.rate, self.least) = (rate, WindowedMin::new());
-            // The first.
+            // The delay of the first segment.
             self.least.update(0, LASTS, now);
         }
     }
@@ -97,14 +102,14 @@ impl WayBack {
 mod tests {
     use super::*;
 
-    /// Segments every 5 ms from a clock of this rate; each waits as long as `waits` says, by its number, and
-    /// ends a round trip that is 10 ms longer.
+    /// The lateness of segments every 5 ms from a clock of this rate. Segment `n` waits for
+    /// `waits(n)`, and ends a round trip that is 10 ms longer.
     fn late_by(rate: u64, count: u32, waits: impl Fn(u32) -> u64) -> Vec<u64> {
         let mut way_back = WayBack::default();
         let mut late = Vec::new();
         for number in 0..count {
             let millis = 5 * u64::from(number);
-            // It wraps on its way.
+            // The timestamps wrap.
             let timestamp = Seq(u32::MAX - 100) + (millis * rate / 1_000) as u32;
             let now = Instant::from_secs(7).after_nanos((millis + waits(number)) * 1_000_000);
             let round_trip = Some(Duration::from_millis(10 + waits(number)));
@@ -114,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_on_the_way_back_is_late_by_as_much() {
+    fn a_segment_is_late_by_its_wait_on_the_way_back() {
         for rate in [100, 1_000, 1_000_000] {
             let late = late_by(rate, 400, |number| if number < 200 { 10 } else { 60 });
             assert!(late[..200].iter().all(|late| *late == 0), "{rate}");
@@ -127,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_grows_from_the_beginning_shows_all_the_same() {
-        // The clock seems to tick a third as often.
+    fn a_queue_that_grows_from_the_beginning_is_seen() {
+        // The clock seems to have a third of its rate.
         let late = late_by(1_000, 100, |number| 10 * u64::from(number));
         assert!(
             late[20..].iter().zip(20..).all(|(late, number)| late.abs_diff(10 * number) <= 2),
@@ -137,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn before_a_clock_is_known_nothing_is_late() {
+    fn without_a_known_clock_nothing_is_late() {
         assert_eq!(late_by(1_000, 6, |number| 10 * u64::from(number)), [0; 6]);
         assert_eq!(WayBack::default().lateness(Seq(5), None, Instant::ZERO), Duration::ZERO);
     }
 
     /// Kernels with HZ=250 and HZ=300 among them.
     #[test]
-    fn a_clock_of_a_rate_that_is_not_known_makes_nothing_late() {
+    fn a_clock_of_an_unlisted_rate_makes_nothing_late() {
         for rate in [3, 30, 128, 200, 250, 300, 500, 512, 750, 1024, 5_000, 100_000] {
             let late = late_by(rate, 2_000, |_| 10);
             // Never longer than the round trip and what clocks drift.
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stood_still_for_a_while_makes_nothing_late() {
+    fn a_clock_that_stopped_for_a_while_makes_nothing_late() {
         let mut way_back = WayBack::default();
         for number in 0..2_000_u32 {
             // A host that was suspended for a minute.
@@ -166,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_or_goes_back_makes_nothing_late() {
+    fn a_clock_that_stops_or_goes_back_makes_nothing_late() {
         let mut way_back = WayBack::default();
         for (timestamp, millis) in [(5, 0), (5, 200), (5, 400), (4, 600), (4, 900)] {
             let now = Instant::from_secs(1).after_nanos(millis * 1_000_000);

@@ -1,14 +1,15 @@
-//! What a SYN may ask for, so that a split can carry the connection on: the one rule for all splits.
+//! The features that a SYN may request for a split to support the connection: the one rule for all
+//! splits.
 //!
-//! A leg is an end of its own, and what it does not know does not reach the other end: so connections
-//! with more than that are left alone.
+//! A leg is an endpoint of its own, and features that it does not know do not reach the other end.
+//! So connections with other features are not split.
 
 use std::net::IpAddr;
 
 use lasthop_packet::{Packet, Tcp, TcpFlags};
 
-/// Whether a SYN is between two hosts, and not to a group of them: such a SYN opens no connection
-/// (RFC 9293, section 3.9.2.3).
+/// Whether a SYN is between two hosts, not to a group of hosts: such a SYN opens no connection (RFC
+/// 9293, section 3.9.2.3).
 pub(super) fn is_between_hosts(syn: &Packet) -> bool {
     [syn.ip().source, syn.ip().destination].into_iter().all(is_of_a_host)
 }
@@ -18,14 +19,14 @@ fn is_of_a_host(address: IpAddr) -> bool {
     !is_broadcast && !address.is_multicast() && !address.is_unspecified()
 }
 
-/// Whether a SYN carries data, which comes before there are two legs (RFC 7413).
+/// Whether a SYN carries data, which comes before the two legs exist (RFC 7413).
 pub(super) fn has_data(syn: &Packet) -> bool {
     !syn.payload().is_empty()
 }
 
-/// Whether a SYN has options that are not known here. They may change what segments mean, or have to
-/// reach the other end: authentication (RFC 2385, RFC 5925), Multipath TCP (RFC 8684), Fast Open (RFC
-/// 7413), and what is yet to come.
+/// Whether a SYN has unknown options. They may change the meaning of segments, or have to reach the
+/// other end: authentication (RFC 2385, RFC 5925), Multipath TCP (RFC 8684), Fast Open (RFC 7413),
+/// and future ones.
 pub(super) fn has_unknown_options(syn: &Tcp) -> bool {
     syn.options.unknown.is_some()
 }
@@ -35,8 +36,8 @@ pub(super) fn has_accurate_ecn(syn: &Packet) -> bool {
     syn.tcp_accurate_ecn() || syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::CWR))
 }
 
-/// Whether a leg of its own, with numbers and options of its own, can answer a SYN in the other end's
-/// name. What that leg does not agree to, such as accurate ECN, the end that asks does without.
+/// Whether a leg with its own numbers and options can answer a SYN in the other end's name.
+/// Features that the leg does not agree to, such as accurate ECN, are not used on the connection.
 pub fn can_be_answered(syn: &Packet) -> bool {
     let is_plain = syn.tcp().is_some_and(|tcp| !has_unknown_options(tcp));
     is_plain && is_between_hosts(syn) && !has_data(syn)

@@ -1,50 +1,51 @@
-//! What the legs of a pair know of the ends, after packets may have gone past them: see `passed_by`.
+//! What the legs of a pair know about the ends after packets may have bypassed them: see
+//! `passed_by`.
 
 use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
 
-/// Whether the legs know what the ends have said to each other.
+/// Whether the legs have seen all that the ends have exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knowledge {
-    /// All of it came here.
-    Whole,
-    /// Something may have gone past before `since`. Which ends, on the core side and the radio side,
-    /// have shown since then that they stand where the legs do.
-    Uncertain { since: Instant, in_step: [bool; 2] },
-    /// Something has.
-    Lacking,
+    /// All packets came here.
+    Complete,
+    /// Packets may have bypassed the legs before `since`. `matches` says which ends, on the core
+    /// side and the radio side, have shown since then that they have the same numbers as the legs.
+    Uncertain { since: Instant, matches: [bool; 2] },
+    /// Packets have bypassed the legs.
+    Incomplete,
 }
 
 impl Knowledge {
-    /// A doubt that begins now.
+    /// An uncertainty that begins now.
     pub(super) const fn uncertain(now: Instant) -> Self {
-        Self::Uncertain { since: now, in_step: [false; 2] }
+        Self::Uncertain { since: now, matches: [false; 2] }
     }
 
-    /// As a value.
+    /// The value to export.
     pub(super) const fn save(self) -> SavedKnowledge {
         match self {
-            Self::Whole => SavedKnowledge::Whole,
+            Self::Complete => SavedKnowledge::Complete,
             Self::Uncertain { .. } => SavedKnowledge::Uncertain,
-            Self::Lacking => SavedKnowledge::Lacking,
+            Self::Incomplete => SavedKnowledge::Incomplete,
         }
     }
 }
 
-/// A [`Knowledge`] as a value. One in doubt is restored as one that has just come into doubt.
+/// A [`Knowledge`] as a value. An uncertain one is restored as one that has just become uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum SavedKnowledge {
-    Whole,
+    Complete,
     Uncertain,
-    Lacking,
+    Incomplete,
 }
 
 impl SavedKnowledge {
     pub(super) const fn restore(self, now: Instant) -> Knowledge {
         match self {
-            Self::Whole => Knowledge::Whole,
+            Self::Complete => Knowledge::Complete,
             Self::Uncertain => Knowledge::uncertain(now),
-            Self::Lacking => Knowledge::Lacking,
+            Self::Incomplete => Knowledge::Incomplete,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! By how much ACKs may be late before a leg over the hop sends less.
+//! How late ACKs may be before a leg over the hop sends less.
 //!
-//! Where the way back is narrow, ACKs queue there, and it drops those that it has no room for. As long as
-//! that goes on, each ACK that comes tells of more segments: a leg that sends on has the hop work at its
-//! full rate, and one that took the ACKs' queue for one of data would keep it to two segments an ACK. But
-//! nothing else than the window makes such a leg send less. So late ACKs are borne for [`MOST`], and no
-//! longer once a way back has shown that it queues ACKs for more than that, and drops none: there a larger
-//! window makes only the ACKs later.
+//! Where the way back is narrow, ACKs queue there, and those that do not fit are dropped. As long
+//! as that continues, each ACK that comes acknowledges more segments. A leg that continues to send
+//! uses the full rate of the hop; one that treated the ACKs' queue as one of data would be limited
+//! to two segments per ACK. But only the window makes such a leg send less. So a lateness of up to
+//! [`MAX_LATENESS`] is tolerated, and none once a way back has shown that it queues ACKs for longer
+//! than that, and drops none: there a larger window only makes the ACKs later.
 
 use std::time::Duration;
 
@@ -13,27 +13,28 @@ use lasthop_packet::{Instant, Seq};
 
 use crate::last_hop::{Progress, WayBack};
 
-/// A queue on the way back that drops ACKs is mostly no longer than this.
-const MOST: Duration = Duration::from_millis(300);
+/// A queue on the way back that drops ACKs is usually no longer than this.
+const MAX_LATENESS: Duration = Duration::from_millis(300);
 
-/// ACKs by which it is judged.
-const ENOUGH: u32 = 16;
+/// Number of ACKs for a decision about the way back.
+const MIN_ACKS: u32 = 16;
 
-/// How late the ACKs of one connection are.
+/// The lateness of one connection's ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LateAcks {
     way_back: WayBack,
     /// The last timestamp.
     newest: Option<Seq>,
-    /// ACKs that were later than that, and the octets that they acknowledged.
+    /// ACKs that were later than [`MAX_LATENESS`], and the octets that they acknowledged.
     seen: (u32, u64),
-    /// The way back queues them for longer, and drops none.
+    /// The way back queues ACKs for longer, and drops none.
     is_deep: bool,
 }
 
 impl LateAcks {
-    /// An ACK with this timestamp came, which shows this. Returns how much of its delay is not to count as
-    /// queueing: beside an upload all of it, because a smaller window would not make ACKs earlier.
+    /// Records an ACK with this timestamp and progress. Returns the part of its delay that does not
+    /// count as queueing: during an upload all of it, because a smaller window would not make ACKs
+    /// earlier.
     pub(super) fn on_ack(
         &mut self,
         timestamp: Seq,
@@ -42,7 +43,7 @@ impl LateAcks {
         is_beside_upload: bool,
         now: Instant,
     ) -> Duration {
-        // Otherwise the end has sent nothing: this comes from its MAC.
+        // With the same timestamp, the end has sent nothing: the ACK comes from its MAC.
         if self.newest.replace(timestamp) == Some(timestamp) {
             return Duration::ZERO;
         }
@@ -54,16 +55,16 @@ impl LateAcks {
         if self.is_deep {
             return Duration::ZERO;
         }
-        if late > MOST {
+        if late > MAX_LATENESS {
             self.seen = (self.seen.0 + 1, self.seen.1.saturating_add(progress.delivered));
             let (acks, octets) = self.seen;
-            if acks >= ENOUGH {
+            if acks >= MIN_ACKS {
                 // A receiver acknowledges every second segment.
                 self.is_deep = 2 * octets < 5 * u64::from(acks) * u64::from(segment);
                 self.seen = (0, 0);
             }
         }
-        late.min(MOST)
+        late.min(MAX_LATENESS)
     }
 }
 
@@ -71,8 +72,8 @@ impl LateAcks {
 mod tests {
     use super::*;
 
-    /// How late the last ACK of a flow seems, in milliseconds. Each ACK acknowledges `segments` segments; from
-    /// 500 ms on ACKs wait for `millis`.
+    /// The lateness of the last ACK of a flow, in milliseconds. Each ACK acknowledges `segments`
+    /// segments; from 500 ms on ACKs wait for `millis`.
     fn late_by(millis: u64, segments: u64) -> u64 {
         let mut acks = LateAcks::default();
         let mut late = Duration::ZERO;
@@ -87,18 +88,18 @@ mod tests {
     }
 
     #[test]
-    fn late_acks_are_borne_for_300_ms() {
+    fn a_lateness_of_up_to_300_ms_is_tolerated() {
         assert_eq!([50, 200, 800].map(|millis| late_by(millis, 4)), [49, 199, 300]);
     }
 
     #[test]
-    fn but_not_where_more_of_them_queue_and_none_are_dropped() {
+    fn no_lateness_is_tolerated_where_more_acks_queue_and_none_are_dropped() {
         assert_eq!([50, 200, 800].map(|millis| late_by(millis, 2)), [49, 199, 0]);
     }
 
-    // AS-TCP's station acknowledges by its MAC, in the name of an end that has sent nothing.
+    // The station of AS-TCP acknowledges by its MAC, in the name of an end that has sent nothing.
     #[test]
-    fn a_timestamp_that_has_been_seen_tells_nothing_of_the_way_back() {
+    fn a_repeated_timestamp_shows_nothing_about_the_way_back() {
         let mut acks = LateAcks::default();
         let mut late_after = |sent: u32, millis| {
             acks.on_ack(Seq(sent), &Progress::default(), 1000, false, Instant::from_millis(1_000 + millis))

@@ -1,4 +1,4 @@
-//! What time does to pairs: their timers, sleep and waking, and the end of those that are idle.
+//! The effects of time on pairs: their timers, sleep and waking, and the end of idle pairs.
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Context, FlowTable, Report, Slot};
@@ -17,9 +17,9 @@ impl Splits {
         self.pairs.next_timer().into_iter().chain(idle).min()
     }
 
-    /// Does what is due.
+    /// Runs all timers that are due.
     pub fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        self.leave_room_to_notifier();
+        self.limit_notifier();
         while let Some(key) = self.pairs.pop_timer(cx.now()) {
             self.on_timer(key, cx);
         }
@@ -30,7 +30,7 @@ impl Splits {
                 self.forget(key, cx);
             } else {
                 self.pairs.touch(key, cx.now());
-                self.ask_ends(key, cx);
+                self.probe_idle(key, cx);
             }
         }
     }
@@ -42,23 +42,24 @@ impl Splits {
             return;
         }
         pair.on_deadline(cx.now());
-        pair.inquire(cx);
+        pair.probe_ends(cx);
         self.work(key, cx);
     }
 
-    /// The ends of a pair in its own numbers cannot do without it, so it stays for as long as they are
-    /// there. One in theirs that owes something has timers.
-    fn ask_ends(&mut self, key: FlowKey, cx: &mut Context<'_>) {
+    /// Probes the ends of a pair in its own numbers, which cannot continue without it: the pair
+    /// stays for as long as they answer. A pair in the ends' numbers that owes something has
+    /// timers.
+    fn probe_idle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.wake(key, cx);
         let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) else { return };
         if !pair.keeps_numbers() {
             pair.inquiry.begin(cx.now());
-            pair.inquire(cx);
+            pair.probe_ends(cx);
             self.work(key, cx);
         }
     }
 
-    /// A pair that nothing has happened on for a while. That is no use of it.
+    /// Puts an idle pair to sleep. That does not count as use of the pair.
     fn put_to_sleep(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let hop = self.windows.of(key).map(LastHop::estimate);
         let Some(entry) = self.pairs.peek_mut(key) else { return };
@@ -69,33 +70,33 @@ impl Splits {
         self.leave(key, &mut awake, cx);
     }
 
-    /// The end of that, if there is memory for it.
+    /// Wakes a pair, if there is memory for it.
     pub(super) fn wake(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(Entry::Asleep(saved)) = self.pairs.peek(key) else { return };
-        let octets = self.least_pair + Windows::octets_of_one();
+        let octets = self.min_pair + Windows::octets_of_one();
         if let Some(bound) = cx.budget().room(0, self.taken() - saved.footprint()).lacks_in_all(octets) {
             cx.report(Report::of(&AT_BOUND).which(bound));
             return;
         }
         let Some(saved) = self.save(key, cx) else { return };
         let hop = saved.hop;
-        // It was a pair's own: it makes sense.
+        // The state was saved from a pair here, so it is valid.
         let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
-        let most = self.most_with_one_more(cx);
+        let most = self.limit_with_one_more(cx);
         if self.insert(key, pair, most, cx) {
             self.resume(key, hop, cx);
         }
     }
 
-    /// The bound on connections for one that has just made room for itself, even if the budget has
-    /// shrunk since.
-    fn most_with_one_more(&self, cx: &Context<'_>) -> usize {
+    /// The limit on connections, for a pair that has just made room for itself, even if the budget
+    /// has shrunk since.
+    fn limit_with_one_more(&self, cx: &Context<'_>) -> usize {
         cx.budget().flows.max(self.pairs.len() + 1)
     }
 }
 
-/// Has the timer of a pair run to when it is next due. One that runs and is due too early is left
-/// alone.
+/// Sets the timer of a pair to its next deadline. A timer that will fire too early is left as it
+/// is.
 pub(super) fn follow_timer(pairs: &mut FlowTable<Entry>, slot: Slot) {
     let Some(pair) = pairs.get(slot).and_then(Entry::awake) else { return };
     match pair.deadline() {

@@ -1,13 +1,13 @@
-//! An agent between the legs over the hop and the hop: it tells mobile hosts that send which of their
-//! losses were the hop's.
+//! An agent between the legs over the hop and the hop: it notifies mobile hosts that send of their
+//! losses on the hop.
 
 use lasthop_agent::{Agent, Context, Side};
 use lasthop_packet::{FlowKey, Packet};
 
-/// The agent, and what it may take of the pairs' memory. It drops no packet.
+/// The agent, and its share of the pairs' memory. It drops no packet.
 pub(super) struct Notifier {
     agent: Box<dyn Agent>,
-    /// Octets that all else has taken of the same memory.
+    /// Octets of the same memory that everything else has taken.
     others: usize,
 }
 
@@ -16,7 +16,7 @@ impl Notifier {
         Self { agent, others: 0 }
     }
 
-    /// Octets of memory that it has taken.
+    /// Octets of allocated memory.
     pub(super) fn octets(&self) -> usize {
         self.agent.octets()
     }
@@ -26,12 +26,12 @@ impl Notifier {
         self.others = others;
     }
 
-    /// Shows it a packet over the hop.
+    /// Passes a packet over the hop to the agent.
     pub(super) fn pass(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) {
         let _ = self.agent.on_packet(packet, from, &mut cx.beside(self.others));
     }
 
-    /// Has it forget a connection.
+    /// Removes a connection from the agent.
     pub(super) fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         self.agent.release(connection, cx);
     }

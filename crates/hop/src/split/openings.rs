@@ -1,4 +1,4 @@
-//! Handshakes under way: how many there may be, and for how long.
+//! Handshakes in progress: their maximum number and lifetime.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use lasthop_packet::{FlowKey, Instant};
 
 use super::opening::Opening;
 
-/// A handshake of which nothing was heard for this long is forgotten. An end that goes on trying
-/// waits 64 s at most for an answer: its time-out of 1 s doubles with each SYN (RFC 6298, section 5),
-/// and it tries for three minutes (RFC 9293, section 3.8.3), or six times more as in Linux
-/// (`tcp_syn_retries`). Twice that: what answers the last SYN, or repeats it, still finds it here.
+/// A handshake without packets for this long is removed. An end that retries waits at most 64 s for
+/// an answer: its time-out of 1 s doubles with each SYN (RFC 6298, section 5), and it tries for
+/// three minutes (RFC 9293, section 3.8.3), or six more times as in Linux (`tcp_syn_retries`). With
+/// twice that time, the answer to the last SYN, or its retransmission, still finds the handshake.
 pub(super) const FORGOTTEN_AFTER: Duration = Duration::from_secs(128);
 
-/// Octets of memory that one takes beside its place in the table.
+/// Octets of memory of a handshake, in addition to its place in the table.
 const OCTETS: usize = size_of::<Opening>();
 
-/// Handshakes under way. A flood of SYNs makes room by the oldest at once, as a handshake that is
-/// answered is short, and leaves three quarters of the memory to connections.
+/// Handshakes in progress. In a flood of SYNs the oldest is replaced at once, because a handshake
+/// that is answered is short. Three quarters of the memory are left to connections.
 #[derive(Debug)]
 pub(super) struct Openings {
     table: FlowTable<Box<Opening>>,
@@ -28,7 +28,7 @@ impl Openings {
         Self { table: FlowTable::new(Duration::ZERO) }
     }
 
-    /// Octets of memory that they have taken.
+    /// Octets of allocated memory.
     pub(super) fn octets(&self) -> usize {
         self.table.octets() + self.table.len() * OCTETS
     }
@@ -41,13 +41,13 @@ impl Openings {
         self.table.peek_mut(key).map(Box::as_mut)
     }
 
-    /// That of a connection of which something has come.
+    /// The handshake of a connection whose packet has just come.
     pub(super) fn touch(&mut self, key: FlowKey, now: Instant) -> Option<&mut Opening> {
         self.table.touch(key, now).map(Box::as_mut)
     }
 
-    /// Adds one, where the budget has room when all else has taken `taken` octets of it; the oldest goes if
-    /// need be. The bound where there is none.
+    /// Adds a handshake if the budget has room, given `taken` octets of other use; the oldest is
+    /// removed if necessary. Otherwise returns the limit that was reached.
     pub(super) fn insert(
         &mut self,
         key: FlowKey,
@@ -58,7 +58,7 @@ impl Openings {
     ) -> Result<(), &'static str> {
         let octets_in_all = budget.octets_in_all.saturating_sub(taken).min(budget.octets_in_all / 4);
         let budget = Budget { octets_in_all, ..budget };
-        // Where the memory has become less.
+        // The budget may have shrunk.
         while self.octets() > octets_in_all
             && let Some((_, oldest)) = self.table.idlest()
         {
@@ -77,19 +77,19 @@ impl Openings {
         self.table.remove(key)
     }
 
-    /// Forgets those of connections that others go on with.
+    /// Removes the handshakes of connections that other agents continue.
     pub(super) fn leave(&mut self, scope: Scope) {
         for key in scope.of(&self.table) {
             self.table.remove(key);
         }
     }
 
-    /// When the oldest is to be forgotten.
+    /// When the oldest expires.
     pub(super) fn next_timer(&self) -> Option<Instant> {
         self.table.idle_since().map(|since| since + FORGOTTEN_AFTER)
     }
 
-    /// Forgets those of which nothing was heard for long.
+    /// Removes expired handshakes.
     pub(super) fn on_deadline(&mut self, now: Instant) {
         while let Some((last_used, key)) = self.table.idlest()
             && last_used + FORGOTTEN_AFTER <= now

@@ -1,4 +1,4 @@
-//! What becomes of a packet of a connection that is split.
+//! The processing of a packet of a split connection.
 
 use lasthop_agent::counter::{AT_BOUND, FULL};
 use lasthop_agent::{Context, Report, Side, Verdict};
@@ -8,11 +8,12 @@ use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
 
-/// A host with at most this many segments on their way to it does not download: they may answer what it uploads.
+/// A host with at most this many segments on their way to it does not download: they may answer its
+/// upload.
 const FEW: u32 = 4;
 
 impl Splits {
-    /// Takes in a packet of a pair's connection.
+    /// Processes a packet of a pair's connection.
     pub fn on_packet(
         &mut self,
         key: FlowKey,
@@ -22,10 +23,11 @@ impl Splits {
     ) -> Verdict {
         self.wake(key, cx);
         let taken = self.taken();
-        self.leave_room_to_notifier();
+        self.limit_notifier();
         let Some(slot) = self.pairs.find(key) else { return Verdict::Forward };
         let Some(Entry::Awake(pair)) = self.pairs.touch_at(slot, cx.now()) else {
-            // There is no memory to wake it. Where the ends cannot do without it they send this again.
+            // There is no memory to wake the pair. If the ends cannot continue without it, they
+            // retransmit.
             if !self.obligation(key).is_free() {
                 return Verdict::Drop(&FULL);
             }
@@ -34,9 +36,9 @@ impl Splits {
         };
         pair.compare(packet, from, cx.now());
         if pair.is_passed_by() {
-            return self.overhear(key, packet, from, cx);
+            return self.observe(key, packet, from, cx);
         }
-        // The end that is asked is to answer, and not this agent in its place.
+        // The other end has to answer the keepalive, not this agent in its place.
         if pair.is_keep_alive(packet, from) {
             pair.probed_from = Some(from);
             pair.on_passed(packet, from, cx.now());
@@ -56,7 +58,8 @@ impl Splits {
             cx.budget().room(pair.octets(), in_all).lacks(packet.payload().len())
         };
         if lacks(pair).is_some() {
-            // What fills a gap is worth more than what lies behind it, which was never acknowledged.
+            // A packet that fills a gap is worth more than the data above it, which was never
+            // acknowledged.
             pair.make_room_for(packet, from);
         }
         if let Some(bound) = lacks(pair) {
@@ -73,14 +76,15 @@ impl Splits {
         let window = pair.leg(from).flight().peer_window;
         let is_downloading = pair.radio.flight().outstanding() > FEW * pair.radio.flight().mss;
         pair.on_segment(packet, from, cx.now());
-        // One whose window the leg takes is no duplicate, but news to this leg alone (RFC 5681, section 2).
+        // An ACK whose window the leg accepts is no duplicate, and concerns this leg only (RFC
+        // 5681, section 2).
         let is_routed = may_be_routed && pair.leg(from).flight().peer_window == window;
         if from == Side::Radio {
             if let Some(notifier) = &mut self.notifier {
                 notifier.pass(packet, from, cx);
             }
-            // A connection that downloads meanwhile has its ACKs in its data. They come so seldom that a large
-            // window would send bursts.
+            // A connection that also downloads has its ACKs in its data. They are so rare that a
+            // large window would send bursts.
             if !packet.payload().is_empty()
                 && !is_downloading
                 && let Some(hop) = self.windows.of_mut(key)
@@ -92,8 +96,9 @@ impl Splits {
         if is_routed { Verdict::Forward } else { Verdict::Absorb }
     }
 
-    /// Takes in an ICMP error message from a side, about what a leg has sent there. It goes on to the end in
-    /// whose name that was sent: the path is that end's, too (RFC 1191, section 3).
+    /// Processes an ICMP error message from a side about a leg's packet. The message is also
+    /// forwarded to the end in whose name the packet was sent: it is on the same path (RFC 1191,
+    /// section 3).
     pub fn on_error(&mut self, message: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         if let Some(quotation) = Quotation::of(message) {
             let key = from.opposite().connection(quotation.flow);
@@ -105,7 +110,7 @@ impl Splits {
         Verdict::Forward
     }
 
-    /// A packet of an end's has come that says nothing new but the time.
+    /// Records a packet from an end with nothing new except its timestamp.
     pub fn on_passed(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         self.wake(key, cx);
         if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
@@ -113,9 +118,8 @@ impl Splits {
         }
     }
 
-    /// The next packet from the other side that says nothing is the answer to one that came from this
-    /// side, and passed.
-    pub(super) fn have_answered(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+    /// Records a packet that passed: the next empty packet from the other side is the answer to it.
+    pub(super) fn expect_answer_to(&mut self, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         self.wake(key, cx);
         if let Some(pair) = self.pairs.peek_mut(key).and_then(Entry::awake_mut) {
             pair.probed_from = Some(from);

@@ -10,58 +10,59 @@ use super::knowledge::Knowledge;
 use super::liveness::Liveness;
 use super::share::Share;
 
-/// The two legs of a connection, and what lies between them.
+/// The two legs of a connection, and the data between them.
 pub struct Pair {
     /// Towards the fixed host.
     pub(super) core: Connection,
     /// Towards the mobile host.
     pub(super) radio: Connection,
-    /// Both legs have the ends' own numbers, so that the ends can go on without them.
+    /// Both legs use the ends' own sequence numbers, so that the ends can continue without the
+    /// legs.
     keeps_numbers: bool,
-    /// Whether the legs know what the ends have said to each other.
+    /// Whether the legs have seen all that the ends have exchanged.
     pub(super) knowledge: Knowledge,
-    /// What it has of the hop, if the window there is set for all connections together.
+    /// The share of the hop, if the window there is set for all connections together.
     pub(super) share: Option<Share>,
-    /// What it has taken, and owes, as it was counted last.
+    /// Memory and obligations, as last counted.
     pub(super) counted: Counted,
-    /// Segments of the largest super-packet that came.
-    most_segments: u32,
-    /// A probe of whether the other end is there went from this side to the other.
+    /// Segments of the largest super-packet so far.
+    max_segments: u32,
+    /// A keepalive went from this side to the other.
     pub(super) probed_from: Option<Side>,
-    /// Whether both ends of one that is idle are still there.
+    /// Probes that both ends of an idle pair are still there.
     pub(super) inquiry: Inquiry,
-    /// When they were heard from.
-    pub(super) presence: Liveness,
+    /// When packets from the ends last came.
+    pub(super) liveness: Liveness,
 }
 
 impl Pair {
-    /// Two legs in the ends' own numbers.
+    /// Two legs with the ends' own sequence numbers.
     pub(super) fn in_the_ends_numbers(core: Connection, radio: Connection) -> Self {
         let mut pair = Self { keeps_numbers: true, ..Self::in_own_numbers(core, radio) };
         pair.core.hold_fin();
         pair.radio.hold_fin();
-        pair.tell_timestamps();
+        pair.copy_timestamps();
         pair
     }
 
-    /// Two legs, each in numbers of its own: they are two connections.
+    /// Two legs, each with sequence numbers of its own: they are two connections.
     pub fn in_own_numbers(core: Connection, radio: Connection) -> Self {
         let share = radio.is_ruled_from_outside().then(Share::default);
         Self {
             core,
             radio,
             keeps_numbers: false,
-            knowledge: Knowledge::Whole,
+            knowledge: Knowledge::Complete,
             share,
             counted: Counted::default(),
-            most_segments: 1,
+            max_segments: 1,
             probed_from: None,
             inquiry: Inquiry::default(),
-            presence: Liveness::default(),
+            liveness: Liveness::default(),
         }
     }
 
-    /// Whether both legs have the ends' own numbers.
+    /// Whether both legs use the ends' own sequence numbers.
     pub(super) const fn keeps_numbers(&self) -> bool {
         self.keeps_numbers
     }
@@ -81,47 +82,48 @@ impl Pair {
         }
     }
 
-    /// An end was heard from.
-    fn on_heard(&mut self, from: Side, now: Instant) {
-        self.inquiry.on_heard(from);
-        self.presence.on_heard(from, now);
+    /// Records a packet from an end.
+    fn on_received(&mut self, from: Side, now: Instant) {
+        self.inquiry.on_packet(from);
+        self.liveness.on_received(from, now);
     }
 
-    /// Takes in a packet from a side.
+    /// Processes a packet from a side.
     pub(super) fn on_segment(&mut self, packet: &mut Packet, from: Side, now: Instant) {
-        if packet.segments() > self.most_segments {
-            // A world that has put segments together takes them together.
-            self.most_segments = packet.segments();
-            self.core.allow_super_packets(self.most_segments);
-            self.radio.allow_super_packets(self.most_segments);
+        if packet.segments() > self.max_segments {
+            // A driver that has coalesced segments accepts coalesced segments.
+            self.max_segments = packet.segments();
+            self.core.allow_super_packets(self.max_segments);
+            self.radio.allow_super_packets(self.max_segments);
         }
         if self.is_orphaned(from) {
             self.on_header(packet, from, now);
             return;
         }
-        self.on_heard(from, now);
+        self.on_received(from, now);
         packet.fit_buffer();
-        // Each leg stands for the other one's peer, and marks what it sends as that does.
+        // Each leg takes the place of the other one's peer, and marks its packets as that does.
         self.leg_mut(from.opposite()).stand_for(packet.ip());
         self.leg_mut(from).on_segment(packet, now);
-        self.tell_timestamps();
+        self.copy_timestamps();
     }
 
-    /// A packet goes on to the other end.
+    /// Records a packet that passes to the other end.
     pub(super) fn on_passed(&mut self, packet: &Packet, from: Side, now: Instant) {
-        self.on_heard(from, now);
+        self.on_received(from, now);
         self.leg_mut(from).note_timestamp_of(packet, now);
-        self.tell_timestamps();
+        self.copy_timestamps();
     }
 
-    /// Whether the end on the other side is gone, by a reset or because it was given up: what comes
-    /// for it is not to be acknowledged.
+    /// Whether the end on the other side is gone, after a reset or because it was given up: data
+    /// for it must not be acknowledged.
     pub(super) fn is_orphaned(&self, from: Side) -> bool {
         let other = self.leg(from.opposite());
         other.state() == State::Closed && !has_ended_well(other)
     }
 
-    /// Moves on what waits at a leg that has ended, and the end behind it: nothing is kept of that leg.
+    /// Moves the unread data of a closed leg, and its FIN, to the other leg, so that nothing of the
+    /// closed leg has to be kept.
     pub(super) fn empty_closed_leg(&mut self) {
         for from in [Side::Core, Side::Radio] {
             if self.leg(from).state() != State::Closed {
@@ -136,20 +138,20 @@ impl Pair {
         }
     }
 
-    /// Takes in what a packet says beside its data, for which there is no room.
+    /// Processes the header of a packet whose data does not fit.
     pub(super) fn on_header(&mut self, packet: &Packet, from: Side, now: Instant) {
         let mut header = packet.clone();
         header.set_payload(Payload::EMPTY);
         if let Some(tcp) = header.tcp_mut() {
             tcp.flags = TcpFlags(tcp.flags.0 & !TcpFlags::FIN.0);
         }
-        self.on_heard(from, now);
+        self.on_received(from, now);
         self.leg_mut(from).on_segment(&header, now);
-        self.tell_timestamps();
+        self.copy_timestamps();
     }
 
-    /// Where a packet continues what has arrived in order: gives up what lies behind the gap, of which
-    /// nothing is promised (RFC 2018, section 8).
+    /// If a packet continues the data in order, discards the data above the gap, to which no
+    /// promise applies (RFC 2018, section 8).
     pub(super) fn make_room_for(&mut self, packet: &Packet, from: Side) {
         let leg = self.leg_mut(from);
         if packet.tcp().is_some_and(|tcp| tcp.seq == leg.next_expected()) {
@@ -157,8 +159,8 @@ impl Pair {
         }
     }
 
-    /// Each leg stands for the other one's peer, and has its clock.
-    fn tell_timestamps(&mut self) {
+    /// Each leg takes the place of the other one's peer, and uses its clock.
+    fn copy_timestamps(&mut self) {
         if !self.keeps_numbers {
             return;
         }
@@ -170,20 +172,20 @@ impl Pair {
         }
     }
 
-    /// Octets that a mobile host which sends is offered in any case: four segments; what comes as one
-    /// super-packet, twice; and enough for the window field to tell, whose unit may be 16 KiB.
-    pub(super) fn least_upload(&self) -> u64 {
-        let segments = u64::from((2 * self.most_segments).max(4));
+    /// Minimum window for a mobile host that sends, in octets: four segments; twice the largest
+    /// super-packet; and enough for the window field, whose unit may be 16 KiB.
+    pub(super) fn min_upload_window(&self) -> u64 {
+        let segments = u64::from((2 * self.max_segments).max(4));
         (segments * u64::from(self.radio.flight().mss)).max(2 * u64::from(self.radio.window_unit()))
     }
 
-    /// When one of the legs is next due, or a question to the ends.
+    /// The next deadline of either leg or of the probes.
     pub(super) fn deadline(&self) -> Option<Deadline> {
-        let question = self.inquiry.due().map(|at| Deadline { at, reason: "a question to the ends" });
-        Deadline::earliest(Deadline::earliest(self.core.deadline(), self.radio.deadline()), question)
+        let probe = self.inquiry.due().map(|at| Deadline { at, reason: "a question to the ends" });
+        Deadline::earliest(Deadline::earliest(self.core.deadline(), self.radio.deadline()), probe)
     }
 
-    /// Does what is due on either leg.
+    /// Runs the timers of either leg that are due.
     pub(super) fn on_deadline(&mut self, now: Instant) {
         for leg in [&mut self.core, &mut self.radio] {
             if leg.deadline().is_some_and(|deadline| deadline.at <= now) {
@@ -192,29 +194,29 @@ impl Pair {
         }
     }
 
-    /// Has each leg speak, or not, for the other end.
-    pub(super) fn speak_for_who_is_there(&mut self, now: Instant) {
-        self.core.withhold_acks(self.presence.is_silent(Side::Radio, &self.radio, now));
-        self.radio.withhold_acks(self.presence.is_silent(Side::Core, &self.core, now));
+    /// Lets each leg acknowledge in the other end's name, or not.
+    pub(super) fn update_ack_withholding(&mut self, now: Instant) {
+        self.core.withhold_acks(self.liveness.is_silent(Side::Radio, &self.radio, now));
+        self.radio.withhold_acks(self.liveness.is_silent(Side::Core, &self.core, now));
     }
 
-    /// Asks an end that may be gone, where the other end waits for what is withheld and nothing else asks.
-    pub(super) fn ask_for(&mut self, side: Side, cx: &mut Context<'_>) {
+    /// Probes an end that may be gone, if the other end waits for a withheld ACK and no other
+    /// packet does.
+    pub(super) fn probe_waited_for(&mut self, side: Side, cx: &mut Context<'_>) {
         let (leg, other) = match side {
             Side::Core => (&mut self.core, &self.radio),
             Side::Radio => (&mut self.radio, &self.core),
         };
         if other.withholds_an_ack()
-            && let Some(question) = self.presence.question(side, leg, cx.now())
+            && let Some(probe) = self.liveness.probe(side, leg, cx.now())
         {
-            cx.send(side, question);
+            cx.send(side, probe);
         }
     }
 
-    /// Asks both ends whether they are there, if it is time to. Where one has not answered for long,
-    /// both legs end, each with a reset.
-    pub(super) fn inquire(&mut self, cx: &mut Context<'_>) {
-        if self.inquiry.ask([&mut self.core, &mut self.radio], cx) {
+    /// Probes both ends if it is time to. If one counts as gone, both legs end, each with a reset.
+    pub(super) fn probe_ends(&mut self, cx: &mut Context<'_>) {
+        if self.inquiry.probe([&mut self.core, &mut self.radio], cx) {
             self.abort();
         }
     }
@@ -226,7 +228,7 @@ impl Pair {
         self.inquiry = Inquiry::default();
     }
 
-    /// The same, and sends the resets.
+    /// Ends both legs, and sends the resets.
     pub fn reset_both(&mut self, cx: &mut Context<'_>) {
         self.abort();
         for side in [Side::Core, Side::Radio] {
@@ -236,7 +238,7 @@ impl Pair {
         }
     }
 
-    /// Whether nothing is to be sent, timed or waited for: a packet has to come first.
+    /// Whether there is nothing to send, time or wait for until a packet comes.
     pub(super) fn is_quiet(&self) -> bool {
         self.deadline().is_none()
             && self.probed_from.is_none()
@@ -245,41 +247,41 @@ impl Pair {
                 .all(|leg| leg.held() == 0 && leg.state() == State::Established)
     }
 
-    /// Octets of memory that the legs have taken for what they hold.
+    /// Octets of memory of the data in both legs.
     pub(super) fn octets(&self) -> usize {
         self.core.memory() + self.radio.memory()
     }
 
-    /// Octets of memory that it takes in all.
+    /// Octets of memory in all.
     pub(super) fn footprint(&self) -> usize {
         size_of::<Self>() + self.octets() + self.core.overhead() + self.radio.overhead()
     }
 
-    /// What it has taken, and owes.
+    /// The present memory and obligations.
     pub(super) fn count(&self) -> Counted {
         Counted { octets: self.footprint(), backlog: self.waiting_for_wire(), owed: self.obligation() }
     }
 
-    /// Octets that have come off the hop and wait to be sent on.
+    /// Octets that have come off the hop and wait to be forwarded.
     fn waiting_for_wire(&self) -> u64 {
         let unsent = self.core.unacknowledged().saturating_sub(u64::from(self.core.queue().in_network()));
         unsent + u64::from(self.radio.unread())
     }
 
-    /// Octets that one end takes for delivered, and the other has not acknowledged.
+    /// Octets that have been acknowledged to one end, and that the other end has not acknowledged.
     pub fn octets_at_risk(&self) -> u64 {
         let towards =
             |side: Side| self.leg(side).unacknowledged() + u64::from(self.leg(side.opposite()).unread());
         towards(Side::Core) + towards(Side::Radio)
     }
 
-    /// Whether nothing is owed, and nothing waits that only this agent has: then the ends go on
-    /// without it.
+    /// Whether nothing is owed, and no waiting data exists only here: then the ends can continue
+    /// without the pair.
     pub fn is_free(&self) -> bool {
         self.obligation().is_free()
     }
 
-    /// What is owed.
+    /// The obligation to the ends.
     pub fn obligation(&self) -> Obligation {
         match self.octets_at_risk() {
             octets if !self.keeps_numbers => Obligation::Terminates(octets),
@@ -288,17 +290,17 @@ impl Pair {
         }
     }
 
-    /// Whether both legs have ended: nothing more can come of them.
+    /// Whether both legs have ended.
     pub(super) fn is_over(&self) -> bool {
-        // What comes again after that is known to the other end, if the numbers are the ends'.
+        // With the ends' numbers, later copies are known to the other end.
         let has_ended = |leg: &Connection| {
             leg.state() == State::Closed || (self.keeps_numbers && leg.state() == State::TimeWait)
         };
         has_ended(&self.core) && has_ended(&self.radio)
     }
 
-    /// Whether a packet asks if the other end is still there (RFC 9293, section 3.8.4): it repeats
-    /// the last octet, or none at all, while nothing is outstanding.
+    /// Whether a packet is a keepalive (RFC 9293, section 3.8.4): it repeats the last octet, or has
+    /// no data, while nothing is outstanding.
     pub(super) fn is_keep_alive(&self, packet: &Packet, from: Side) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let leg = self.leg(from);
@@ -308,21 +310,21 @@ impl Pair {
             && self.has_all(tcp.ack, from)
     }
 
-    /// Whether a packet is nothing but an answer to that.
+    /// Whether a packet is nothing but the answer to a keepalive.
     pub(super) fn is_bare_duplicate(&self, packet: &Packet, from: Side) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         packet.segment_len() == 0 && tcp.seq == self.leg(from).next_expected() && self.has_all(tcp.ack, from)
     }
 
-    /// Whether an end has acknowledged all that there is for it, by this number, and nothing is owed
-    /// to the other one either.
+    /// Whether an end has acknowledged all data for it, with this number, and nothing is owed to
+    /// the other one either.
     fn has_all(&self, ack: Seq, from: Side) -> bool {
         let flight = self.leg(from).flight();
         self.is_free() && ack == flight.max && flight.una == flight.max
     }
 }
 
-/// Whether a leg has ended as both of its ends wanted.
+/// Whether a leg has ended with FINs in both directions.
 pub(super) fn has_ended_well(leg: &Connection) -> bool {
     leg.state() == State::Closed && leg.is_fin_acknowledged() && leg.peer_has_closed()
 }

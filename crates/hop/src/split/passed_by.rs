@@ -1,15 +1,15 @@
-//! Packets that went past the agent, because its process was away for a while, or had gone and
-//! another took its place.
+//! Packets that bypassed the agent, because its process was suspended for a while, or was replaced
+//! by another.
 //!
-//! The ends have spoken to each other meanwhile, in their own numbers. What one has sent and the other
-//! has acknowledged then is in no leg's account, and neither end will ever send it again: legs that
-//! went on as before would wait for it.
+//! Meanwhile the ends have exchanged packets with their own sequence numbers. Data that one end has
+//! sent and the other has acknowledged then is missing in the legs, and neither end will send it
+//! again: the legs would wait for it.
 //!
-//! So all pairs are in doubt after that. One of which nothing is owed, and whose ends stand where the
-//! legs do, is in doubt no longer. One whose end is further on only serves what it owes: its packets
-//! pass, and what they acknowledge counts. Once nothing is owed the ends are by themselves. A segment
-//! that was lost on the wire may look the same; then the ends repair it, as they would without an
-//! agent.
+//! So all pairs are uncertain after that. A pair that owes nothing, and whose ends have the same
+//! sequence numbers as the legs, becomes certain again. A pair whose end is ahead only serves its
+//! obligations: its packets pass, and their acknowledgments count. Once nothing is owed, the pair
+//! is removed. A segment that was lost on the wire may look the same; then the ends retransmit it,
+//! as without an agent.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ use super::pair::Pair;
 use super::sleep::Entry;
 use super::table::Splits;
 
-/// What an end says is not believed if it is further than this from where its leg is.
-const FURTHEST: u32 = 1 << 24;
+/// Maximum distance of plausible numbers in an end's packet from those of its leg.
+const MAX_DISTANCE: u32 = 1 << 24;
 
-/// What was sent before a doubt has arrived, or is lost, after this time.
-const SETTLES_IN: Duration = Duration::from_secs(2);
+/// Packets sent before the uncertainty have arrived, or are lost, after this time.
+const SETTLING_TIME: Duration = Duration::from_secs(2);
 
 impl Splits {
-    /// From now on no pair in the ends' numbers is certain to know all that they have said.
+    /// Marks all pairs with the ends' numbers as uncertain.
     pub(super) fn mark_all_uncertain(&mut self, now: Instant) {
         let keys: Vec<FlowKey> = self.pairs.keys().collect();
         for key in keys {
@@ -37,7 +37,7 @@ impl Splits {
                 Some(Entry::Awake(pair)) if pair.keeps_numbers() && !pair.is_passed_by() => {
                     pair.knowledge = Knowledge::uncertain(now);
                 }
-                Some(Entry::Asleep(saved)) if saved.knowledge == SavedKnowledge::Whole => {
+                Some(Entry::Asleep(saved)) if saved.knowledge == SavedKnowledge::Complete => {
                     saved.knowledge = SavedKnowledge::Uncertain;
                 }
                 Some(_) | None => {}
@@ -45,8 +45,8 @@ impl Splits {
         }
     }
 
-    /// A packet of a pair that only serves what it owes: it passes.
-    pub(super) fn overhear(
+    /// Processes a packet of a pair that only serves its obligations: it passes.
+    pub(super) fn observe(
         &mut self,
         key: FlowKey,
         packet: &Packet,
@@ -69,35 +69,37 @@ impl Splits {
 }
 
 impl Pair {
-    /// Whether it only serves what it owes.
+    /// Whether the pair only serves its obligations.
     pub(super) fn is_passed_by(&self) -> bool {
-        self.knowledge == Knowledge::Lacking
+        self.knowledge == Knowledge::Incomplete
     }
 
-    /// While it is in doubt: takes note of where a packet shows its sender to stand.
+    /// While the pair is uncertain, compares the numbers in a packet with those of the legs.
     pub(super) fn compare(&mut self, packet: &Packet, from: Side, now: Instant) {
-        let Knowledge::Uncertain { since, mut in_step } = self.knowledge else { return };
+        let Knowledge::Uncertain { since, mut matches } = self.knowledge else { return };
         let Some(tcp) = packet.tcp().filter(|_| self.is_near(packet, from)) else { return };
         let (next, max) = (self.leg(from).next_expected(), self.leg(from).flight().max);
         if tcp.seq.after(next) || tcp.ack.after(max) {
-            self.knowledge = Knowledge::Lacking;
-            // It was reported, perhaps, but never acknowledged: the end sends it again.
+            self.knowledge = Knowledge::Incomplete;
+            // The data may have been reported in SACK blocks, but was never acknowledged: the end
+            // sends it again.
             self.core.discard_behind_gap();
             self.radio.discard_behind_gap();
         } else if self.is_free()
             && (tcp.seq, tcp.ack, packet.segment_len()) == (next, max, 0)
-            && now.since(since) >= SETTLES_IN
+            && now.since(since) >= SETTLING_TIME
         {
-            // Data with this number may be sent again, with more behind it that went past.
-            in_step[from as usize] = true;
-            let is_certain = in_step == [true; 2];
+            // A segment with data may be a retransmission, and later data may have bypassed the
+            // agent.
+            matches[from as usize] = true;
+            let is_certain = matches == [true; 2];
             self.knowledge =
-                if is_certain { Knowledge::Whole } else { Knowledge::Uncertain { since, in_step } };
+                if is_certain { Knowledge::Complete } else { Knowledge::Uncertain { since, matches } };
         }
     }
 
-    /// Moves on what has arrived on each leg, for pairs that only serve what they owe: nothing more
-    /// comes.
+    /// Moves the data that has arrived on each leg, for pairs that only serve their obligations: no
+    /// more data will come.
     pub(super) fn hand_over(&mut self) {
         for from in [Side::Core, Side::Radio] {
             while let Some(payload) = self.leg_mut(from).read() {
@@ -106,13 +108,13 @@ impl Pair {
         }
     }
 
-    /// Whether a leg's packet is to leave. What a pair that only serves what it owes would say beside
-    /// data, the ends say themselves.
-    pub(super) fn may_say(&self, packet: &Packet) -> bool {
+    /// Whether to send a leg's packet. Of a pair that only serves its obligations, only data is
+    /// sent; the ends send everything else themselves.
+    pub(super) fn may_send(&self, packet: &Packet) -> bool {
         !self.is_passed_by() || packet.segment_len() > 0
     }
 
-    /// Whether a pair that only serves what it owes has done so, or cannot.
+    /// Whether a pair that only serves its obligations has done so, or cannot.
     pub(super) fn has_served(&self) -> bool {
         self.is_free()
             || [&self.core, &self.radio]
@@ -120,10 +122,11 @@ impl Pair {
                 .any(|leg| leg.state() == State::Closed && leg.unacknowledged() > 0)
     }
 
-    /// Whether a packet can be of this connection, by its numbers.
+    /// Whether a packet can belong to this connection, by its numbers.
     fn is_near(&self, packet: &Packet, from: Side) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
-        let is_near = |number: Seq, known: Seq| number - known < FURTHEST || known - number < FURTHEST;
+        let is_near =
+            |number: Seq, known: Seq| number - known < MAX_DISTANCE || known - number < MAX_DISTANCE;
         let leg = self.leg(from);
         tcp.flags.has(TcpFlags::ACK)
             && !tcp.flags.has(TcpFlags::SYN)
@@ -132,7 +135,7 @@ impl Pair {
             && is_near(tcp.ack, leg.flight().max)
     }
 
-    /// Whether an end answers with a reset what the leg has sent: it is gone.
+    /// Whether an end answers the leg's packets with a reset: it is gone.
     fn is_reset_by(&self, packet: &Packet, from: Side) -> bool {
         packet
             .tcp()

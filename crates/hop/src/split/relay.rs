@@ -1,4 +1,4 @@
-//! What has arrived on one leg goes on to the other, and both send what they may.
+//! Moves data that has arrived on one leg to the other, and lets both send.
 
 use lasthop_agent::{Context, Side, Slot};
 use lasthop_packet::FlowKey;
@@ -9,14 +9,14 @@ use super::table::Splits;
 use super::vcache::Bounds;
 
 impl Splits {
-    /// Moves on what has come of a change on either leg.
+    /// Processes the effects of a change on either leg.
     pub(super) fn work(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if let Some(slot) = self.pairs.find(key) {
             self.work_at(slot, cx);
         }
     }
 
-    /// The same for the pair that is there.
+    /// The same, for the pair in this slot.
     pub(super) fn work_at(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let (targets, taken) = (self.targets, self.taken());
         let Some(key) = self.pairs.key(slot) else { return };
@@ -32,7 +32,7 @@ impl Splits {
             }
             on_hop = hop.octets();
             if is_held_back {
-                from_hop = hop.octets().max(pair.least_upload());
+                from_hop = hop.octets().max(pair.min_upload_window());
                 demand =
                     hop.demand(key.destination.0, pair.core.rtt().estimate().map(|(smoothed, _)| smoothed));
             }
@@ -40,7 +40,7 @@ impl Splits {
         if pair.is_passed_by() {
             pair.hand_over();
             while let Some(packet) = pair.core.poll_transmit(now) {
-                if pair.may_say(&packet) {
+                if pair.may_send(&packet) {
                     cx.send(Side::Core, packet);
                 }
             }
@@ -56,24 +56,24 @@ impl Splits {
             from_hop,
             memory,
             hop: on_hop,
-            // A pair in its own numbers is never free: a closed window would only stall it.
+            // A pair with its own numbers is never free: a closed window would only stall it.
             may_grow: cx.may_owe() || !pair.keeps_numbers(),
         };
         pair.pass_on(bounds, now);
-        pair.speak_for_who_is_there(now);
+        pair.update_ack_withholding(now);
         while let Some(packet) = pair.core.poll_transmit(now) {
-            pair.presence.note_sent(&packet, Side::Core, now);
+            pair.liveness.on_sent(&packet, Side::Core, now);
             cx.send(Side::Core, packet);
         }
         self.transmit(slot, cx);
         if let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) {
-            pair.ask_for(Side::Core, cx);
-            pair.ask_for(Side::Radio, cx);
+            pair.probe_waited_for(Side::Core, cx);
+            pair.probe_waited_for(Side::Radio, cx);
         }
         self.settle(slot, cx);
     }
 
-    /// Brings the accounts up to date, and forgets what is over.
+    /// Updates the accounts, and removes a pair that is over.
     fn settle(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { return };
         let counted = pair.count();

@@ -1,4 +1,4 @@
-//! What one connection has of the window over the hop that it shares with others.
+//! One connection's share of the window over the hop.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use lasthop_tcp::{Connection, State};
 use super::late_acks::LateAcks;
 use crate::last_hop::{LastHop, Pace, Progress, Targets};
 
-/// What was counted of a leg over the hop so far.
+/// The counts of a leg over the hop so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     in_network: u64,
@@ -16,23 +16,23 @@ pub(super) struct Share {
     lost: u64,
     pace: Pace,
     late_acks: LateAcks,
-    /// It waits for its turn to send more.
+    /// The connection waits for its turn to send more.
     pub(super) is_waiting: bool,
 }
 
 impl Share {
-    /// How much more may go over the hop beside others.
+    /// How many more octets may be sent over the hop while others wait.
     pub(super) fn allowance(&self, hop: &LastHop) -> u64 {
         self.pace.allowance(self.in_network, hop)
     }
 
-    /// How much more may go over the hop though others have left no room.
+    /// How many more octets may be sent over the hop although others have left no room.
     pub(super) fn reserved(&self, hop: &LastHop, targets: &Targets) -> u64 {
         self.pace.reserved(self.in_network, hop, targets)
     }
 
-    /// Brings the hop's account up to date with what a leg has there now. Returns what has got
-    /// through and got lost since the last call.
+    /// Updates the hop's account with what a leg has there now. Returns what was delivered and lost
+    /// since the last call.
     pub(super) fn settle(&mut self, leg: &Connection, hop: &mut LastHop, now: Instant) -> Progress {
         self.count(leg, hop);
         let queue = leg.queue();
@@ -53,9 +53,9 @@ impl Share {
         progress
     }
 
-    /// Brings the hop's account up to date.
+    /// Updates the hop's account.
     pub(super) fn count(&mut self, leg: &Connection, hop: &mut LastHop) {
-        // What goes to a host that has fallen silent takes no room of other hosts', and what was sent to
+        // Data for a host that has fallen silent takes no room from other hosts, and data sent to
         // an end that is gone takes none at all.
         let is_silent = hop.is_shared() && leg.is_unanswered();
         let in_network =
@@ -64,12 +64,12 @@ impl Share {
         self.in_network = in_network;
     }
 
-    /// It has nothing of any hop.
+    /// Resets the account: the connection has nothing on any hop.
     pub(super) const fn forget(&mut self) {
         self.in_network = 0;
     }
 
-    /// Takes everything of it off the hop's account. Whether the hop has no other connection.
+    /// Removes the connection from the hop's account. Returns whether it was the last one.
     pub(super) fn leave(&mut self, hop: &mut LastHop) -> bool {
         hop.leave(std::mem::take(&mut self.in_network))
     }

@@ -1,8 +1,8 @@
-//! Pairs that nothing happens on: only what cannot be learned again is kept of them.
+//! Idle pairs: only state that cannot be learned again is kept.
 //!
-//! Most connections of an access point are idle. A pair whose legs have nothing to send, to time or to
-//! wait for becomes two snapshots, some 600 octets, and goes on from them with the next packet. So
-//! it is as if it had moved to another agent and back: nothing changes but what was estimated.
+//! Most connections of an access point are idle. A pair whose legs have nothing to send, to time or
+//! to wait for becomes two snapshots of some 600 octets, and resumes from them with the next
+//! packet. The effect is that of a move to another agent and back: only estimates change.
 
 use std::time::Duration;
 
@@ -25,16 +25,16 @@ pub(super) enum Entry {
     Asleep(Box<SavedPair>),
 }
 
-/// A pair as a value. A leg that has ended is not there any more.
+/// A pair as a value. A leg that has ended is `None`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SavedPair {
     pub(super) core: Option<Snapshot>,
     pub(super) radio: Option<Snapshot>,
     pub(super) keeps_numbers: bool,
-    /// Whether the legs know what the ends have said to each other.
+    /// Whether the legs have seen all that the ends have exchanged.
     pub(super) knowledge: SavedKnowledge,
     pub(super) hop: Option<HopEstimate>,
-    /// The leg that is not there any more has ended as both ends wanted.
+    /// The missing leg ended with FINs in both directions.
     pub(super) has_ended_well: bool,
 }
 
@@ -47,7 +47,7 @@ impl Entry {
         }
     }
 
-    /// The same, to be changed.
+    /// The pair, mutably, if it is awake.
     pub(super) fn awake_mut(&mut self) -> Option<&mut Pair> {
         match self {
             Self::Awake(pair) => Some(pair),
@@ -55,17 +55,17 @@ impl Entry {
         }
     }
 
-    /// What is owed.
+    /// The obligation to the ends.
     pub(super) fn obligation(&self) -> Obligation {
         match self {
             Self::Awake(pair) => pair.counted.owed,
-            // Only what has no octets at risk goes to sleep.
+            // Only pairs without octets at risk go to sleep.
             Self::Asleep(saved) if saved.keeps_numbers => Obligation::Free,
             Self::Asleep(_) => Obligation::Terminates(0),
         }
     }
 
-    /// What it has taken, and owes, as it was counted last.
+    /// Memory and obligations, as last counted.
     pub(super) fn counted(&self) -> Counted {
         match self {
             Self::Awake(pair) => pair.counted,
@@ -75,7 +75,7 @@ impl Entry {
 }
 
 impl SavedPair {
-    /// Octets of memory that it takes in all.
+    /// Octets of memory in all.
     pub(super) fn footprint(&self) -> usize {
         let held: usize = [&self.core, &self.radio].into_iter().flatten().map(Snapshot::memory).sum();
         size_of::<Self>() + held
@@ -94,11 +94,11 @@ impl SavedPair {
         }
     }
 
-    /// The pair again. `connection` is its direction from the core side to the radio side.
+    /// Restores the pair. `connection` is its direction from the core side to the radio side.
     ///
     /// # Errors
     ///
-    /// If its legs are none of this connection, or in a state that no leg can have been in.
+    /// If its legs do not belong to this connection, or are in an impossible state.
     pub(super) fn wake(
         self,
         connection: FlowKey,

@@ -1,4 +1,4 @@
-//! All pairs of an agent, and what they have taken, and owe, together.
+//! All pairs of an agent, with their memory and obligations.
 
 use std::time::Duration;
 
@@ -22,43 +22,44 @@ pub struct Splits {
     pub(super) pairs: FlowTable<Entry>,
     pub(super) windows: Windows,
     pub(super) settings: SplitSettings,
-    /// What the windows over hops aim at now.
+    /// The present targets of the windows over hops.
     pub(super) targets: Targets,
-    /// Tells mobile hosts which of their losses were the hop's.
+    /// Notifies mobile hosts of their losses on the hop.
     pub(super) notifier: Option<Notifier>,
-    /// What all pairs have taken, and owe.
+    /// The memory and obligations of all pairs.
     pub(super) account: Account,
-    /// Octets of memory that a pair takes that holds nothing.
-    pub(super) least_pair: usize,
-    /// Octets that something else has taken of the same memory.
+    /// Octets of memory of a pair without data.
+    pub(super) min_pair: usize,
+    /// Octets of the same memory that something else has taken.
     others: usize,
 }
 
 impl Splits {
-    /// No pairs yet.
+    /// An empty table.
     pub fn new(settings: SplitSettings) -> Self {
         Self {
             pairs: FlowTable::new(settings.grace),
             windows: Windows::default(),
             notifier: None,
             targets: settings.targets,
-            least_pair: least_pair(&settings.legs),
+            min_pair: min_pair(&settings.legs),
             settings,
             account: Account::default(),
             others: 0,
         }
     }
 
-    /// The same with an agent between the legs over the hop and the hop, which drops no packet.
+    /// Adds an agent between the legs over the hop and the hop, which drops no packet.
     #[must_use]
     pub fn with_notifier(self, agent: Box<dyn Agent>) -> Self {
         Self { notifier: Some(Notifier::new(agent)), ..self }
     }
 
-    /// `Some`: connections leave room on the way, before this agent and behind it, because something
-    /// else goes there that must not wait. All hosts share one window over the hop, which aims at
-    /// this; the ends that send towards a mobile host are offered what the hop takes, and mobile
-    /// hosts that send a window of the same size. `None`: they need not.
+    /// `Some`: connections leave room on the path, upstream of this agent and downstream, because
+    /// delay-sensitive traffic shares it. All hosts share one window over the hop, with these
+    /// targets. The ends that send towards a mobile host are offered a window of what the hop
+    /// takes, and mobile hosts that send are offered one of the same size. `None`: connections need
+    /// not leave room.
     pub fn hold_back(&mut self, targets: Option<Targets>, cx: &mut Context<'_>) {
         self.targets = targets.unwrap_or(self.settings.targets);
         if self.windows.all_share() == targets.is_some() {
@@ -70,7 +71,7 @@ impl Splits {
         for key in &keys {
             let Some(pair) = self.pairs.peek_mut(*key).and_then(Entry::awake_mut) else { continue };
             let Some(share) = &mut pair.share else { continue };
-            // The old windows go as a whole.
+            // The old windows are dropped with all their shares.
             share.forget();
             let Some(hop) = windows.join(*key, room, cx.now()) else { continue };
             share.count(&pair.radio, hop);
@@ -85,20 +86,20 @@ impl Splits {
         }
     }
 
-    /// How long what goes to a mobile host waits on the hop, if connections to it have shown that within
-    /// this time; else nothing. `key` is a direction towards the host.
+    /// The queueing delay on the hop to a mobile host, if connections to it have measured it within
+    /// this time; otherwise zero. `key` is a direction towards the host.
     pub fn queueing(&self, key: FlowKey, within: Duration, now: Instant) -> Duration {
         self.windows.of(key).map_or(Duration::ZERO, |hop| hop.queueing(within, now))
     }
 
-    /// Whether there is a pair of this connection.
+    /// Whether the connection has a pair.
     pub fn has(&self, key: FlowKey) -> bool {
         self.pairs.peek(key).is_some()
     }
 
-    /// Whether the end on this side has closed the connection and heard that the other one has: it may open
-    /// the next one between the same ports (RFC 9293, section 3.6.1), though a leg still waits for what may
-    /// come late.
+    /// Whether the end on this side has closed the connection and received the other end's FIN: it
+    /// may open the next one between the same ports (RFC 9293, section 3.6.1), although a leg still
+    /// waits for late packets.
     pub fn has_ended_for(&self, key: FlowKey, side: Side) -> bool {
         self.pairs.peek(key).and_then(Entry::awake).is_some_and(|pair| {
             let other = pair.leg(side.opposite()).state();
@@ -106,9 +107,9 @@ impl Splits {
         })
     }
 
-    /// Whether what an end of this connection sends is acknowledged here: there is a pair of it, and
-    /// not one that only serves what it owes.
-    pub(super) fn speaks_for(&self, key: FlowKey) -> bool {
+    /// Whether data of this connection's ends is acknowledged here: the connection has a pair that
+    /// does not only serve its obligations.
+    pub(super) fn acknowledges_for(&self, key: FlowKey) -> bool {
         self.pairs.peek(key).is_some_and(|entry| entry.awake().is_none_or(|pair| !pair.is_passed_by()))
     }
 
@@ -117,12 +118,12 @@ impl Splits {
         self.settings.legs.clone()
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn count(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Octets of memory that all of it has taken.
+    /// Octets of memory of all pairs.
     pub fn octets(&self) -> usize {
         self.octets_of_pairs() + self.notifier.as_ref().map_or(0, Notifier::octets)
     }
@@ -131,13 +132,13 @@ impl Splits {
         self.account.octets() + self.pairs.octets() + self.windows.octets()
     }
 
-    /// The same, with what something else has taken of the same memory.
+    /// Octets of memory of all pairs, and of other use of the same memory.
     pub(super) fn taken(&self) -> usize {
         self.octets() + self.others
     }
 
-    /// Has the notifier take no more memory than is left.
-    pub(super) fn leave_room_to_notifier(&mut self) {
+    /// Limits the memory of the notifier to what is left.
+    pub(super) fn limit_notifier(&mut self) {
         let others = self.octets_of_pairs() + self.others;
         if let Some(notifier) = &mut self.notifier {
             notifier.leave_room(others);
@@ -149,29 +150,29 @@ impl Splits {
         self.others = octets;
     }
 
-    /// Octets that have come off the hop and wait to be sent on.
+    /// Octets that have come off the hop and wait to be forwarded.
     pub const fn backlog(&self) -> u64 {
         self.account.backlog()
     }
 
-    /// What is owed of all of them.
+    /// The obligations of all pairs.
     pub const fn owed(&self) -> Owed {
         self.account.owed()
     }
 
-    /// What is owed of one.
+    /// The obligation of one pair.
     pub fn obligation(&self, key: FlowKey) -> Obligation {
         self.pairs.peek(key).map_or(Obligation::Free, Entry::obligation)
     }
 
-    /// Those of these connections that there are pairs of.
+    /// The connections in this scope that have pairs.
     pub(super) fn keys(&self, scope: Scope) -> Vec<FlowKey> {
         scope.of(&self.pairs)
     }
 
-    /// Adds a pair whose ends have just been heard from; `false` if there is no room for it.
+    /// Adds a pair whose ends have just sent packets; `false` if there is no room for it.
     pub fn begin(&mut self, key: FlowKey, mut pair: Pair, cx: &mut Context<'_>) -> bool {
-        pair.presence = Liveness::of_both(cx.now());
+        pair.liveness = Liveness::of_both(cx.now());
         self.admit(key, pair, cx)
     }
 
@@ -185,9 +186,9 @@ impl Splits {
         is_there
     }
 
-    /// Whether there is room for a pair that holds nothing, once one that may go has gone.
+    /// Whether there is room for a pair without data, after the removal of one that may go.
     pub fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
-        let most = self.make_room(self.least_pair, cx);
+        let most = self.make_room(self.min_pair, cx);
         let has_room = self.pairs.len() < most;
         if !has_room {
             cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
@@ -195,8 +196,8 @@ impl Splits {
         has_room
     }
 
-    /// Forgets the idlest that may go, if there is no room for one that takes so many octets. How many
-    /// there may be then.
+    /// Removes the pair that has been idle longest and may go, if there is no room for one of this
+    /// many octets. Returns the resulting limit on pairs.
     fn make_room(&mut self, octets: usize, cx: &mut Context<'_>) -> usize {
         let may_go = |entry: &Entry| entry.obligation().is_free();
         if let Some(idlest) = self.pairs.next_to_go(self.most(octets, cx), cx.now(), may_go) {
@@ -205,7 +206,7 @@ impl Splits {
         self.most(octets, cx)
     }
 
-    /// How many pairs there may be, if the next one takes so many octets.
+    /// The limit on pairs, if the next one takes this many octets.
     fn most(&self, octets: usize, cx: &Context<'_>) -> usize {
         let (taken, octets) = (self.taken(), octets + Windows::octets_of_one());
         let has_memory = cx.budget().room(0, taken).in_all >= octets;
@@ -228,8 +229,7 @@ impl Splits {
         true
     }
 
-    /// Resumes a pair that came from elsewhere, or has begun, over a hop of which that much is
-    /// known.
+    /// Resumes an imported or new pair over a hop with this estimate.
     pub fn resume(&mut self, key: FlowKey, estimate: Option<HopEstimate>, cx: &mut Context<'_>) {
         if let (Some(hop), Some(estimate)) = (self.windows.of_mut(key), estimate)
             && hop.flows() == 1
@@ -239,7 +239,7 @@ impl Splits {
         self.work(key, cx);
     }
 
-    /// Forgets all pairs of which nothing is owed.
+    /// Removes all pairs that owe nothing.
     pub(super) fn forget_free(&mut self, cx: &mut Context<'_>) {
         let is_free = |key: &FlowKey| self.obligation(*key).is_free();
         let free: Vec<FlowKey> = self.pairs.keys().filter(is_free).collect();
@@ -248,8 +248,8 @@ impl Splits {
         }
     }
 
-    /// Forgets a pair that sees no more of its connection. Where something is owed, the ends cannot go
-    /// on without it, and learn that by a reset.
+    /// Removes a pair that sees no more of its connection. If something is owed, the ends cannot
+    /// continue without the pair, and receive a reset.
     pub fn release(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if !self.obligation(key).is_free() {
             self.wake(key, cx);
@@ -260,7 +260,7 @@ impl Splits {
         self.forget(key, cx);
     }
 
-    /// Forgets a pair; what is owed of it is lost.
+    /// Removes a pair; owed octets are lost.
     pub fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let at_risk = self.obligation(key).octets();
         self.take(key, cx);
@@ -269,7 +269,7 @@ impl Splits {
         }
     }
 
-    /// Takes a pair out, as a value.
+    /// Removes a pair and returns it as a value.
     pub(super) fn save(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<SavedPair> {
         let hop = self.windows.of(key).map(LastHop::estimate);
         match self.take(key, cx)? {
@@ -278,14 +278,14 @@ impl Splits {
         }
     }
 
-    /// Takes a pair out.
+    /// Removes a pair.
     fn take(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<Entry> {
         let mut entry = self.pairs.remove(key)?;
         self.leave(key, &mut entry, cx);
         Some(entry)
     }
 
-    /// Takes what an entry has out of what all have together.
+    /// Subtracts an entry from the accounts of all pairs.
     pub(super) fn leave(&mut self, key: FlowKey, entry: &mut Entry, cx: &mut Context<'_>) {
         if let Some(notifier) = &mut self.notifier {
             notifier.release(key, cx);
@@ -298,8 +298,8 @@ impl Splits {
     }
 }
 
-/// Octets of memory that a pair takes that holds nothing.
-fn least_pair((core, radio): &(Config, Config)) -> usize {
+/// Octets of memory of a pair without data.
+fn min_pair((core, radio): &(Config, Config)) -> usize {
     let overhead = |config: &Config| Connection::closed(config.clone(), NO_END, NO_END).overhead();
     size_of::<Pair>() + overhead(core) + overhead(radio)
 }

@@ -1,4 +1,4 @@
-//! A pair's state moves to another agent.
+//! Export and import of a pair's state.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope};
 use lasthop_tcp::Snapshot;
@@ -7,12 +7,12 @@ use super::sleep::SavedPair;
 use super::table::Splits;
 use crate::transfer::{SIMULATED, export, import};
 
-/// The version of [`SavedPair`]. A change of its fields, their order or their meaning takes
-/// another.
+/// The version of [`SavedPair`]. It changes with the fields, their order or their meaning.
 const VERSION: u8 = 7;
 
-/// Whether a leg may go on from this: its memory, beside what the connection has taken, is in the
-/// budget, and its octets are some host's. It is asked before anything is allocated.
+/// Whether a leg may be restored from this snapshot: its memory, in addition to the `taken` octets
+/// of the connection, is within the budget, and its data is not simulated among real hosts. This is
+/// checked before anything is allocated.
 pub fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), ImportError> {
     if cx.is_real() && leg.is_simulated() {
         return Err(SIMULATED);
@@ -24,7 +24,7 @@ pub fn check(leg: &Snapshot, taken: usize, cx: &Context<'_>) -> Result<(), Impor
 }
 
 impl Splits {
-    /// Takes the state of these connections out.
+    /// Removes and returns the state of these connections.
     pub fn export(&mut self, scheme: &'static str, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
         for key in self.keys(scope) {
@@ -34,7 +34,7 @@ impl Splits {
         states
     }
 
-    /// Goes on with a connection from the state that another agent had of it.
+    /// Resumes a connection from the state that another agent had.
     pub fn import(
         &mut self,
         scheme: &'static str,

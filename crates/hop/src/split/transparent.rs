@@ -1,5 +1,5 @@
-//! Connections that are split in the ends' own numbers: handshakes that pass, and the pairs that
-//! take their place. It is the agent of a split; schemes add to it what is theirs.
+//! Connections that are split with the ends' own numbers: handshakes that pass, and the pairs that
+//! take their place. This is the agent of a split; schemes add their own rules.
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{
@@ -13,28 +13,28 @@ use super::openings::Openings;
 use super::settings::SplitSettings;
 use super::table::Splits;
 
-/// Whether connections that come in by one side and go out by the other are split.
+/// Whether connections from the first side to the second are split.
 type Policy = fn(Side, Side) -> bool;
 
-/// Handshakes that are under way, and pairs.
+/// Handshakes in progress, and pairs.
 pub struct Transparent {
-    /// The scheme that its states are of.
+    /// The name of the scheme in exported states.
     scheme: &'static str,
     openings: Openings,
     /// The pairs.
     pub splits: Splits,
     policy: Policy,
-    /// Octets that something else has taken of the same memory.
+    /// Octets of the same memory that something else has taken.
     others: usize,
 }
 
 impl Transparent {
-    /// No connections yet.
+    /// No connections.
     pub fn new(scheme: &'static str, settings: SplitSettings, policy: Policy) -> Self {
         Self { scheme, openings: Openings::new(), splits: Splits::new(settings), policy, others: 0 }
     }
 
-    /// The same with an agent between the legs over the hop and the hop: see [`Splits::with_notifier`].
+    /// Adds an agent between the legs over the hop and the hop: see [`Splits::with_notifier`].
     #[must_use]
     pub fn with_notifier(self, agent: Box<dyn Agent>) -> Self {
         Self { splits: self.splits.with_notifier(agent), ..self }
@@ -47,10 +47,11 @@ impl Transparent {
 
     /// Whether a connection is split, or may be once its handshake is complete.
     pub fn attends_to(&self, key: FlowKey) -> bool {
-        self.splits.speaks_for(key) || self.openings.peek(key).is_some_and(|opening| !opening.is_refused())
+        self.splits.acknowledges_for(key)
+            || self.openings.peek(key).is_some_and(|opening| !opening.is_refused())
     }
 
-    /// A packet of a connection that is not split.
+    /// Processes a packet of a connection that is not split.
     fn on_opening(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(opening) = self.openings.touch(key, cx.now()) else {
             self.begin(key, packet, from, cx);
@@ -66,14 +67,13 @@ impl Transparent {
         }
     }
 
-    /// A packet of a connection that is split, and of which nothing is owed: whether it belongs to
-    /// another one on the same ports. The end that is asked knows, and its answer passes (RFC 5961,
-    /// section 4.2).
+    /// Whether a packet of a split connection that owes nothing belongs to another connection on
+    /// the same ports. The other end knows, and its answer passes (RFC 5961, section 4.2).
     fn is_of_another(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> bool {
         let is_syn =
             packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::RST));
         if is_syn {
-            self.splits.have_answered(key, from, cx);
+            self.splits.expect_answer_to(key, from, cx);
             let _ = self.on_opening(key, packet, from, cx);
             return true;
         }
@@ -81,17 +81,17 @@ impl Transparent {
         let completes =
             opening.is_some_and(|opening| opening.on_packet(packet, from, cx.now()) == Step::Completes);
         if completes {
-            // One of the two may be forged, and neither needs us.
+            // One of the two connections may be forged, and neither needs us.
             self.openings.remove(key);
             self.splits.forget(key, cx);
         }
         completes
     }
 
-    /// The first packet of a connection: a SYN, or none of ours.
+    /// Processes the first packet of a connection: only a SYN begins a handshake.
     fn begin(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         let Some(opening) = Opening::begin(packet, from, cx.now()) else { return };
-        // A packet between two wireless stations crosses twice: in from the one, out to the other.
+        // A packet between two wireless stations crosses twice: in from one, out to the other.
         let first_crossing = self.openings.peek(key.reversed());
         let first_crossing =
             first_crossing.filter(|first| first.initial_number() == opening.initial_number());
@@ -106,7 +106,7 @@ impl Transparent {
         }
     }
 
-    /// Both ends have agreed: from here on each has a leg of its own.
+    /// Creates the two legs: both ends have established the connection.
     fn split(&mut self, key: FlowKey, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(opening) = self.openings.remove(key).filter(|_| cx.may_owe()) else {
             return Verdict::Forward;
@@ -118,7 +118,7 @@ impl Transparent {
     }
 }
 
-/// A packet of any protocol but TCP passes; what an ICMP message says of a leg's segment is heard.
+/// Packets of other protocols than TCP pass; ICMP messages about a leg's segment are processed.
 impl Agent for Transparent {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let key = packet.flow_key().map(|key| from.connection(key));
@@ -163,7 +163,7 @@ impl Accounts for Transparent {
 }
 
 impl Transfer for Transparent {
-    /// A handshake under way is left out, and forgotten: its connection passes.
+    /// A handshake in progress is not exported, but removed: its connection passes.
     fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         self.openings.leave(scope);
         self.splits.export(self.scheme, scope, cx)
@@ -173,7 +173,7 @@ impl Transfer for Transparent {
         self.splits.import(self.scheme, state, cx)
     }
 
-    /// Handshakes under way may have been completed, and data sent behind them.
+    /// Handshakes in progress may have been completed and followed by data.
     fn on_return(&mut self, cx: &mut Context<'_>) {
         self.openings = Openings::new();
         self.splits.mark_all_uncertain(cx.now());

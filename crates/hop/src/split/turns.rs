@@ -1,7 +1,7 @@
-//! Who may send over which hop.
+//! The order in which connections send over a hop.
 //!
-//! Where several connections that share a window ([`super::windows`]) have more to send than it has
-//! room for, they take turns.
+//! Where several connections that share a window ([`super::windows`]) have more data than fits,
+//! they take turns.
 
 use lasthop_agent::counter::LOCAL_RETRANSMITS;
 use lasthop_agent::{Context, Report, Side, Slot};
@@ -15,7 +15,8 @@ use super::windows::WindowScope;
 use crate::last_hop::{LastHop, Targets};
 
 impl Splits {
-    /// Has a connection send over its hop what it may, and others what that leaves room for.
+    /// Sends what a connection may send over its hop, and then what others may send in the
+    /// remaining room.
     pub(super) fn transmit(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let targets = self.targets;
         let Some(key) = self.pairs.key(slot) else { return };
@@ -25,7 +26,7 @@ impl Splits {
             pair.transmit_freely(self.notifier.as_mut(), cx);
             return;
         };
-        // Others that wait come first, but for what takes no room of theirs.
+        // Others that wait come first, except for data that takes none of their room.
         let others = hop.turns.len() - usize::from(share.is_waiting);
         let room =
             Room { octets: if others > 0 { 0 } else { u64::MAX }, reserved: share.reserved(hop, &targets) };
@@ -43,7 +44,7 @@ impl Splits {
         }
     }
 
-    /// Has the connections that share a window send, in turn, as long as there is room.
+    /// Sends for the connections that share a window, in turn, as long as there is room.
     pub(super) fn serve(&mut self, sharers: WindowScope, cx: &mut Context<'_>) {
         self.serve_waiting(sharers, cx);
         self.windows.charge(sharers);
@@ -59,7 +60,7 @@ impl Splits {
             let Some(key) = hop.turns.take_next() else { return };
             let Some(slot) = self.pairs.find(key) else { continue };
             let Some(pair) = self.pairs.get_mut(slot).and_then(Entry::awake_mut) else { continue };
-            pair.speak_for_who_is_there(cx.now());
+            pair.update_ack_withholding(cx.now());
             let Some(share) = pair.share else { continue };
             let is_alone = hop.turns.is_empty();
             let octets = if is_alone { u64::MAX } else { hop.turn().min(share.allowance(hop)) };
@@ -72,17 +73,17 @@ impl Splits {
     }
 }
 
-/// How much a connection may send now.
+/// The limits on what a connection may send now.
 #[derive(Clone, Copy)]
 struct Room {
-    /// This many octets, or a little more, while the window has room.
+    /// Octets that may be sent while the window has room, possibly a little more.
     octets: u64,
-    /// This many octets even if the window has no room.
+    /// Octets that may be sent even if the window has no room.
     reserved: u64,
 }
 
 impl Room {
-    /// In octets.
+    /// The octets that may be sent over this hop.
     fn on(self, hop: &LastHop) -> u64 {
         hop.room().min(self.octets).max(self.reserved)
     }
@@ -94,7 +95,7 @@ impl Room {
 }
 
 impl Pair {
-    /// Sends over the hop as long as there is room. Returns whether it has more than there was room for.
+    /// Sends over the hop as long as there is room. Returns whether more data waits for room.
     fn transmit_over(
         &mut self,
         hop: &mut LastHop,
@@ -104,7 +105,7 @@ impl Pair {
         cx: &mut Context<'_>,
     ) -> bool {
         if hop.is_shared() {
-            // Nothing leaves before it has room for a segment.
+            // No packet leaves before the window has room for a segment.
             hop.note_segment(self.radio.flight().mss, targets);
         }
         if hop.is_shared() && !hop.has_room() {
@@ -112,7 +113,7 @@ impl Pair {
         }
         let retransmits = self.radio.stats().retransmits;
         loop {
-            // A hop that has fallen silent is asked with a segment at a time.
+            // A hop that has fallen silent is probed with one segment at a time.
             let room = if self.radio.is_unanswered() { 0 } else { left.on(hop) };
             if room == 0 && hop.is_shared() {
                 self.radio.hold();
@@ -128,8 +129,8 @@ impl Pair {
             if let Some(share) = &mut self.share {
                 share.count(&self.radio, hop);
             }
-            self.presence.note_sent(&packet, Side::Radio, cx.now());
-            if self.may_say(&packet) {
+            self.liveness.on_sent(&packet, Side::Radio, cx.now());
+            if self.may_send(&packet) {
                 cx.send(Side::Radio, packet);
             }
         }
@@ -148,8 +149,8 @@ impl Pair {
             if let Some(notifier) = notifier.as_deref_mut() {
                 notifier.pass(&mut packet, Side::Core, cx);
             }
-            self.presence.note_sent(&packet, Side::Radio, cx.now());
-            if self.may_say(&packet) {
+            self.liveness.on_sent(&packet, Side::Radio, cx.now());
+            if self.may_send(&packet) {
                 cx.send(Side::Radio, packet);
             }
         }

@@ -1,8 +1,8 @@
 //! Which connections share a window over the hop.
 //!
-//! Those of one mobile host do: they share its hop. While something goes there that must not wait,
-//! those of all hosts do: they share the queue that it waits in, and windows of many hosts would fill
-//! that queue, however small each of them is.
+//! The connections of one mobile host share a window, because they share its hop. While
+//! delay-sensitive traffic goes there, the connections of all hosts do: they share the queue in
+//! which it waits. Windows of many hosts would fill that queue, however small each of them is.
 
 use std::net::IpAddr;
 
@@ -12,12 +12,12 @@ use lasthop_packet::{FlowKey, Instant};
 use super::pair::Pair;
 use crate::last_hop::LastHop;
 
-/// Who shares a window.
+/// The connections that share a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum WindowScope {
     /// The connections of one host.
     Host(IpAddr),
-    /// Those of all hosts.
+    /// The connections of all hosts.
     All,
 }
 
@@ -25,69 +25,69 @@ pub(super) enum WindowScope {
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     hops: Slab<LastHop, (), 1, WindowScope>,
-    /// The one that was last asked for, because it mostly is the next one, too.
-    asked: Option<Slot>,
+    /// The slot of the last request, which is usually that of the next one, too.
+    last_found: Option<Slot>,
     all_share: bool,
-    /// Octets of memory that the windows take beside their places in the table.
+    /// Octets of memory of the windows, in addition to their places in the table.
     memory: usize,
 }
 
 impl Windows {
-    /// None yet. There will be one for each host, or one for all of them.
+    /// An empty table. There will be one window for each host, or one for all hosts.
     pub(super) fn new(all_share: bool) -> Self {
-        Self { hops: Slab::new(), asked: None, all_share, memory: 0 }
+        Self { hops: Slab::new(), last_found: None, all_share, memory: 0 }
     }
 
-    /// Octets of memory that they have taken.
+    /// Octets of allocated memory.
     pub(super) const fn octets(&self) -> usize {
         self.hops.octets() + self.memory
     }
 
-    /// Octets of memory that one more takes.
+    /// Octets of memory of one more window.
     pub(super) fn octets_of_one() -> usize {
         Slab::<LastHop, (), 1, WindowScope>::octets_per_entry() + LastHop::least_memory()
     }
 
-    /// Brings the account of memory up to date with what waits for a window.
+    /// Updates the account of memory of the connections that wait for a window.
     pub(super) fn charge(&mut self, sharers: WindowScope) {
         if let Some(hop) = self.find(sharers).and_then(|slot| self.hops.get_mut(slot)) {
             hop.charge(&mut self.memory);
         }
     }
 
-    /// Whether all connections share one.
+    /// Whether all connections share one window.
     pub(super) const fn all_share(&self) -> bool {
         self.all_share
     }
 
-    /// Who shares one with this connection.
+    /// The connections that share a window with this one.
     pub(super) const fn sharers(&self, connection: FlowKey) -> WindowScope {
         if self.all_share { WindowScope::All } else { WindowScope::Host(connection.destination.0) }
     }
 
-    /// That of a connection.
+    /// The window of a connection.
     pub(super) fn of(&self, connection: FlowKey) -> Option<&LastHop> {
         self.hops.get(self.find(self.sharers(connection))?)
     }
 
-    /// The same, to be changed.
+    /// The window of a connection, mutably.
     pub(super) fn of_mut(&mut self, connection: FlowKey) -> Option<&mut LastHop> {
         self.shared_by(self.sharers(connection))
     }
 
-    /// That of these.
+    /// The window of these connections.
     pub(super) fn shared_by(&mut self, sharers: WindowScope) -> Option<&mut LastHop> {
         let slot = self.find(sharers)?;
-        self.asked = Some(slot);
+        self.last_found = Some(slot);
         self.hops.get_mut(slot)
     }
 
     fn find(&self, sharers: WindowScope) -> Option<Slot> {
-        self.asked.filter(|slot| self.hops.has(*slot, sharers)).or_else(|| self.hops.find(sharers))
+        self.last_found.filter(|slot| self.hops.has(*slot, sharers)).or_else(|| self.hops.find(sharers))
     }
 
-    /// One more connection has a share. A table that has to grow for it takes no more than `room` octets of
-    /// memory, beside those of one more window.
+    /// Adds a connection. A table that has to grow for it takes no more than `room` octets of
+    /// memory, in addition to those of one more window.
     pub(super) fn join(&mut self, connection: FlowKey, room: usize, now: Instant) -> Option<&mut LastHop> {
         let sharers = self.sharers(connection);
         let slot = self.find(sharers).unwrap_or_else(|| {
@@ -105,7 +105,7 @@ impl Windows {
         Some(hop)
     }
 
-    /// A connection has none any more. The window goes with the last one.
+    /// Removes a connection. The window is removed with the last one.
     pub(super) fn leave(&mut self, connection: FlowKey, pair: &mut Pair) {
         let sharers = self.sharers(connection);
         let Some(slot) = self.find(sharers) else { return };

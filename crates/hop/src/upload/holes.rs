@@ -1,48 +1,47 @@
-//! Holes in the data of one direction, as they show where it comes off the hop.
+//! Holes in the data of one direction, as seen where it comes off the hop.
 //!
-//! Data that begins behind the end of all before it leaves a hole: what is missing was lost between
-//! the sender and here, or is late. Data that fills it was sent again, or is late.
-//! What came here once and comes again was lost behind here, or nowhere.
+//! Data that begins above the highest sequence number so far leaves a hole: the missing data was
+//! lost between the sender and here, or is late. Data that fills it was retransmitted, or is late.
+//! Data that arrives here a second time was lost after this point, or not at all.
 
 use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
 
-/// Holes that are kept at most. A hole that finds no room makes the sender's recovery one of which
-/// nothing can be said.
-const MOST: usize = 32;
+/// The maximum number of holes. If there are more, nothing is known about the sender's recovery.
+const MAX_HOLES: usize = 32;
 
-/// A piece of sequence space that did not come off the hop in its turn.
+/// A range of sequence space that did not come off the hop in sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hole {
-    /// Its first number.
+    /// The first sequence number.
     pub seq: Seq,
-    /// The number behind it.
+    /// The sequence number after the last.
     pub end: Seq,
-    /// The timestamp of the segment that showed it: one from before anything of it was sent again.
+    /// The timestamp of the segment that revealed the hole: older than any retransmission for it.
     pub shown_by: Option<Seq>,
-    /// Whether there was no sign of congestion on the hop when it showed.
+    /// Whether there was no sign of congestion on the hop when the hole appeared.
     pub is_air: bool,
-    /// Whether it has come since.
+    /// Whether the data has come since.
     pub is_repaired: bool,
 }
 
-/// What an arrival of data was.
+/// The kind of an arrival of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Next in sequence, or further on: then it has left a hole.
+    /// Next in sequence, or above it: then it leaves a hole.
     New,
-    /// What was missing.
+    /// Missing data.
     Repair,
-    /// What was here before, in part or as a whole.
+    /// Data of which at least a part has come before.
     Again,
 }
 
-/// What is known of the segment that arrives.
+/// What is known of an arriving segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs {
     /// Its timestamp.
     pub timestamp: Option<Seq>,
-    /// Whether a hole that it shows is no sign of congestion.
+    /// Whether a hole that it reveals is no sign of congestion.
     pub is_air: bool,
 }
 
@@ -50,19 +49,19 @@ pub struct Signs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holes {
     next: Seq,
-    /// Below this number there may be holes that found no room.
+    /// Below this number there may be holes that are not in the list, which was full.
     blind: Option<Seq>,
     len: u8,
-    list: [Hole; MOST],
+    list: [Hole; MAX_HOLES],
 }
 
 impl Holes {
-    /// A stream of which nothing is known before `seq`.
+    /// A stream about which nothing is known below `seq`.
     pub fn new(seq: Seq) -> Self {
-        Self { next: seq, blind: None, len: 0, list: [Hole::default(); MOST] }
+        Self { next: seq, blind: None, len: 0, list: [Hole::default(); MAX_HOLES] }
     }
 
-    /// The number behind all that has come.
+    /// The number after the highest one that has come.
     pub const fn next(&self) -> Seq {
         self.next
     }
@@ -72,22 +71,22 @@ impl Holes {
         &self.list[..usize::from(self.len)]
     }
 
-    /// Whether there is none.
+    /// Whether there are no holes.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether every hole that is not acknowledged is known.
+    /// Whether the list has every hole that is not acknowledged.
     pub const fn is_whole(&self) -> bool {
         self.blind.is_none()
     }
 
-    /// Those of which nothing has come yet.
+    /// The holes whose data has not come.
     pub fn missing(&self) -> impl Iterator<Item = &Hole> {
         self.as_slice().iter().filter(|hole| !hole.is_repaired)
     }
 
-    /// Takes note of data that came off the hop.
+    /// Records data that came off the hop.
     pub fn on_data(&mut self, seq: Seq, end: Seq, signs: Signs) -> Arrival {
         let before = self.next;
         if !seq.before(before) {
@@ -109,7 +108,7 @@ impl Holes {
         if filled == end - seq { Arrival::Repair } else { Arrival::Again }
     }
 
-    /// Forgets what lies below an acknowledgment.
+    /// Removes holes below an acknowledgment.
     pub fn on_ack(&mut self, ack: Seq) {
         let gone = self.as_slice().iter().take_while(|hole| !hole.end.after(ack)).count();
         self.list.copy_within(gone..usize::from(self.len), 0);
@@ -120,7 +119,7 @@ impl Holes {
         self.blind = self.blind.filter(|blind| blind.after(ack));
     }
 
-    /// The same where it comes from elsewhere.
+    /// The same, if an imported list is valid.
     pub fn bounded(self) -> Option<Self> {
         let list = self.list.get(..usize::from(self.len))?;
         let mut at = None;
@@ -134,7 +133,7 @@ impl Holes {
         Some(self)
     }
 
-    /// Marks as repaired what of `[seq, end)` was missing, and says how many octets that was.
+    /// Marks the missing data in `[seq, end)` as repaired, and returns its length in octets.
     fn fill(&mut self, seq: Seq, end: Seq) -> u32 {
         let (mut filled, mut at) = (0, 0);
         while let Some(&hole) = self.as_slice().get(at) {
@@ -155,7 +154,7 @@ impl Holes {
         filled
     }
 
-    /// Joins pieces of a hole that lie side by side again.
+    /// Joins adjacent pieces of a hole.
     fn join(&mut self) {
         let mut kept = 0;
         for at in 1..usize::from(self.len) {
@@ -172,7 +171,7 @@ impl Holes {
 
     fn insert(&mut self, at: usize, hole: Hole) {
         let len = usize::from(self.len);
-        if len == MOST {
+        if len == MAX_HOLES {
             self.blind = Some(self.blind.map_or(hole.end, |blind| blind.later(hole.end)));
             return;
         }
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_is_what_is_passed_over_until_it_is_acknowledged_across_the_wrap() {
+    fn a_hole_lasts_until_it_is_acknowledged_across_the_wrap() {
         let mut holes = Holes::new(START);
         assert_eq!(holes.on_data(START, START + 100, signs(1)), Arrival::New);
         assert_eq!(holes.on_data(START + 400, START + 500, signs(2)), Arrival::New);
@@ -217,20 +216,20 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_known_to_be_unknown() {
+    fn a_hole_that_does_not_fit_makes_the_list_incomplete_until_it_is_acknowledged() {
         let mut holes = Holes::new(START);
         for n in 1..=40 {
             holes.on_data(START + 200 * n, START + 200 * n + 100, signs(n));
         }
-        assert!(!holes.is_whole() && holes.as_slice().len() == MOST);
+        assert!(!holes.is_whole() && holes.as_slice().len() == MAX_HOLES);
         holes.on_ack(holes.next());
         assert!(holes.is_whole());
     }
 
     proptest! {
-        /// Against a list of octets.
+        /// Compares the list with a table of octets.
         #[test]
-        fn it_knows_of_each_octet_what_became_of_it(
+        fn the_state_of_each_octet_is_known(
             steps in proptest::collection::vec((0u32..120, 1u32..20, any::<bool>()), 1..60)
         ) {
             let (mut holes, mut known, mut next, mut acked) = (Holes::new(START), [0u8; 200], 0u32, 0u32);

@@ -1,24 +1,25 @@
-//! How long packets wait on the way from the mobile host, by the timestamps of what passes (RFC
-//! 7323). Two signs make a loss one of congestion:
+//! The queueing delay on the way from the mobile host, from the timestamps of passing packets (RFC
+//! 7323). Two signs show that a loss is due to congestion:
 //!
-//! - *A full queue.* What came into a queue just before a packet that overflowed it waited as long
-//!   as that queue ever makes wait; so did what came just after, unless the tail of a burst was
-//!   lost. So a loss may be one of congestion if a neighbour of it waited nearly as long as any
-//!   packet of the last seconds; and it is one if losses beside such packets are more frequent than
-//!   others (`losses`): a hop that loses frames loses some of those, too. (The Spike scheme judges
-//!   all alike that lies in the upper half: S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end
-//!   differentiation of congestion and wireless losses", IEEE/ACM Transactions on Networking 11(5),
-//!   2003. A sender whose window has just been given back sends a burst, which is half of a queue.)
-//! - *A standing queue.* Not one packet of a tenth of a second came without waiting: what `CoDel`
-//!   (RFC 8289) and RED drop at, long before a queue is full.
+//! - *A full queue.* A packet that entered a queue just before one that overflowed it waited as
+//!   long as that queue can make a packet wait. So did the packet just after, unless the tail of a
+//!   burst was lost. So a loss may be due to congestion if a neighbor of it waited nearly as long
+//!   as any packet of the last seconds. It is if losses next to such packets are more frequent than
+//!   other losses (`losses`): a hop that loses frames also loses some of those. (The Spike scheme
+//!   treats all packets in the upper half of the delay alike: S. Cen, P. C. Cosman, G. M. Voelker,
+//!   "End-to-end differentiation of congestion and wireless losses", IEEE/ACM Transactions on
+//!   Networking 11(5), 2003. A sender whose window has just been restored sends a burst, which is
+//!   half of a queue.)
+//! - *A standing queue.* Every packet of a tenth of a second had to wait. `CoDel` (RFC 8289) and
+//!   RED drop at such a queue long before it is full.
 //!
-//! The first goes by how late packets come against the clock of their own timestamps, which is
-//! taken to have ticks of 1 ms, as with Linux, Android, macOS and FreeBSD. As long as it looks like
-//! another clock, every loss may be one of congestion. Clocks drift apart, so this sees differences
-//! within seconds. The second goes by the round trip over the hop, from an ACK to the first data
-//! that echoes its timestamp, against the least that was ever seen; where the hop's own delay
-//! varies, consecutive round trips differ; up to twice their mean difference is not taken for a
-//! queue.
+//! The first sign is the lateness of packets against the clock of their own timestamps. The clock
+//! is assumed to have ticks of 1 ms, as with Linux, Android, macOS and FreeBSD. While it looks like
+//! another clock, every loss may be due to congestion. Clocks drift apart, so only differences
+//! within seconds are seen. The second sign is the round trip over the hop, from an ACK to the
+//! first data that echoes its timestamp, against the minimum ever seen. Where the delay of the hop
+//! itself varies, consecutive round trips differ; up to twice their mean difference does not count
+//! as a queue.
 
 use std::time::Duration;
 
@@ -26,54 +27,54 @@ use lasthop_packet::{Instant, Seq};
 
 use super::losses::Losses;
 
-/// Microseconds after which what answers an ACK answers something else: a mobile host that sends no
-/// data for a while echoes late.
-const LONGEST_ROUND_TRIP: u32 = 10_000_000;
+/// Microseconds after which data no longer counts as the answer to an ACK: a mobile host that has
+/// sent no data for a while echoes late.
+const MAX_ROUND_TRIP: u32 = 10_000_000;
 
-/// How long the most and the least that were seen count, in milliseconds, to within a factor of
-/// two. A queue that overflows fills again within this time, or hardly matters.
+/// How long the observed maximum and minimum count, in milliseconds, to within a factor of two. A
+/// queue that overflows fills again within this time, or hardly matters.
 const MEMORY: u64 = 5_000;
 /// `CoDel`'s interval in milliseconds, and its target in microseconds (RFC 8289, section 4).
 const INTERVAL: u64 = 100;
 const TARGET: i32 = 5_000;
-/// How far two measurements of the same delay lie apart, in microseconds: a tick of the timestamps,
-/// a packet, and what a host's scheduling adds now and then. Of the most that was seen, half at
-/// most.
+/// The difference between two measurements of the same delay, in microseconds: a tick of the
+/// timestamps, a packet, and occasional scheduling delay of a host. It is limited to half of the
+/// observed maximum.
 const BLUR: i32 = 5_000;
-/// What a queue may add to the time between two packets, in microseconds.
-const LONGEST: u32 = 200_000;
-/// For how long a clock has to look like one of milliseconds before it is taken for one again. By
-/// chance, one of microseconds does for some tenths of every 4.3 s.
+/// The maximum that a queue may add to the time between two packets, in microseconds.
+const MAX_QUEUEING: u32 = 200_000;
+/// How long a clock has to look like one of milliseconds before it is treated as one again. By
+/// chance, a clock of microseconds does for some tenths of every 4.3 s.
 const TRUST: Duration = Duration::from_secs(10);
 
-/// What is known of the delay of one mobile host's hop, by one connection. Constant state; times in
-/// microseconds, modulo 2^32.
+/// The delay of one mobile host's hop, as one connection shows it. The state is constant; times are
+/// in microseconds, modulo 2^32.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HopDelay {
-    /// Waiting that is taken for noise, in microseconds.
+    /// Waiting time that counts as noise, in microseconds.
     floor: i32,
-    /// When the first packet came, by its own clock and by ours.
+    /// The arrival of the first packet, by its own clock and by ours.
     first: Option<(u32, u32)>,
     /// When a timestamp last looked as if its clock had other ticks, or its queue were very long.
-    /// Long after the first, it goes on looking so if it is the clock.
+    /// If the clock is the reason, timestamps continue to look like that.
     looked_other: Option<Instant>,
-    /// How late the latest two packets were against the first: the neighbours of a loss that shows
-    /// now.
-    neighbours: [i32; 2],
-    most: Slots<MEMORY>,
-    least: Slots<MEMORY>,
+    /// The lateness of the latest two packets relative to the first: the neighbors of a loss that
+    /// shows now.
+    neighbors: [i32; 2],
+    maximum: Slots<MEMORY>,
+    minimum: Slots<MEMORY>,
     /// The timestamp of the ACK that is timed, and when it left.
     timed: Option<(Seq, u32)>,
-    /// The least round trip ever, and the least lately.
-    least_round_trip: Option<i32>,
-    lately: Slots<INTERVAL>,
+    /// The minimum round trip ever; the next field has the recent minimum.
+    min_round_trip: Option<i32>,
+    recent_round_trips: Slots<INTERVAL>,
     latest_round_trip: Option<i32>,
-    /// How far two round trips in a row lie apart, smoothed.
+    /// The difference between consecutive round trips, smoothed.
     variation: i32,
     losses: Losses,
 }
 
-/// A value of this period of time, and of the one before.
+/// A value of the current period of time, and of the one before.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slots<const MILLIS: u64> {
     ends: Instant,
@@ -98,87 +99,88 @@ impl<const MILLIS: u64> Slots<MILLIS> {
 }
 
 impl HopDelay {
-    /// Of a hop of which nothing is known. Waiting for no more than `floor` is taken for noise.
+    /// A hop about which nothing is known. Waiting for no more than `floor` counts as noise.
     pub fn new(floor: Duration) -> Self {
         Self { floor: i32::try_from(floor.as_micros()).unwrap_or(i32::MAX), ..Self::default() }
     }
 
-    /// An ACK leaves towards the mobile host.
+    /// Records an ACK that leaves towards the mobile host.
     pub fn on_ack(&mut self, timestamp: Seq, now: Instant) {
         let at = micros(now);
-        if self.timed.is_none_or(|(_, left)| at.wrapping_sub(left) > LONGEST_ROUND_TRIP) {
+        if self.timed.is_none_or(|(_, left)| at.wrapping_sub(left) > MAX_ROUND_TRIP) {
             self.timed = Some((timestamp, at));
         }
     }
 
-    /// Data comes with this timestamp of its own, and echoes that one; `is_loss` if it leaves a hole.
+    /// Records data with its timestamp and echoed timestamp; `is_loss` if it leaves a hole.
     pub fn on_data(&mut self, timestamp: Seq, echo: Seq, is_loss: bool, now: Instant) {
         let (stamp, at) = (timestamp.0.wrapping_mul(1000), micros(now));
         let (first_stamp, first_at) = *self.first.get_or_insert((stamp, at));
         let (ticked, passed) = (stamp.wrapping_sub(first_stamp), at.wrapping_sub(first_at));
         let late = passed.wrapping_sub(ticked).cast_signed();
-        if late.unsigned_abs() > passed / 8 + LONGEST {
+        if late.unsigned_abs() > passed / 8 + MAX_QUEUEING {
             self.looked_other = Some(now);
         }
         if passed > u32::MAX / 4 {
-            // Before it wraps. What was late stays as late.
+            // Before it wraps, the reference moves; the lateness stays the same.
             self.first = Some((stamp, at.wrapping_sub(late.cast_unsigned())));
         }
-        self.neighbours = [late, self.neighbours[0]];
-        self.most.take(late, now, i32::max);
-        self.least.take(late, now, i32::min);
-        // While a queue stands nothing shows what is lost without one.
+        self.neighbors = [late, self.neighbors[0]];
+        self.maximum.take(late, now, i32::max);
+        self.minimum.take(late, now, i32::min);
+        // While a queue stands, nothing shows which packets are lost without one.
         if !self.stands() {
             self.losses.on_packet(self.is_long(), is_loss, now);
         }
         if let Some((_, left)) = self.timed.filter(|(timestamp, _)| !echo.before(*timestamp)) {
             self.timed = None;
             let round_trip = at.wrapping_sub(left);
-            if round_trip <= LONGEST_ROUND_TRIP {
+            if round_trip <= MAX_ROUND_TRIP {
                 let round_trip = round_trip.cast_signed();
                 if let Some(latest) = self.latest_round_trip.replace(round_trip) {
                     self.variation += ((round_trip - latest).abs() - self.variation) / 8;
                 }
-                self.least_round_trip =
-                    Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
-                self.lately.take(round_trip, now, i32::min);
+                self.min_round_trip =
+                    Some(self.min_round_trip.map_or(round_trip, |minimum| minimum.min(round_trip)));
+                self.recent_round_trips.take(round_trip, now, i32::min);
             }
         }
     }
 
-    /// The least round trip over the hop.
+    /// The minimum round trip over the hop.
     pub fn round_trip(&self) -> Option<Duration> {
-        let micros = u64::try_from(self.least_round_trip?).ok()?;
+        let micros = u64::try_from(self.min_round_trip?).ok()?;
         Some(Duration::from_micros(micros))
     }
 
-    /// Whether one of the latest two packets waited nearly as long as any, and longer than the floor.
+    /// Whether one of the latest two packets waited nearly as long as any, and longer than the
+    /// floor.
     fn is_long(&self) -> bool {
-        let least = self.least.of(i32::min);
-        let most = self.most.of(i32::max).saturating_sub(least);
-        let waited = self.neighbours[0].max(self.neighbours[1]).saturating_sub(least);
-        waited > self.floor && waited.saturating_add((most / 10).max(BLUR.min(most / 2))) > most
+        let minimum = self.minimum.of(i32::min);
+        let maximum = self.maximum.of(i32::max).saturating_sub(minimum);
+        let waited = self.neighbors[0].max(self.neighbors[1]).saturating_sub(minimum);
+        waited > self.floor && waited.saturating_add((maximum / 10).max(BLUR.min(maximum / 2))) > maximum
     }
 
-    /// Whether a loss that shows with the latest data may be one of congestion. Where nothing was
-    /// measured it may.
+    /// Whether a loss that the latest data reveals may be due to congestion. Without measurements
+    /// it may.
     pub fn is_congested(&self, now: Instant) -> bool {
         self.looked_other.is_some_and(|at| now.since(at) < TRUST)
-            || self.least_round_trip.is_none()
+            || self.min_round_trip.is_none()
             || self.stands()
             || (self.is_long() && self.losses.are_of_waiting())
     }
 
     /// Whether a queue stands, by the round trip over the hop.
     fn stands(&self) -> bool {
-        let Some(least_round_trip) = self.least_round_trip else { return false };
+        let Some(min_round_trip) = self.min_round_trip else { return false };
         let borne = TARGET.max(2 * self.variation);
-        let waits = |slot: Option<i32>| slot.is_some_and(|least| least - least_round_trip > borne);
-        waits(self.lately.now) && waits(self.lately.before)
+        let waits = |slot: Option<i32>| slot.is_some_and(|minimum| minimum - min_round_trip > borne);
+        waits(self.recent_round_trips.now) && waits(self.recent_round_trips.before)
     }
 }
 
-/// Microseconds, modulo 2^32: an hour.
+/// Microseconds, modulo 2^32 (about 72 minutes).
 const fn micros(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32
 }
@@ -189,7 +191,7 @@ mod tests {
 
     /// Timestamps of 1 us (Linux, `tcp_usec_ts`).
     #[test]
-    fn a_clock_of_microseconds_stays_another_clock() {
+    fn a_clock_of_microseconds_is_never_treated_as_one_of_milliseconds() {
         let mut delay = HopDelay::new(Duration::from_millis(2));
         let mut wrong = 0;
         let start = Instant::from_secs(1);
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(wrong, 0, "of 180000 packets");
     }
 
-    /// Round trips, in milliseconds, one each 50 ms; how often a queue seemed to stand.
+    /// How often a queue seemed to stand, for one round trip, in milliseconds, every 50 ms.
     fn stood(round_trips: impl Iterator<Item = u64>) -> usize {
         let mut delay = HopDelay::new(Duration::from_millis(2));
         let mut stood = 0;
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_that_varies_is_no_standing_queue_and_one_that_stays_long_is() {
+    fn a_round_trip_that_varies_is_no_standing_queue_but_one_that_stays_long_is() {
         let varying = |n: u64| 4 + n * n * 7919 % 97 % 21;
         let stands = stood((0..1000).map(varying));
         assert!(stands < 20, "{stands}");
@@ -230,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_another_sender_keeps_full_for_a_while_leaves_later_overflows_congestion() {
+    fn overflows_stay_congestion_after_another_sender_has_kept_the_queue_full() {
         let mut delay = HopDelay::new(Duration::from_millis(2));
-        let (mut told, mut losses) = (0, 0);
+        let (mut misjudged, mut losses) = (0, 0);
         let mut at = 1_000_u64;
         let mut packet = |delay: &mut HopDelay, at: u64, waits: u64, is_loss: bool| {
             let now = Instant::from_millis(at + waits);
@@ -241,7 +243,7 @@ mod tests {
             if is_loss {
                 losses += 1;
                 if !delay.is_congested(now) {
-                    told += 1;
+                    misjudged += 1;
                 }
             }
         };
@@ -255,7 +257,8 @@ mod tests {
             packet(&mut delay, at, 29 + n % 2, n % 25 == 24);
             at += 5;
         }
-        // It is alone again: its window comes as a burst each 200 ms, and the queue overflows at its end.
+        // It is alone again: its window arrives as a burst every 200 ms, and the queue overflows at
+        // its end.
         for _ in 0..50 {
             for n in 0..40_u64 {
                 packet(&mut delay, at, n * 30 / 40, n == 39);
@@ -263,6 +266,6 @@ mod tests {
             }
             at += 160;
         }
-        assert_eq!(told, 0, "of {losses} losses, all of a queue");
+        assert_eq!(misjudged, 0, "of {losses} losses, all of a queue");
     }
 }

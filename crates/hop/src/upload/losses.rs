@@ -1,22 +1,22 @@
-//! Whether losses go with long waiting, or befall all packets alike.
+//! Whether losses coincide with long waiting, or affect all packets alike.
 //!
-//! A queue that overflows loses what comes while it is full, and nothing else. A hop that loses
-//! frames does not look at how long they have waited. So packets that waited as long as any did are
-//! counted apart from the others, and losses beside them likewise: where they are as frequent in the
-//! one class as in the other, they are the hop's. As long as losses of a queue are told as the hop's
-//! they are therefore no more than [`EXCESS`] - 1 times the hop's own.
+//! A queue that overflows loses only packets that arrive while it is full. A hop that loses frames
+//! does so however long they have waited. So packets with the longest waiting times are counted
+//! separately from the others, as are the losses next to them. If losses are as frequent in one
+//! class as in the other, the hop causes them. Losses of a queue that are ascribed to the hop are
+//! therefore never more than [`EXCESS`] - 1 times the hop's own.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// How many times as frequent as elsewhere losses must be beside long waiting, to be congestion.
-/// Chance makes them twice as frequent now and then.
+/// How many times more frequent losses must be next to long waiting than elsewhere to count as
+/// congestion. By chance they are sometimes twice as frequent.
 const EXCESS: u128 = 3;
-/// After this time what was counted counts half.
+/// The counts are halved after this time.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 
-/// Packets and losses, by waiting. Constant state.
+/// Packets and losses, by waiting time. The state is constant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     long: Class,
@@ -31,7 +31,7 @@ struct Class {
 }
 
 impl Losses {
-    /// A packet came that waited as long as any, or did not, with a loss ahead of it or without one.
+    /// Records a packet: whether it waited as long as any, and whether a loss preceded it.
     pub(super) fn on_packet(&mut self, is_long: bool, is_loss: bool, now: Instant) {
         if now.since(self.halved) >= HALF_LIFE {
             self.halved = now;
@@ -45,7 +45,7 @@ impl Losses {
         class.losses = class.losses.saturating_add(u32::from(is_loss));
     }
 
-    /// Whether losses go with long waiting.
+    /// Whether losses coincide with long waiting.
     pub(super) fn are_of_waiting(&self) -> bool {
         let Self { long, short, .. } = self;
         u128::from(long.losses) * u128::from(short.packets)
@@ -59,7 +59,7 @@ mod tests {
 
     const NOW: Instant = Instant::from_secs(1);
 
-    /// What was counted after these packets and losses: of long waiting, and of short.
+    /// The counts after these packets and losses, with long waiting and with short.
     fn counted(long: (u32, u32), short: (u32, u32)) -> Losses {
         let mut losses = Losses::default();
         for (is_long, (packets, lost)) in [(true, long), (false, short)] {
@@ -71,18 +71,18 @@ mod tests {
     }
 
     #[test]
-    fn one_loss_beside_long_waiting_is_of_it_where_nothing_else_was_lost() {
+    fn one_loss_with_long_waiting_is_congestion_if_there_are_no_other_losses() {
         assert!(counted((100, 1), (1000, 0)).are_of_waiting());
     }
 
     #[test]
-    fn losses_are_of_waiting_where_they_are_more_than_three_times_as_frequent() {
+    fn losses_are_congestion_where_they_are_more_than_three_times_as_frequent() {
         assert!(!counted((100, 3), (1000, 10)).are_of_waiting());
         assert!(counted((100, 4), (1000, 10)).are_of_waiting());
     }
 
     #[test]
-    fn what_was_long_ago_counts_for_less() {
+    fn old_counts_are_halved() {
         let mut losses = counted((1000, 0), (1000, 10));
         losses.on_packet(true, true, NOW + HALF_LIFE);
         assert_eq!((losses.short.losses, losses.long.packets), (5, 501));
