@@ -1,49 +1,50 @@
-//! What an agent holds and owes: what a world must know before it takes the agent away.
+//! What an agent holds and owes: a world must know this before it removes the agent.
 
 use lasthop_packet::FlowKey;
 use serde::{Deserialize, Serialize};
 
-/// What an agent holds, occupies and owes. An agent that does not say otherwise has nothing.
+/// The packets, memory and obligations of an agent. By default, an agent has none.
 pub trait Accounts {
-    /// Packets that the agent holds to send later, of those that it absorbed or made.
+    /// Packets that the agent has absorbed or made and will send later.
     fn held(&self) -> u64 {
         0
     }
 
-    /// Octets of memory that it has allocated, tables and their spare capacity included. They never
-    /// exceed [`crate::Context::budget`], apart from some KiB of working memory, unless the budget
-    /// has shrunk since.
+    /// Octets of allocated memory, including tables and their spare capacity. They never exceed
+    /// [`crate::Context::budget`], apart from some KiB of working memory, unless the budget has
+    /// shrunk since.
     fn octets(&self) -> usize {
         0
     }
 
-    /// What it owes of a connection, by its direction from the core side to the radio side.
+    /// The obligation to a connection, given by its direction from the core side to the radio side.
     fn obligation(&self, connection: FlowKey) -> Obligation {
         let _ = connection;
         Obligation::Free
     }
 
-    /// What it owes of all connections: the sum of their [obligations](Accounts::obligation).
+    /// The sum of the [obligations](Accounts::obligation) to all connections.
     fn owed(&self) -> Owed {
         Owed::default()
     }
 }
 
-/// What an agent owes of a connection.
+/// An agent's obligation to a connection.
 ///
-/// Worlds never step aside from, evict, reload away, or forget for its idleness a connection that is not
-/// [`Obligation::Free`]: they wait, count the octets at risk, and at a bound refuse new obligations
-/// first ([`crate::Context::may_owe`]). So an agent finds out by itself whether the ends are still there.
+/// Worlds never bypass, evict, drop at a reload, or remove for idleness a connection that is not
+/// [`Obligation::Free`]: they wait, count the octets at risk, and at a bound first refuse new
+/// obligations ([`crate::Context::may_owe`]). So the agent itself has to detect that the ends are
+/// gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Obligation {
-    /// Nothing: the agent may be taken out of the path at any time.
+    /// None: the agent may be removed from the path at any time.
     #[default]
     Free,
     /// It has acknowledged this many octets whose delivery is not certain, and can still deliver
     /// them.
     Owes(u64),
-    /// It is an end of both legs, which have sequence numbers of their own: without it the
-    /// connection breaks. So many octets are acknowledged on one leg and not on the other.
+    /// It terminates both legs, which have their own sequence numbers: without it the connection
+    /// breaks. This many octets are acknowledged on one leg and not on the other.
     Terminates(u64),
 }
 
@@ -53,7 +54,8 @@ impl Obligation {
         matches!(self, Self::Free)
     }
 
-    /// Octets at risk: what a sender takes for delivered and only this agent can deliver.
+    /// Octets at risk: data that its sender considers delivered and that only this agent can
+    /// deliver.
     pub const fn octets(self) -> u64 {
         match self {
             Self::Free => 0,
@@ -61,7 +63,7 @@ impl Obligation {
         }
     }
 
-    /// What two agents owe of one connection.
+    /// The sum of two agents' obligations to one connection.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         let octets = self.octets().saturating_add(other.octets());
@@ -73,7 +75,7 @@ impl Obligation {
     }
 }
 
-/// What an agent owes of all its connections.
+/// The obligations of an agent to all its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owed {
     /// Connections that are not [`Obligation::Free`].
@@ -83,13 +85,13 @@ pub struct Owed {
 }
 
 impl Owed {
-    /// Takes note that a connection's obligation has changed.
+    /// Records a change of a connection's obligation.
     pub fn change(&mut self, before: Obligation, after: Obligation) {
         self.connections = self.connections + u64::from(!after.is_free()) - u64::from(!before.is_free());
         self.octets = self.octets + after.octets() - before.octets();
     }
 
-    /// What two agents owe. A connection of which both owe something counts twice.
+    /// The sum of two agents' obligations. A connection to which both have one counts twice.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {

@@ -15,19 +15,19 @@ pub use crate::side::Side;
 
 /// A transport-aware state machine at the edge of a wireless hop.
 ///
-/// It has a seat: a node, with the interfaces that it watches there. These are its radio side, all
-/// others and the node itself its core side, and it sees every packet that crosses from one to the
-/// other. A packet between two watched interfaces crosses twice: in from the radio side, and out
-/// again. What the agent sends takes the node's route to its destination, and is not shown to it
-/// again.
+/// It is attached to a node and to the interfaces that it watches there. These are its radio side;
+/// all other interfaces and the node itself are its core side. It sees every packet that crosses
+/// from one side to the other. A packet between two watched interfaces crosses twice: in from the
+/// radio side, and out again. A packet from the agent takes the node's route to its destination,
+/// and is not shown to the agent again.
 ///
-/// It reads no clock, draws from no randomness but [`Context::rng`], and does nothing but what its
-/// return value and its context say.
+/// An agent reads no clock, draws from no randomness but [`Context::rng`], and acts only through
+/// its return value and its context.
 ///
-/// Here is what an agent does: with packets, with what the link layer reports, at its deadlines.
-/// [`Accounts`] has what it holds and owes, [`Transfer`] how its state moves to another agent. An
-/// agent that keeps nothing is [`Stateless`] and has neither. A closure that decides the fate of
-/// packets is such an agent:
+/// This trait has what an agent does: with packets, with link-layer events, at its deadlines.
+/// [`Accounts`] has what it holds and owes, [`Transfer`] the transfer of its state to another
+/// agent. An agent without packets, connection state or obligations is [`Stateless`] and implements
+/// neither. A closure that decides the fate of packets is such an agent:
 ///
 /// ```
 /// use lasthop_agent::{Agent, Context, Counter, Side, Verdict};
@@ -45,30 +45,30 @@ pub use crate::side::Side;
 pub trait Agent: Accounts + Transfer + Send {
     /// Decides the fate of a packet that came in from `from`.
     ///
-    /// Whatever it does not understand it forwards untouched.
+    /// Packets that the agent does not understand are forwarded untouched.
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict;
 
-    /// Takes note of a packet that went on without asking, under [`Context::allow_bypass`]. Only
-    /// for agents that let something pass.
+    /// Processes a packet that was forwarded without a call, under [`Context::allow_bypass`]. Only
+    /// for agents that allow bypassing.
     fn on_bypass(&mut self, packet: &Packet, from: Side, cx: &mut Context<'_>) {
         let _ = (packet, from, cx);
     }
 
-    /// Learns whose packets come next: directions from the core side to the radio side. With very
-    /// many connections, each one's state is far from the processor, and an agent that looks at all
-    /// of them now waits for them at once and not one after the other. It changes nothing, and need
-    /// not come true.
+    /// Announces the connections of the next packets: directions from the core side to the radio
+    /// side. With very many connections, the state of each is outside the processor's caches, and
+    /// an agent that reads all of them now waits for them in parallel instead of one after the
+    /// other. This changes nothing, and the packets may not come.
     fn prefetch(&self, connections: &[FlowKey]) {
         let _ = connections;
     }
 
-    /// Learns what the link layer saw. Called only for what [`Agent::needs`] asks for.
+    /// Processes a link-layer event. Called only for the events in [`Agent::needs`].
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
         let _ = (event, cx);
     }
 
-    /// A message from the agent in the seat at the node with this address ([`Context::send_message`]). It
-    /// may come from anywhere: what it says is to be checked.
+    /// Processes a message from the agent at the node with this address
+    /// ([`Context::send_message`]). The message may come from anywhere, and has to be validated.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         let _ = (from, octets, cx);
     }
@@ -78,31 +78,31 @@ pub trait Agent: Accounts + Transfer + Send {
         None
     }
 
-    /// Does what is due. Early and repeated calls are harmless.
+    /// Performs the actions that are due. Early and repeated calls are harmless.
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }
 
-    /// What this agent cannot work without; checked once, before traffic.
+    /// The senses that this agent requires; checked once, before traffic.
     fn needs(&self) -> LinkSenses {
         LinkSenses::empty()
     }
 
-    /// Whether the link layer of the watched interfaces is to withhold its acknowledgment of frames
-    /// that arrive from now on: to their sender they are lost. Read after every call. Only for agents
+    /// Whether the link layer of the watched interfaces withholds its acknowledgment of frames that
+    /// arrive from now on: to their sender they are lost. Read after every call. Only for agents
     /// that need [`LinkSenses::REFUSAL`].
     fn refuses_frames(&self) -> bool {
         false
     }
 
-    /// Whether it has a use for datagrams. If not, a world where showing a packet is expensive shows
-    /// it TCP only; if so, also UDP that may be RTP ([`lasthop_packet::rtp::may_begin_with`]).
+    /// Whether it processes datagrams. If not, a world where showing a packet is expensive shows it
+    /// only TCP; if so, also UDP that may be RTP ([`lasthop_packet::rtp::may_begin_with`]).
     fn takes_datagrams(&self) -> bool {
         false
     }
 }
 
-/// An agent that keeps nothing: no packet, no state of a connection, no obligation.
+/// An agent without packets, connection state or obligations.
 pub trait Stateless {}
 
 impl<A: Stateless> Accounts for A {}
@@ -120,60 +120,60 @@ where
     }
 }
 
-/// What becomes of the packet in hand.
+/// The fate of the current packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "every packet has a fate"]
 pub enum Verdict {
-    /// It goes on to the other side, after everything that was put into the outbox.
+    /// It is forwarded to the other side, after everything in the outbox.
     Forward,
-    /// It ends here.
+    /// It is dropped.
     Drop(DropReason),
-    /// The agent keeps it: it took the packet over, to send it, or something in its place, later.
-    /// What is in hand then may be no packet any more ([`Packet::take`]).
+    /// The agent has taken the packet over, to send it or a substitute later. What remains in the
+    /// argument may be no packet any more ([`Packet::take`]).
     Absorb,
 }
 
-/// When an agent wants to be called, and why.
+/// The next time when an agent has to be called, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
-    /// Not before this time.
+    /// The earliest time of the call.
     pub at: Instant,
-    /// What will be due, in a word or two: for traces, and for finding a busy loop.
+    /// What will be due, in a word or two, for traces and for the detection of busy loops.
     pub reason: &'static str,
 }
 
-/// How an agent gets on with its deadlines. Each world has one for each agent, and after each call at a
-/// deadline asks it when the next one is.
+/// Detects deadlines that do not move. Each world has one for each agent, and queries it for the
+/// next deadline after each call at a deadline.
 ///
-/// An agent may leave several things due at one time, and see to one in each call. One whose deadline
-/// never moves would be called for ever at one instant: after so many calls it is called once a
-/// millisecond, and the world says whose deadline it is, by its reason.
+/// An agent may leave several actions due at one time, and perform one in each call. An agent whose
+/// deadline never moves would be called forever at one instant: after [`MAX_CALLS`] calls it is
+/// called once a millisecond, and the world reports the reason of its deadline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Calls in a row after which the deadline had come already.
+    /// Consecutive calls after which the deadline had already passed.
     calls: u32,
 }
 
-/// Calls at a deadline that leave one that has come already.
-const MOST_CALLS: u32 = 64;
-/// After so many, the time between two.
-const LEAST_STEP: Duration = Duration::from_millis(1);
+/// Maximum number of consecutive calls after which the deadline has already passed.
+const MAX_CALLS: u32 = 64;
+/// The time between two calls after that.
+const MIN_STEP: Duration = Duration::from_millis(1);
 
 impl Progress {
-    /// The deadline that an agent has after it was called at the last one, `now`. `Some` if it is not to
-    /// be called before another time than that: it is stuck.
+    /// The postponed deadline of an agent that is stuck; `None` if it may be called at `deadline`.
+    /// The agent was last called at `now`.
     pub fn hold_back(&mut self, deadline: Option<Deadline>, now: Instant) -> Option<Deadline> {
         let Some(deadline) = deadline.filter(|deadline| deadline.at <= now) else {
             self.calls = 0;
             return None;
         };
         self.calls = self.calls.saturating_add(1);
-        (self.calls >= MOST_CALLS).then(|| Deadline { at: now + LEAST_STEP, ..deadline })
+        (self.calls >= MAX_CALLS).then(|| Deadline { at: now + MIN_STEP, ..deadline })
     }
 
-    /// Whether it has just become stuck: to tell of it once.
+    /// Whether the agent has just become stuck, so that this is reported once.
     pub const fn is_newly_stuck(&self) -> bool {
-        self.calls == MOST_CALLS
+        self.calls == MAX_CALLS
     }
 }
 
@@ -192,18 +192,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_may_see_to_many_things_at_one_time_but_not_for_ever() {
+    fn an_agent_may_have_many_things_due_at_one_time_but_not_without_limit() {
         let (now, mut progress) = (Instant::from_secs(1), Progress::default());
         let due = |at| Some(Deadline { at, reason: "due" });
-        for _ in 1..MOST_CALLS {
+        for _ in 1..MAX_CALLS {
             assert_eq!(progress.hold_back(due(now), now), None);
         }
-        assert_eq!(progress.hold_back(due(now), now), due(now + LEAST_STEP));
+        assert_eq!(progress.hold_back(due(now), now), due(now + MIN_STEP));
         assert!(progress.is_newly_stuck());
-        let later = now + LEAST_STEP;
-        assert_eq!(progress.hold_back(due(now), later), due(later + LEAST_STEP));
+        let later = now + MIN_STEP;
+        assert_eq!(progress.hold_back(due(now), later), due(later + MIN_STEP));
         assert!(!progress.is_newly_stuck());
-        assert_eq!(progress.hold_back(due(later + LEAST_STEP), later), None, "it moves");
+        assert_eq!(progress.hold_back(due(later + MIN_STEP), later), None, "it moves");
         assert_eq!(progress.hold_back(due(later), later), None, "and may begin anew");
     }
 }

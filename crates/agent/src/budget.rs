@@ -1,40 +1,41 @@
-//! How much memory agents may take.
+//! The limits on the memory of agents.
 
-/// How much an agent may remember. The world sets it, and passes it in each call.
+/// The limits on the state of an agent. The world sets them, and passes them in each call.
 ///
-/// Octets are what memory really costs: allocations, not payloads, with the room that a table or a queue
-/// has for more. All that an agent has on the heap counts: tables of connections and hosts as well as
-/// caches, queues and scoreboards. At a bound packets pass untouched.
+/// Octets are the real cost of memory: allocations with the spare capacity of tables and queues,
+/// not payloads. Everything that an agent has on the heap counts: tables of connections and hosts
+/// as well as caches, queues and scoreboards. At a bound packets pass untouched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Connections at a time, 1 or more.
+    /// Maximum number of connections at a time, 1 or more.
     pub flows: usize,
-    /// Octets of memory for what is kept of one connection's packets. Its fixed state counts only in all.
+    /// Octets of memory for the stored packets of one connection. Its fixed state counts only in
+    /// all.
     pub octets_per_flow: usize,
     /// Octets of memory in all.
     pub octets_in_all: usize,
 }
 
 impl Budget {
-    /// How many entries of a table of `flows` connections datagrams may take: a quarter, so that a
-    /// flood to many ports cannot evict TCP connections.
+    /// The maximum share of datagrams in a table of `flows` connections: a quarter, so that a flood
+    /// to many ports cannot evict TCP connections.
     pub const fn of_datagrams(flows: usize) -> usize {
         flows.div_ceil(4)
     }
 
-    /// The bound that is met where a table may have no more than `most` connections.
+    /// The bound that limits a table to `most` connections.
     pub const fn bound_at(self, most: usize) -> &'static str {
         if most < self.flows { MEMORY_IN_ALL } else { "connections" }
     }
 
-    /// The budget of one agent among several, when the others have taken `taken` octets.
+    /// The budget of one agent among several, if the others have taken `taken` octets.
     #[must_use]
     pub const fn beside(self, taken: usize) -> Self {
         Self { octets_in_all: self.octets_in_all.saturating_sub(taken), ..self }
     }
 
-    /// Octets that an agent may take more, for a connection that has taken `by_flow`, when it has
-    /// taken `in_all` for all of them.
+    /// The octets that an agent may still allocate for a connection that has taken `by_flow`, if
+    /// all its connections have taken `in_all`.
     pub const fn room(self, by_flow: usize, in_all: usize) -> Room {
         Room {
             of_flow: self.octets_per_flow.saturating_sub(by_flow),
@@ -43,7 +44,7 @@ impl Budget {
     }
 }
 
-/// The bound of [`Budget::octets_in_all`], as reports name it.
+/// The name of the bound [`Budget::octets_in_all`] in reports.
 pub const MEMORY_IN_ALL: &str = "memory in all";
 
 impl Default for Budget {
@@ -53,17 +54,18 @@ impl Default for Budget {
     }
 }
 
-/// What is left of a budget.
+/// The rest of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Octets for the connection in hand.
+    /// Octets for the connection in question.
     pub of_flow: usize,
     /// Octets in all.
     pub in_all: usize,
 }
 
 impl Room {
-    /// The bound that an allocation of `octets` would exceed that is no connection's; `None` if it fits.
+    /// The bound that an allocation of `octets` would exceed, apart from that of the connection;
+    /// `None` if it fits.
     pub const fn lacks_in_all(self, octets: usize) -> Option<&'static str> {
         if octets > self.in_all { Some(MEMORY_IN_ALL) } else { None }
     }

@@ -1,4 +1,4 @@
-//! What a world hands to an agent in each call.
+//! The arguments of a world's call of an agent.
 
 use std::net::IpAddr;
 
@@ -11,22 +11,21 @@ use crate::counter::{DROPPED_HELD, DROPPED_HELD_OCTETS, DropReason};
 use crate::report::Report;
 use crate::side::Side;
 
-/// What an agent wants sent and told, in order. Owned by the world, which empties it after each
-/// call.
+/// The output of an agent, in order. Owned by the world, which empties it after each call.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Packets to send, each with the side that it leaves to.
+    /// Packets to send, each with the side to send it to.
     pub packets: Vec<(Side, Packet)>,
     /// Telemetry.
     pub reports: Vec<Report>,
-    /// What may pass from now on without asking, once the packets above have left. A world is free
-    /// to ignore it.
+    /// Packets that may pass from now on without a call, once the packets above have left. A world
+    /// may ignore this.
     pub bypasses: Vec<Bypass>,
-    /// Connections that the agent has no use for. A world is free to ignore it.
+    /// Connections that the agent does not need to see. A world may ignore this.
     pub left_alone: Vec<FlowKey>,
-    /// Messages to the agents in other seats, each with the address of their node.
+    /// Messages to the agents at other nodes, each with the address of the node.
     pub messages: Vec<(IpAddr, Bytes)>,
-    /// The options of the frame that the packet in hand will be in, or is in.
+    /// The options of the frame that carries, or will carry, the current packet.
     pub attached: Option<LinkOptions>,
 }
 
@@ -48,51 +47,51 @@ impl<'a> Context<'a> {
         Self { now, rng, outbox, budget: Budget::default(), neighbour: None, may_owe: true, is_real: false }
     }
 
-    /// The same with another budget.
+    /// Sets another budget.
     #[must_use]
     pub const fn within(self, budget: Budget) -> Self {
         Self { budget, ..self }
     }
 
-    /// The same for a packet or a link event at the interface to this neighbour.
+    /// Sets the neighbor at the interface of the packet or link event.
     #[must_use]
     pub const fn with_neighbour(self, neighbour: Option<IpAddr>) -> Self {
         Self { neighbour, ..self }
     }
 
-    /// The node at the other end of the radio link that the packet or the link event of this call
-    /// is on: where a packet from the core side goes next, where one from the radio side comes
-    /// from. `None` in a call that is about no link, and where the world does not know.
+    /// The node at the other end of the radio link of this call's packet or link event: the next
+    /// hop of a packet from the core side, the previous hop of one from the radio side. `None` in a
+    /// call without a link, and where the world does not know.
     pub const fn neighbour(&self) -> Option<IpAddr> {
         self.neighbour
     }
 
-    /// The same, with new obligations allowed or refused.
+    /// Allows or refuses new obligations.
     #[must_use]
     pub const fn with_obligations(self, may_owe: bool) -> Self {
         Self { may_owe, ..self }
     }
 
-    /// Whether the agent may take on a new obligation for the connection of this call. Not where
-    /// the world is at a bound, or wants the agent out of the connection's path as soon as it is
-    /// [free](crate::Obligation::Free).
+    /// Whether the agent may take on a new obligation to the connection of this call. It may not
+    /// where the world is at a bound, or will take the agent out of the connection's path as soon
+    /// as it is [free](crate::Obligation::Free).
     pub const fn may_owe(&self) -> bool {
         self.may_owe
     }
 
-    /// The same among real hosts, where simulated payloads have no octets.
+    /// Declares the hosts to be real: simulated payloads have no octets there.
     #[must_use]
     pub const fn among_real_hosts(self) -> Self {
         Self { is_real: true, ..self }
     }
 
-    /// Whether the hosts are real: then no payload is simulated, and none that a state brings is
-    /// taken.
+    /// Whether the hosts are real: then no payload is simulated, and imported states must not
+    /// contain simulated ones.
     pub const fn is_real(&self) -> bool {
         self.is_real
     }
 
-    /// How much memory the agent may take; see [`Accounts::octets`](crate::Accounts::octets).
+    /// The limits on the agent's memory; see [`Accounts::octets`](crate::Accounts::octets).
     pub const fn budget(&self) -> Budget {
         self.budget
     }
@@ -107,39 +106,40 @@ impl<'a> Context<'a> {
         self.rng
     }
 
-    /// Sends a packet to one side. It leaves before the packet in hand.
+    /// Sends a packet to one side. It leaves before the current packet.
     #[inline]
     pub fn send(&mut self, to: Side, packet: Packet) {
         self.outbox.packets.push((to, packet));
     }
 
-    /// Sends a message to the agent in the seat at the node with this address, if there is one.
-    /// Nothing says that it arrives, and a world without other seats drops it. See
+    /// Sends a message to the agent at the node with this address, if there is one. Delivery is not
+    /// guaranteed, and a world with a single agent drops it. See
     /// [`Agent::on_message`](crate::Agent::on_message).
     pub fn send_message(&mut self, peer: IpAddr, message: Bytes) {
         self.outbox.messages.push((peer, message));
     }
 
-    /// Attaches options to the packet in hand, in place of those that it has; only for an agent that
+    /// Attaches options to the current packet, in place of its present ones; only for an agent that
     /// needs [`LinkSenses::LINK_OPTIONS`](crate::LinkSenses::LINK_OPTIONS).
     ///
-    /// - In [`Agent::on_packet`](crate::Agent::on_packet) they stay with the packet at this node, and
-    ///   are shown with it at its departure.
-    /// - At a [`LinkEvent::Departure`](crate::LinkEvent::Departure) they go into the frame, which is so
-    ///   much longer. A frame has no other options. It goes without where its receiver knows none.
-    /// - At a [`LinkEvent::Transmission`](crate::LinkEvent::Transmission) they take the place of
-    ///   those in the frame, if they are as long.
+    /// - In [`Agent::on_packet`](crate::Agent::on_packet) they stay with the packet at this node,
+    ///   and are shown with it at its departure.
+    /// - At a [`LinkEvent::Departure`](crate::LinkEvent::Departure) they are put into the frame,
+    ///   which becomes longer by their length. A frame has no other options. It has none if its
+    ///   receiver does not support them.
+    /// - At a [`LinkEvent::Transmission`](crate::LinkEvent::Transmission) they replace those in the
+    ///   frame, if they have the same length.
     pub const fn attach(&mut self, options: LinkOptions) {
         self.outbox.attached = Some(options);
     }
 
-    /// Reports what happened.
+    /// Adds a report.
     pub fn report(&mut self, report: Report) {
         self.outbox.reports.push(report);
     }
 
-    /// Reports that data was dropped that is not the packet in hand, or only a part of it, which no
-    /// verdict tells.
+    /// Reports dropped data that is not the current packet, or only a part of it, so that no
+    /// verdict shows it.
     pub fn report_dropped(&mut self, packet: &Packet, octets: usize, reason: DropReason) {
         let report = match packet.tcp() {
             Some(tcp) => Report::of(&DROPPED_HELD).at(tcp.seq),
@@ -150,22 +150,23 @@ impl<'a> Context<'a> {
         self.report(Report { counter: &DROPPED_HELD_OCTETS, amount: octets as u64, ..report });
     }
 
-    /// Lets packets of a connection pass without asking; in place of what was said of it before.
+    /// Lets packets of a connection pass without a call. Replaces an earlier bypass of the
+    /// connection.
     pub fn allow_bypass(&mut self, bypass: Bypass) {
         self.outbox.bypasses.push(bypass);
     }
 
-    /// Says that it has no use for a connection, or for the datagrams between two ports: they need
-    /// not be shown to it any more. It owes nothing of them. A new TCP connection between the same
-    /// ports is shown to it again.
+    /// Declares that the agent does not need to see a connection, or the datagrams between two
+    /// ports: they need not be shown to it any more. It has no obligation to them. A new TCP
+    /// connection between the same ports is shown to it again.
     pub fn leave_alone(&mut self, connection: FlowKey) {
         self.outbox.left_alone.push(connection);
     }
 
-    /// Passes on what an agent that this one is made of has put into its outbox, but for its packets and
-    /// the options of the packet in hand: those are its owner's to place. A message is addressed to the
-    /// same agent in another seat, by `addressed`. What an agent lets pass, or has no use for, the others
-    /// have not seen: that goes on only if it is the only one.
+    /// Passes on the outbox of an agent that is a part of this one, except for its packets and the
+    /// options of the current packet, which the caller places. `addressed` addresses a message to
+    /// the same part at another node. The other parts have not seen what a part lets pass or does
+    /// not need to see: that is passed on only if it is the only part.
     pub fn pass_on(&mut self, inner: &mut Outbox, is_alone: bool, addressed: impl Fn(Bytes) -> Bytes) {
         self.outbox.reports.append(&mut inner.reports);
         let messages = inner.messages.drain(..).map(|(peer, message)| (peer, addressed(message)));
@@ -179,13 +180,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same call, with another outbox and a budget beside others, who have taken that many octets
-    /// of it: how an agent calls agents that it is made of.
+    /// The same call with another outbox, and a budget less the octets that others have taken: for
+    /// calls of the parts of an agent.
     pub fn with_outbox<'b>(&'b mut self, outbox: &'b mut Outbox, taken: usize) -> Context<'b> {
         Context { outbox, ..self.beside(taken) }
     }
 
-    /// The same call, with a budget beside others, who have taken that many octets of it.
+    /// The same call with a budget less the octets that others have taken.
     pub fn beside(&mut self, taken: usize) -> Context<'_> {
         let budget = self.budget.beside(taken);
         let Self { now, neighbour, may_owe, is_real, .. } = *self;
@@ -200,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_inner_outbox_all_goes_on_that_concerns_others_and_nothing_stays() {
+    fn pass_on_empties_the_inner_outbox_and_keeps_bypasses_only_of_a_single_agent() {
         let (mut rng, host) = (Rng::named(1, "context"), IpAddr::from(Ipv4Addr::LOCALHOST));
         let flow = FlowKey::tcp((host, 1), (host, 2));
         for is_alone in [false, true] {

@@ -1,14 +1,13 @@
-//! The counters, each with one name in results, metrics and docs.
+//! The counters, each with one name in results, metrics and documentation.
 
 use std::fmt;
 
-/// Something that is counted. Each is a constant in the module that counts it: a scheme may have
-/// counters of its own.
+/// A counter. Each is a constant in the module that counts: a scheme may have its own counters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Counter {
-    /// Its name in results, such as `local_retransmits`.
+    /// The name in results, such as `local_retransmits`.
     pub name: &'static str,
-    /// What it counts, as a phrase with a full stop.
+    /// The meaning, as a phrase with a full stop.
     pub about: &'static str,
 }
 
@@ -25,13 +24,14 @@ impl fmt::Debug for Counter {
     }
 }
 
-/// Why an agent dropped the packet in hand: worlds count it under this name.
+/// The reason why an agent dropped a packet: worlds count it under this name.
 pub type DropReason = &'static Counter;
 
-/// Constants, and a list of them all: what is counted is said once, in the doc comment.
+/// Declares counters and a list of them all. The doc comment is the only statement of a counter's
+/// meaning.
 macro_rules! listed {
-    ($(#[doc = $of_list:literal])+ $list:ident: $($(#[doc = $about:literal])+ $name:ident = $told:literal,)+) => {
-        $($(#[doc = $about])+ pub static $name: Counter = Counter::new($told, concat!($($about),+));)+
+    ($(#[doc = $of_list:literal])+ $list:ident: $($(#[doc = $about:literal])+ $name:ident = $label:literal,)+) => {
+        $($(#[doc = $about])+ pub static $name: Counter = Counter::new($label, concat!($($about),+));)+
 
         $(#[doc = $of_list])+
         pub static $list: &[&Counter] = &[$(&$name),+];
@@ -74,17 +74,17 @@ pub static ACKNOWLEDGED: Counter = Counter::new("dropped_acknowledged", "acknowl
 /// The reasons to drop a packet that most schemes have.
 pub static DROP_REASONS: &[DropReason] = &[&DUPLICATE_ACK, &FULL, &ACKNOWLEDGED];
 
-/// Counts by counter, of any kinds that come.
+/// Counts of arbitrary counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally(Vec<(&'static Counter, u64)>);
 
 impl Tally {
-    /// Nothing counted yet; these are told even so.
+    /// A tally of zeros that includes these counters.
     pub fn of_any(counters: &[&'static Counter]) -> Self {
         Self(counters.iter().map(|counter| (*counter, 0)).collect())
     }
 
-    /// Counts. There are a handful of counters: the first few comparisons find one.
+    /// Counts. The first few comparisons find the counter, because there are only a handful.
     pub fn count(&mut self, counter: &'static Counter, amount: u64) {
         let is_it = |(known, _): &&mut (&'static Counter, u64)| {
             std::ptr::eq(*known, counter) || known.name == counter.name
@@ -95,22 +95,22 @@ impl Tally {
         }
     }
 
-    /// How much was counted.
+    /// The count of a counter.
     pub fn of(&self, counter: &Counter) -> u64 {
         self.0.iter().find(|(known, _)| known.name == counter.name).map_or(0, |(_, count)| *count)
     }
 
-    /// Every counter that came or was told to be there, in that order.
+    /// All counters that were counted or given to [`Self::of_any`], in that order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
         self.0.iter().copied()
     }
 
-    /// All counts together.
+    /// The sum of all counts.
     pub fn sum(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Self) {
         for (counter, count) in other.iter() {
             self.count(counter, count);
@@ -118,13 +118,12 @@ impl Tally {
     }
 }
 
-/// A struct of counts that are always there, one field each, and a [`Counter`] for each: the one
-/// place that says field, constant, name in results, and, as the field's doc comment, what is
-/// counted.
+/// Declares a struct of counts, one field each, and a [`Counter`] for each. This is the only place
+/// that states field, constant, name in results, and, as the field's doc comment, the meaning.
 ///
 /// ```
 /// lasthop_agent::counters! {
-///     /// What a door counts.
+///     /// The counters of a door.
 ///     #[derive(Clone, Copy, Debug, Default)]
 ///     pub struct DoorCounters {
 ///         /// People who came in.
@@ -134,21 +133,21 @@ impl Tally {
 ///     }
 /// }
 /// let door = DoorCounters { came: 3, left: 1 };
-/// let told: Vec<(&str, u64)> = door.iter().map(|(counter, count)| (counter.name, count)).collect();
-/// assert_eq!(told, [("came_in", 3), ("left", 1)]);
+/// let counts: Vec<(&str, u64)> = door.iter().map(|(counter, count)| (counter.name, count)).collect();
+/// assert_eq!(counts, [("came_in", 3), ("left", 1)]);
 /// assert_eq!(LEFT.about, "People who left.");
 /// ```
 #[macro_export]
 macro_rules! counters {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $about:literal])+ $field:ident: $counter:ident = $told:literal,)+
+        $($(#[doc = $about:literal])+ $field:ident: $counter:ident = $label:literal,)+
     }) => {
         $(#[$meta])*
         pub struct $name {
             $($(#[doc = $about])+ pub $field: u64,)+
         }
 
-        $($(#[doc = $about])+ pub static $counter: $crate::Counter = $crate::Counter::new($told, concat!($($about),+));)+
+        $($(#[doc = $about])+ pub static $counter: $crate::Counter = $crate::Counter::new($label, concat!($($about),+));)+
 
         impl $name {
             /// The counters, in order.
@@ -159,18 +158,18 @@ macro_rules! counters {
                 [$((&$counter, self.$field)),+].into_iter()
             }
 
-            /// All counts together.
+            /// The sum of all counts.
             pub const fn sum(&self) -> u64 {
                 0 $(+ self.$field)+
             }
 
-            /// The counts of both.
+            /// The sum of both.
             #[must_use]
             pub const fn plus(self, other: Self) -> Self {
                 Self { $($field: self.$field.saturating_add(other.$field)),+ }
             }
 
-            /// What each count is more than it was; nothing where it is less.
+            /// The increase of each count; zero where it has decreased.
             #[must_use]
             pub const fn since(self, before: Self) -> Self {
                 Self { $($field: self.$field.saturating_sub(before.$field)),+ }
@@ -186,7 +185,7 @@ mod tests {
     static OWN: Counter = Counter::new("own", "Something that no other scheme does.");
 
     #[test]
-    fn a_tally_takes_what_comes_and_tells_what_it_was_told_of() {
+    fn a_tally_has_its_initial_counters_and_all_that_were_counted() {
         let mut tally = Tally::of_any(REPORTS);
         tally.count(&OWN, 2);
         tally.count(&AT_BOUND, 1);

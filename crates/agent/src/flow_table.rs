@@ -1,4 +1,4 @@
-//! Per-connection state within a bound, and a timer for each connection.
+//! Per-connection state within a bound, with a timer for each connection.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use crate::budget::Budget;
 use crate::slab::{Slab, Slot};
 use crate::timer_heap::TimerHeap;
 
-/// How many of the idlest flows are asked, at most, whether they may make room: this bounds what a
-/// new flow costs in a full table.
+/// Maximum number of the idlest flows that are tested for whether they may make room: this limits
+/// the cost of a new flow in a full table.
 const CANDIDATES: usize = 16;
 
-/// State `S` and a timer for each flow, as many flows as the world's budget allows
+/// State `S` and a timer for each flow, up to the number of flows in the world's budget
 /// ([`crate::Budget::flows`]). At the bound one of the flows that have been idle longest makes room
-/// ([`FlowTable::next_to_go`]), if it has been idle for the grace time and may go; else the new flow
-/// gets no state and passes through untouched.
+/// ([`FlowTable::next_to_go`]), if it has been idle for the grace time and may go. Otherwise the
+/// new flow gets no state and passes untouched.
 #[derive(Debug)]
 pub struct FlowTable<S> {
     slab: Slab<Flow<S>>,
-    /// The slot that was last asked for, because it mostly is the next one too: a packet asks for
-    /// its flow several times.
-    asked: Option<Slot>,
+    /// The last slot found, which is usually the next one, too: a packet's flow is looked up
+    /// several times.
+    last_found: Option<Slot>,
     timers: TimerHeap,
     grace: Duration,
 }
 
 #[derive(Debug)]
 struct Flow<S> {
-    /// When its timer is due.
+    /// When the timer is due.
     due: Option<Instant>,
     state: S,
 }
@@ -37,37 +37,37 @@ struct Flow<S> {
 impl<S> FlowTable<S> {
     /// An empty table; a flow that was used within `grace` is not evicted.
     pub fn new(grace: Duration) -> Self {
-        Self { slab: Slab::new(), asked: None, timers: TimerHeap::default(), grace }
+        Self { slab: Slab::new(), last_found: None, timers: TimerHeap::default(), grace }
     }
 
-    /// Where a flow is, for those who have more than one question about it. It is there until it is
-    /// removed; then the place may be another flow's.
+    /// The slot of a flow, for callers with several operations on it. It stays the same until the
+    /// flow is removed; then the slot may be another flow's.
     #[inline]
     pub fn find(&mut self, key: FlowKey) -> Option<Slot> {
         let slot = self.look_up(key)?;
-        self.asked = Some(slot);
+        self.last_found = Some(slot);
         Some(slot)
     }
 
-    /// The flow that is there.
+    /// The flow in a slot.
     #[inline]
     pub fn key(&self, slot: Slot) -> Option<FlowKey> {
         self.slab.key(slot)
     }
 
-    /// The state of the flow that is there, without counting as use.
+    /// The state of the flow in a slot, without counting as use.
     #[inline]
     pub fn get(&self, slot: Slot) -> Option<&S> {
         self.slab.get(slot).map(|flow| &flow.state)
     }
 
-    /// The same for a change that does not count as use, such as one that a timer makes.
+    /// The same, mutably, for changes that do not count as use, such as those by a timer.
     #[inline]
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut S> {
         self.slab.get_mut(slot).map(|flow| &mut flow.state)
     }
 
-    /// The state of the flow that is there, which counts as used now.
+    /// The state of the flow in a slot, which counts as used now.
     #[inline]
     pub fn touch_at(&mut self, slot: Slot, now: Instant) -> Option<&mut S> {
         self.slab.touch(slot, (), now);
@@ -85,47 +85,47 @@ impl<S> FlowTable<S> {
         self.get(self.look_up(key)?)
     }
 
-    /// The state of a flow for a change that does not count as use.
+    /// The state of a flow, mutably, without counting as use.
     pub fn peek_mut(&mut self, key: FlowKey) -> Option<&mut S> {
         let slot = self.find(key)?;
         self.get_mut(slot)
     }
 
-    /// Adds a flow, in place of what is known of it, to at most `flows`. `Err` gives the state back
-    /// where the table is full: no flow is evicted here, as the scheme may owe something of it.
+    /// Adds a flow, replacing its present state, to at most `flows`. Returns the state as `Err` if
+    /// the table is full: no flow is evicted here, because the scheme may owe it something.
     pub fn insert(&mut self, key: FlowKey, state: S, flows: usize, now: Instant) -> Result<(), S> {
         self.remove(key);
         if self.len() >= flows.min(Slab::<Flow<S>>::MOST) {
             return Err(state);
         }
         self.slab.make_room(flows);
-        self.asked = Some(self.slab.insert(key, Flow { due: None, state }, (), now));
+        self.last_found = Some(self.slab.insert(key, Flow { due: None, state }, (), now));
         Ok(())
     }
 
-    /// Octets of memory that it has taken, at most.
+    /// Maximum octets of allocated memory.
     pub fn octets(&self) -> usize {
         let of_timers = if self.timers.has_memory() { TimerHeap::OCTETS_OF_ONE } else { 0 };
         self.slab.octets() + self.slab.capacity() * of_timers
     }
 
-    /// Octets of memory that one more flow takes, at most.
+    /// Maximum octets of memory of one more flow.
     pub fn cost_of_one(&self) -> usize {
         let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE;
         if self.slab.is_full() { self.slab.capacity().max(4) * each } else { 0 }
     }
 
-    /// How many flows it may have in a budget of which its agent has taken `taken` octets: as many as the
-    /// budget allows, or as there is memory for, each with a timer and `beside` octets that its agent has of
-    /// it elsewhere.
+    /// The limit on flows in a budget of which the agent has taken `taken` octets: as many as the
+    /// budget allows, or as there is memory for, each with a timer and `beside` octets of the
+    /// agent's memory elsewhere.
     pub fn most(&self, budget: Budget, taken: usize, beside: usize) -> usize {
         let each = Slab::<Flow<S>>::octets_per_entry() + TimerHeap::OCTETS_OF_ONE + beside;
         self.slab.most_of(budget.flows, budget.octets_in_all.saturating_sub(taken), each)
     }
 
-    /// The flow that is to go before another fits among `flows`: the idlest that is past its grace
-    /// and `may_go`. None unless the table is full, and none where the few idlest may not go. A flow
-    /// of which something is owed must not ([`crate::Obligation`]).
+    /// The flow to remove before another fits among `flows`: the idlest that is past its grace time
+    /// and `may_go`. `None` unless the table is full, and if none of the idlest may go. A flow with
+    /// an obligation must not ([`crate::Obligation`]).
     pub fn next_to_go(&self, flows: usize, now: Instant, may_go: impl Fn(&S) -> bool) -> Option<FlowKey> {
         if self.len() < flows {
             return None;
@@ -155,17 +155,17 @@ impl<S> FlowTable<S> {
         self.slab.in_order(()).filter_map(|slot| self.slab.key(slot))
     }
 
-    /// Where all flows are, the idlest first.
+    /// The slots of all flows, the idlest first.
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
         self.slab.in_order(())
     }
 
-    /// Forgets a flow and its timer.
+    /// Removes a flow and its timer.
     pub fn remove(&mut self, key: FlowKey) -> Option<S> {
         let slot = self.find(key)?;
         self.clear_timer_at(slot);
         let state = self.slab.remove(slot).map(|flow| flow.state);
-        // What a flood has taken is given back once it is over.
+        // Frees the memory of a flood once it is over.
         if self.slab.is_empty() {
             self.slab.release_memory();
             self.timers = TimerHeap::default();
@@ -183,15 +183,14 @@ impl<S> FlowTable<S> {
         self.slab.is_empty()
     }
 
-    /// Sets the timer of a flow, in place of one that is set already. A flow that is not there has
-    /// none.
+    /// Sets or replaces the timer of a flow. An unknown flow has no timer.
     pub fn set_timer(&mut self, key: FlowKey, at: Instant) {
         if let Some(slot) = self.find(key) {
             self.set_timer_at(slot, at);
         }
     }
 
-    /// The same for the flow that is there.
+    /// The same for the flow in a slot.
     pub fn set_timer_at(&mut self, slot: Slot, at: Instant) {
         let Some(flow) = self.slab.get_mut(slot) else { return };
         let before = flow.due.replace(at);
@@ -208,7 +207,7 @@ impl<S> FlowTable<S> {
         }
     }
 
-    /// The same for the flow that is there.
+    /// The same for the flow in a slot.
     #[inline]
     pub fn clear_timer_at(&mut self, slot: Slot) {
         if self.slab.get_mut(slot).is_some_and(|flow| flow.due.take().is_some()) {
@@ -222,7 +221,7 @@ impl<S> FlowTable<S> {
         self.timer_at(self.look_up(key)?)
     }
 
-    /// The same for the flow that is there.
+    /// The same for the flow in a slot.
     #[inline]
     pub fn timer_at(&self, slot: Slot) -> Option<Instant> {
         self.slab.get(slot)?.due
@@ -233,17 +232,16 @@ impl<S> FlowTable<S> {
         self.timers.next()
     }
 
-    /// Takes one timer that is due at `now`, the earliest first: whose it is.
+    /// Removes the earliest timer that is due at `now`, and returns its flow.
     pub fn pop_timer(&mut self, now: Instant) -> Option<FlowKey> {
         let slot = self.timers.first_due(now)?;
         self.clear_timer_at(slot);
-        self.asked = Some(slot);
+        self.last_found = Some(slot);
         self.slab.key(slot)
     }
 
-    /// The states of those of the flows that are here, with a chance to look at each. What is
-    /// looked at comes from memory for all of them at once, because none is looked for by way of
-    /// another.
+    /// Reads the states of present flows, and calls `look` for each. The states come from memory in
+    /// parallel, because none is found by way of another.
     pub fn prefetch(&self, keys: &[FlowKey], look: impl Fn(&S)) {
         self.slab.prefetch(keys, |_, flow| {
             black_box(flow.due);
@@ -258,7 +256,7 @@ impl<S> FlowTable<S> {
 
     #[inline]
     fn look_up(&self, key: FlowKey) -> Option<Slot> {
-        self.asked.filter(|slot| self.slab.has(*slot, key)).or_else(|| self.slab.find(key))
+        self.last_found.filter(|slot| self.slab.has(*slot, key)).or_else(|| self.slab.find(key))
     }
 }
 
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_may_not_go_makes_no_room_and_few_are_asked() {
+    fn a_flow_that_may_not_go_makes_no_room_and_few_flows_are_tested() {
         let mut table = FlowTable::new(Duration::from_secs(10));
         for port in 0..100 {
             assert!(table.insert(key(port), port, 100, Instant::from_secs(u64::from(port))).is_ok());
@@ -298,13 +296,13 @@ mod tests {
         let now = Instant::from_secs(25);
         assert_eq!(table.next_to_go(100, now, |port| *port > 2), Some(key(3)));
         assert_eq!(table.next_to_go(100, now, |port| *port > 15), None, "within its grace");
-        let asked = std::cell::Cell::new(0);
+        let tested = std::cell::Cell::new(0);
         let none_goes = |_: &u16| {
-            asked.set(asked.get() + 1);
+            tested.set(tested.get() + 1);
             false
         };
         assert_eq!(table.next_to_go(100, Instant::from_secs(1000), none_goes), None);
-        assert_eq!(asked.get(), CANDIDATES);
+        assert_eq!(tested.get(), CANDIDATES);
     }
 
     #[test]
@@ -328,12 +326,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_table_says_that_it_takes_is_no_less_than_what_it_allocates() {
+    fn the_stated_size_of_a_table_is_no_less_than_the_allocation() {
         let mut table = FlowTable::new(Duration::ZERO);
         let allocated = allocation_counter::measure(|| {
             for port in 0..3000 {
                 assert!(table.insert(key(port), [0u8; 100], 10_000, Instant::ZERO).is_ok());
-                // Each earlier than the one before, so that many are stale.
+                // Each earlier than the previous one, so that many are stale.
                 for step in 0..5 {
                     let at = Instant::from_millis(100_000 - 5 * u64::from(port) - step);
                     table.set_timer(key(port), at);
@@ -343,12 +341,15 @@ mod tests {
                 }
             }
         });
-        let (allocated, said) = (allocated.bytes_current as usize, table.octets());
-        assert!(allocated <= said && said <= 2 * allocated, "{allocated} octets allocated, {said} said");
+        let (allocated, stated) = (allocated.bytes_current as usize, table.octets());
+        assert!(
+            allocated <= stated && stated <= 2 * allocated,
+            "{allocated} octets allocated, {stated} stated"
+        );
     }
 
     #[test]
-    fn a_table_has_no_more_flows_than_there_is_memory_for() {
+    fn a_table_has_no_more_flows_than_fit_into_memory() {
         let mut table = FlowTable::new(Duration::ZERO);
         let budget = Budget { flows: 1000, octets_in_all: 100_000, ..Budget::default() };
         let mut port = 0;
@@ -390,7 +391,7 @@ mod tests {
         let keys: Vec<FlowKey> = (0..100).map(key).collect();
         let seen = std::cell::RefCell::new(Vec::new());
         table.prefetch(&keys, |port| seen.borrow_mut().push(*port));
-        // A place that may be the right one mostly is.
+        // A slot that may be the right one usually is.
         let hits = seen.borrow().iter().zip(0..100).filter(|(seen, port)| *seen == port).count();
         assert!(hits > 50, "{hits}");
     }

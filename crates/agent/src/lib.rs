@@ -1,24 +1,24 @@
-//! What a scheme's code at the edge of a wireless hop looks like to the world that runs
-//! it.
+//! The interface between a scheme's code at the edge of a wireless hop and the world that runs it.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`agent`] | [`Agent`], the trait; [`Stateless`] agents and closures; [`Verdict`] |
 //! | [`accounts`] | [`Accounts`]: what an agent holds and owes, and the [`Obligation`] to one connection |
 //! | [`side`] | [`Side`], the core side or the radio side |
-//! | [`context`] | [`Context`], what a world hands to an agent in each call |
-//! | [`budget`] | [`Budget`], how much memory agents may take |
-//! | [`transfer`] | [`Transfer`]: how state moves to another agent; [`FlowState`], a connection's state as a value |
-//! | [`link`] | [`LinkEvent`], what the link layer saw, and [`LinkSenses`], what an agent needs to see |
-//! | [`bypass`] | [`Bypass`], what an agent lets pass without being asked |
+//! | [`context`] | [`Context`], what a world passes to an agent in each call |
+//! | [`budget`] | [`Budget`], the limits on the memory of agents |
+//! | [`transfer`] | [`Transfer`] of state to another agent; [`FlowState`], a connection's state as a value |
+//! | [`link`] | [`LinkEvent`], link-layer events, and [`LinkSenses`], the events that an agent needs |
+//! | [`bypass`] | [`Bypass`], packets that pass without a call of the agent |
 //! | [`report`] | [`Report`], the only telemetry |
-//! | [`counter`] | [`Counter`]: what is counted, under one name everywhere; drop reasons are counters |
+//! | [`counter`] | [`Counter`]: counters with the same name everywhere; drop reasons are counters |
 //! | [`stack`] | [`Stack`]: agents on top of each other are an agent |
-//! | [`lookup`] | a map for single keys |
-//! | [`slab`] | entries by flow, in slots, in order of last use: what tables of connections are built on |
+//! | [`path`] | [`PathCapacity`], the capacity of a multi-hop path |
+//! | [`lookup`] | a map without iteration |
+//! | [`slab`] | entries by flow, in slots, in order of last use: the basis of all tables of connections |
 //! | [`flow_table`] | per-connection state within a bound |
 //! | [`segment_cache`] | TCP segments by sequence number within a bound |
-//! | [`packet_queue`] | packets in order of arrival, with what they cost |
+//! | [`packet_queue`] | packets in order of arrival, with their cost in memory |
 //!
 //! Start with [`Agent`].
 

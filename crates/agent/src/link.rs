@@ -1,67 +1,68 @@
-//! What the link layer saw.
+//! Link-layer events.
 
 use bitflags::bitflags;
 use lasthop_packet::{Instant, Packet};
 use std::fmt;
 use std::time::Duration;
 
-/// Something that the link layer of a watched interface saw; [`crate::Context::neighbour`] says
-/// which one.
+/// An event at the link layer of a watched interface; [`crate::Context::neighbour`] identifies the
+/// link.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkEvent<'a> {
     /// The fate of one frame that this node transmitted. Needs [`LinkSenses::FRAME_FATE`].
     Frame {
         /// The packet in the frame.
         packet: &'a Packet,
-        /// What became of it.
+        /// The result.
         fate: Fate,
-        /// Transmissions of this frame so far, the first included; 1 or more.
+        /// Transmissions of this frame so far, including the first; 1 or more.
         transmissions: u32,
-        /// From the packet's arrival in the interface's queue to the start of its first
+        /// The time from the packet's arrival in the interface's queue to the start of its first
         /// transmission.
         queueing: Duration,
-        /// Of that time, what it spent at the head of the queue: the time to get the medium. `None`
-        /// where the link layer does not tell the two apart.
+        /// The part of that time at the head of the queue: the time to gain access to the medium.
+        /// `None` where the link layer does not separate the two.
         access: Option<Duration>,
-        /// Air time that the frame's transmissions have taken so far.
+        /// Air time of the frame's transmissions so far.
         air_time: Duration,
     },
-    /// This node has learned what became of one transmission of a frame; comes before a fate that
-    /// follows from it. Needs [`LinkSenses::ATTEMPTS`].
+    /// The result of one transmission of a frame; reported before a fate that follows from it.
+    /// Needs [`LinkSenses::ATTEMPTS`].
     Attempt {
         /// The packet in the frame.
         packet: &'a Packet,
-        /// Which transmission of the frame, from 1.
+        /// The number of the transmission, from 1.
         transmission: u32,
-        /// When it began: that of an 802.11 frame with its RTS or CTS-to-self.
+        /// When it began, including RTS or CTS-to-self of an 802.11 frame.
         began: Instant,
-        /// Whether the receiver's link layer has confirmed it. An unconfirmed one may have arrived
-        /// all the same.
+        /// Whether the receiver's link layer has confirmed it. An unconfirmed transmission may
+        /// still have arrived.
         is_confirmed: bool,
     },
-    /// A packet has left the interface's queue for the air: told once per packet, before its first
-    /// transmission; over 802.11, when its frame begins to contend. Needs
+    /// A packet has left the interface's queue for the air: reported once per packet, before its
+    /// first transmission; over 802.11, when its frame begins to contend. Needs
     /// [`LinkSenses::DEPARTURES`].
     Departure {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A data frame has arrived that is no copy of the one before it; told before the receiver sees
-    /// the packet. What the frame says of the time that it has taken is known when its
-    /// transmission begins. Needs [`LinkSenses::TRANSMISSIONS`].
+    /// A data frame has arrived that is not a duplicate of the one before; reported before the
+    /// receiver sees the packet. The times in the frame are those known when its transmission
+    /// began. Needs [`LinkSenses::TRANSMISSIONS`].
     Transmission {
         /// The packet.
         packet: &'a Packet,
-        /// When what happened.
+        /// The times of the frame.
         times: FrameTimes,
     },
-    /// A packet has joined the interface's queue, has left it for the air, or was dropped from it to
-    /// make room: what waits there now has changed. A packet that goes on the air at once joins none. Needs [`LinkSenses::BACKLOG`].
+    /// A packet has joined the interface's queue, has left it for the air, or was dropped from it
+    /// to make room: the backlog has changed. A packet that is transmitted at once does not join
+    /// the queue. Needs [`LinkSenses::BACKLOG`].
     Backlog {
         /// The packet that has joined or left.
         packet: &'a Packet,
-        /// Packets that wait now, the one in transmission not counted. Links that share a
-        /// transmitter share its queue, too.
+        /// Packets that wait now, without the one in transmission. Links that share a transmitter
+        /// also share its queue.
         packets: usize,
         /// Their octets.
         octets: u64,
@@ -69,7 +70,7 @@ pub enum LinkEvent<'a> {
 }
 
 impl<'a> LinkEvent<'a> {
-    /// The packet that it is about.
+    /// The packet that the event is about.
     pub const fn packet(&self) -> &'a Packet {
         match *self {
             Self::Frame { packet, .. }
@@ -80,7 +81,7 @@ impl<'a> LinkEvent<'a> {
         }
     }
 
-    /// The sense that it takes.
+    /// The sense that the event belongs to.
     pub const fn sense(&self) -> LinkSenses {
         match self {
             Self::Frame { .. } => LinkSenses::FRAME_FATE,
@@ -95,31 +96,31 @@ impl<'a> LinkEvent<'a> {
 /// The times of an 802.11 data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameTimes {
-    /// When the packet came to the interface's queue.
+    /// When the packet joined the interface's queue.
     pub queued: Instant,
     /// When it left the queue, and began to contend for the medium.
     pub departed: Instant,
-    /// When the data frame began that has arrived, and ends now. Back-offs, earlier transmissions
-    /// and the RTS and CTS lie before it.
+    /// When the data frame that has arrived, and ends now, began. Back-offs, earlier transmissions
+    /// and the RTS and CTS precede it.
     pub began: Instant,
     /// When a DIFS after its ACK will have passed.
     pub over: Instant,
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver's link layer confirmed it.
     Delivered,
-    /// The first transmission was not confirmed; more will follow unless a [`Fate::GivenUp`] comes
-    /// right behind.
+    /// The first transmission was not confirmed; more will follow unless [`Fate::GivenUp`] is
+    /// reported next.
     FirstTransmissionFailed,
-    /// No transmission was confirmed and no more will follow.
+    /// No transmission was confirmed, and no more will follow.
     GivenUp,
 }
 
 bitflags! {
-    /// What an agent needs to see of the link layer, and what a world has to offer.
+    /// The link-layer events and features that an agent needs, or a world offers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LinkSenses: u8 {
         /// The exact fate of each frame that this node transmits.
@@ -128,10 +129,10 @@ bitflags! {
         const ATTEMPTS = 1 << 1;
         /// Each packet that goes on the air, when it leaves the interface's queue.
         const DEPARTURES = 1 << 2;
-        /// How much waits in the interface's queue, at each change.
+        /// The backlog of the interface's queue, at each change.
         const BACKLOG = 1 << 3;
-        /// A link layer that withholds its acknowledgment of a frame that has arrived, where an
-        /// agent wants that ([`crate::Agent::refuses_frames`]).
+        /// A link layer that withholds its acknowledgment of a received frame at the request of an
+        /// agent ([`crate::Agent::refuses_frames`]).
         const REFUSAL = 1 << 4;
         /// Each data frame that arrives, with its exact times.
         const TRANSMISSIONS = 1 << 5;
@@ -149,7 +150,7 @@ impl fmt::Display for LinkSenses {
 }
 
 impl LinkSenses {
-    /// Each of them, in words, and what to say where it is missing.
+    /// Each sense with its name, and the message to the user where it is missing.
     const ALL: [(Self, &'static str, &'static str); 7] = [
         (
             Self::LINK_OPTIONS,
@@ -188,12 +189,12 @@ impl LinkSenses {
         ),
     ];
 
-    /// What each of these is, in words.
+    /// The names of these senses.
     pub fn names(self) -> Vec<&'static str> {
         Self::ALL.iter().filter(|(sense, ..)| self.contains(*sense)).map(|(_, name, _)| *name).collect()
     }
 
-    /// What is in `self` and missing in `offered`, as a sentence for the user; `None` if nothing
+    /// A sentence for the user about a sense in `self` that is missing in `offered`; `None` if none
     /// is.
     pub fn missing_from(self, offered: Self) -> Option<&'static str> {
         let missing = self - offered;

@@ -1,15 +1,15 @@
-//! A map that is only ever asked for one key at a time.
+//! A map without iteration.
 
 use std::hash::Hash;
 
 use ahash::RandomState;
 use hashbrown::HashMap;
 
-/// A hash map that nobody can iterate over, so that no result depends on its order.
+/// A hash map without iteration, so that no result depends on its order.
 ///
-/// Its hash keys are drawn at random, the one thing on this floor that is: on a real access point
-/// anybody may choose addresses and ports, and with keys that he knows he could make every look-up
-/// slow. Nothing that can be seen from outside, but for the time that it takes, depends on them.
+/// Its hash keys are drawn at random, the only randomness in this crate: on a real access point
+/// anyone may choose addresses and ports, and with known hash keys an attacker could make every
+/// lookup slow. Nothing observable depends on them, except for time.
 #[derive(Debug, Clone)]
 pub struct Lookup<K, V> {
     entries: HashMap<K, V, RandomState>,
@@ -27,43 +27,43 @@ impl<K: Hash + Eq, V> Lookup<K, V> {
         self.entries.get(key)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutably.
     #[inline]
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.entries.get_mut(key)
     }
 
-    /// The value of a key, which is made if it is not there.
+    /// The value of a key, which is created if it does not exist.
     pub fn get_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         self.entries.entry(key).or_insert_with(make)
     }
 
-    /// Sets the value of a key; returns the one that it had.
+    /// Sets the value of a key; returns the previous one.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.entries.insert(key, value)
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let value = self.entries.remove(key);
-        // What a flood has taken is given back, at a price that the removals since have paid.
+        // Frees the memory of a flood; the removals since then have paid for the cost.
         if self.entries.capacity() > 64 && self.entries.len() < self.entries.capacity() / 8 {
             self.entries.shrink_to(2 * self.entries.len());
         }
         value
     }
 
-    /// Octets of memory that it has taken.
+    /// Octets of allocated memory.
     pub fn octets(&self) -> usize {
         self.entries.allocation_size()
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_leaves_no_memory_behind() {
+    fn the_memory_of_a_flood_is_freed() {
         let mut lookup = Lookup::new();
         for key in 0..100_000 {
             assert_eq!(lookup.insert(key, key), None);

@@ -1,10 +1,10 @@
-//! Packets of one flow in order of arrival, with what they cost.
+//! Packets of one flow in order of arrival, with their cost in memory.
 
 use std::collections::VecDeque;
 
 use lasthop_packet::{Packet, Sizes};
 
-/// Packets that wait, first in, first out. It takes no memory while it is empty.
+/// A queue of packets, first in, first out. While it is empty it takes no memory.
 #[derive(Debug, Default)]
 pub struct PacketQueue {
     packets: VecDeque<Packet>,
@@ -33,19 +33,19 @@ impl PacketQueue {
         self.octets
     }
 
-    /// Octets of memory that it takes.
+    /// Octets of allocated memory.
     pub fn allocated(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>() + self.buffers
     }
 
-    /// Octets of memory that it takes more once a packet of this size is in it.
+    /// Additional octets of memory once a packet of this size is in the queue.
     pub fn cost_of(&self, sizes: Sizes) -> usize {
         let is_full = self.packets.len() == self.packets.capacity();
         let growth = if is_full { self.packets.capacity().max(FIRST) * size_of::<Packet>() } else { 0 };
         growth + sizes.buffer
     }
 
-    /// Adds a packet of these sizes behind all others.
+    /// Appends a packet of these sizes.
     #[inline]
     pub fn push_back(&mut self, packet: Packet, sizes: Sizes) {
         self.add(sizes);
@@ -57,7 +57,7 @@ impl PacketQueue {
         self.packets.front()
     }
 
-    /// Takes the packet that has waited longest.
+    /// Removes the packet that has waited longest.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
         self.take_off(self.packets.front()?.sizes());
@@ -67,7 +67,7 @@ impl PacketQueue {
         self.packets.pop_front()
     }
 
-    /// Has `cut` take a part off the packet that has waited longest.
+    /// Lets `cut` remove a part of the packet that has waited longest.
     pub fn cut_front<R>(&mut self, cut: impl FnOnce(&mut Packet) -> R) -> Option<R> {
         let packet = self.packets.front_mut()?;
         let before = packet.sizes();
@@ -94,7 +94,7 @@ impl PacketQueue {
     }
 }
 
-/// Elements that a deque makes room for with its first one.
+/// The capacity of a deque after its first element.
 pub(crate) const FIRST: usize = 4;
 
 #[cfg(test)]
@@ -111,16 +111,16 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_that_it_costs_is_no_less_than_what_it_allocates() {
+    fn the_stated_cost_is_no_less_than_the_allocation() {
         let mut queue = PacketQueue::new();
-        let mut said = 0;
+        let mut stated = 0;
         let allocated = allocation_counter::measure(|| {
             for len in (0..100).map(|n| 40 * n) {
                 let packet = segment(len);
                 let sizes = packet.sizes();
-                said += queue.cost_of(sizes);
+                stated += queue.cost_of(sizes);
                 queue.push_back(packet, sizes);
-                assert_eq!(said, queue.allocated());
+                assert_eq!(stated, queue.allocated());
             }
         });
         assert!(allocated.bytes_current as usize <= queue.allocated(), "{allocated:?} {}", queue.allocated());

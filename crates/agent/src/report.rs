@@ -1,42 +1,42 @@
-//! What agents tell of what they do.
+//! Reports of agents about their actions.
 
 use lasthop_packet::Seq;
 
 use crate::counter::Counter;
 
-/// Something that an agent did. A world counts it, and shows it in traces.
+/// An action of an agent. A world counts it, and shows it in traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// What.
+    /// The counter.
     pub counter: &'static Counter,
-    /// By how much the counter goes up: 1, unless it counts octets.
+    /// The increment of the counter: 1, unless it counts octets.
     pub amount: u64,
     /// The first sequence number of the data, or the acknowledgment number.
     pub seq: Option<Seq>,
-    /// Which of its kind: a message's name, a bound, a cause; may be empty.
+    /// The variant: a message's name, a bound, a cause; may be empty.
     pub detail: &'static str,
 }
 
 impl Report {
-    /// It happened once.
+    /// A report of a single action.
     pub const fn of(counter: &'static Counter) -> Self {
         Self { counter, amount: 1, seq: None, detail: "" }
     }
 
-    /// To the data or acknowledgment of this number.
+    /// Sets the number of the data or acknowledgment.
     #[must_use]
     pub const fn at(self, seq: Seq) -> Self {
         Self { seq: Some(seq), ..self }
     }
 
-    /// Which of its kind.
+    /// Sets the variant.
     #[must_use]
     pub const fn which(self, detail: &'static str) -> Self {
         Self { detail, ..self }
     }
 }
 
-/// What made an agent retransmit.
+/// The cause of a retransmission by an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Duplicate ACKs.
@@ -46,7 +46,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// In a report.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::DuplicateAck => "duplicate ACK",

@@ -8,8 +8,8 @@ use crate::packet_queue::FIRST;
 
 /// Segments in sequence order with notes of type `N` on each; at most `capacity` of them.
 ///
-/// Order is relative to the lowest sequence number held and so survives the wrap, as long as all
-/// that is held lies within 2^31 octets: TCP's own rule for a window.
+/// The order is relative to the lowest sequence number in the cache, and so survives the wrap, as
+/// long as the cache spans less than 2^31 octets: TCP's own rule for a window.
 #[derive(Debug)]
 pub struct SegmentCache<N> {
     segments: VecDeque<Cached<N>>,
@@ -25,9 +25,9 @@ pub struct Cached<N> {
     pub packet: Packet,
     /// Its first sequence number.
     pub seq: Seq,
-    /// The sequence number behind it.
+    /// The sequence number after its last.
     pub end: Seq,
-    /// What the scheme keeps about it.
+    /// The scheme's data about it.
     pub notes: N,
 }
 
@@ -52,17 +52,17 @@ impl<N> SegmentCache<N> {
         self.segments.len() >= self.capacity
     }
 
-    /// Octets of all packets held.
+    /// Octets of all packets in the cache.
     pub const fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Octets of memory that it takes.
+    /// Octets of allocated memory.
     pub fn allocated(&self) -> usize {
         self.segments.capacity() * size_of::<Cached<N>>() + self.buffers
     }
 
-    /// Octets of memory that it takes more, at most, once a packet of this size is in it.
+    /// Maximum of the additional octets of memory once a packet of this size is in the cache.
     pub fn cost_of(&self, sizes: Sizes) -> usize {
         let is_full = self.segments.len() == self.segments.capacity();
         let growth = if is_full { self.segments.capacity().max(FIRST) * size_of::<Cached<N>>() } else { 0 };
@@ -90,7 +90,7 @@ impl<N> SegmentCache<N> {
         self.segments.get_mut(at).filter(|cached| cached.seq == seq)
     }
 
-    /// The segment that `seq` lies in. Where segments overlap, the one that starts last.
+    /// The segment that contains `seq`. If segments overlap, the one that starts last.
     pub fn covering(&self, seq: Seq) -> Option<&Cached<N>> {
         let at = self.segments.partition_point(|cached| !cached.seq.after(seq));
         let cached = self.segments.get(at.checked_sub(1)?)?;
@@ -112,9 +112,9 @@ impl<N> SegmentCache<N> {
         self.segments.iter_mut()
     }
 
-    /// Puts a copy of a TCP segment of these sizes in its place, instead of one that starts at the
-    /// same number. `false` where there is no room or the packet is no TCP segment with sequence
-    /// space.
+    /// Inserts a copy of a TCP segment of these sizes; it replaces one that starts at the same
+    /// number. Returns `false` if there is no room, or if the packet is no TCP segment that
+    /// occupies sequence space.
     pub fn insert(&mut self, packet: &Packet, sizes: Sizes, notes: N) -> bool {
         let Some(seq) = packet.tcp().map(|tcp| tcp.seq) else { return false };
         let length = packet.segment_len();
@@ -133,7 +133,7 @@ impl<N> SegmentCache<N> {
             let removed = std::mem::replace(same, cached).packet.sizes();
             self.forget(removed);
         } else if at == self.segments.len() {
-            // Much quicker, and mostly the place.
+            // Much faster, and the usual place.
             self.segments.push_back(cached);
         } else {
             self.segments.insert(at, cached);
@@ -143,8 +143,7 @@ impl<N> SegmentCache<N> {
         true
     }
 
-    /// Forgets the segments that end at or before `ack`, and says what was noted on them, in
-    /// sequence order.
+    /// Removes the segments that end at or before `ack`, and returns them in sequence order.
     pub fn remove_acknowledged(&mut self, ack: Seq) -> impl Iterator<Item = Cached<N>> + '_ {
         std::iter::from_fn(move || {
             let Some(first) = self.segments.front() else {
@@ -160,7 +159,7 @@ impl<N> SegmentCache<N> {
         })
     }
 
-    /// The same for a caller that does not need the notes: no segment is moved out first.
+    /// The same for a caller that does not need the segments: none is moved out first.
     pub fn forget_acknowledged(&mut self, ack: Seq) {
         let gone = self.segments.iter().take_while(|cached| !cached.end.after(ack));
         let (mut count, mut octets, mut buffers) = (0, 0, 0);
@@ -175,7 +174,7 @@ impl<N> SegmentCache<N> {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all segments.
     pub fn clear(&mut self) {
         (self.octets, self.buffers) = (0, 0);
         self.shrink();
@@ -186,15 +185,15 @@ impl<N> SegmentCache<N> {
         self.buffers -= removed.buffer;
     }
 
-    /// Gives memory back once nothing is held: an idle flow is to cost little, and memory that
-    /// another flow has just given back is in the processor's cache, where a flow's own would not
-    /// be any more.
+    /// Frees the memory of an empty cache. An idle flow should cost little, and memory that another
+    /// flow has just freed is in the processor's cache, where this flow's own memory would no
+    /// longer be.
     fn shrink(&mut self) {
         self.segments = VecDeque::new();
     }
 
-    /// The index of the first segment that does not come before `seq`. New data belongs at the end,
-    /// so look there first.
+    /// The index of the first segment that does not come before `seq`. The end is checked first,
+    /// because new data belongs there.
     fn position(&self, seq: Seq) -> usize {
         match self.segments.back() {
             None => 0,
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_that_it_costs_is_no_less_than_what_it_allocates() {
+    fn the_stated_cost_is_no_less_than_the_allocation() {
         let mut cache = SegmentCache::new(1000);
         let host = Ipv4Addr::LOCALHOST.into();
         let allocated = allocation_counter::measure(|| {

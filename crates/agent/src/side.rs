@@ -1,4 +1,4 @@
-//! The two sides of a seat.
+//! The two sides of an agent.
 
 use lasthop_packet::FlowKey;
 
@@ -12,7 +12,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other side: where a packet from this side is bound for.
+    /// The other side: the one that a packet from this side goes to.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -21,8 +21,8 @@ impl Side {
         }
     }
 
-    /// The connection, by its direction from the core side to the radio side, of a packet that came
-    /// from this side with this key.
+    /// The connection of a packet with this key from this side, by its direction from the core side
+    /// to the radio side.
     #[must_use]
     pub const fn connection(self, key: FlowKey) -> FlowKey {
         match self {

@@ -1,5 +1,5 @@
-//! Entries by flow, or by another key, each in a slot of its own and in a list in order of last use:
-//! what every table of connections is built on.
+//! Entries by flow, or by another key, each in a slot and in a list in order of last use: the basis
+//! of every table of connections.
 
 mod slot;
 #[cfg(test)]
@@ -15,31 +15,33 @@ use lasthop_packet::{FlowKey, Instant};
 
 pub use slot::Slot;
 
-/// A value `T` for each of many flows (or of what else has keys), found by key in constant time, and in one of `LISTS` lists
-/// in order of last use, so that the idlest of a list is found without a search.
+/// A value `T` for each of many flows (or other keys). It is found by key in constant time, and is
+/// in one of `LISTS` lists in order of last use, so that the idlest of a list is found without a
+/// search.
 ///
-/// With very many flows the next one's entry is never in the processor's cache, so key, value and
-/// neighbours in order of use lie in one piece, in one array. The hash table has only slots, of 4
-/// octets each, and is small enough to stay in the cache. The hash is `ahash`: quick on short keys
-/// with and without AES instructions. Its keys are drawn at random, so that an attacker cannot make
-/// flows collide on purpose, as [`Lookup`](crate::Lookup)'s are; no result depends on them.
+/// With very many flows the entry of the next packet is never in the processor's cache, so key,
+/// value and neighbors in order of use are adjacent, in one array. The hash table has only slots,
+/// of 4 octets each, and is small enough to stay in the cache. The hash is `ahash`: fast on short
+/// keys with and without AES instructions. Its keys are drawn at random, like those of
+/// [`Lookup`](crate::Lookup), so that an attacker cannot make flows collide; no result depends on
+/// them.
 ///
-/// A slab has no bound and evicts nothing: that is up to the table that is built on it. It
-/// allocates only where it grows.
+/// A slab has no bound and evicts nothing: the table on top of it does that. It allocates only when
+/// it grows.
 #[derive(Debug)]
 pub struct Slab<T, L = (), const LISTS: usize = 1, K = FlowKey> {
     entries: Vec<Entry<T, L, K>>,
     slots: HashTable<Slot>,
     hasher: RandomState,
-    /// The free slot that is taken next. Each free slot has the one behind it as its `newer`.
+    /// The free slot that is used next. Each free slot links to the next one with `newer`.
     free: Option<Slot>,
     lists: [Ends; LISTS],
 }
 
-/// Names one of a slab's lists; `()` where there is only one. It is a type and not a number so that
-/// the single list takes no memory in each entry.
+/// Identifies one of a slab's lists; `()` if there is only one. It is a type and not a number so
+/// that a single list takes no memory in each entry.
 pub trait IdleList: Copy + Eq {
-    /// Which one, from 0; less than the slab's `LISTS`.
+    /// The index, from 0; less than the slab's `LISTS`.
     fn index(self) -> usize;
 }
 
@@ -50,10 +52,10 @@ struct Entry<T, L, K> {
     moved: Instant,
     /// The list that it is in.
     list: L,
-    /// Its neighbours in the list.
+    /// The neighbors in the list.
     older: Option<Slot>,
     newer: Option<Slot>,
-    /// `None` where the slot is free.
+    /// `None` if the slot is free.
     value: Option<T>,
 }
 
@@ -65,7 +67,7 @@ struct Ends {
 }
 
 impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, K> {
-    /// The most entries that a slab can have.
+    /// Maximum number of entries in a slab.
     pub const MOST: usize = u32::MAX as usize;
 
     /// An empty slab without memory.
@@ -73,12 +75,11 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         Self::with_capacity(0)
     }
 
-    /// An empty slab that has memory for `capacity` entries, and never grows while there are no
-    /// more.
+    /// An empty slab with memory for `capacity` entries. It does not grow up to that number.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             entries: Vec::with_capacity(capacity),
-            // A hash table that is at most half full clears up after removals in place.
+            // A hash table that is at most half full cleans up after removals in place.
             slots: HashTable::with_capacity(2 * capacity),
             hasher: RandomState::new(),
             free: None,
@@ -86,33 +87,33 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         }
     }
 
-    /// Octets of memory for an entry, at most, with its part of the hash table.
+    /// Maximum octets of memory of an entry, including its part of the hash table.
     pub const fn octets_per_entry() -> usize {
         // At most 4.6 slots of 5 octets in the hash table.
         size_of::<Entry<T, L, K>>() + 24
     }
 
-    /// Whether another entry takes more memory.
+    /// Whether another entry needs more memory.
     pub const fn is_full(&self) -> bool {
         self.free.is_none() && self.entries.len() == self.entries.capacity()
     }
 
-    /// Entries that there is memory for.
+    /// Number of entries that fit into the allocated memory.
     pub const fn capacity(&self) -> usize {
         self.entries.capacity()
     }
 
-    /// Octets of memory that it has taken, at most: what entries take that there is room for.
+    /// Maximum octets of allocated memory: those of all entries that fit.
     pub const fn octets(&self) -> usize {
         self.entries.capacity() * Self::octets_per_entry()
     }
 
-    /// How many entries it may have, at most `most`, where it may take `room` octets more.
+    /// The limit on entries, at most `most`, if `room` more octets may be allocated.
     pub fn most_within(&self, most: usize, room: usize) -> usize {
         self.most_of(most, room, Self::octets_per_entry())
     }
 
-    /// The same where an entry takes `each` octets, with what its owner has of it.
+    /// The same if an entry takes `each` octets, including memory of its owner.
     pub(crate) fn most_of(&self, most: usize, room: usize, each: usize) -> usize {
         let capacity = self.entries.capacity();
         // An array that grew by a few entries at a time would be copied with each of them.
@@ -120,7 +121,7 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         most.min(capacity.saturating_add(more))
     }
 
-    /// Takes memory for `capacity` entries in all.
+    /// Allocates memory for `capacity` entries in all.
     pub fn reserve(&mut self, capacity: usize) {
         let (more, more_slots) =
             (capacity.saturating_sub(self.len()), (2 * capacity).saturating_sub(self.len()));
@@ -129,8 +130,8 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         entries.reserve(more);
     }
 
-    /// Takes memory for another entry where there is none left: twice as much as before, but none
-    /// for more than `most` entries.
+    /// Allocates memory for another entry if there is no free one: twice as much as before, but for
+    /// no more than `most` entries.
     pub fn make_room(&mut self, most: usize) {
         let len = self.entries.len();
         if self.is_full() {
@@ -157,28 +158,28 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         self.slots.find(hash, |slot| self.entries[slot.index()].key == key).copied()
     }
 
-    /// Whether a slot is this flow's: cheaper than [`Slab::find`] for a caller that has a guess.
+    /// Whether a slot belongs to this flow: cheaper than [`Slab::find`] for a caller with a guess.
     pub fn has(&self, slot: Slot, key: K) -> bool {
         self.entries.get(slot.index()).is_some_and(|entry| entry.key == key && entry.value.is_some())
     }
 
-    /// The flow in a slot; `None` where the slot is free.
+    /// The flow in a slot; `None` if the slot is free.
     pub fn key(&self, slot: Slot) -> Option<K> {
         self.entry(slot).map(|entry| entry.key)
     }
 
-    /// The value in a slot; `None` where the slot is free.
+    /// The value in a slot; `None` if the slot is free.
     pub fn get(&self, slot: Slot) -> Option<&T> {
         self.entries.get(slot.index())?.value.as_ref()
     }
 
-    /// The value in a slot, to be changed; `None` where the slot is free.
+    /// The value in a slot, mutably; `None` if the slot is free.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
         self.entries.get_mut(slot.index())?.value.as_mut()
     }
 
-    /// Adds a flow that is used now. It must not be there yet, and there must be fewer entries than
-    /// [`Slab::MOST`].
+    /// Adds a flow that is used now. It must not be in the slab yet, and there must be fewer
+    /// entries than [`Slab::MOST`].
     pub fn insert(&mut self, key: K, value: T, list: L, now: Instant) -> Slot {
         debug_assert!(self.find(key).is_none(), "it is there already");
         let entry = Entry { key, moved: now, list, older: None, newer: None, value: Some(value) };
@@ -196,7 +197,7 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         slot
     }
 
-    /// Takes a flow out; `None` where the slot is free.
+    /// Removes a flow; `None` if the slot is free.
     pub fn remove(&mut self, slot: Slot) -> Option<T> {
         let hash = self.hasher.hash_one(self.key(slot)?);
         if let Ok(found) = self.slots.find_entry(hash, |other| *other == slot) {
@@ -208,25 +209,25 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         entry.value.take()
     }
 
-    /// Gives back the memory of a slab that is empty; one that is not stays as it is.
+    /// Frees the memory of an empty slab; another one stays as it is.
     pub fn release_memory(&mut self) {
         if self.is_empty() {
             (self.entries, self.slots, self.free) = (Vec::new(), HashTable::new(), None);
         }
     }
 
-    /// Puts a flow that is used now where it belongs in order of use, and into another list if it
-    /// is not in this one. A free slot stays as it is.
+    /// Moves a flow that is used now to its place in order of use, and into another list if it is
+    /// not in this one. A free slot stays as it is.
     pub fn touch(&mut self, slot: Slot, list: L, now: Instant) {
         let Some(entry) = self.entry(slot) else { return };
-        // Order to the second will do, and spares the neighbours' cache lines.
+        // An order to the second is enough, and avoids the neighbors' cache lines.
         if now.since(entry.moved).as_secs() >= 1 || entry.list != list {
             self.unlink(slot);
             self.link(slot, list, now);
         }
     }
 
-    /// When a flow was last used, to the second; `None` where the slot is free.
+    /// When a flow was last used, to the second; `None` if the slot is free.
     pub fn last_used(&self, slot: Slot) -> Option<Instant> {
         self.entry(slot).map(|entry| entry.moved)
     }
@@ -241,15 +242,15 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         successors(self.idlest(list), |slot| self.entries[slot.index()].newer)
     }
 
-    /// The slot of every flow that is there now, in the order of the array. It borrows nothing:
+    /// The slots of all present flows, in the order of the array. The iterator borrows nothing:
     /// flows may be changed meanwhile.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + use<T, L, LISTS, K> {
         let taken = self.entries.iter().map(|entry| entry.value.is_some()).collect::<Vec<_>>();
         taken.into_iter().enumerate().filter(|(_, taken)| *taken).map(|(index, _)| Slot::at(index))
     }
 
-    /// The flows in at most `slots` slots from index `from` on, in the order of the array, and the
-    /// index behind them; `None` at the end.
+    /// The flows in at most `slots` slots from index `from`, in the order of the array, and the
+    /// index after them; `None` at the end.
     pub fn page(&self, from: usize, slots: usize) -> (impl Iterator<Item = (K, &T)>, Option<usize>) {
         let until = from.saturating_add(slots).min(self.entries.len());
         let entries = self.entries.get(from..until).unwrap_or_default();
@@ -257,15 +258,14 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         (taken, (until < self.entries.len()).then_some(until))
     }
 
-    /// Reads the entries of those of the flows that are here, and has `look` read more of each
-    /// value. The processor fetches them from memory all at once, because finding one does not
-    /// depend on another. Mostly it is the right entry; rarely it is that of a flow whose hash is
-    /// similar.
+    /// Reads the entries of present flows, and lets `look` read more of each value. The processor
+    /// fetches them from memory in parallel, because finding one does not depend on another.
+    /// Usually it is the right entry; rarely it is that of a flow with a similar hash.
     pub fn prefetch(&self, keys: &[K], mut look: impl FnMut(Slot, &T)) {
         const AT_ONCE: usize = 32;
         for keys in keys.chunks(AT_ONCE) {
-            // Two passes: the first touches the hash table alone, and takes the first slot that may
-            // be the right one.
+            // Two passes: the first reads only the hash table, and takes the first slot that may be
+            // the right one.
             let mut slots = [None; AT_ONCE];
             for (slot, key) in slots.iter_mut().zip(keys) {
                 *slot = self.slots.iter_hash(self.hasher.hash_one(key)).next().copied();
@@ -282,7 +282,7 @@ impl<T, L: IdleList, const LISTS: usize, K: Copy + Eq + Hash> Slab<T, L, LISTS, 
         self.entries.get(slot.index()).filter(|entry| entry.value.is_some())
     }
 
-    /// Puts a flow behind all others of a list.
+    /// Appends a flow to a list.
     fn link(&mut self, slot: Slot, list: L, now: Instant) {
         let older = self.lists[list.index()].latest.replace(slot);
         let entry = &mut self.entries[slot.index()];

@@ -18,26 +18,26 @@ use crate::transfer::{FlowState, ImportError, Scope, Transfer};
 /// A stack of agents, the one nearest to the core side first. An empty stack forwards everything
 /// untouched.
 ///
-/// What an agent sends passes through the agents between it and the side that it sends to. Agents
-/// that answer each other's packets could do so for ever; beyond a bound a packet leaves without
-/// being shown to the agents on its way, and that is reported.
+/// A packet that an agent sends passes through the agents between it and the side that it sends to.
+/// Agents that respond to each other's packets could do so forever. Above a bound a packet
+/// therefore leaves without being shown to the remaining agents, and that is reported.
 #[derive(Default)]
 pub struct Stack {
     agents: Vec<Layer>,
-    /// Whether messages say which layer they are from.
+    /// Whether messages carry the number of their layer.
     names_layers: bool,
-    /// What was sent and is still on its way through the stack; what leaves first lies on top.
+    /// Packets that are still on their way through the stack; the next one to leave is the last.
     under_way: Vec<UnderWay>,
-    /// What the agent called last has sent.
+    /// The output of the last call of an agent.
     sent: Outbox,
 }
 
 /// An agent of a stack.
 struct Layer {
     agent: Box<dyn Agent>,
-    /// Its number: the same as that of its peers in other seats.
+    /// Its number, equal to that of its peers at other nodes.
     number: u8,
-    /// What it said that it needs.
+    /// The result of [`Agent::needs`].
     needs: LinkSenses,
 }
 
@@ -47,37 +47,36 @@ impl Layer {
     }
 }
 
-/// How often agents are asked in one call about packets that other agents of the stack sent:
-/// `ANSWERS` times, and `ANSWERS` more for each packet that was sent by the agent which the world
-/// called.
-const ANSWERS: usize = 64;
+/// Limit on calls for packets that other agents of the stack sent: `MAX_ANSWERS` calls, plus
+/// `MAX_ANSWERS` for each packet from the agent that the world called.
+const MAX_ANSWERS: usize = 64;
 
 /// A packet between two agents.
 struct UnderWay {
-    /// The agent that it comes from.
+    /// The agent that sent it.
     from: usize,
     to: Side,
     packet: Packet,
 }
 
 impl Stack {
-    /// A stack of these agents, the one nearest to the core side first. Other seats have agents of
-    /// the same schemes; one agent is as if it were in no stack.
+    /// A stack of these agents, the one nearest to the core side first. Other nodes have agents of
+    /// the same schemes. A stack of one agent behaves like the agent itself.
     pub fn new(agents: Vec<Box<dyn Agent>>) -> Self {
         let names_layers = agents.len() > 1;
         let layers = agents.into_iter().enumerate().map(|(index, agent)| Layer::new(index as u8, agent));
         Self { agents: layers.collect(), names_layers, ..Self::default() }
     }
 
-    /// A stack of the agents of these layers, the one nearest to the core side first. Where layers
-    /// have no agent in this seat and have one in others, messages and state still go from a layer
-    /// to the same layer.
+    /// A stack of the agents of these layers, the one nearest to the core side first. Some layers
+    /// may have agents at other nodes only; messages and state still go from a layer to the same
+    /// layer.
     pub fn of_layers(agents: Vec<(u8, Box<dyn Agent>)>) -> Self {
         let layers = agents.into_iter().map(|(number, agent)| Layer::new(number, agent));
         Self { agents: layers.collect(), names_layers: true, ..Self::default() }
     }
 
-    /// Where the agent of a layer is.
+    /// The index of the agent of a layer.
     fn of_layer(&self, number: u8) -> Option<usize> {
         self.agents.iter().position(|layer| layer.number == number)
     }
@@ -94,11 +93,11 @@ impl Stack {
         cx: &mut Context<'_>,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
-        let result = self.ask(index, cx, f);
+        let result = self.call_one(index, cx, f);
         if let Some(options) = self.sent.attached.take() {
             cx.attach(options);
         }
-        let mut allowed = ANSWERS + ANSWERS * self.under_way.len();
+        let mut allowed = MAX_ANSWERS + MAX_ANSWERS * self.under_way.len();
         while let Some(UnderWay { from, to, mut packet }) = self.under_way.pop() {
             let next = match to {
                 Side::Core => from.checked_sub(1),
@@ -114,14 +113,15 @@ impl Stack {
                 continue;
             }
             allowed -= 1;
-            let behind = self.under_way.len();
-            let verdict = self.ask(next, cx, |agent, cx| agent.on_packet(&mut packet, to.opposite(), cx));
+            let first_answer = self.under_way.len();
+            let verdict =
+                self.call_one(next, cx, |agent, cx| agent.on_packet(&mut packet, to.opposite(), cx));
             if let Some(options) = self.sent.attached.take() {
                 packet.set_link_options(Some(options));
             }
             match verdict {
-                // It leaves behind what the agent sent in answer to it.
-                Verdict::Forward => self.under_way.insert(behind, UnderWay { from: next, to, packet }),
+                // It leaves after the packets that the agent sent in response to it.
+                Verdict::Forward => self.under_way.insert(first_answer, UnderWay { from: next, to, packet }),
                 // The world does not see this verdict.
                 Verdict::Drop(reason) => cx.report_dropped(&packet, packet.payload().len(), reason),
                 Verdict::Absorb => {}
@@ -130,8 +130,8 @@ impl Stack {
         result
     }
 
-    /// Calls agent `index` and puts what it sends on its way.
-    fn ask<R>(
+    /// Calls agent `index` and queues what it sends.
+    fn call_one<R>(
         &mut self,
         index: usize,
         cx: &mut Context<'_>,
@@ -155,7 +155,7 @@ impl Stack {
         result
     }
 
-    /// Octets that the other agents have taken of the budget.
+    /// Octets of the budget that the other agents have taken.
     fn octets_beside(&self, index: usize) -> usize {
         let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
         others.map(|(_, layer)| layer.agent.octets()).sum()
@@ -218,8 +218,8 @@ impl Agent for Stack {
         self.agents.iter().any(|layer| layer.agent.takes_datagrams())
     }
 
-    /// Where there are several layers, the first octet of a message says which one it is for: the
-    /// same as its sender's.
+    /// With several layers, the first octet of a message is the number of its layer, that of its
+    /// sender.
     fn on_message(&mut self, from: IpAddr, octets: &[u8], cx: &mut Context<'_>) {
         let (number, octets) = match octets.split_first() {
             Some((number, octets)) if self.names_layers => (*number, octets),
@@ -252,9 +252,9 @@ impl Accounts for Stack {
 }
 
 impl Transfer for Stack {
-    /// The agent nearest to the radio side first. Where another imports in that order, what an
-    /// agent sends on because it has no room for it meets agents on its way that know the
-    /// connection already.
+    /// Begins with the agent nearest to the radio side. If another stack imports in that order,
+    /// packets that an agent forwards for lack of room pass agents that already know the
+    /// connection.
     fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let mut states = Vec::new();
         for index in (0..self.agents.len()).rev() {
@@ -272,8 +272,8 @@ impl Transfer for Stack {
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        // What an agent sends on passes through the others, so those nearer to its end come later.
-        // As in `drain`, what goes the other way may be held once more.
+        // Packets that an agent sends on pass through the others, so those nearer to their end come
+        // later. As in `drain`, packets in the other direction may be held again.
         for index in (0..self.agents.len()).chain((0..self.agents.len()).rev()) {
             self.call(index, cx, |agent, cx| agent.release(connection, cx));
         }
@@ -285,10 +285,10 @@ impl Transfer for Stack {
         }
     }
 
-    /// What one agent lets go of passes through the others, which may take hold of it: so it goes
-    /// on until all are empty. Each round carries what is held past at least one agent, towards
-    /// either side; two rounds an agent are enough for agents that do not send a packet back to
-    /// where it came from.
+    /// Packets that one agent releases pass through the others, which may hold them again, so this
+    /// repeats until all are empty. Each round moves the held packets past at least one agent,
+    /// towards either side. Two rounds per agent are enough for agents that do not send a packet
+    /// back to where it came from.
     fn drain(&mut self, cx: &mut Context<'_>) {
         for _ in 0..2 * self.agents.len() {
             if self.held() == 0 {

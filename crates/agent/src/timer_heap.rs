@@ -1,4 +1,4 @@
-//! Many timers, one deadline.
+//! A heap of many timers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,36 +7,37 @@ use lasthop_packet::Instant;
 
 use crate::slab::Slot;
 
-/// The order of timers that lie elsewhere, each in a slot: their owner says which still
-/// count. Setting a timer again or clearing it touches no other. Memory is proportional to the
-/// number of timers that run.
+/// The order of timers that are stored elsewhere, each in a slot; their owner says which entries
+/// are valid. Setting a timer again or clearing it affects no other timer. Memory is proportional
+/// to the number of running timers.
 #[derive(Debug, Default)]
 pub(crate) struct TimerHeap {
-    /// May hold stale entries; an entry counts only if the timer in its slot is due then.
+    /// May contain stale entries; an entry is valid only if the timer in its slot is due at its
+    /// time.
     heap: BinaryHeap<Reverse<(Instant, Slot)>>,
     running: usize,
 }
 
-/// Stale entries that are kept beside as many as live ones.
+/// Stale entries that are kept in addition to as many as there are running timers.
 const SLACK: usize = 4;
 
 impl TimerHeap {
-    /// Octets of memory for each of the timers that may run, at most: twice as many entries, and room for
-    /// as many again, as an array doubles.
+    /// Maximum octets of memory per running timer: twice as many entries, and room for as many
+    /// again, because an array doubles.
     pub(crate) const OCTETS_OF_ONE: usize = 4 * size_of::<(Instant, Slot)>();
 
-    /// Whether it has taken any memory.
+    /// Whether memory is allocated.
     pub(crate) fn has_memory(&self) -> bool {
         self.heap.capacity() > 0
     }
 
-    /// A timer was set; `was_running` says whether it was before. To be pruned.
+    /// Records that a timer was set, and whether it ran before. The caller then prunes the heap.
     pub(crate) fn add(&mut self, at: Instant, slot: Slot, was_running: bool) {
         self.running += usize::from(!was_running);
         self.heap.push(Reverse((at, slot)));
     }
 
-    /// A timer ended. To be pruned.
+    /// Records that a timer was cleared. The caller then prunes the heap.
     pub(crate) const fn ended(&mut self) {
         self.running -= 1;
     }
@@ -46,13 +47,13 @@ impl TimerHeap {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Where the earliest timer is, if it is due at `now`.
+    /// The slot of the earliest timer, if it is due at `now`.
     pub(crate) fn first_due(&self, now: Instant) -> Option<Slot> {
         self.heap.peek().filter(|Reverse((at, _))| *at <= now).map(|Reverse((_, slot))| *slot)
     }
 
-    /// Keeps the top of the heap valid, and the stale entries fewer than the live ones. `due` says
-    /// when the timer in a slot is due.
+    /// Keeps the top of the heap valid, and the stale entries fewer than the running timers. `due`
+    /// returns when the timer in a slot is due.
     pub(crate) fn prune(&mut self, due: impl Fn(Slot) -> Option<Instant>) {
         while let Some(Reverse((at, slot))) = self.heap.peek()
             && due(*slot) != Some(*at)

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 pub struct Slot(NonZeroU32);
 
 impl Slot {
-    /// Its index in the array.
+    /// The index in the array.
     pub(crate) const fn index(self) -> usize {
         self.0.get() as usize - 1
     }

@@ -1,4 +1,4 @@
-//! The slab against a model that searches.
+//! Compares the slab with a simple model.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 
 const LISTS: usize = 3;
-/// Few, so that flows that are there are met often.
+/// A small number, so that known flows occur often.
 const FLOWS: u16 = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl IdleList for Which {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A flow comes, or where it is there already, its value changes.
+    /// Adds a flow, or changes the value of a known one.
     Insert(u16, Which),
     Remove(u16),
     Touch(u16, Which),
@@ -49,18 +49,17 @@ fn key(port: u16) -> FlowKey {
     FlowKey::tcp((host, port), (host, 80))
 }
 
-/// What the slab says of itself, in another way: flows in the order in which they moved to the end
-/// of their lists.
+/// A model of the slab: flows in the order in which they moved to the end of their lists.
 #[derive(Default)]
 struct Model {
-    flows: Vec<Modelled>,
-    /// Slots that are free, the next one last.
+    flows: Vec<ModelFlow>,
+    /// Free slots, the next one last.
     free: Vec<Slot>,
-    /// Slots that there are.
+    /// The number of slots.
     slots: usize,
 }
 
-struct Modelled {
+struct ModelFlow {
     port: u16,
     value: u32,
     slot: Slot,
@@ -68,7 +67,7 @@ struct Modelled {
     moved: Instant,
 }
 
-/// Slab and model side by side.
+/// Slab and model.
 #[derive(Default)]
 struct Run {
     slab: Slab<u32, Which, LISTS>,
@@ -106,7 +105,7 @@ impl Run {
         let expected = self.model.free.pop().unwrap_or(Slot::at(self.model.slots));
         assert_eq!(slot, expected, "the slot that was left last, or the first new one");
         self.model.slots = self.model.slots.max(slot.index() + 1);
-        self.model.flows.push(Modelled { port, value, slot, list, moved: self.now });
+        self.model.flows.push(ModelFlow { port, value, slot, list, moved: self.now });
     }
 
     fn remove(&mut self, port: u16) {
@@ -114,7 +113,7 @@ impl Run {
             assert_eq!(self.slab.find(key(port)), None);
             return;
         };
-        let Modelled { slot, value, .. } = self.model.flows.remove(at);
+        let ModelFlow { slot, value, .. } = self.model.flows.remove(at);
         self.model.free.push(slot);
         assert_eq!((self.slab.remove(slot), self.slab.remove(slot)), (Some(value), None));
         // A slot that is free stays so.
@@ -130,7 +129,7 @@ impl Run {
         let flow = &self.model.flows[at];
         if flow.list != list || self.now.since(flow.moved) >= Duration::from_secs(1) {
             let flow = self.model.flows.remove(at);
-            self.model.flows.push(Modelled { list, moved: self.now, ..flow });
+            self.model.flows.push(ModelFlow { list, moved: self.now, ..flow });
         }
     }
 
@@ -188,11 +187,11 @@ proptest! {
         let run = run(&steps);
         let (mut paged, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next {
-            let (page, behind) = run.slab.page(from, slots);
+            let (page, after) = run.slab.page(from, slots);
             let before = paged.len();
             paged.extend(page.map(|(key, value)| (key, *value)));
-            prop_assert!(paged.len() - before <= slots && behind.is_none_or(|behind| behind == from + slots));
-            next = behind;
+            prop_assert!(paged.len() - before <= slots && after.is_none_or(|after| after == from + slots));
+            next = after;
         }
         let expected = run.in_order_of_slots();
         prop_assert_eq!(paged, expected.iter().map(|(_, key, value)| (*key, *value)).collect::<Vec<_>>());
@@ -219,17 +218,16 @@ proptest! {
 }
 
 #[test]
-fn a_slab_with_memory_for_all_takes_no_more_however_many_come_and_go() {
-    // As many as a hash table of 1024 slots holds at most: removals would make it grow if it were
-    // no larger.
-    const MOST: u16 = 896;
+fn a_slab_with_reserved_memory_does_not_grow_through_insertions_and_removals() {
+    // The maximum in a hash table of 1024 slots: removals would make a table of that size grow.
+    const MAX: u16 = 896;
     let mut later = Slab::<u16>::new();
-    later.reserve(MOST.into());
-    for mut slab in [Slab::with_capacity(MOST.into()), later] {
+    later.reserve(MAX.into());
+    for mut slab in [Slab::with_capacity(MAX.into()), later] {
         let before = slab.octets();
-        assert!(before <= usize::from(MOST) * Slab::<u16>::octets_per_entry(), "{before}");
+        assert!(before <= usize::from(MAX) * Slab::<u16>::octets_per_entry(), "{before}");
         for round in 0..50_000 {
-            if slab.len() == usize::from(MOST) {
+            if slab.len() == usize::from(MAX) {
                 let idlest = slab.idlest(()).expect("it is full");
                 slab.remove(idlest);
             }
@@ -240,7 +238,7 @@ fn a_slab_with_memory_for_all_takes_no_more_however_many_come_and_go() {
 }
 
 #[test]
-fn slots_are_reused_so_that_memory_follows_the_flows_not_their_coming_and_going() {
+fn slots_are_reused_so_that_memory_depends_on_the_number_of_flows() {
     let mut slab = Slab::<u16>::new();
     let mut slots = BTreeSet::new();
     for round in 0..10_000_u16 {
@@ -254,7 +252,7 @@ fn slots_are_reused_so_that_memory_follows_the_flows_not_their_coming_and_going(
 }
 
 #[test]
-fn a_value_goes_when_its_flow_goes() {
+fn a_value_is_dropped_when_its_flow_is_removed() {
     struct Counted(Rc<Cell<u32>>);
     impl Drop for Counted {
         fn drop(&mut self) {
@@ -272,13 +270,12 @@ fn a_value_goes_when_its_flow_goes() {
 
 #[test]
 #[cfg(target_pointer_width = "64")]
-fn an_entry_has_forty_eight_octets_beside_key_and_value() {
-    // Of 24 are the entry's own: when it moved, its neighbours, its list and whether it is there;
-    // the others are the hash table's.
+fn an_entry_has_forty_eight_octets_besides_key_and_value() {
+    // Of these, 24 belong to the entry: when it moved, its neighbors, its list and whether it is in
+    // use; the others belong to the hash table.
     let own = |octets: usize, value: usize| octets - size_of::<FlowKey>().next_multiple_of(8) - value;
     assert_eq!(own(Slab::<u64>::octets_per_entry(), 8), 48);
-    // The list takes none where there is one list, and there are values that know that they are
-    // none.
+    // A single list takes no memory, nor does the `None` of values with a niche.
     assert_eq!(own(Slab::<Box<u64>>::octets_per_entry(), 8), 40);
     assert_eq!(size_of::<Option<Slot>>(), 4);
 }

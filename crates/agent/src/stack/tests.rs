@@ -57,11 +57,11 @@ fn a_stack_is_drained_in_both_directions_and_in_order() {
     assert_eq!((ports(Side::Radio), ports(Side::Core)), (vec![0, 2], vec![1, 3]));
 }
 
-/// Needs what it says, and writes down what it is told.
+/// Needs these senses, and records the events.
 #[derive(Clone)]
 struct Listener {
     needs: LinkSenses,
-    told: Arc<Mutex<Vec<LinkSenses>>>,
+    received: Arc<Mutex<Vec<LinkSenses>>>,
 }
 
 impl Agent for Listener {
@@ -70,7 +70,7 @@ impl Agent for Listener {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, _cx: &mut Context<'_>) {
-        self.told.lock().expect("no panic").push(event.sense());
+        self.received.lock().expect("no panic").push(event.sense());
     }
 
     fn needs(&self) -> LinkSenses {
@@ -81,10 +81,10 @@ impl Agent for Listener {
 impl Stateless for Listener {}
 
 #[test]
-fn each_agent_learns_of_the_link_layer_only_what_it_needs() {
+fn each_agent_sees_only_the_link_events_that_it_needs() {
     let (backlog, departures) = (LinkSenses::BACKLOG, LinkSenses::DEPARTURES);
     let listeners = [LinkSenses::empty(), backlog, backlog | departures]
-        .map(|needs| Listener { needs, told: Arc::default() });
+        .map(|needs| Listener { needs, received: Arc::default() });
     let mut stack =
         Stack::new(listeners.iter().map(|listener| Box::new(listener.clone()) as Box<dyn Agent>).collect());
     assert_eq!(stack.needs(), backlog | departures);
@@ -94,78 +94,83 @@ fn each_agent_learns_of_the_link_layer_only_what_it_needs() {
     let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
     stack.on_link(&LinkEvent::Backlog { packet: &packet, packets: 1, octets: 40 }, &mut cx);
     stack.on_link(&LinkEvent::Departure { packet: &packet }, &mut cx);
-    let told = listeners.map(|listener| listener.told.lock().expect("no panic").clone());
-    assert_eq!(told, [vec![], vec![backlog], vec![backlog, departures]]);
+    let received = listeners.map(|listener| listener.received.lock().expect("no panic").clone());
+    assert_eq!(received, [vec![], vec![backlog], vec![backlog, departures]]);
 }
 
-/// Tells the destination of each packet its name; writes down what it is told.
-struct Teller {
+/// Sends its name to the destination of each packet; records the messages to it.
+struct Messenger {
     name: &'static [u8],
-    told: Arc<Mutex<Vec<Vec<u8>>>>,
+    received: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-impl Agent for Teller {
+impl Agent for Messenger {
     fn on_packet(&mut self, packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
         cx.send_message(packet.ip().destination, Bytes::from_static(self.name));
         Verdict::Forward
     }
 
     fn on_message(&mut self, _from: IpAddr, octets: &[u8], _cx: &mut Context<'_>) {
-        self.told.lock().expect("no panic").push(octets.to_vec());
+        self.received.lock().expect("no panic").push(octets.to_vec());
     }
 }
 
-impl Stateless for Teller {}
+impl Stateless for Messenger {}
 
-/// What agents of these layers, the first of which has number 0, are told when a seat tells
-/// all that it has to tell.
-fn told_by(teller: &mut dyn Agent, make: impl Fn(Vec<Teller>) -> Box<dyn Agent>) -> [Vec<Vec<u8>>; 2] {
-    let told: [Arc<Mutex<Vec<_>>>; 2] = Default::default();
-    let mut listener = make(told.iter().map(|told| Teller { name: b"", told: Arc::clone(told) }).collect());
+/// The messages that the agents of two layers, numbered from 0, receive from a sender at another
+/// node.
+fn received_from(
+    messenger: &mut dyn Agent,
+    make: impl Fn(Vec<Messenger>) -> Box<dyn Agent>,
+) -> [Vec<Vec<u8>>; 2] {
+    let received: [Arc<Mutex<Vec<_>>>; 2] = Default::default();
+    let mut listener = make(
+        received.iter().map(|of_layer| Messenger { name: b"", received: Arc::clone(of_layer) }).collect(),
+    );
     let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
     let host = Ipv4Addr::LOCALHOST.into();
     let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
     let verdict =
-        teller.on_packet(&mut packet, Side::Core, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
+        messenger.on_packet(&mut packet, Side::Core, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
     assert_eq!(verdict, Verdict::Forward);
     for (_, message) in std::mem::take(&mut outbox.messages) {
         listener.on_message(host, &message, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
     }
-    told.map(|told| told.lock().expect("no panic").clone())
+    received.map(|of_layer| of_layer.lock().expect("no panic").clone())
 }
 
-fn teller(name: &'static [u8]) -> Box<dyn Agent> {
-    Box::new(Teller { name, told: Arc::default() })
+fn messenger(name: &'static [u8]) -> Box<dyn Agent> {
+    Box::new(Messenger { name, received: Arc::default() })
 }
 
-fn both(tellers: Vec<Teller>) -> Box<dyn Agent> {
-    Box::new(Stack::new(tellers.into_iter().map(|one| Box::new(one) as Box<dyn Agent>).collect()))
+fn both(messengers: Vec<Messenger>) -> Box<dyn Agent> {
+    Box::new(Stack::new(messengers.into_iter().map(|one| Box::new(one) as Box<dyn Agent>).collect()))
 }
 
 #[test]
-fn a_message_reaches_the_same_layer_whatever_other_layers_have_no_agent_there() {
-    let mut second = Stack::of_layers(vec![(1, teller(b"second"))]);
-    assert_eq!(told_by(&mut second, both), [vec![], vec![b"second".to_vec()]]);
-    let second = |mut tellers: Vec<Teller>| -> Box<dyn Agent> {
-        Box::new(Stack::of_layers(vec![(1, Box::new(tellers.remove(1)))]))
+fn a_message_reaches_the_same_layer_where_other_layers_have_no_agent() {
+    let mut second = Stack::of_layers(vec![(1, messenger(b"second"))]);
+    assert_eq!(received_from(&mut second, both), [vec![], vec![b"second".to_vec()]]);
+    let second = |mut messengers: Vec<Messenger>| -> Box<dyn Agent> {
+        Box::new(Stack::of_layers(vec![(1, Box::new(messengers.remove(1)))]))
     };
-    let mut stack = Stack::new(vec![teller(b"first"), teller(b"second")]);
-    assert_eq!(told_by(&mut stack, second), [vec![], vec![b"second".to_vec()]]);
+    let mut stack = Stack::new(vec![messenger(b"first"), messenger(b"second")]);
+    assert_eq!(received_from(&mut stack, second), [vec![], vec![b"second".to_vec()]]);
 }
 
 #[test]
-fn a_message_of_an_agent_alone_in_a_stack_is_as_it_is_without_one() {
-    let alone = |mut tellers: Vec<Teller>| -> Box<dyn Agent> { Box::new(tellers.remove(0)) };
-    let in_stack = |mut tellers: Vec<Teller>| both(vec![tellers.remove(0)]);
-    let heard = [vec![b"hello".to_vec()], vec![]];
-    assert_eq!(told_by(&mut Stack::new(vec![teller(b"hello")]), alone), heard);
-    assert_eq!(told_by(teller(b"hello").as_mut(), in_stack), heard);
+fn a_message_of_a_single_agent_in_a_stack_is_as_without_a_stack() {
+    let alone = |mut messengers: Vec<Messenger>| -> Box<dyn Agent> { Box::new(messengers.remove(0)) };
+    let in_stack = |mut messengers: Vec<Messenger>| both(vec![messengers.remove(0)]);
+    let expected = [vec![b"hello".to_vec()], vec![]];
+    assert_eq!(received_from(&mut Stack::new(vec![messenger(b"hello")]), alone), expected);
+    assert_eq!(received_from(messenger(b"hello").as_mut(), in_stack), expected);
 }
 
-/// Answers each packet with two of its own, back to where it came from.
-struct Quarrelsome;
+/// Responds to each packet with two copies, back to its origin.
+struct Responder;
 
-impl Agent for Quarrelsome {
+impl Agent for Responder {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         cx.send(from, packet.clone());
         cx.send(from, packet.clone());
@@ -173,11 +178,11 @@ impl Agent for Quarrelsome {
     }
 }
 
-impl Stateless for Quarrelsome {}
+impl Stateless for Responder {}
 
 #[test]
-fn agents_that_answer_each_other_come_to_an_end_and_nothing_is_lost() {
-    let mut stack = Stack::new(vec![Box::new(Quarrelsome), Box::new(Quarrelsome)]);
+fn agents_that_answer_each_other_are_stopped_and_no_packet_is_lost() {
+    let mut stack = Stack::new(vec![Box::new(Responder), Box::new(Responder)]);
     let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
     let host = Ipv4Addr::LOCALHOST.into();
     let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
@@ -185,38 +190,38 @@ fn agents_that_answer_each_other_come_to_an_end_and_nothing_is_lost() {
     assert_eq!(stack.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
     let at_bound = Report::of(&AT_BOUND).which("answers within a stack");
     assert!(outbox.reports.contains(&at_bound));
-    // The first sends two packets that leave at once. The second is asked about the packet in
-    // hand, and sends two; each answer leads to two more, and goes on.
-    let asked = 2 + ANSWERS + 2 * ANSWERS;
-    assert_eq!(outbox.packets.len(), 2 * asked);
+    // The first agent sends two packets that leave at once. The second is called with the packet
+    // itself, and sends two; each answer leads to two more.
+    let calls = 2 + MAX_ANSWERS + 2 * MAX_ANSWERS;
+    assert_eq!(outbox.packets.len(), 2 * calls);
     assert!(stack.under_way.is_empty());
 }
 
 /// Drops everything.
-struct Wall;
+struct DropAll;
 
-impl Agent for Wall {
+impl Agent for DropAll {
     fn on_packet(&mut self, _packet: &mut Packet, _from: Side, _cx: &mut Context<'_>) -> Verdict {
         Verdict::Drop(&FULL)
     }
 }
 
-impl Stateless for Wall {}
+impl Stateless for DropAll {}
 
 #[test]
-fn what_one_agent_sends_and_another_drops_is_reported() {
-    let mut stack = Stack::new(vec![Box::new(Wall), Box::new(Quarrelsome)]);
+fn a_packet_that_one_agent_sends_and_another_drops_is_reported() {
+    let mut stack = Stack::new(vec![Box::new(DropAll), Box::new(Responder)]);
     let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
     let host = Ipv4Addr::LOCALHOST.into();
     let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
     let tcp = Tcp { seq: Seq(7), ..Tcp::default() };
     let mut packet = Packet::tcp_segment(Ip::new(host, host), tcp, payload);
     let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
-    // From the radio side: the first agent asked answers back there, and the packet ends at the
-    // second.
+    // From the radio side: the first agent called responds to that side, and the packet is dropped
+    // by the second.
     assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Drop(&FULL));
     assert_eq!((outbox.packets.len(), outbox.reports.len()), (2, 0));
-    let mut stack = Stack::new(vec![Box::new(Wall), Box::<Keeper>::default()]);
+    let mut stack = Stack::new(vec![Box::new(DropAll), Box::<Keeper>::default()]);
     outbox = Outbox::default();
     let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
     assert_eq!(stack.on_packet(&mut packet, Side::Radio, &mut cx), Verdict::Absorb);
