@@ -1,21 +1,21 @@
-//! What control sockets answer with, a JSON document a line.
+//! Responses on control sockets, one JSON document per line.
 
 use serde::{Deserialize, Serialize};
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer<T> {
-    /// It was done; this is what there is to tell.
+    /// The request succeeded, with this result.
     Ok(T),
-    /// It was not, and why.
+    /// The request failed, for this reason.
     Error(String),
 }
 
 impl<T: Serialize> Answer<T> {
-    /// As it is sent.
+    /// The response as a line.
     pub fn line(&self) -> Vec<u8> {
-        // Nothing that we answer with has keys that are no strings.
+        // No response has keys that are not strings.
         let mut octets = serde_json::to_vec(self).unwrap_or_default();
         octets.push(b'\n');
         octets

@@ -1,4 +1,4 @@
-//! The server's end of a control socket, whatever is asked there: of a gateway or of an emulation.
+//! The server's end of a control socket, for the requests to a gateway or an emulation.
 
 pub mod client;
 pub mod listener;

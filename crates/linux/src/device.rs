@@ -1,5 +1,5 @@
 //! TUN and TAP devices: network interfaces whose other end is this process. They vanish with it,
-//! whatever ends it.
+//! however it ends.
 
 mod features;
 mod interface;
@@ -16,7 +16,7 @@ use request::Request;
 
 pub use interface::Interface;
 
-/// What frames of a device are.
+/// The kind of a device's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// IP packets.
@@ -25,35 +25,35 @@ pub enum Kind {
     Tap,
 }
 
-/// Why there is no device.
+/// Why a device is not available.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// `/dev/net/tun` does not open.
+    /// `/dev/net/tun` cannot be opened.
     #[error("cannot open /dev/net/tun: {0}; {advice}", advice = how_to_open(.0))]
     Open(#[source] io::Error),
-    /// The device cannot be made.
+    /// The device cannot be created.
     #[error("cannot create the device {name}: {error}; this requires CAP_NET_ADMIN and an unused name")]
     Make {
         /// Its name.
         name: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         #[source]
         error: io::Error,
     },
-    /// It cannot be set up.
+    /// It cannot be configured.
     #[error("cannot {what} of the device {name}: {error}")]
     Set {
-        /// What was tried.
+        /// The attempted change.
         what: &'static str,
         /// Its name.
         name: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         #[source]
         error: io::Error,
     },
 }
 
-/// What an operator can do about that.
+/// Advice to an operator about that.
 fn how_to_open(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::PermissionDenied {
         "run as root, and let the container or the systemd unit use the device (DeviceAllow=/dev/net/tun rw)"
@@ -64,15 +64,15 @@ fn how_to_open(error: &io::Error) -> &'static str {
 
 /// The largest MTU of a TAP device: 65,535 octets less an Ethernet header.
 pub const LARGEST_MTU: u32 = 65_521;
-/// Frames that wait for us before the kernel drops one.
+/// Number of frames that may wait for us before the kernel drops one.
 pub const QUEUE_LENGTH: u32 = 10_000;
 
-/// Checksums, segments over IPv4 and IPv6, and segments with ECN may be left to us (`TUN_F_*`).
-/// Kernels refuse what they do not know, so less is tried after more.
+/// The kernel may leave checksums, segments over IPv4 and IPv6, and segments with ECN to us
+/// (`TUN_F_*`). Kernels refuse unknown flags, so the sets are tried in descending order.
 const OFFLOADS: [u32; 3] = [1 | 2 | 4 | 8, 1 | 2 | 4, 0];
 
-/// A TUN or TAP device in the network namespace of the thread that made it. Reading and writing do
-/// not wait.
+/// A TUN or TAP device in the network namespace of the thread that created it. Reads and writes do
+/// not block.
 #[derive(Debug)]
 pub struct Device {
     name: String,
@@ -81,14 +81,15 @@ pub struct Device {
 }
 
 impl Device {
-    /// Makes a device; a `%d` in the name becomes a number that is free. It is down still, and has
-    /// no addresses. The kernel cuts super-packets and fills in checksums before they come here.
+    /// Creates a device; a `%d` in the name becomes a free number. The device is down, and has no
+    /// addresses. The kernel splits super-packets and fills in checksums before frames are read
+    /// here.
     pub fn new(name: &str, kind: Kind) -> Result<Self, DeviceError> {
         Self::make(name, kind, 0)
     }
 
-    /// The same of a device that takes super-packets and frames without checksums: before each frame
-    /// stands a header of `header_len` octets (`struct virtio_net_hdr`).
+    /// Creates a device that accepts super-packets and frames without checksums: each frame follows
+    /// a header of `header_len` octets (`struct virtio_net_hdr`).
     pub fn with_offloads(name: &str, kind: Kind, header_len: u8) -> Result<Self, DeviceError> {
         let device = Self::make(name, kind, libc::IFF_VNET_HDR)?;
         let set = |what| {
@@ -107,7 +108,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Makes a device with these flags beside its kind's.
+    /// Creates a device with these flags in addition to those of its kind.
     fn make(name: &str, kind: Kind, flags: libc::c_int) -> Result<Self, DeviceError> {
         let access = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file =
@@ -124,8 +125,8 @@ impl Device {
         }
     }
 
-    /// Brings it up with room for many frames. A device that only carries what other interfaces
-    /// take in and give out is kept `silent`: no ARP, no IPv6 of its own.
+    /// Brings the device up with room for many frames. A device that only carries traffic of other
+    /// interfaces is kept `silent`: no ARP, no IPv6 of its own.
     pub fn bring_up(&self, mtu: u32, silent: bool) -> Result<Interface, DeviceError> {
         let set = |what| move |error| DeviceError::Set { what, name: self.name.clone(), error };
         let interface = Interface::named(&self.name).map_err(set("find the interface"))?;
@@ -134,7 +135,7 @@ impl Device {
         if silent {
             interface.set("ipv6", "disable_ipv6", "1").map_err(set("disable the IPv6"))?;
         } else {
-            // No address of its own, and no talk with routers.
+            // No automatic address, and no router discovery.
             interface.set("ipv6", "addr_gen_mode", "1").map_err(set("disable the automatic addresses"))?;
             interface.set("ipv6", "accept_ra", "0").map_err(set("disable the router discovery"))?;
         }
@@ -147,7 +148,7 @@ impl Device {
         &self.name
     }
 
-    /// What its frames are.
+    /// The kind of its frames.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
@@ -157,13 +158,13 @@ impl Device {
         Request::about(&self.name)?.hardware_address(self.file.as_fd())
     }
 
-    /// Reads one frame, with the header before it if there is one, and returns their octets;
-    /// `EAGAIN` if there is none.
+    /// Reads one frame, after its header if there is one, and returns the number of octets;
+    /// `EAGAIN` if no frame waits.
     pub fn read(&self, into: &mut [IoSliceMut<'_>]) -> Result<usize, Errno> {
         readv(&self.file, into)
     }
 
-    /// Writes one frame, with the header before it if there is one.
+    /// Writes one frame, after its header if there is one.
     pub fn write(&self, frame: &[IoSlice<'_>]) -> Result<(), Errno> {
         writev(&self.file, frame).map(drop)
     }
@@ -180,13 +181,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_that_one_may_not_open_is_no_missing_module() {
-        let said = |errno: Errno| DeviceError::Open(errno.into()).to_string();
+    fn an_error_of_permission_does_not_advise_to_load_the_module() {
+        let message = |errno: Errno| DeviceError::Open(errno.into()).to_string();
         for refused in [Errno::PERM, Errno::ACCESS] {
-            assert!(said(refused).contains("run as root") && !said(refused).contains("module"));
+            assert!(message(refused).contains("run as root") && !message(refused).contains("module"));
         }
         for missing in [Errno::NOENT, Errno::NODEV] {
-            assert!(said(missing).contains("load the kernel module `tun`"));
+            assert!(message(missing).contains("load the kernel module `tun`"));
         }
     }
 }

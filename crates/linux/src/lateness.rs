@@ -1,11 +1,11 @@
-//! How late things came: a histogram of fixed size.
+//! Lateness in a histogram of fixed size.
 
 use std::time::Duration;
 
 use lasthop_packet::time::nanos;
 use serde::{Deserialize, Serialize};
 
-/// Buckets for each doubling: a value is known to a sixteenth.
+/// Buckets per doubling: a value is known to one sixteenth.
 const STEPS: u64 = 16;
 const BUCKETS: usize = 61 * STEPS as usize;
 
@@ -33,12 +33,12 @@ pub struct LatenessSummary {
 }
 
 impl Lateness {
-    /// An empty one.
+    /// An empty histogram.
     pub fn new() -> Self {
         Self { buckets: vec![0; BUCKETS], count: 0, max: 0 }
     }
 
-    /// Counts one that was this late.
+    /// Adds a value.
     pub fn record(&mut self, late: Duration) {
         let nanos = nanos(late);
         self.buckets[bucket(nanos)] += 1;
@@ -75,7 +75,7 @@ impl Default for Lateness {
     }
 }
 
-/// Below `STEPS` a bucket a value; above it `STEPS` buckets an octave.
+/// Below `STEPS` one bucket per value; above it `STEPS` buckets per octave.
 const fn bucket(nanos: u64) -> usize {
     if nanos < STEPS {
         return nanos as usize;
@@ -84,7 +84,7 @@ const fn bucket(nanos: u64) -> usize {
     (octave as u64 * STEPS + (nanos >> octave)) as usize
 }
 
-/// The greatest value of a bucket.
+/// The maximum value of a bucket.
 const fn upper_end(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     if bucket < 2 * STEPS {

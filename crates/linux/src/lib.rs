@@ -1,20 +1,20 @@
-//! What lasthop asks of the Linux kernel, apart from packets' ways through a gateway.
+//! The interface to the Linux kernel, apart from the paths of packets through a gateway.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`clock`] | the one place that reads a clock |
+//! | [`clock`] | the only module that reads a clock |
 //! | [`device`] | TUN and TAP devices, and network interfaces by name |
-//! | [`namespace`] | hosts of our own: network namespaces that vanish with us |
+//! | [`namespace`] | private hosts: network namespaces that vanish with this process |
 //! | [`unprivileged`] | the same without root, in a user namespace |
-//! | [`control`], [`answer`] | control sockets: the server's end, and what is answered |
-//! | [`peer`] | which process is at the other end of a Unix socket |
-//! | [`listening`] | which TCP sockets listen |
+//! | [`control`], [`answer`] | control sockets: the server's end, and the form of responses |
+//! | [`peer`] | the process at the other end of a Unix socket |
+//! | [`listening`] | listening TCP sockets |
 //! | [`netlink`] | requests to the kernel over netlink(7) |
 //! | [`realtime`] | real-time scheduling, locked memory |
 //! | [`processor`] | a thread's time on a processor, and its wait for one |
-//! | [`lateness`] | how late the kernel woke us, in a histogram |
+//! | [`lateness`] | the lateness of wake-ups by the kernel, in a histogram |
 //! | [`memory`] | this process's memory, and its limit |
-//! | [`results`] | files of results: whole or not there, and never in an input's place |
+//! | [`results`] | files of results: complete or absent, and never in the place of an input |
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lasthop-linux speaks to a Linux kernel");
@@ -37,14 +37,14 @@ pub mod unprivileged;
 use rustix::fs::Access;
 use rustix::thread::CapabilitySet;
 
-/// Whether this process may make hosts and devices: everything here but the memory backend takes
-/// root.
+/// Whether this process may create hosts and devices: everything here except the memory backend
+/// requires root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether this process may make hosts that are joined to this machine, and keep files about them in
-/// `/run`: root, but not the root of a user namespace.
+/// Whether this process may create hosts that are connected to this machine, and keep files about
+/// them in `/run`: root, but not the root of a user namespace.
 pub fn may_administer_this_machine() -> bool {
     let wanted = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     let may =
@@ -52,7 +52,7 @@ pub fn may_administer_this_machine() -> bool {
     may && rustix::fs::access("/run", Access::WRITE_OK).is_ok()
 }
 
-/// Whether this process may change this machine's network: root, or somebody with `CAP_NET_ADMIN`.
+/// Whether this process may change this machine's network: root, or a process with `CAP_NET_ADMIN`.
 pub fn may_change_the_network() -> bool {
     let net_admin = CapabilitySet::NET_ADMIN;
     rustix::thread::capabilities(None).map_or_else(|_| is_root(), |sets| sets.effective.contains(net_admin))

@@ -1,35 +1,35 @@
-//! The TCP sockets that listen in a network namespace, and the UDP sockets that hear from anybody, from
-//! the kernel's tables (proc(5)).
+//! The TCP sockets that listen in a network namespace, and the unconnected UDP sockets, from the
+//! kernel's tables (proc(5)).
 
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// The state of a socket that listens,
+/// The state of a listening socket.
 const LISTEN: &str = "0A";
-/// and of a UDP socket that is not connected.
+/// The state of a UDP socket that is not connected.
 const UNCONNECTED: &str = "07";
 
-/// A socket that listens.
+/// A listening or unconnected socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Where.
+    /// Its local address.
     pub address: SocketAddr,
     /// Its number, as in the targets `socket:[NUMBER]` of `/proc/PID/fd`.
     pub inode: u64,
 }
 
-/// All of them, those of IPv6 first.
+/// All listening TCP sockets, those of IPv6 first.
 pub fn listeners() -> io::Result<Vec<Listener>> {
     listeners_of("thread-self")
 }
 
-/// Those in the network namespace of a process: a directory of `/proc`.
+/// The listening TCP sockets in the network namespace of a process: a directory of `/proc`.
 pub fn listeners_of(process: &str) -> io::Result<Vec<Listener>> {
     in_tables(process, "tcp", LISTEN)
 }
 
-/// The UDP sockets there that are not connected.
+/// The unconnected UDP sockets in the network namespace of a process.
 pub fn unconnected_of(process: &str) -> io::Result<Vec<Listener>> {
     in_tables(process, "udp", UNCONNECTED)
 }
@@ -63,7 +63,7 @@ fn socket_address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip_address(address)?, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// An address as words of 32 bits, each in the order of this machine.
+/// An address as words of 32 bits in this machine's byte order.
 fn ip_address(text: &str) -> Option<IpAddr> {
     let word = |at: usize| u32::from_str_radix(text.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
     match text.len() {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_that_listens_is_found_and_one_that_is_connected_is_not() {
+    fn a_listening_socket_is_found_and_a_connected_one_is_not() {
         for address in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let at = listener.local_addr().expect("it is bound");

@@ -1,5 +1,5 @@
-//! Hosts of our own: network namespaces without a name, which vanish with the last process and
-//! descriptor in them, whatever ends us.
+//! Private hosts: network namespaces without a name, which vanish with the last process and
+//! descriptor in them, however this process ends.
 
 use std::fs;
 use std::io::{self, Write};
@@ -20,20 +20,20 @@ pub struct Namespace {
     file: OwnedFd,
 }
 
-/// What `ip` would not do.
+/// An error of `ip`.
 #[derive(Debug, Error)]
 pub enum IpError {
     /// It could not be started.
     #[error("cannot run `ip` (from the package iproute2): {0}")]
     Start(#[source] io::Error),
-    /// It refused.
+    /// It rejected a command.
     #[error("`ip` in {namespace}: {message}, in: {commands}")]
     Refused {
-        /// Where.
+        /// The namespace.
         namespace: String,
-        /// What it said.
+        /// Its error message.
         message: String,
-        /// What it was told.
+        /// The commands.
         commands: String,
     },
 }
@@ -55,38 +55,39 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// The namespace that this thread is in.
+    /// The namespace of this thread.
     pub fn current(name: impl Into<String>) -> io::Result<Self> {
         Ok(Self { name: name.into(), file: current_file()? })
     }
 
-    /// Another handle on the same namespace.
+    /// Another handle for the same namespace.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { name: self.name.clone(), file: self.file.try_clone()? })
     }
 
-    /// The namespace of which another process has handed us this file.
+    /// The namespace in a file that another process has passed to us.
     pub fn handed_over(name: impl Into<String>, file: OwnedFd) -> Self {
         Self { name: name.into(), file }
     }
 
-    /// The file, to be handed to another process.
+    /// The file, for another process.
     pub fn into_file(self) -> OwnedFd {
         self.file
     }
 
-    /// Its name in messages.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A path by which other programs reach it while we live, as in `ip link set eth0 netns PATH`.
+    /// A path by which other programs can refer to it while this process lives, as in `ip link set
+    /// eth0 netns PATH`.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
-    /// Runs `work` in this namespace, on a thread of its own. Sockets, devices and processes made
-    /// there stay there.
+    /// Runs `work` in this namespace, on a thread of its own. Sockets, devices and processes
+    /// created there stay there.
     pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
         thread::scope(|scope| {
             let worker = scope.spawn(|| {
@@ -97,12 +98,12 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread into this namespace, for good.
+    /// Permanently moves the calling thread into this namespace.
     pub fn move_into(&self) -> io::Result<()> {
         Ok(move_into_link_name_space(self.file.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
 
-    /// Has `ip` do these, in order, as `ip -batch` does; returns what it printed.
+    /// Runs these commands of `ip` in order, as with `ip -batch`; returns its output.
     pub fn ip(&self, commands: &[&str]) -> Result<String, IpError> {
         let refused = |message: String| IpError::Refused {
             namespace: self.name.clone(),
@@ -118,7 +119,8 @@ impl Namespace {
                     .stderr(Stdio::piped())
                     .spawn()?;
                 if let Some(mut stdin) = child.stdin.take() {
-                    // It may end at the first error and read no further; its status says so.
+                    // It may end at the first error without reading the rest; its status shows
+                    // that.
                     let _ = stdin.write_all((commands.join("\n") + "\n").as_bytes());
                 }
                 child.wait_with_output()
@@ -136,9 +138,9 @@ impl Namespace {
         self.enter(|| fs::write(format!("/proc/sys/net/{key}"), value))?
     }
 
-    /// Sends a signal to all processes in it. Returns how many there were.
+    /// Sends a signal to all processes in the namespace. Returns their number.
     pub fn signal_processes(&self, signal: Signal) -> io::Result<usize> {
-        // The number tells it from all other namespaces as long as we have it open.
+        // The inode number identifies the namespace as long as we keep it open.
         let link = format!("net:[{}]", rustix::fs::fstat(&self.file)?.st_ino);
         let is_in_it = |pid: &Pid| {
             let of_process = fs::read_link(format!("/proc/{}/ns/net", pid.as_raw_nonzero()));
@@ -149,7 +151,8 @@ impl Namespace {
             Pid::from_raw(pid)
         });
         let is_signaled = |pid: &Pid| match pidfd_open(*pid, PidfdFlags::empty()) {
-            // If the process has ended meanwhile, its number may be another's. The descriptor is not.
+            // If the process has ended meanwhile, its ID may belong to another process. The
+            // descriptor does not.
             Ok(process) => is_in_it(pid) && pidfd_send_signal(process, signal).is_ok(),
             Err(Errno::SRCH) => false,
             // Before Linux 5.3, or without a free descriptor.
@@ -158,11 +161,11 @@ impl Namespace {
         Ok(pids.filter(is_in_it).filter(is_signaled).count())
     }
 
-    /// Kills all processes in it.
+    /// Kills all processes in the namespace.
     #[expect(clippy::disallowed_methods, reason = "no packet waits at this point")]
     pub fn kill_processes(&self) -> io::Result<()> {
-        // A process may be starting another one while it is killed; those that are killed take a
-        // moment to end.
+        // A process may start another one while it is killed, and killed processes take a moment to
+        // end.
         for _ in 0..100 {
             if self.signal_processes(Signal::KILL)? == 0 {
                 break;

@@ -10,45 +10,45 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, write};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 
-/// A request: a protocol of netlink, a type of message, and the message behind its header.
+/// A request: a netlink protocol, a message type, and the message after its header.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// `NETLINK_...`; `None` for `NETLINK_ROUTE`.
     pub protocol: Option<Protocol>,
     /// The type of the message.
     pub kind: u16,
-    /// What is asked for.
+    /// The kind of answer.
     pub asks: Asks,
-    /// What is behind the header.
+    /// The message after its header.
     pub body: &'a [u8],
 }
 
-/// What a request asks for.
+/// The kind of answer that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// A change, or one object: the answer ends with an acknowledgment or an error.
     One,
     /// A list of all objects.
     All,
-    /// A list of the objects that have what the message says; an error of the kind `Unsupported` where
-    /// the kernel cannot make one (before Linux 4.20).
+    /// A list of the objects that match the message; an error of the kind `Unsupported` if the
+    /// kernel cannot filter (before Linux 4.20).
     AllStrictly,
 }
 
 /// An attribute of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'a> {
-    /// Its type, without the flags `NLA_F_...`.
+    /// The type, without the flags `NLA_F_...`.
     pub number: u16,
-    /// Its octets.
+    /// The octets.
     pub value: &'a [u8],
 }
 
-/// How long the kernel may take for an answer that it gives at once.
+/// Maximum time for an answer, which the kernel normally gives at once.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// Sends a request, and returns the first that `pick` takes of the answer's messages: it gets the
-/// type of each and what is behind its header. An error is the kernel's.
+/// Sends a request, and returns the first result of `pick` for the messages of the answer: `pick`
+/// gets the type of each and what follows its header. Errors are those of the kernel.
 pub fn ask<T>(request: Request<'_>, mut pick: impl FnMut(u16, &[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, request.protocol)?;
@@ -68,7 +68,7 @@ pub fn ask<T>(request: Request<'_>, mut pick: impl FnMut(u16, &[u8]) -> Option<T
     }
 }
 
-/// Has the kernel heed what a request for a list says (`NETLINK_GET_STRICT_CHK`).
+/// Makes the kernel filter lists by the request's message (`NETLINK_GET_STRICT_CHK`).
 fn check_strictly(socket: &OwnedFd) -> io::Result<()> {
     let yes: libc::c_int = 1;
     // SAFETY: the kernel reads one int.
@@ -84,7 +84,7 @@ fn check_strictly(socket: &OwnedFd) -> io::Result<()> {
     if set < 0 { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
 }
 
-/// The attributes that are written one after the other; also those within an attribute.
+/// The attributes in a sequence of octets; also those nested in an attribute.
 pub fn attributes(mut octets: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     from_fn(move || {
         let (attribute, rest) = split(octets, u16::from_ne_bytes(*octets.first_chunk()?).into(), 4)?;
@@ -94,12 +94,12 @@ pub fn attributes(mut octets: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     })
 }
 
-/// The text that an attribute has.
+/// The text of an attribute.
 pub fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()
 }
 
-/// An attribute as netlink writes it.
+/// An encoded attribute.
 pub fn written(number: u16, value: &[u8]) -> Vec<u8> {
     let mut octets = (4 + value.len() as u16).to_ne_bytes().to_vec();
     octets.extend(number.to_ne_bytes());
@@ -163,8 +163,9 @@ fn read_answer<T>(
     Ok(Answer::More)
 }
 
-/// Splits what netlink puts one after the other, each piece aligned to four octets: a piece of
-/// `len` octets that has a header, and the rest. `None` if there is no whole one.
+/// Splits a sequence of elements that are aligned to four octets: returns an element of `len`
+/// octets, which include a header of `header`, and the rest. `None` if there is no complete
+/// element.
 fn split(octets: &[u8], len: usize, header: usize) -> Option<(&[u8], &[u8])> {
     let piece = octets.get(..len).filter(|piece| piece.len() >= header)?;
     Some((piece, octets.get(len.next_multiple_of(4)..).unwrap_or_default()))
@@ -174,7 +175,7 @@ fn message(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     split(octets, u32::from_ne_bytes(*octets.first_chunk()?) as usize, HEADER)
 }
 
-/// Whether an error says that there is no such object.
+/// Whether an error means that there is no such object.
 pub fn is_absent(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     errno.is_some_and(|errno| [Errno::NOENT, Errno::NODEV, Errno::INVAL].contains(&errno))
@@ -186,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// A type of message that means something to whoever asks.
+    /// A message type that the caller looks for.
     const KIND: u16 = 0x0a17;
 
     fn message_of(kind: u16, body: &[u8]) -> Vec<u8> {
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_is_picked_is_found_among_others_and_among_other_messages() {
+    fn the_picked_object_is_found_among_others_and_among_other_messages() {
         let read = |messages: &[Vec<u8>]| read_all(messages, "ft").expect("it is no error");
         assert_eq!(read(&[named(KIND, "a"), named(KIND, "ft")]), Answer::Found("ft".to_owned()));
         assert_eq!(read(&[named(KIND, "a"), named(KIND + 1, "ft")]), Answer::More);

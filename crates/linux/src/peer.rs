@@ -1,4 +1,4 @@
-//! Which process is at the other end of a Unix socket.
+//! The process at the other end of a Unix socket.
 #![expect(
     unsafe_code,
     reason = "rustix's type for a peer has no room for a process of another pid namespace"
@@ -12,17 +12,17 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use lasthop_config::words::printable;
 
-/// A process that connected, or that listened when somebody connected to it.
+/// A process that connected, or that listened when another process connected to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its number; `None` if it cannot be seen from here.
+    /// The process ID; `None` if it is not visible from here.
     pub pid: Option<NonZeroU32>,
-    /// Its effective user.
+    /// The effective user ID.
     pub uid: u32,
 }
 
 impl Peer {
-    /// The one at the other end of a connected socket.
+    /// The process at the other end of a connected socket.
     pub fn of(socket: impl AsFd) -> io::Result<Self> {
         let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
         let mut len = size_of_val(&peer) as libc::socklen_t;
@@ -43,7 +43,7 @@ impl Peer {
     }
 }
 
-/// Such as `process 1234 (lasthop)`.
+/// For example `process 1234 (lasthop)`.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pid {
@@ -53,7 +53,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// A process in a message.
+/// A process ID and name for messages.
 pub fn shown(pid: NonZeroU32) -> String {
     // A process chooses its name, and may choose any octets.
     match fs::read(format!("/proc/{pid}/comm")) {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_process_is_shown_without_what_a_terminal_obeys() {
+    fn the_name_of_a_process_is_shown_without_control_characters() {
         std::thread::spawn(|| {
             let pid = NonZeroU32::new(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
             let pid = pid.expect("it is not 0");

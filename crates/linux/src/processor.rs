@@ -1,24 +1,24 @@
-//! What the kernel says of a thread and the processors.
+//! The kernel's statistics of a thread and the processors.
 
 use std::fs;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The processor time of a thread: since it began, or between two moments.
+/// The processor time of a thread: since it began, or between two points in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// How long it ran.
+    /// Time that it ran.
     pub ran: Duration,
-    /// How long it had something to do, and waited for a processor to do it on.
+    /// Time that it was runnable and waited for a processor.
     pub waited: Duration,
-    /// How often it was given a processor.
+    /// Number of times that it was given a processor.
     pub times: u64,
 }
 
 impl ProcessorTime {
-    /// Of the calling thread since it began; `None` where the kernel does not tell (it takes
-    /// `CONFIG_SCHED_INFO`).
+    /// The time of the calling thread since it began; `None` if the kernel does not count it (it
+    /// requires `CONFIG_SCHED_INFO`).
     ///
     /// From `/proc/PID/schedstat`: nanoseconds, nanoseconds, timeslices (Linux,
     /// `Documentation/scheduler/sched-stats.rst`).
@@ -26,7 +26,7 @@ impl ProcessorTime {
         let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         let mut numbers = text.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
         let (ran, waited, times) = (numbers.next()?, numbers.next()?, numbers.next()?);
-        // Zeros throughout are a kernel that does not count.
+        // A kernel that does not count has zeros only.
         (ran > 0).then_some(Self {
             ran: Duration::from_nanos(ran),
             waited: Duration::from_nanos(waited),
@@ -34,7 +34,7 @@ impl ProcessorTime {
         })
     }
 
-    /// What came after `earlier`.
+    /// The time after `earlier`.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self {
@@ -56,7 +56,8 @@ pub struct KeptWaiting {
 }
 
 impl KeptWaiting {
-    /// Does something on this thread, and tells how the thread waited for a processor meanwhile.
+    /// Runs `work` on this thread, and returns how long the thread waited for a processor
+    /// meanwhile.
     pub fn during<T>(work: impl FnOnce() -> T) -> (T, Option<Self>) {
         let before = ProcessorTime::of_this_thread();
         let outcome = work();
@@ -64,12 +65,12 @@ impl KeptWaiting {
         (outcome, time.map(Self::of))
     }
 
-    /// Of the time of a thread.
+    /// The waiting time in a thread's processor time.
     pub fn of(time: ProcessorTime) -> Self {
         Self { total_s: time.waited.as_secs_f64(), times: time.times }
     }
 
-    /// Seconds that it waited each time, on average.
+    /// Mean waiting time in seconds.
     pub fn mean_s(self) -> f64 {
         self.total_s / (self.times.max(1) as f64)
     }

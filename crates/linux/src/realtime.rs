@@ -1,4 +1,4 @@
-//! Being on time: what the kernel can do for a thread that must not be late.
+//! Kernel features for threads that must not be late.
 
 #![expect(unsafe_code, reason = "rustix has no call that sets a scheduling policy")]
 
@@ -8,12 +8,12 @@ use std::num::NonZeroU64;
 use lasthop_config::words::without_error_numbers;
 use rustix::mm::MlockAllFlags;
 
-/// Above every ordinary thread, and below what the kernel itself may run in real time (interrupt
-/// threads have 50).
+/// Higher than every ordinary thread, and lower than what the kernel itself may run in real time
+/// (interrupt threads have 50).
 pub const PRIORITY: libc::c_int = 40;
 
-/// Asks for real-time scheduling of the calling thread and for memory that is not paged out;
-/// returns a sentence for each thing that was not granted.
+/// Requests real-time scheduling of the calling thread, and memory that is not paged out. Returns a
+/// sentence for each request that was refused.
 pub fn ask_for_it() -> Vec<String> {
     let mut refusals = Vec::new();
     if let Err(error) = schedule_first() {
@@ -22,7 +22,8 @@ pub fn ask_for_it() -> Vec<String> {
             without_error_numbers(&error.to_string())
         ));
     }
-    // Pages are locked as they are touched: all at once would take the whole stack of every thread.
+    // Pages are locked when they are first used: all at once would take the full stack of every
+    // thread.
     let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
     if let Err(error) = rustix::mm::mlockall(flags) {
         refusals.push(format!(
@@ -33,7 +34,7 @@ pub fn ask_for_it() -> Vec<String> {
     refusals
 }
 
-/// Has timers of the calling thread expire when they are due, not up to 50 us later.
+/// Lets timers of the calling thread expire when they are due, not up to 50 us later.
 pub fn no_timer_slack() {
     // An error leaves the default, which the measured lateness shows.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -44,7 +45,8 @@ fn schedule_first() -> io::Result<()> {
     let parameter: libc::c_int = PRIORITY;
     // Children do not inherit it.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // Not the C library's function: musl's refuses, because POSIX has it change a whole process.
+    // Not the C library's function: that of musl refuses, because in POSIX it changes the whole
+    // process.
     // SAFETY: the call reads `parameter` and changes nothing but the calling thread's scheduling.
     let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameter) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }

@@ -1,5 +1,5 @@
-//! Networks without root: a user namespace, in which this process may make hosts and devices that
-//! nobody else sees (`user_namespaces(7)`).
+//! Networks without root: a user namespace, in which this process may create hosts and devices that
+//! are invisible outside (`user_namespaces(7)`).
 
 #![expect(unsafe_code, reason = "rustix marks unshare unsafe because of UnshareFlags::FILES")]
 
@@ -15,19 +15,20 @@ use thiserror::Error;
 
 use crate::namespace::{IpError, Namespace};
 
-/// Who this process was before it [entered](enter) a user namespace: the only user and group there.
+/// The identity of this process before it [entered](enter) a user namespace: the only user and
+/// group there.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The map of users that gives a process its own number back.
+    /// The user map that restores a process's own user ID.
     users: CString,
-    /// The same, of groups.
+    /// The group map that restores its own group ID.
     groups: CString,
 }
 
-/// Why there is no user namespace.
+/// Why a user namespace cannot be entered.
 #[derive(Debug, Error)]
 pub enum UnprivilegedError {
-    /// Only root may have devices.
+    /// Only root may use devices.
     #[error("without root's rights, this requires access to /dev/net/tun: {0}; {advice}", advice = how_to_open(.0))]
     Device(#[source] io::Error),
     /// The system does not allow it.
@@ -39,8 +40,8 @@ pub enum UnprivilegedError {
 }
 
 /// Moves this process, which has one thread, into a user namespace and an empty network namespace
-/// of its own. There it has all rights, as root of these namespaces; outside it has those that it
-/// had before.
+/// of its own. There it has all rights, as root of these namespaces; outside it has its previous
+/// rights.
 pub fn enter() -> Result<Caller, UnprivilegedError> {
     File::options().read(true).write(true).open("/dev/net/tun").map_err(UnprivilegedError::Device)?;
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -54,15 +55,16 @@ pub fn enter() -> Result<Caller, UnprivilegedError> {
 fn become_root_of_namespaces(user: u32, group: u32) -> io::Result<()> {
     // SAFETY: no file descriptor table is unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }?;
-    // Without that, groups could not be mapped: whoever can leave a group can be let in where it is
-    // kept out.
+    // Otherwise groups could not be mapped: a process that can leave a group gains access where
+    // that group is denied it.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// In a user namespace, the number that stands for all users who have none there (`/proc/PID/uid_map`,
-/// `user_namespaces(7)`), as the kernel tells who is at the other end of a socket. `None` outside one.
+/// In a user namespace, the user ID that stands for all users without one there
+/// (`/proc/PID/uid_map`, `user_namespaces(7)`); the kernel reports it for the other end of a
+/// socket. `None` outside a user namespace.
 pub fn stand_in_for_others() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").ok()?;
     let has_all = map.split_whitespace().eq(["0", "0", "4294967295"]);
@@ -71,21 +73,22 @@ pub fn stand_in_for_others() -> Option<u32> {
 }
 
 impl Caller {
-    /// Makes the calling process, one of the namespace's root, the caller's again, for good, without
-    /// rights over any namespace of ours. Makes only calls that are safe between fork and exec.
+    /// Permanently turns the calling process, which runs as root of the namespace, back into the
+    /// caller, without rights over any of our namespaces. Uses only calls that are safe between
+    /// fork and exec.
     pub fn become_it(&self) -> io::Result<()> {
         // SAFETY: no file descriptor table is unshared.
         unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }?;
         for (file, map) in [(c"/proc/self/uid_map", &self.users), (c"/proc/self/gid_map", &self.groups)] {
             let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-            // The kernel takes a map whole or not at all.
+            // The kernel accepts only complete maps.
             rustix::io::write(&file, map.as_bytes())?;
         }
         Ok(())
     }
 }
 
-/// What an operator can do about the device.
+/// Advice to an operator about the device.
 fn how_to_open(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::PermissionDenied {
         format!("allow it with `sudo chmod 0666 /dev/net/tun`, or {}", with_rights())
@@ -95,12 +98,12 @@ fn how_to_open(error: &io::Error) -> String {
     }
 }
 
-/// How to have root's rights, for whom it takes: root of a container may lack them.
+/// Advice on how to obtain root's rights, where required: root of a container may lack them.
 fn with_rights() -> &'static str {
     if crate::is_root() { "give the container CAP_SYS_ADMIN and CAP_NET_ADMIN" } else { "use sudo" }
 }
 
-/// What allows it, by the settings of the distributions that forbid it.
+/// The setting that allows user namespaces, for the distributions that forbid them.
 fn hint() -> String {
     let is = |setting: &str, value: &str| {
         fs::read_to_string(Path::new("/proc/sys").join(setting)).is_ok_and(|text| text.trim() == value)

@@ -1,4 +1,4 @@
-//! Hosts of our own.
+//! Private hosts.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
@@ -10,11 +10,11 @@ use lasthop_linux::namespace::Namespace;
 fn main() -> ExitCode {
     lasthop_needs::run(tests! {
         [namespaces]:
-            two_hosts_are_joined_by_a_wire_and_nobody_else_sees_it;
+            two_hosts_are_connected_by_a_wire_that_no_other_host_sees;
     })
 }
 
-fn two_hosts_are_joined_by_a_wire_and_nobody_else_sees_it() {
+fn two_hosts_are_connected_by_a_wire_that_no_other_host_sees() {
     let (left, right) = (Namespace::new("left").expect("root"), Namespace::new("right").expect("root"));
     left.ip(&[
         &format!("link add wire type veth peer name wire netns {}", right.path()),

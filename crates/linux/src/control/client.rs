@@ -14,16 +14,16 @@ use rustix::event::PollFlags;
 /// the response for this long.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 /// A client is disconnected after this time in any case.
-const LONGEST_VISIT: Duration = Duration::from_secs(10);
+const MAX_VISIT: Duration = Duration::from_secs(10);
 /// Octets read from a client at a time, before the other clients are served.
 const PIECE: usize = 4096;
 
 /// A part of a response, and what is known of its rest, if there is one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Part<R> {
-    /// As they are sent.
+    /// The octets to send.
     pub octets: Vec<u8>,
-    /// What the next part is made from; `None` if there is none.
+    /// The state from which the next part is made; `None` after the last part.
     pub rest: Option<R>,
 }
 
@@ -36,17 +36,17 @@ impl<R> Part<R> {
 
 /// Produces responses.
 pub trait Answers {
-    /// What it knows of the rest of a response in parts; `Infallible` where each is in one.
+    /// The state of the rest of a response in parts; `Infallible` if each is in one part.
     type Rest;
-    /// Whether a question is whole, or longer than any.
-    fn is_whole(&self, question: &[u8]) -> bool;
-    /// The first part of the answer.
-    fn answer(&self, question: &[u8]) -> Part<Self::Rest>;
+    /// Whether a request is complete, or too long.
+    fn is_whole(&self, request: &[u8]) -> bool;
+    /// The first part of the response.
+    fn answer(&self, request: &[u8]) -> Part<Self::Rest>;
     /// A further part; it may be empty.
     fn next_part(&self, rest: Self::Rest) -> Part<Self::Rest>;
 }
 
-/// A connection that does not block.
+/// A non-blocking connection.
 pub trait Stream: Read + Write + AsFd {}
 impl Stream for UnixStream {}
 impl Stream for TcpStream {}
@@ -54,8 +54,8 @@ impl Stream for TcpStream {}
 /// A client, from the first octet of its request to the last of its response.
 pub struct Client<R> {
     stream: Box<dyn Stream>,
-    question: Vec<u8>,
-    /// `None` as long as the question is not whole.
+    request: Vec<u8>,
+    /// `None` until the request is complete.
     answer: Option<Part<R>>,
     written: usize,
     came: Instant,
@@ -66,20 +66,20 @@ impl<R> Client<R> {
     /// A client that has just connected, over a non-blocking connection.
     pub fn new(stream: impl Stream + 'static, now: Instant) -> Self {
         let stream = Box::new(stream);
-        Self { stream, question: Vec::new(), answer: None, written: 0, came: now, moved: now }
+        Self { stream, request: Vec::new(), answer: None, written: 0, came: now, moved: now }
     }
 
-    /// Whether it has not asked anything yet.
+    /// Whether its request is not complete yet.
     pub const fn is_silent(&self) -> bool {
         self.answer.is_none()
     }
 
-    /// Its connection, to wait for.
+    /// The connection, for polling.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
-    /// What to wait for.
+    /// The event to poll for.
     pub fn waits_for(&self) -> PollFlags {
         if self.answer.is_some() { PollFlags::OUT } else { PollFlags::IN }
     }
@@ -88,29 +88,29 @@ impl<R> Client<R> {
     pub fn deadline(&self) -> Instant {
         // Sending the request octet by octet does not extend the deadline.
         let patient = if self.answer.is_some() { self.moved } else { self.came } + PATIENCE;
-        patient.min(self.came + LONGEST_VISIT)
+        patient.min(self.came + MAX_VISIT)
     }
 
-    /// Does what can be done without blocking. `false` if it is to be disconnected: the response is
-    /// complete, its time is over, or it has gone.
-    pub fn step(&mut self, now: Instant, office: &impl Answers<Rest = R>) -> bool {
-        now < self.deadline() && self.try_step(now, office).unwrap_or(false)
+    /// Proceeds as far as possible without blocking. `false` if it has to be disconnected: the
+    /// response is complete, its time is over, or it has closed the connection.
+    pub fn step(&mut self, now: Instant, answers: &impl Answers<Rest = R>) -> bool {
+        now < self.deadline() && self.try_step(now, answers).unwrap_or(false)
     }
 
-    fn try_step(&mut self, now: Instant, office: &impl Answers<Rest = R>) -> io::Result<bool> {
+    fn try_step(&mut self, now: Instant, answers: &impl Answers<Rest = R>) -> io::Result<bool> {
         if self.answer.is_none() {
             let mut piece = [0; PIECE];
-            let Some(len) = unless_it_waits(self.stream.read(&mut piece))? else { return Ok(true) };
-            self.question.extend_from_slice(&piece[..len]);
-            if len > 0 && !office.is_whole(&self.question) {
+            let Some(len) = unless_it_would_block(self.stream.read(&mut piece))? else { return Ok(true) };
+            self.request.extend_from_slice(&piece[..len]);
+            if len > 0 && !answers.is_whole(&self.request) {
                 return Ok(true);
             }
-            self.answer = Some(office.answer(&self.question));
+            self.answer = Some(answers.answer(&self.request));
             self.moved = now;
         }
         let Some(answer) = &mut self.answer else { return Ok(true) };
         while self.written < answer.octets.len() {
-            let Some(len) = unless_it_waits(self.stream.write(&answer.octets[self.written..]))? else {
+            let Some(len) = unless_it_would_block(self.stream.write(&answer.octets[self.written..]))? else {
                 return Ok(true);
             };
             if len == 0 {
@@ -121,16 +121,16 @@ impl<R> Client<R> {
         }
         let Some(rest) = answer.rest.take() else { return Ok(false) };
         // One part per step, so that other clients and signals are served in between.
-        *answer = office.next_part(rest);
+        *answer = answers.next_part(rest);
         self.written = 0;
-        // It has read all that there was to read.
+        // It has read everything so far.
         self.moved = now;
         Ok(true)
     }
 }
 
 /// `None` if the operation would block.
-fn unless_it_waits(done: io::Result<usize>) -> io::Result<Option<usize>> {
+fn unless_it_would_block(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(len) => Ok(Some(len)),
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
@@ -142,18 +142,18 @@ fn unless_it_waits(done: io::Result<usize>) -> io::Result<Option<usize>> {
 mod tests {
     use super::*;
 
-    /// Says what was asked, in three parts.
+    /// Echoes the request, in three parts.
     struct Echo;
 
     impl Answers for Echo {
         type Rest = u8;
 
-        fn is_whole(&self, question: &[u8]) -> bool {
-            question.ends_with(b"\n") || question.len() > 100
+        fn is_whole(&self, request: &[u8]) -> bool {
+            request.ends_with(b"\n") || request.len() > 100
         }
 
-        fn answer(&self, question: &[u8]) -> Part<u8> {
-            Part { octets: question.to_vec(), rest: Some(1) }
+        fn answer(&self, request: &[u8]) -> Part<u8> {
+            Part { octets: request.to_vec(), rest: Some(1) }
         }
 
         fn next_part(&self, number: u8) -> Part<u8> {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_in_pieces_has_its_answer_in_parts_and_then_the_visit_is_over() {
+    fn a_request_in_pieces_gets_a_response_in_parts_and_is_then_disconnected() {
         let (mut stream, mut client) = pair();
         for (ms, piece) in [(0, "que"), (1, "stion\n")] {
             assert!(client.step(at(ms), &Echo));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_octet_by_octet_is_hung_up_on_as_soon_as_who_says_nothing() {
+    fn a_client_that_sends_octet_by_octet_is_disconnected_as_soon_as_a_silent_one() {
         let (mut stream, mut client) = pair();
         for ms in 0..PATIENCE.as_millis() as u64 {
             if ms % 100 == 0 {
@@ -202,17 +202,17 @@ mod tests {
         assert!(client.step(at(0), &Echo) && !client.step(Instant::ZERO + PATIENCE, &Echo));
     }
 
-    /// Never comes to an end.
+    /// Its response never ends.
     struct Endless;
 
     impl Answers for Endless {
         type Rest = ();
 
-        fn is_whole(&self, _question: &[u8]) -> bool {
+        fn is_whole(&self, _request: &[u8]) -> bool {
             true
         }
 
-        fn answer(&self, _question: &[u8]) -> Part<()> {
+        fn answer(&self, _request: &[u8]) -> Part<()> {
             Part { octets: vec![7; 1 << 20], rest: Some(()) }
         }
 
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_read_or_reads_for_ever_is_hung_up_on() {
+    fn a_client_that_reads_nothing_or_reads_forever_is_disconnected() {
         let (mut stream, mut client) = pair();
         stream.write_all(b"?").expect("there is room");
         assert!(client.step(at(0), &Endless) && client.step(at(1), &Endless));
@@ -231,14 +231,14 @@ mod tests {
         let (mut stream, mut client) = pair();
         stream.write_all(b"?").expect("there is room");
         let mut into = vec![0; 1 << 16];
-        let visit = (0..20_000).find(|ms| {
-            let goes_on = client.step(at(*ms), &Endless);
-            if goes_on {
+        let end = (0..20_000).find(|ms| {
+            let continues = client.step(at(*ms), &Endless);
+            if continues {
                 let _ = stream.read(&mut into).expect("it is answered");
             }
-            !goes_on
+            !continues
         });
-        assert_eq!(visit.map(at), Some(Instant::ZERO + LONGEST_VISIT));
+        assert_eq!(end.map(at), Some(Instant::ZERO + MAX_VISIT));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The file of a control socket, and who may ask there.
+//! The file of a control socket, and the users that may connect to it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -19,14 +19,14 @@ use super::client::Client;
 use crate::clock;
 use crate::peer::Peer;
 
-/// Clients that wait to be accepted.
+/// Maximum number of clients that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// A control socket. It is removed with this value.
+/// A control socket. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct ControlListener {
     listener: UnixListener,
-    /// Who may ask, beside root and this process's own user.
+    /// Users that may connect, in addition to root and this process's own user.
     others: Vec<u32>,
     path: PathBuf,
     /// Device and inode.
@@ -34,9 +34,9 @@ pub struct ControlListener {
 }
 
 impl ControlListener {
-    /// Opens a control socket where no living process has one; one that a dead process left behind is
-    /// cleared away. Its file is for the owner alone from the first moment. Beside root and this
-    /// process's own user, the users of these numbers may ask, once they may open the file.
+    /// Opens a control socket, unless a living process has one there; the file of a dead process is
+    /// removed. From the start only the owner has access to the file. The users with these IDs, in
+    /// addition to root and this process's own user, may connect once they have access to the file.
     pub fn open(path: &Path, others: &[u32]) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
@@ -54,12 +54,12 @@ impl ControlListener {
         Ok(control)
     }
 
-    /// Where it is.
+    /// The path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Accepts a client, and says which user it is. `None` for one that may not ask.
+    /// Accepts a client, and returns it with its user ID. `None` for a user that may not connect.
     pub fn accept<R>(&self, now: Instant) -> io::Result<Option<(Client<R>, u32)>> {
         let (stream, _) = self.listener.accept()?;
         stream.set_nonblocking(true)?;
@@ -68,9 +68,9 @@ impl ControlListener {
         Ok(may.then(|| (Client::new(stream, now), uid)))
     }
 
-    /// Removes the file, if it is still this socket's.
+    /// Removes the file, if it still belongs to this socket.
     pub fn remove(&self) {
-        // Ours may have been removed, and another process's socket created in its place.
+        // Our file may have been removed, and another process's socket created in its place.
         if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
             let _ = fs::remove_file(&self.path);
         }
@@ -83,14 +83,14 @@ impl AsFd for ControlListener {
     }
 }
 
-/// Serializes starts with the same socket: a locked file beside it that only its owner can open.
-/// Released also if the process dies.
+/// Serializes starts with the same socket: a locked file next to it that only its owner can open.
+/// It is also released if the process dies.
 struct StartLock {
     path: PathBuf,
     _file: File,
 }
 
-/// A start has the lock for far less.
+/// A start holds the lock for far less.
 const OTHER_START: Duration = Duration::from_secs(2);
 
 impl StartLock {
@@ -99,7 +99,7 @@ impl StartLock {
         let mut path = socket.as_os_str().to_owned();
         path.push(".lock");
         let path = PathBuf::from(path);
-        let asked = clock::now();
+        let began = clock::now();
         loop {
             let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let mut options = OpenOptions::new();
@@ -116,12 +116,12 @@ impl StartLock {
                 Err(error) => return Err(error.into()),
             };
             let metadata = file.metadata()?;
-            // Whoever had it before has removed the file that we have locked: there may be another
-            // by now.
+            // The previous holder may have removed the file that we have locked, and another file
+            // may have taken its place.
             if locked && identity(&path).is_ok_and(|there| there == (metadata.dev(), metadata.ino())) {
                 return Ok(Self { path, _file: file });
             }
-            if clock::now().since(asked) > OTHER_START {
+            if clock::now().since(began) > OTHER_START {
                 let message =
                     format!("{} is locked; another process may be starting with this socket", path.display());
                 return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_somebody_has_locked_does_not_keep_anybody_from_listening() {
+    fn a_lock_on_the_directory_does_not_prevent_listening() {
         let directory = tempfile::tempdir().expect("a directory");
         let locked = File::open(directory.path()).expect("a directory");
         flock(&locked, FlockOperation::LockExclusive).expect("anybody may");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_has_the_lock_for_too_long_is_told() {
+    fn a_start_that_waits_too_long_for_the_lock_fails_with_its_path() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.sock");
         let _other = StartLock::take(&path).expect("it is free");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_for_its_owner_alone_whatever_the_umask_is() {
+    fn only_the_owner_has_access_to_the_file_independent_of_the_umask() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.sock");
         let listener = ControlListener::open(&path, &[]).expect("it is free");

@@ -1,4 +1,4 @@
-//! Which features of an interface are on, as `ethtool -k` shows them.
+//! The active features of an interface, as `ethtool -k` shows them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -12,25 +12,25 @@ const GET_STRINGS: u32 = 0x1b;
 const GET_FEATURES: u32 = 0x3a;
 const FEATURE_NAMES: u32 = 4;
 const NAME: usize = 32;
-/// Octets of the heads of `struct ethtool_gstrings` and of `struct ethtool_gfeatures`, and of a block
-/// of 32 features: available, requested, active, never changed.
+/// Octets of the headers of `struct ethtool_gstrings` and of `struct ethtool_gfeatures`, and of a
+/// block of 32 features: available, requested, active, never changed.
 const STRINGS_HEAD: usize = 12;
 const FEATURES_HEAD: usize = 8;
 const BLOCK: usize = 16;
 const ACTIVE: usize = 8;
 
-/// Whether a feature of this name is on; `None` if this kernel has none of this name.
+/// Whether the feature of this name is on; `None` if this kernel does not have it.
 pub(super) fn is_on(interface: &str, socket: BorrowedFd<'_>, feature: &str) -> io::Result<Option<bool>> {
-    let ask = |command: &mut [u8]| Request::about(interface)?.ethtool(socket, command);
-    // The mask of the sets that are asked about has 64 bits.
+    let request = |command: &mut [u8]| Request::about(interface)?.ethtool(socket, command);
+    // The mask of the requested sets has 64 bits.
     let mut set = [words(&[GET_SET_INFO, 0]), (1_u64 << FEATURE_NAMES).to_ne_bytes().to_vec()].concat();
     let count_at = set.len();
     set.extend([0; 4]);
-    ask(&mut set)?;
+    request(&mut set)?;
     let count = word(&set, count_at) as usize;
     let mut names = words(&[GET_STRINGS, FEATURE_NAMES, count as u32]);
     names.resize(STRINGS_HEAD + count * NAME, 0);
-    ask(&mut names)?;
+    request(&mut names)?;
     let Some(place) = names[STRINGS_HEAD..].chunks_exact(NAME).position(|name| is_named(name, feature))
     else {
         return Ok(None);
@@ -38,7 +38,7 @@ pub(super) fn is_on(interface: &str, socket: BorrowedFd<'_>, feature: &str) -> i
     let blocks = count.div_ceil(32);
     let mut features = words(&[GET_FEATURES, blocks as u32]);
     features.resize(FEATURES_HEAD + blocks * BLOCK, 0);
-    ask(&mut features)?;
+    request(&mut features)?;
     let active = word(&features, FEATURES_HEAD + place / 32 * BLOCK + ACTIVE);
     Ok(Some(active >> (place % 32) & 1 == 1))
 }

@@ -11,7 +11,7 @@ use super::request::Request;
 use crate::namespace::Namespace;
 use crate::netlink::{self, Asks, attributes, text, written};
 
-/// Messages about links (`linux/rtnetlink.h`), the length of what each begins with, and an attribute
+/// Link messages (`linux/rtnetlink.h`), the length of their header, and an attribute
 /// (`linux/if_link.h`).
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
@@ -19,7 +19,7 @@ const RTM_SETLINK: u16 = 19;
 const LINK_MESSAGE: usize = 16;
 const IFLA_IFALIAS: u16 = 20;
 
-/// What a link carries (`ARPHRD_*`).
+/// The link type of Ethernet (`ARPHRD_*`).
 const ETHERNET: u16 = 1;
 
 /// A network interface.
@@ -39,7 +39,8 @@ impl Interface {
         Ok(Self { name: name.to_owned(), index, socket })
     }
 
-    /// The same; `None` if there is none of this name. An error says nothing about that.
+    /// The interface of this name; `None` if it does not exist. Other errors do not show whether it
+    /// exists.
     pub fn find(name: &str) -> io::Result<Option<Self>> {
         match Self::named(name) {
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NODEV) => Ok(None),
@@ -47,47 +48,47 @@ impl Interface {
         }
     }
 
-    /// The name of the interface with this number.
+    /// The name of the interface with this index.
     pub fn name_of(index: u32) -> io::Result<String> {
         let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         Ok(netdevice::index_to_name(&socket, index)?)
     }
 
-    /// Its number.
+    /// Its index.
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// Whether its frames start with an Ethernet header; the alternative is none at all.
+    /// Whether its frames start with an Ethernet header; otherwise they have no header.
     pub fn is_ethernet(&self) -> io::Result<bool> {
         Ok(self.request()?.hardware_type(self.socket.as_fd())? == ETHERNET)
     }
 
-    /// Whether it is up, by its own setting: its cable or its radio link may be down even so.
+    /// Whether it is set up administratively; its cable or radio link may still be down.
     pub fn is_up(&self) -> io::Result<bool> {
         self.request()?.read_up(self.socket.as_fd())
     }
 
-    /// Whether a feature such as `hw-tc-offload` is on, by the names of `ethtool -k`; `None` if this
-    /// kernel has none of this name.
+    /// Whether a feature such as `hw-tc-offload` is on, by the names of `ethtool -k`; `None` if
+    /// this kernel does not have it.
     pub fn has_on(&self, feature: &str) -> io::Result<Option<bool>> {
         features::is_on(&self.name, self.socket.as_fd(), feature)
     }
 
-    /// The most octets of an IP packet that go out in one frame.
+    /// Maximum octets of an IP packet in one frame.
     pub fn mtu(&self) -> io::Result<u32> {
         self.request()?.mtu(self.socket.as_fd())
     }
 
-    /// Sets that.
+    /// Sets the MTU.
     pub fn set_mtu(&self, octets: u32) -> io::Result<()> {
         self.request()?.set_mtu(self.socket.as_fd(), octets)
     }
 
-    /// How many frames wait for a reader before one is dropped.
+    /// Sets the number of frames that may wait for a reader before one is dropped.
     pub fn set_queue_length(&self, frames: u32) -> io::Result<()> {
         match self.request()?.set_queue_length(self.socket.as_fd(), frames) {
-            // Root of a user namespace may do it through rtnetlink(7) only.
+            // In a user namespace, root may do it only through rtnetlink(7).
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 let here = Namespace::current("the namespace of the interface")?;
                 let set = format!("link set dev {} txqueuelen {frames}", self.name);
@@ -97,18 +98,18 @@ impl Interface {
         }
     }
 
-    /// Brings it up; `arp` says whether it resolves addresses.
+    /// Brings the interface up; `arp` is whether it resolves addresses.
     pub fn bring_up(&self, arp: bool) -> io::Result<()> {
         self.request()?.bring_up(self.socket.as_fd(), arp)
     }
 
-    /// Gives it a text that `ip link` shows.
+    /// Sets the alias that `ip link` shows.
     pub fn set_alias(&self, text: &str) -> io::Result<()> {
         let body = [&self.link_message()[..], &written(IFLA_IFALIAS, text.as_bytes())].concat();
         Self::about_link(RTM_SETLINK, &body, |_, _| None::<()>).map(drop)
     }
 
-    /// That text; `None` if it has none.
+    /// The alias; `None` if it has none.
     pub fn alias(&self) -> io::Result<Option<String>> {
         Self::about_link(RTM_GETLINK, &self.link_message(), |kind, link| {
             let attributes = attributes(link.get(LINK_MESSAGE..).filter(|_| kind == RTM_NEWLINK)?);
@@ -117,8 +118,8 @@ impl Interface {
         })
     }
 
-    /// Writes one of its settings below `/proc/sys/net`, such as `("ipv6", "disable_ipv6")`. A
-    /// kernel without that family or setting needs none.
+    /// Writes one of its settings below `/proc/sys/net`, such as `("ipv6", "disable_ipv6")`. Does
+    /// nothing if the kernel lacks that family or setting.
     pub fn set(&self, family: &str, setting: &str, value: &str) -> io::Result<()> {
         match fs::write(format!("/proc/sys/net/{family}/conf/{}/{setting}", self.name), value) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -126,7 +127,7 @@ impl Interface {
         }
     }
 
-    /// `struct ifinfomsg` with our number.
+    /// `struct ifinfomsg` with the index.
     fn link_message(&self) -> [u8; LINK_MESSAGE] {
         let mut message = [0; LINK_MESSAGE];
         message[4..8].copy_from_slice(&self.index.to_ne_bytes());

@@ -1,4 +1,4 @@
-//! The requests about interfaces for which rustix has no name yet.
+//! Requests about interfaces for which rustix has no functions yet.
 #![expect(unsafe_code, reason = "ioctl(2) with struct ifreq, whose union rustix does not know")]
 
 use std::io;
@@ -30,7 +30,7 @@ impl Request {
         Ok(Self(request))
     }
 
-    /// Makes an open `/dev/net/tun` the device of this name; returns the name it got.
+    /// Makes an open `/dev/net/tun` the device of this name; returns the actual name.
     pub(super) fn make_tun(mut self, tun: BorrowedFd<'_>, flags: c_int) -> io::Result<String> {
         self.0.ifr_ifru.ifru_flags = flags as c_short;
         self.call(tun, libc::TUNSETIFF as c_ulong)?;
@@ -75,8 +75,8 @@ impl Request {
         Ok(unsafe { self.0.ifr_ifru.ifru_flags } & UP != 0)
     }
 
-    /// Has the interface's driver answer a command of ethtool into the command itself, which has
-    /// room for as much as its own counts say.
+    /// Sends a command of ethtool to the interface's driver, which writes its answer into the
+    /// command. The command has as much room as its own counts state.
     pub(super) fn ethtool(mut self, socket: BorrowedFd<'_>, command: &mut [u8]) -> io::Result<()> {
         self.0.ifr_ifru.ifru_data = command.as_mut_ptr().cast();
         self.call(socket, libc::SIOCETHTOOL as c_ulong)
@@ -91,8 +91,9 @@ impl Request {
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, request: c_ulong) -> io::Result<()> {
-        // SAFETY: each request used here reads and writes a whole `struct ifreq` and nothing else, but
-        // for SIOCETHTOOL, whose command is borrowed for the call and has the room that it promises.
+        // SAFETY: each request used here reads and writes one complete `struct ifreq` and nothing
+        // else, except for SIOCETHTOOL, whose command is borrowed for the call and has the stated
+        // size.
         let result = unsafe {
             libc::ioctl(fd.as_raw_fd(), request as _, std::ptr::from_mut(&mut self.0).cast::<c_void>())
         };
@@ -100,7 +101,7 @@ impl Request {
     }
 }
 
-/// What the reader of a TUN or TAP device can take (`TUN_F_*`).
+/// Sets the offloads that the reader of a TUN or TAP device supports (`TUN_F_*`).
 pub(super) fn set_offload(tun: impl AsFd, features: u32) -> io::Result<()> {
     // SAFETY: the request takes its argument by value.
     let result =
@@ -108,7 +109,7 @@ pub(super) fn set_offload(tun: impl AsFd, features: u32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// How long the header before each frame is.
+/// Sets the length of the header before each frame.
 pub(super) fn set_header_len(tun: impl AsFd, octets: u8) -> io::Result<()> {
     let octets = c_int::from(octets);
     // SAFETY: the request reads one int.
