@@ -1,21 +1,21 @@
-//! The memory that a packet's octets lie in: what keeping a packet really costs.
+//! The memory of a packet's octets: the real cost of a stored packet.
 //!
-//! A gateway reads frames into buffers of a few sizes, and a packet shares its frame's buffer.
-//! Whoever keeps a packet of 60 octets keeps a buffer of 256 from being used again, so that is what
-//! a budget has to count. In the simulator a packet counts as it would in a gateway: bounds are met
-//! in the same places in every world.
+//! A gateway reads frames into buffers of a few sizes, and a packet shares its frame's buffer. A
+//! stored packet of 60 octets keeps a buffer of 256 from being used again, so a budget has to count
+//! the buffer. In the simulator a packet counts as in a gateway, so that bounds are reached in the
+//! same places.
 
-/// Sizes of the buffers that frames lie in, in octets: for acknowledgments, for ordinary frames,
-/// for small and large super-packets, and for anything that a read can return.
+/// Sizes of the buffers for frames, in octets: for acknowledgments, for ordinary frames, for small
+/// and large super-packets, and for the largest possible read.
 pub const SIZES: [usize; 5] = [256, 2048, 8192, 32_768, LARGEST];
 
-/// The most octets that a frame may have: a super-packet with its link header.
+/// Maximum octets of a frame: a super-packet with its link header.
 pub const LARGEST: usize = 2048 + 65_536;
 
-/// What an allocator and a reference count add to each buffer, in octets, rounded up.
+/// The overhead of an allocator and a reference count for each buffer, in octets, rounded up.
 const OVERHEAD: usize = 64;
 
-/// Octets of memory that the buffer of a frame with so many octets takes.
+/// Octets of memory of the buffer for a frame of `octets` octets.
 pub const fn buffer_of(octets: usize) -> usize {
     let mut class = 0;
     while class < SIZES.len() {

@@ -1,5 +1,6 @@
-//! Between whom a packet is: protocol, addresses and ports, also of what is not parsed any further
-//! (fragments, IP options, IPv6 extension headers), and of what an ICMP error message quotes.
+//! The ends of a packet: protocol, addresses and ports, also of packets that are not parsed any
+//! further (fragments, IP options, IPv6 extension headers), and of packets quoted in ICMP error
+//! messages.
 
 use std::net::IpAddr;
 
@@ -7,39 +8,39 @@ use crate::packet::{FlowKey, Packet, Transport};
 use crate::quote::is_informational;
 use crate::wire::{PROTOCOL_ICMP, PROTOCOL_ICMPV6, PROTOCOL_TCP, PROTOCOL_UDP};
 
-/// IPv6 extension headers of 8 octets and more, whose length they state (RFC 8200, section 4): hop-by-hop
-/// options, routing, destination options.
+/// IPv6 extension headers of 8 octets or more that state their length (RFC 8200, section 4):
+/// hop-by-hop options, routing, destination options.
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 /// The fragment header (RFC 8200, section 4.5).
 const FRAGMENT: u8 = 44;
-/// Extension headers that are looked at: more than any packet has.
-const MOST_EXTENSIONS: usize = 16;
+/// Maximum number of extension headers that are read: more than any packet has.
+const MAX_EXTENSIONS: usize = 16;
 
-/// Between whom a packet is.
+/// The ends of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Protocol number; of IPv6 that behind the extension headers.
+    /// Protocol number; for IPv6 that after the extension headers.
     pub protocol: u8,
-    /// Address of the sender, and its port where TCP or UDP has one that is known.
+    /// Address of the sender, and its port if TCP or UDP has one that is known.
     pub source: (IpAddr, Option<u16>),
     /// Address and port of the receiver.
     pub destination: (IpAddr, Option<u16>),
-    /// Of which packet it is a fragment, if it is one.
+    /// The packet of which it is a fragment, if it is one.
     pub fragment: Option<Fragment>,
 }
 
-/// What a fragment is a part of (RFC 791, section 3.2; RFC 8200, section 4.5).
+/// The identity of a fragment's packet (RFC 791, section 3.2; RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The identification, by which fragments of one packet know each other, beside addresses and, in
-    /// IPv4, protocol.
+    /// The identification, which together with the addresses and, in IPv4, the protocol is common
+    /// to all fragments of a packet.
     pub identification: u32,
-    /// Whether it is the first, the one with the ports.
+    /// Whether it is the first fragment, which has the ports.
     pub is_first: bool,
 }
 
 impl Ends {
-    /// Those of the segments of a TCP connection.
+    /// The ends of the segments of a TCP connection.
     pub const fn of_connection(key: FlowKey) -> Self {
         let FlowKey { source, destination, .. } = key;
         Self {
@@ -50,7 +51,7 @@ impl Ends {
         }
     }
 
-    /// Those of a packet.
+    /// The ends of a packet.
     pub fn of(packet: &Packet) -> Self {
         let ip = packet.ip();
         let of = |protocol, ports: Option<(u16, u16)>| Self {
@@ -69,19 +70,19 @@ impl Ends {
         }
     }
 
-    /// Those of the packet that an ICMP error message is about; `None` of any other packet, and of a
-    /// message that quotes too little.
+    /// The ends of the packet that an ICMP error message is about; `None` for any other packet, and
+    /// for a message that quotes too little.
     pub fn quoted(message: &Packet) -> Option<Self> {
         /// An IPv6 header, extension headers, and ports.
-        const MOST: usize = 256;
+        const MAX_OCTETS: usize = 256;
         let Transport::Icmp(icmp) = message.transport() else { return None };
         if is_informational(icmp.kind, message.ip().source.is_ipv4()) {
             return None;
         }
-        Self::read(&message.payload().slice(0, MOST).octets())
+        Self::read(&message.payload().slice(0, MAX_OCTETS).octets())
     }
 
-    /// Those of the IP packet that begins so.
+    /// The ends of the IP packet that begins with these octets.
     fn read(octets: &[u8]) -> Option<Self> {
         match octets.first()? >> 4 {
             4 => Self::read_v4(octets),
@@ -97,17 +98,17 @@ impl Ends {
         let identification = u16::from_be_bytes([header[4], header[5]]).into();
         let fragment = (offset != 0 || more).then_some(Fragment { identification, is_first: offset == 0 });
         let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<4>()?));
-        let behind = octets.get(usize::from(header[0] & 0x0f) * 4..).unwrap_or_default();
-        Some(Self::with_ports(header[9], [address(12)?, address(16)?], fragment, behind))
+        let body = octets.get(usize::from(header[0] & 0x0f) * 4..).unwrap_or_default();
+        Some(Self::with_ports(header[9], [address(12)?, address(16)?], fragment, body))
     }
 
     fn read_v6(octets: &[u8]) -> Option<Self> {
         let header: &[u8; 40] = octets.first_chunk()?;
         let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<16>()?));
         let addresses = [address(8)?, address(24)?];
-        let (mut next, mut behind, mut fragment) = (header[6], octets.get(40..).unwrap_or_default(), None);
-        for _ in 0..MOST_EXTENSIONS {
-            let Some(&[following, len, offset, flags, a, b, c, d]) = behind.first_chunk::<8>() else { break };
+        let (mut next, mut body, mut fragment) = (header[6], octets.get(40..).unwrap_or_default(), None);
+        for _ in 0..MAX_EXTENSIONS {
+            let Some(&[following, len, offset, flags, a, b, c, d]) = body.first_chunk::<8>() else { break };
             let len = match next {
                 FRAGMENT => {
                     let is_first = u16::from_be_bytes([offset, flags]) & 0xfff8 == 0;
@@ -118,24 +119,25 @@ impl Ends {
                 next if EXTENSIONS.contains(&next) => (usize::from(len) + 1) * 8,
                 _ => break,
             };
-            (next, behind) = (following, behind.get(len..).unwrap_or_default());
+            (next, body) = (following, body.get(len..).unwrap_or_default());
             if fragment.is_some_and(|fragment| !fragment.is_first) {
                 break;
             }
         }
-        Some(Self::with_ports(next, addresses, fragment, behind))
+        Some(Self::with_ports(next, addresses, fragment, body))
     }
 
-    /// `behind`: what follows the IP headers; no port of a later fragment is in it.
+    /// `body` is what follows the IP headers; for a fragment other than the first it has no
+    /// ports.
     fn with_ports(
         protocol: u8,
         [source, destination]: [IpAddr; 2],
         fragment: Option<Fragment>,
-        behind: &[u8],
+        body: &[u8],
     ) -> Self {
         let has_ports = matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP)
             && fragment.is_none_or(|fragment| fragment.is_first);
-        let ports = behind.first_chunk::<4>().filter(|_| has_ports);
+        let ports = body.first_chunk::<4>().filter(|_| has_ports);
         let port = |at: usize| ports.map(|ports| u16::from_be_bytes([ports[at], ports[at + 1]]));
         Self { protocol, source: (source, port(0)), destination: (destination, port(2)), fragment }
     }
@@ -161,7 +163,7 @@ mod tests {
         Ends { protocol: PROTOCOL_UDP, source, destination, fragment: None }
     }
 
-    /// The octets with what stands before the datagram changed.
+    /// The ends of the datagram after a change of its octets.
     fn changed(addresses: (IpAddr, IpAddr), change: impl FnOnce(&mut Vec<u8>)) -> Ends {
         let mut octets = emit(&datagram(addresses)).to_vec();
         change(&mut octets);
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_those_of_the_headers_and_those_of_a_message_are_quoted() {
+    fn the_ends_are_those_of_the_headers_and_a_message_quotes_them() {
         for addresses in [V4, V6] {
             let packet = datagram(addresses);
             assert_eq!(Ends::of(&packet), expected(addresses));
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_that_end_anywhere_are_read_without_a_panic() {
+    fn octets_truncated_anywhere_are_read_without_a_panic() {
         for addresses in [V4, V6] {
             let octets = emit(&datagram(addresses));
             for len in 0..octets.len() {

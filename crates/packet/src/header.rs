@@ -39,12 +39,12 @@ impl Ip {
         if self.source.is_ipv4() { 20 } else { 40 }
     }
 
-    /// Never: a header has octets.
+    /// Always false: a header has octets.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// The destination; 0.0.0.0 if, against the rule, it is of the other version.
+    /// The destination; 0.0.0.0 if, contrary to the rule, it is an IPv6 address.
     pub(crate) const fn destination_v4(&self) -> Ipv4Addr {
         match self.destination {
             IpAddr::V4(address) => address,
@@ -52,7 +52,7 @@ impl Ip {
         }
     }
 
-    /// The destination; `::` if, against the rule, it is of the other version.
+    /// The destination; `::` if, contrary to the rule, it is an IPv4 address.
     pub(crate) const fn destination_v6(&self) -> Ipv6Addr {
         match self.destination {
             IpAddr::V6(address) => address,
@@ -89,7 +89,7 @@ impl TcpFlags {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets of bits.
+    /// The union of both.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -112,7 +112,7 @@ pub struct Tcp {
     pub ack: Seq,
     /// Control bits.
     pub flags: TcpFlags,
-    /// Window as on the wire, unscaled.
+    /// Unscaled window, as on the wire.
     pub window: u16,
     /// Urgent pointer.
     pub urgent_pointer: u16,
@@ -127,12 +127,12 @@ impl Tcp {
         20 + self.options.len()
     }
 
-    /// Never: a header has octets.
+    /// Always false: a header has octets.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// What the SACK blocks report: data that came twice, if the first block is such a report (RFC
+    /// The reports of the SACK blocks: data received twice, if the first block reports that (RFC
     /// 2883, section 4: it lies below the acknowledgment number, or within the second block), and
     /// the blocks of data above a hole.
     pub fn sack_reports(&self) -> (Option<Block>, &[Block]) {
@@ -153,7 +153,7 @@ pub struct Udp {
     pub destination_port: u16,
 }
 
-/// The first eight octets of an ICMP (RFC 792) or `ICMPv6` (RFC 4443) message; what follows is the
+/// The first eight octets of an ICMP (RFC 792) or `ICMPv6` (RFC 4443) message; the rest is the
 /// payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp {

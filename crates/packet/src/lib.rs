@@ -1,23 +1,23 @@
-//! What every other crate stands on.
+//! The basis of all other crates: packets, time, units and randomness.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`time`] | [`Instant`], nanoseconds since the start of a run |
-//! | [`units`] | [`Bitrate`], [`Probability`], and how files write them (`"11 Mbit/s"`, `"5 ms"`, `"1%"`) |
-//! | [`rng`] | [`Rng`], one named stream an entity |
+//! | [`units`] | [`Bitrate`], [`Probability`], and their notation in files (`"11 Mbit/s"`, `"5 ms"`, `"1%"`) |
+//! | [`rng`] | [`Rng`], one named stream per entity |
 //! | [`seq`] | [`Seq`], TCP sequence numbers that wrap |
 //! | [`payload`] | [`Payload`], real octets or a piece of a simulated stream |
 //! | [`header`] | IP, TCP, UDP and ICMP headers as plain structs |
-//! | [`buffer`] | what a packet's memory costs |
-//! | [`packet`] | [`Packet`]: headers, payload and, beside them, the octets as they came |
-//! | [`link_options`] | options in the MAC header of the frame that a packet is in |
+//! | [`buffer`] | the cost of a packet's memory |
+//! | [`packet`] | [`Packet`]: headers, payload and the original octets |
+//! | [`link_options`] | options in the MAC header of the frame that carries a packet |
 //! | [`wire`] | octets to [`Packet`] and back |
-//! | [`ends`] | between whom a packet is, fragments and quoted packets included |
-//! | [`prefix`] | [`Prefix`]: addresses that begin alike, and how files write them |
-//! | [`quote`] | what an ICMP error message quotes of the packet that caused it |
+//! | [`ends`] | protocol, addresses and ports of a packet, also of fragments and quoted packets |
+//! | [`prefix`] | [`Prefix`]: address prefixes, and their notation in files |
+//! | [`quote`] | the packet quoted in an ICMP error message |
 //! | [`rtp`] | RTP and RTCP headers in UDP payloads |
-//! | [`record`] | a packet that is stored, or sent to another machine |
-//! | [`pcapng`] | a capture file that Wireshark reads |
+//! | [`record`] | packets that are stored, or sent to another machine |
+//! | [`pcapng`] | capture files for Wireshark |
 //!
 //! Start with [`Packet`].
 

@@ -1,31 +1,32 @@
-//! Options in the MAC header of a frame: what stations tell each other about the packet in it.
+//! Options in the MAC header of a frame, by which stations exchange information about the packet in
+//! it.
 //!
-//! On the air they are a header length, in one octet, that counts itself and all options; then the
-//! options, each with its type, the length of its data, and the data (D. Kliazovich's dissertation,
-//! University of Trento 2006, section 4.4.3; there the header length counts the rest of the MAC
-//! header, too, which says nothing more). They have no encoding on a real wire: a packet leaves a
-//! radio network without them.
+//! On the air they are a header length, in one octet, that counts itself and all options, followed
+//! by the options, each with its type, the length of its data, and the data (D. Kliazovich's
+//! dissertation, University of Trento 2006, section 4.4.3; there the header length also counts the
+//! rest of the MAC header, which adds no information). They have no encoding on a real wire: a
+//! packet leaves a radio network without them.
 
 use thiserror::Error;
 
-/// Octets of all options of a frame at most, as with TCP's.
+/// Maximum octets of all options of a frame, as with TCP's.
 pub const MOST_OCTETS: usize = 40;
 /// Octets of the header length.
 const HEADER_LENGTH: usize = 1;
 /// Octets of type and length.
 const TYPE_AND_LENGTH: usize = 2;
 
-/// The options of a frame; each is whole.
+/// The options of a frame; each is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LinkOptions {
     len: u8,
     octets: [u8; MOST_OCTETS],
 }
 
-/// One of them.
+/// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOption<'a> {
-    /// Its type: who knows it reads the data.
+    /// Its type; nodes that know it read the data.
     pub kind: u8,
     /// Its data.
     pub data: &'a [u8],
@@ -34,7 +35,7 @@ pub struct LinkOption<'a> {
 /// Why octets are no options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LinkOptionsError {
-    /// They end before the length that they say.
+    /// They end before their stated length.
     #[error("the options end before their length")]
     Truncated,
     /// There are more than [`MOST_OCTETS`].
@@ -43,57 +44,57 @@ pub enum LinkOptionsError {
 }
 
 impl LinkOptions {
-    /// No option: such a frame is a standard one.
+    /// No options: such a frame is a standard one.
     pub const NONE: Self = Self { len: 0, octets: [0; MOST_OCTETS] };
 
-    /// These and another one behind them.
+    /// Appends an option.
     pub fn with(mut self, kind: u8, data: &[u8]) -> Result<Self, LinkOptionsError> {
         let at = usize::from(self.len);
         let end = at + TYPE_AND_LENGTH + data.len();
         let place = self.octets.get_mut(at..end).ok_or(LinkOptionsError::TooLong)?;
-        // Both fit an octet: the place has at most `MOST_OCTETS`.
+        // Both fit into an octet: the place has at most `MOST_OCTETS`.
         (place[0], place[1]) = (kind, data.len() as u8);
         place[TYPE_AND_LENGTH..].copy_from_slice(data);
         self.len = end as u8;
         Ok(self)
     }
 
-    /// Reads what follows a MAC header; says how many octets the options took.
+    /// Reads options after a MAC header, and returns how many octets they took.
     pub fn parse(octets: &[u8]) -> Result<(Self, usize), LinkOptionsError> {
         let &length = octets.first().ok_or(LinkOptionsError::Truncated)?;
         let length = usize::from(length);
         let mut rest = octets.get(HEADER_LENGTH..length).ok_or(LinkOptionsError::Truncated)?;
         let mut options = Self::NONE;
-        while let Some((option, behind)) = first(rest)? {
+        while let Some((option, remaining)) = first(rest)? {
             options = options.with(option.kind, option.data)?;
-            rest = behind;
+            rest = remaining;
         }
         Ok((options, length))
     }
 
-    /// As they are on the air; none where there is no option.
+    /// The options as octets on the air; empty without options.
     pub fn emit(&self) -> Vec<u8> {
         let length = self.air_octets() as u8;
         let header = (length > 0).then_some(length);
         header.into_iter().chain(self.all().iter().copied()).collect()
     }
 
-    /// Octets on the air, the header length among them; 0 where there is no option.
+    /// Octets on the air, including the header length; 0 without options.
     pub const fn air_octets(&self) -> usize {
         if self.len == 0 { 0 } else { HEADER_LENGTH + self.len as usize }
     }
 
-    /// Whether there is no option.
+    /// Whether there are no options.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The options in order. A node skips those that it does not know.
+    /// The options in order. A node skips unknown ones.
     pub fn iter(&self) -> impl Iterator<Item = LinkOption<'_>> {
         let mut rest = self.all();
         std::iter::from_fn(move || {
-            let (option, behind) = first(rest).ok().flatten()?;
-            rest = behind;
+            let (option, remaining) = first(rest).ok().flatten()?;
+            rest = remaining;
             Some(option)
         })
     }
@@ -108,15 +109,15 @@ impl LinkOptions {
     }
 }
 
-/// The first option, and what is behind it; `None` at the end.
+/// The first option, and the rest; `None` at the end.
 fn first(octets: &[u8]) -> Result<Option<(LinkOption<'_>, &[u8])>, LinkOptionsError> {
     match octets {
         [] => Ok(None),
         [_] => Err(LinkOptionsError::Truncated),
         [kind, length, rest @ ..] => {
-            let (data, behind) =
+            let (data, remaining) =
                 rest.split_at_checked(usize::from(*length)).ok_or(LinkOptionsError::Truncated)?;
-            Ok(Some((LinkOption { kind: *kind, data }, behind)))
+            Ok(Some((LinkOption { kind: *kind, data }, remaining)))
         }
     }
 }
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_type_length_data_behind_a_header_length() {
+    fn options_are_type_length_data_after_a_header_length() {
         let options = LinkOptions::NONE.with(7, &[1, 2]).and_then(|it| it.with(9, &[])).expect("they fit");
         assert_eq!(options.emit(), [7, 7, 2, 1, 2, 9, 0]);
         assert_eq!(options.air_octets(), 7);
@@ -143,19 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_options_has_no_octet_of_them() {
+    fn a_frame_without_options_has_no_header_length() {
         assert_eq!((LinkOptions::NONE.air_octets(), LinkOptions::NONE.emit()), (0, vec![]));
     }
 
     #[test]
-    fn more_than_fit_are_refused_and_what_was_there_stays() {
+    fn an_option_that_does_not_fit_is_refused_and_the_others_stay() {
         let options = LinkOptions::NONE.with(1, &[0; 30]).expect("it fits");
         assert_eq!(options.with(2, &[0; 7]), Err(LinkOptionsError::TooLong));
         assert!(options.with(2, &[0; 6]).is_ok_and(|full| full.air_octets() == 1 + MOST_OCTETS));
     }
 
     #[test]
-    fn lengths_that_point_behind_the_end_are_refused() {
+    fn lengths_beyond_the_end_are_refused() {
         for octets in [&[][..], &[0], &[4, 1], &[2, 1], &[4, 1, 2, 0]] {
             assert_eq!(LinkOptions::parse(octets), Err(LinkOptionsError::Truncated), "{octets:?}");
         }
@@ -164,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_parses_comes_back_as_it_was(octets in proptest::collection::vec(any::<u8>(), 0..60)) {
+        fn parsed_options_are_written_unchanged(octets in proptest::collection::vec(any::<u8>(), 0..60)) {
             if let Ok((options, length)) = LinkOptions::parse(&octets)
                 && !options.is_empty()
             {

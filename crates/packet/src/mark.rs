@@ -1,10 +1,10 @@
-//! One octet of an IP header changed in place, for packets that cannot be parsed and written again:
-//! a fragment or a header with options is passed on as it came.
+//! Changes one octet of an IP header in place, for packets that cannot be parsed and written again:
+//! fragments and headers with options are otherwise forwarded unchanged.
 
 use bytes::Bytes;
 
-/// A copy of a packet's octets, an IP header first, with another type of service (IPv4) or traffic
-/// class (IPv6).
+/// A copy of a packet's octets, which begin with an IP header, with another type of service (IPv4)
+/// or traffic class (IPv6).
 pub(crate) fn with_traffic_class(octets: &Bytes, class: u8) -> Bytes {
     let mut octets = octets.to_vec();
     match octets.first().map(|first| first >> 4) {
@@ -18,7 +18,7 @@ pub(crate) fn with_traffic_class(octets: &Bytes, class: u8) -> Bytes {
     octets.into()
 }
 
-/// The checksum is updated, not computed: one that was wrong tells so further on.
+/// The checksum is updated, not computed, so that a wrong one stays wrong.
 fn set_in_v4(octets: &mut [u8], class: u8) {
     let word = |octets: &[u8], at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
     let (old, checksum) = (word(octets, 0), word(octets, 10));

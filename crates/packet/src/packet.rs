@@ -1,4 +1,4 @@
-//! The packet: parsed and owned, with the octets that it came in beside it.
+//! Packets: parsed and owned, with their original octets.
 
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use crate::link_options::LinkOptions;
 use crate::mark;
 use crate::payload::Payload;
 
-/// Octets of the largest frame that is no super-packet, rounded up to a buffer.
+/// Octets of the largest frame of an ordinary packet, rounded up to a buffer.
 const ORDINARY: usize = 2048;
 
-/// The reserved bits of a TCP header without accurate ECN's, as the low bits.
+/// The reserved bits of a TCP header as the low bits, without that of accurate ECN.
 const RESERVED: u8 = 0b111;
 
-/// What follows the IP header.
+/// The content after the IP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A TCP segment.
@@ -28,35 +28,36 @@ pub enum Transport {
     /// An ICMP or `ICMPv6` message.
     Icmp(Icmp),
     /// Everything else: another protocol, a fragment, a header with IP options, a segment that does
-    /// not parse. The payload is all that follows the IP header; such a packet is only ever passed
-    /// on as it came.
+    /// not parse. The payload is everything after the IP header; such a packet is only ever
+    /// forwarded unchanged.
     Opaque {
         /// Protocol number (IPv4) or next header (IPv6).
         protocol: u8,
     },
 }
 
-/// An IP packet. A packet that nobody edited leaves in exactly the octets that it came in.
+/// An IP packet. An unedited packet leaves with exactly its original octets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     ip: Ip,
     transport: Transport,
     payload: Payload,
-    /// What the original's headers said beyond `ip` and `transport`; an edit must not lose it.
+    /// Header fields of the original that are not in `ip` and `transport`; an edit must not lose
+    /// them.
     carried: Carried,
-    /// The octets as they came; `None` for a packet of our own making or once edited.
+    /// The original octets; `None` for a packet created here, or after an edit.
     original: Option<Bytes>,
-    /// Payload octets of each segment, for a super-packet of several.
+    /// Payload octets of each segment, if this is a super-packet.
     segment_size: Option<NonZeroU16>,
     buffer: Buffer,
-    /// The options of the frame that it is in, or came in; they are no part of the packet's octets.
+    /// The options of the frame that carries it, or carried it; they are not part of the packet's
+    /// octets.
     link_options: Option<Box<LinkOptions>>,
 }
 
-/// Octets of the buffer that real octets lie in; 0 where they have an allocation of their own.
+/// Octets of the buffer that contains real octets; 0 if they have an allocation of their own.
 ///
-/// Where octets lie is no part of what a packet says: two packets that differ in it alone are
-/// equal.
+/// The buffer is not part of a packet's value: two packets that differ only in it are equal.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffer(u32);
 
@@ -68,32 +69,32 @@ impl PartialEq for Buffer {
 
 impl Eq for Buffer {}
 
-/// How large a packet is.
+/// The size of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Octets on the wire, IP header included.
+    /// Octets on the wire, including the IP header.
     pub octets: usize,
-    /// Octets of memory that keeping it takes, beside the packet itself.
+    /// Octets of memory of a stored packet, in addition to the struct.
     pub buffer: usize,
 }
 
-/// Header fields beyond the headers' structs, kept so that an edited packet still has them. The
-/// default is that of a packet of our own making.
+/// Header fields that are not in the headers' structs, kept so that an edited packet still has
+/// them. The default is that of a packet created here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
     /// IPv6 flow label (RFC 8200, section 3): multipath routers would reorder a flow whose label
-    /// comes and goes.
+    /// changes.
     pub flow_label: u32,
-    /// The IPv4 "don't fragment" flag was clear: set, it would black-hole the packets of a host
+    /// The IPv4 "don't fragment" flag was clear: setting it would black-hole the packets of a host
     /// without path MTU discovery.
     pub may_fragment: bool,
-    /// The four bits between data offset and CWR, as the low bits: accurate ECN negotiates with one
-    /// (RFC 9768).
+    /// The four bits between data offset and CWR, as the low bits: accurate ECN uses one of them
+    /// for negotiation (RFC 9768).
     pub tcp_reserved: u8,
 }
 
 impl Packet {
-    /// A packet of our own making.
+    /// Creates a packet.
     #[inline]
     pub const fn new(ip: Ip, transport: Transport, payload: Payload) -> Self {
         let carried = Carried { flow_label: 0, may_fragment: false, tcp_reserved: 0 };
@@ -109,13 +110,13 @@ impl Packet {
         }
     }
 
-    /// A TCP segment of our own making.
+    /// Creates a TCP segment.
     #[inline]
     pub const fn tcp_segment(ip: Ip, tcp: Tcp, payload: Payload) -> Self {
         Self::new(ip, Transport::Tcp(tcp), payload)
     }
 
-    /// A parsed packet whose payload was not shown.
+    /// A parsed packet whose payload is not available.
     pub(crate) const fn shown_in_part(
         ip: Ip,
         transport: Transport,
@@ -127,7 +128,7 @@ impl Packet {
         packet
     }
 
-    /// A parsed packet with the octets that it was parsed from.
+    /// A parsed packet with its original octets.
     pub(crate) const fn parsed(
         ip: Ip,
         transport: Transport,
@@ -147,7 +148,7 @@ impl Packet {
         }
     }
 
-    /// What the headers said beyond `ip` and `transport`.
+    /// The header fields that are not in `ip` and `transport`.
     pub(crate) const fn carried(&self) -> Carried {
         self.carried
     }
@@ -158,8 +159,8 @@ impl Packet {
         &self.ip
     }
 
-    /// Sets the ECN field. Octets that the packet came in stay as they are otherwise: an IPv4 header
-    /// checksum follows, and what was wrong stays wrong, as in a router.
+    /// Sets the ECN field. Otherwise the original octets stay: an IPv4 header checksum is updated,
+    /// so that a wrong one stays wrong, as in a router.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         if self.ip.ecn() == ecn {
             return;
@@ -167,7 +168,7 @@ impl Packet {
         self.ip.set_ecn(ecn);
         if let Some(original) = &self.original {
             let octets = mark::with_traffic_class(original, self.ip.traffic_class);
-            // The payload ends the packet: nothing keeps the old octets.
+            // The payload is the end of the packet: nothing refers to the old octets any more.
             self.payload = Payload::Bytes(octets.slice(octets.len() - self.payload.len()..));
             self.original = Some(octets);
             self.buffer = Buffer(0);
@@ -189,7 +190,7 @@ impl Packet {
         }
     }
 
-    /// The TCP header for editing. The packet leaves with new octets and checksums.
+    /// The TCP header for editing. The packet is then written with new octets and checksums.
     pub fn tcp_mut(&mut self) -> Option<&mut Tcp> {
         match &mut self.transport {
             Transport::Tcp(tcp) => {
@@ -200,26 +201,26 @@ impl Packet {
         }
     }
 
-    /// The three bits of a TCP header that are reserved (RFC 9293, section 3.1), as the low bits, 0
-    /// to 7; 0 for what is no TCP segment. The fourth one, beside CWR, is not among them: accurate
-    /// ECN has a use for it (RFC 9768, section 3.1).
+    /// The three reserved bits of a TCP header (RFC 9293, section 3.1), as the low bits, 0 to 7; 0
+    /// for a packet that is no TCP segment. The fourth one, next to CWR, is not included: accurate
+    /// ECN uses it (RFC 9768, section 3.1).
     #[inline]
     pub const fn tcp_reserved_bits(&self) -> u8 {
         self.carried.tcp_reserved >> 1 & RESERVED
     }
 
-    /// The bit of a TCP header between the reserved ones and CWR: AE of accurate ECN (RFC 9768, section
-    /// 3.1); false for what is no TCP segment.
+    /// The bit of a TCP header between the reserved ones and CWR: AE of accurate ECN (RFC 9768,
+    /// section 3.1); false for a packet that is no TCP segment.
     #[inline]
     pub const fn tcp_accurate_ecn(&self) -> bool {
         self.carried.tcp_reserved & 1 != 0
     }
 
-    /// Sets these bits of a TCP segment; what is above the low three is left out. The packet leaves
-    /// with new octets and checksums, unless they are set so already.
+    /// Sets these bits of a TCP segment; only the low three are used. The packet is then written
+    /// with new octets and checksums, unless the bits are already set so.
     ///
-    /// RFC 9293 has receivers ignore them, and middleboxes may clear them: what says something with
-    /// them must do without.
+    /// By RFC 9293 receivers ignore them, and middleboxes may clear them: a protocol that uses them
+    /// must also work without.
     #[inline]
     pub fn set_tcp_reserved_bits(&mut self, bits: u8) {
         if self.tcp().is_some() && self.tcp_reserved_bits() != bits & RESERVED {
@@ -228,8 +229,8 @@ impl Packet {
         }
     }
 
-    /// Lets routers fragment it, if it is an IPv4 packet: clears "don't fragment". The packet leaves with
-    /// new octets and checksums.
+    /// Lets routers fragment an IPv4 packet: clears "don't fragment". The packet is then written
+    /// with new octets and checksums.
     pub fn let_fragment(&mut self) {
         if !self.carried.may_fragment {
             self.carried.may_fragment = true;
@@ -237,30 +238,30 @@ impl Packet {
         }
     }
 
-    /// The octets behind the transport header.
+    /// The octets after the transport header.
     #[inline]
     pub const fn payload(&self) -> &Payload {
         &self.payload
     }
 
-    /// Replaces the payload. The packet leaves with new octets and checksums.
+    /// Replaces the payload. The packet is then written with new octets and checksums.
     pub fn set_payload(&mut self, payload: Payload) {
         self.payload = payload;
         self.original = None;
     }
 
-    /// The octets as they came, for a packet that was parsed and not edited.
+    /// The original octets of a packet that was parsed and not edited.
     pub const fn original(&self) -> Option<&Bytes> {
         self.original.as_ref()
     }
 
-    /// The options of the frame that it is in, or has just come in.
+    /// The options of the frame that carries it, or has just carried it.
     #[inline]
     pub fn link_options(&self) -> Option<&LinkOptions> {
         self.link_options.as_deref()
     }
 
-    /// Gives the frame that it is in these options, or none.
+    /// Sets or removes the options of the frame that carries it.
     pub fn set_link_options(&mut self, options: Option<LinkOptions>) {
         match (&mut self.link_options, options) {
             (Some(place), Some(options)) => **place = options,
@@ -268,9 +269,9 @@ impl Packet {
         }
     }
 
-    /// The payload octets of each TCP segment but the last, if this is a super-packet: what
-    /// segmentation offload (GSO) has not yet cut into segments, or receive offload (GRO) has put
-    /// together. `None` for an ordinary packet. Its headers are those of the first segment.
+    /// The payload octets of each TCP segment but the last, if this is a super-packet: one that
+    /// segmentation offload (GSO) has not split yet, or that receive offload (GRO) has joined.
+    /// `None` for an ordinary packet. The headers are those of the first segment.
     #[inline]
     pub const fn segment_size(&self) -> Option<NonZeroU16> {
         self.segment_size
@@ -281,19 +282,19 @@ impl Packet {
         self.segment_size = size;
     }
 
-    /// Says in how large a buffer its octets lie: see [`crate::buffer`].
+    /// Sets the size of the buffer of its octets: see [`crate::buffer`].
     pub const fn set_buffer(&mut self, octets: u32) {
         self.buffer = Buffer(octets);
     }
 
-    /// Octets of memory that keeping this packet takes, beside the packet itself: the whole buffer
-    /// that its octets lie in. A simulated payload counts as it would in a gateway.
+    /// Octets of memory of a stored packet, in addition to the struct: the complete buffer of its
+    /// octets. A simulated payload counts as in a gateway.
     #[inline]
     pub fn buffer_octets(&self) -> usize {
         self.sizes().buffer
     }
 
-    /// [`Self::len`] and [`Self::buffer_octets`] at once, where both count.
+    /// Both [`Self::len`] and [`Self::buffer_octets`].
     #[inline]
     pub fn sizes(&self) -> Sizes {
         let octets = self.len();
@@ -301,17 +302,16 @@ impl Packet {
         Sizes { octets, buffer }
     }
 
-    /// Takes the packet out of the hands of those who no longer want it. What they are left with is
-    /// no packet of any connection.
+    /// Moves the packet out. What remains belongs to no connection.
     #[must_use]
     pub fn take(&mut self) -> Self {
         let nothing = Self::new(self.ip, Transport::Opaque { protocol: 0 }, Payload::EMPTY);
         std::mem::replace(self, nothing)
     }
 
-    /// Gives a piece of a super-packet a buffer of its own, so that keeping it does not keep the
-    /// whole: where the buffer is larger than an ordinary frame's, and more than four times as
-    /// large as the piece. Returns whether it did.
+    /// Copies a piece of a super-packet into a buffer of its own, so that storing it does not keep
+    /// the super-packet's buffer: if that is larger than an ordinary frame's, and more than four
+    /// times as large as the piece. Returns whether it was copied.
     #[inline]
     pub fn compact(&mut self) -> bool {
         self.buffer.0 as usize > buffer_of(ORDINARY) && self.compact_large()
@@ -328,8 +328,8 @@ impl Packet {
         true
     }
 
-    /// Gives the payload a buffer of its own if the one that it lies in is more than half as large
-    /// again: the buffer stays as long as any octet of it does.
+    /// Copies the payload into a buffer of its own if the present one is more than half as large
+    /// again, because a buffer is kept as long as any octet in it is.
     pub fn fit_buffer(&mut self) {
         if self.buffer_octets() > self.payload.len() + self.payload.len() / 2
             && let Payload::Bytes(octets) = &self.payload
@@ -340,7 +340,7 @@ impl Packet {
         }
     }
 
-    /// How many packets it is on the wire; 1 or more.
+    /// The number of packets on the wire; 1 or more.
     #[inline]
     pub fn segments(&self) -> u32 {
         match self.segment_size {
@@ -349,14 +349,14 @@ impl Packet {
         }
     }
 
-    /// Octets of payload in each of its segments but the last, or in all of it if it is an ordinary
-    /// packet.
+    /// Payload octets of each of its segments but the last, or of the packet if it is an ordinary
+    /// one.
     #[inline]
     pub fn segment_payload(&self) -> u32 {
         self.segment_size.map_or(self.payload.len() as u32, |size| u32::from(size.get()))
     }
 
-    /// Octets on the wire, IP header included; a super-packet's headers count once.
+    /// Octets on the wire, including the IP header; a super-packet's headers count once.
     #[inline]
     pub fn len(&self) -> usize {
         if let Some(original) = &self.original {
@@ -370,13 +370,13 @@ impl Packet {
         self.ip.len() + transport + self.payload.len()
     }
 
-    /// Never: a packet has a header.
+    /// Always false: a packet has a header.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// Sequence space that a TCP segment takes up: its payload, and one each for SYN and FIN (RFC
-    /// 9293, section 3.4).
+    /// The sequence space of a TCP segment: its payload, and one each for SYN and FIN (RFC 9293,
+    /// section 3.4).
     #[inline]
     pub fn segment_len(&self) -> u32 {
         match &self.transport {
@@ -388,7 +388,7 @@ impl Packet {
         }
     }
 
-    /// Whose packet this is, seen from its sender; `None` unless it is a TCP segment or a UDP
+    /// The direction of the packet's connection; `None` unless it is a TCP segment or a UDP
     /// datagram.
     #[inline]
     pub fn flow_key(&self) -> Option<FlowKey> {
@@ -402,7 +402,7 @@ impl Packet {
     }
 }
 
-/// The transport protocols that have connections or streams here.
+/// The transport protocols whose connections or streams are tracked.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -418,7 +418,7 @@ pub enum Protocol {
 /// One direction of a TCP connection, or of the datagrams between two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct FlowKey {
-    /// The protocol that the ports are of.
+    /// The protocol of the ports.
     pub protocol: Protocol,
     /// Address and port of the sender.
     pub source: (IpAddr, u16),
@@ -444,8 +444,8 @@ impl FlowKey {
     }
 }
 
-/// Few and wide words: every packet's key is hashed several times, and the derived hash takes an
-/// address octet by octet.
+/// Uses few and wide words: every packet's key is hashed several times, and the derived hash
+/// processes addresses octet by octet.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let ports = u64::from(self.source.1) << 16 | u64::from(self.destination.1);
@@ -474,7 +474,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_its_frame_take_a_packet_no_more_than_a_pointer() {
+    fn frame_options_add_only_a_pointer_to_a_packet() {
         let options = size_of::<Option<Box<LinkOptions>>>();
         assert_eq!(options, size_of::<usize>());
         let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_of_a_super_packet_that_is_kept_gets_memory_of_its_own() {
+    fn a_stored_piece_of_a_super_packet_gets_a_buffer_of_its_own() {
         let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
         let whole = Payload::Bytes(Bytes::from(vec![7; 60_000]));
         let mut packet = Packet::tcp_segment(ip, Tcp::default(), whole.clone());
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_packet_taken_from_him_is_left_with_none_of_its_connection() {
+    fn a_packet_that_was_taken_leaves_nothing_of_its_connection() {
         let ip = Ip::new(IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST));
         let payload = Payload::Stream { stream: 1, offset: 0, len: 100 };
         let mut in_hand = Packet::tcp_segment(ip, Tcp::default(), payload);

@@ -1,5 +1,5 @@
-//! What a packet carries: real octets, or a piece of a simulated stream that costs its length
-//! nothing.
+//! The payload of a packet: real octets, or a piece of a simulated stream, which takes no memory
+//! for its octets.
 
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
@@ -7,40 +7,40 @@ use thiserror::Error;
 
 use crate::rng::splitmix;
 
-/// The octets behind the transport header. Agents may take its length, slice, join and clone it;
+/// The octets after the transport header. Agents may use its length, and slice, join and clone it;
 /// none reads it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "PayloadRecord", try_from = "PayloadRecord")]
 pub enum Payload {
-    /// Octets that came from a real network.
+    /// Octets from a real network.
     Bytes(Bytes),
     /// Octets `offset .. offset + len` of simulated stream `stream`. Each octet is a function of
-    /// stream and position, so that a lost, doubled or reordered one is caught at the receiver, and
+    /// stream and position, so that the receiver detects lost, duplicated or reordered ones, and
     /// the same payload becomes real octets for a capture.
     Stream {
-        /// Which stream.
+        /// The stream.
         stream: u32,
         /// Octets of the stream before this piece.
         offset: u64,
-        /// Octets in this piece.
+        /// Octets of this piece.
         len: u32,
     },
 }
 
-/// The stream that no simulation has: that of payloads which were not shown.
+/// A stream that no simulation uses: that of payloads that were not shown.
 const UNSEEN: u32 = u32::MAX;
 
-/// No payload is larger, a super-packet's included.
+/// Maximum octets of a payload, including that of a super-packet.
 const LARGEST: usize = 1 << 20;
 
-/// A payload as a value. A simulated stream is named and not written out.
+/// A payload as a value. A simulated stream is stored by its name, not its octets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PayloadRecord {
     Bytes(Vec<u8>),
     Stream { stream: u32, offset: u64, len: u32 },
 }
 
-/// No packet has such a payload.
+/// The error for a payload that no packet can have.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the payload is too large, or lies beyond the end of its stream")]
 pub(crate) struct NoPayload;
@@ -71,13 +71,13 @@ impl TryFrom<PayloadRecord> for Payload {
 }
 
 impl Payload {
-    /// Whether its octets are of a simulated stream, so that no real host ever sent them.
+    /// Whether its octets belong to a simulated stream, so that no real host ever sent them.
     pub const fn is_simulated(&self) -> bool {
         matches!(self, Self::Stream { len: 1.., .. })
     }
 
-    /// Octets that passed and were not shown: of them only the number is known. No packet with such
-    /// a payload is ever sent.
+    /// Octets that passed and were not shown: only their number is known. No packet with such a
+    /// payload is ever sent.
     pub const fn unseen(len: u32) -> Self {
         Self::Stream { stream: UNSEEN, offset: 0, len }
     }
@@ -88,7 +88,7 @@ impl Payload {
         matches!(self, Self::Stream { stream: UNSEEN, .. })
     }
 
-    /// No octets.
+    /// The empty payload.
     pub const EMPTY: Self = Self::Stream { stream: 0, offset: 0, len: 0 };
 
     /// The number of octets.
@@ -106,7 +106,7 @@ impl Payload {
         self.len() == 0
     }
 
-    /// Octets `from .. to` of this payload, both cut to its length.
+    /// Octets `from .. to` of this payload; both are limited to its length.
     #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {
         let to = to.min(self.len());
@@ -119,7 +119,7 @@ impl Payload {
         }
     }
 
-    /// Both payloads, one behind the other. Contiguous pieces of one stream stay one piece.
+    /// Both payloads, one after the other. Contiguous pieces of one stream stay one piece.
     #[must_use]
     pub fn join(&self, next: &Self) -> Self {
         if next.is_empty() {
@@ -144,7 +144,7 @@ impl Payload {
         Self::Bytes(octets.freeze())
     }
 
-    /// The octets themselves; made on the spot for a simulated stream.
+    /// The octets; they are generated for a simulated stream.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
@@ -179,12 +179,12 @@ pub fn octet(stream: u32, position: u64) -> u8 {
     word(stream, position / 8).to_le_bytes()[(position % 8) as usize]
 }
 
-/// Eight octets of a stream, from position `8 * index` on.
+/// Eight octets of a stream, from position `8 * index`.
 fn word(stream: u32, index: u64) -> u64 {
     splitmix((u64::from(stream) << 40) ^ index)
 }
 
-/// Octets `offset .. offset + len` of a stream, made a word at a time.
+/// Octets `offset .. offset + len` of a stream, generated word by word.
 fn stream_octets(stream: u32, offset: u64, len: usize) -> Bytes {
     let skip = (offset % 8) as usize;
     let mut octets = BytesMut::with_capacity(skip + len + 7);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_joined_again_are_the_whole() {
+    fn joined_slices_are_the_complete_payload() {
         let whole = stream(100, 50);
         let joined = whole.slice(0, 20).join(&whole.slice(20, 50));
         assert!(matches!(joined, Payload::Stream { offset: 100, len: 50, .. }));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn slicing_beyond_the_end_is_cut() {
+    fn a_slice_beyond_the_end_is_truncated() {
         assert_eq!(stream(0, 10).slice(5, 99).len(), 5);
         assert!(stream(0, 10).slice(20, 30).is_empty());
     }

@@ -1,4 +1,4 @@
-//! A capture file for Wireshark and tcpdump (the IETF draft "PCAP Now Generic Capture File Format").
+//! Capture files for Wireshark and tcpdump (the IETF draft "PCAP Now Generic Capture File Format").
 
 use std::borrow::Cow;
 use std::io;
@@ -18,15 +18,15 @@ use crate::wire;
 /// Timestamps count units of 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
 
-/// The link type of all interfaces, `LINKTYPE_LINUX_SLL`: what Linux writes when it captures at several
-/// interfaces at once. libpcap refuses raw IP (`LINKTYPE_RAW`) at more than one interface, because its
-/// own number for that type is another on each system.
+/// The link type of all interfaces, `LINKTYPE_LINUX_SLL`, which Linux writes when it captures at
+/// several interfaces at once. libpcap refuses raw IP (`LINKTYPE_RAW`) at more than one interface,
+/// because its own number for that type differs between systems.
 const LINK_TYPE: DataLink = DataLink::LINUX_SLL;
 
 /// `ARPHRD_NONE`: the interface has no link-layer addresses.
 const NO_ADDRESSES: u16 = 0xfffe;
 
-/// Which way a packet crosses the interface that it is seen at.
+/// The direction in which a packet crosses an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
     /// From the link into the node.
@@ -35,22 +35,22 @@ pub enum Crossing {
     Out,
 }
 
-/// Writes packets with the interface that they were seen at and the time, in nanoseconds since the
+/// Writes packets with the interface where they were seen and the time, in nanoseconds since the
 /// start of the run (a viewer shows the run as the first seconds of 1970). The file is the same on
 /// every machine.
 pub struct PcapngWriter<W: io::Write> {
     inner: PcapNgWriter<W>,
     interfaces: u32,
-    /// The interface of packets that were dropped, once there are any.
+    /// The interface of dropped packets; `None` before the first.
     of_dropped: Option<u32>,
 }
 
-/// The name of the interface of packets that were dropped.
+/// The name of the interface of dropped packets.
 const DROPPED: &str = "dropped";
 
 impl<W: io::Write> PcapngWriter<W> {
-    /// Writes the head of the file. Interface `n` of [`Self::write`] is `interfaces[n]`, a name of
-    /// at most 65,535 octets of UTF-8.
+    /// Writes the file header. Interface `n` of [`Self::write`] is `interfaces[n]`, a name of at
+    /// most 65,535 octets of UTF-8.
     pub fn new(writer: W, interfaces: &[&str]) -> io::Result<Self> {
         let mut inner = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(into_io)?;
         for name in interfaces {
@@ -65,8 +65,8 @@ impl<W: io::Write> PcapngWriter<W> {
         Ok(Self { inner, interfaces: interfaces.len() as u32, of_dropped: None })
     }
 
-    /// Writes a packet once more, when it is dropped: at an interface of its own, named `dropped`, with a
-    /// comment of at most 65,535 octets on where and why.
+    /// Writes a dropped packet again, at a separate interface named `dropped`, with a comment of at
+    /// most 65,535 octets on the place and the reason.
     pub fn write_dropped(&mut self, at: Instant, packet: &Packet, comment: &str) -> io::Result<()> {
         let id = if let Some(id) = self.of_dropped {
             id
@@ -77,8 +77,8 @@ impl<W: io::Write> PcapngWriter<W> {
         self.write_with(id, at, Crossing::Out, packet, vec![EnhancedPacketOption::Comment(comment.into())])
     }
 
-    /// Writes one whole packet, as [`wire::emit`] encodes it. Fails if there is no such interface, and
-    /// where `W` does.
+    /// Writes one complete packet, as [`wire::emit`] encodes it. Fails if there is no such
+    /// interface, or if `W` fails.
     pub fn write(
         &mut self,
         interface: u32,
@@ -114,7 +114,8 @@ impl<W: io::Write> PcapngWriter<W> {
         octets.extend_from_slice(&wire::emit(packet));
         let block = EnhancedPacketBlock {
             interface_id: interface,
-            // pcap-file takes a duration and writes nanoseconds, whatever the interface says.
+            // pcap-file accepts a duration and writes nanoseconds, independent of the interface's
+            // resolution.
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len: octets.len() as u32,
             data: Cow::Borrowed(&octets),
@@ -124,8 +125,8 @@ impl<W: io::Write> PcapngWriter<W> {
         Ok(())
     }
 
-    /// Flushes, and hands back what was written to. The file has no end mark: one that lacks this
-    /// call is whole up to what `W` still held back.
+    /// Flushes, and returns the writer. The file has no end mark: without this call it is complete
+    /// except for octets that `W` still buffers.
     pub fn finish(self) -> io::Result<W> {
         let mut writer = self.inner.into_inner();
         writer.flush()?;
@@ -142,7 +143,7 @@ fn interface(name: &str) -> InterfaceDescriptionBlock<'_> {
     InterfaceDescriptionBlock { linktype: LINK_TYPE, snaplen: 0, options }
 }
 
-/// The header of `LINKTYPE_LINUX_SLL`: packet type, kind of interface, an address of no length, and the
+/// The header of `LINKTYPE_LINUX_SLL`: packet type, interface type, an empty address, and the
 /// protocol.
 fn cooked_header(crossing: Crossing, packet: &Packet) -> [u8; 16] {
     let packet_type: u16 = match crossing {

@@ -1,4 +1,4 @@
-//! Prefixes of addresses, as files and command lines write them.
+//! Address prefixes, and their notation in files and on command lines.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,30 +19,30 @@ pub enum PrefixError {
     /// It is something else.
     #[error("expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32, found {0:?}")]
     Unreadable(String),
-    /// A host's name, perhaps.
+    /// It may be a host's name.
     #[error(
         "{0:?} is a name; expected an address or a prefix: a name may have several addresses (`getent ahosts NAME` lists them)"
     )]
     Name(String),
-    /// The length is no number of bits that the address has.
+    /// The length exceeds the bits of the address.
     #[error("{text}: the prefix is out of range; expected 0 to {longest} bits")]
     Length {
-        /// What was written.
+        /// The text.
         text: String,
         /// The bits of the address.
         longest: u8,
     },
-    /// Bits of the address are set behind the prefix, more often than not by a slip of the pen; `ip route`
-    /// refuses them, too.
+    /// Bits of the address are set after the prefix, usually by mistake; `ip route` refuses them,
+    /// too.
     #[error(
-        "{address}/{len} has bits behind the prefix; expected {network} for the network, or {address} for this address alone"
+        "{address}/{len} has bits rest the prefix; expected {network} for the network, or {address} for this address alone"
     )]
     HostBits {
-        /// The address as it was written.
+        /// The address in the text.
         address: IpAddr,
-        /// The length as it was written.
+        /// The length in the text.
         len: u8,
-        /// The prefix of this length with the address in it.
+        /// The prefix of this length that contains the address.
         network: Prefix,
     },
 }
@@ -53,11 +53,11 @@ impl Prefix {
         if len <= bits_of(address) { Some(Self { address, len }) } else { None }
     }
 
-    /// The same prefix without bits behind it.
+    /// The same prefix with zeros after it.
     fn network(self) -> Self {
         let network = |bits: u128, width: u32| {
-            let behind = width - u32::from(self.len);
-            bits.checked_shr(behind).and_then(|kept| kept.checked_shl(behind)).unwrap_or(0)
+            let rest = width - u32::from(self.len);
+            bits.checked_shr(rest).and_then(|kept| kept.checked_shl(rest)).unwrap_or(0)
         };
         let address = match self.address {
             IpAddr::V4(address) => {
@@ -68,24 +68,24 @@ impl Prefix {
         Self { address, ..self }
     }
 
-    /// Whether it is of IPv4.
+    /// Whether it is an IPv4 prefix.
     pub const fn is_ipv4(&self) -> bool {
         self.address.is_ipv4()
     }
 
-    /// Whether the address is in it. Addresses of the other family are not.
+    /// Whether the prefix contains the address. It contains none of the other family.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (len, own) = self.mapped();
         let differing = u128::from_be_bytes(own) ^ u128::from_be_bytes(mapped(address));
         self.is_ipv4() == address.is_ipv4() && differing.checked_shr(128 - len).unwrap_or(0) == 0
     }
 
-    /// Whether all addresses of the other prefix are in this one.
+    /// Whether this prefix contains all addresses of the other one.
     pub fn covers(&self, other: &Self) -> bool {
         self.len <= other.len && self.contains(other.address)
     }
 
-    /// Whether some address is in both.
+    /// Whether the prefixes have an address in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.covers(other) || other.covers(self)
     }
@@ -106,7 +106,7 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
     .octets()
 }
 
-/// How many bits an address has.
+/// The number of bits of an address.
 const fn bits_of(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_contains_what_begins_like_it() {
+    fn a_prefix_contains_the_addresses_that_begin_with_it() {
         let contains = |prefix: &str, address: &str| {
             prefix.parse::<Prefix>().expect(prefix).contains(address.parse().expect(address))
         };
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix_is_refused_with_its_reason() {
+    fn a_malformed_prefix_is_refused_with_its_reason() {
         for (text, problem) in [
             ("", "expected an address or a prefix such as"),
             ("10.0.0/24", "expected an address or a prefix such as"),
@@ -195,13 +195,13 @@ mod tests {
             ("192.0.2.0/+8", "expected 0 to 32 bits"),
             ("::/129", "expected 0 to 128 bits"),
         ] {
-            let told = text.parse::<Prefix>().expect_err(text).to_string();
-            assert!(told.contains(problem), "{text}: {told}");
+            let message = text.parse::<Prefix>().expect_err(text).to_string();
+            assert!(message.contains(problem), "{text}: {message}");
         }
     }
 
     #[test]
-    fn a_prefix_with_bits_behind_it_is_refused_and_its_network_is_named() {
+    fn a_prefix_with_bits_after_it_is_refused_and_its_network_is_named() {
         for (text, network, alone) in [
             ("10.0.0.5/24", "10.0.0.0/24", "10.0.0.5"),
             ("10.0.0.5/31", "10.0.0.4/31", "10.0.0.5"),

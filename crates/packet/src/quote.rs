@@ -1,5 +1,5 @@
-//! What an ICMP error message quotes of the packet that caused it: the IP header and the first
-//! eight octets behind it (RFC 792), enough to tell connection and sequence number.
+//! The packet quoted in an ICMP error message: the IP header and the first eight octets after it
+//! (RFC 792), which suffice to identify connection and sequence number.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,29 +12,29 @@ use crate::wire;
 /// The TCP segment that an ICMP error message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotation {
-    /// The direction of the connection that the segment belonged to.
+    /// The direction of the segment's connection.
     pub flow: FlowKey,
     /// The segment's sequence number.
     pub seq: Seq,
-    /// Octets of the packet, by its IP header: 65,535 where that states none, as for a super-packet.
+    /// Octets of the packet, by its IP header: 65,535 if that states none, as for a super-packet.
     pub len: u32,
 }
 
-/// "Fragmentation needed and DF set" (RFC 1191, section 4) or "Packet Too Big" (RFC 4443, section 3.2)
-/// about a TCP segment: a link on its path takes smaller packets only.
+/// "Fragmentation needed and DF set" (RFC 1191, section 4) or "Packet Too Big" (RFC 4443, section
+/// 3.2) about a TCP segment: a link on its path accepts only smaller packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTooBig {
     /// The segment.
     pub quotation: Quotation,
-    /// Octets of the largest IP packet that the link takes; fewer than the quoted packet has, and for
-    /// IPv6 at least 1280.
+    /// Octets of the largest IP packet that the link accepts; fewer than the quoted packet has, and
+    /// for IPv6 at least 1280.
     pub mtu: u32,
 }
 
 impl PacketTooBig {
-    /// Reads it from an ICMP message; `None` of any other message, and of one that cannot be true: a
-    /// link that takes what it is said to have refused (RFC 5927, section 7.2), or with less than IPv6
-    /// requires (RFC 8201, section 4).
+    /// Reads an ICMP message; `None` for any other message, and for one that cannot be true: with
+    /// an MTU that the refused packet does not exceed (RFC 5927, section 7.2), or below the minimum
+    /// of IPv6 (RFC 8201, section 4).
     pub fn of(message: &Packet) -> Option<Self> {
         let Transport::Icmp(icmp) = message.transport() else { return None };
         let is_v4 = message.ip().source.is_ipv4();
@@ -48,13 +48,13 @@ impl PacketTooBig {
             true if [c, d] == [0, 0] => plateau_below(quotation.len),
             true => u32::from(u16::from_be_bytes([c, d])),
         };
-        let is_possible = mtu < quotation.len && (is_v4 || mtu >= LEAST_MTU_V6);
+        let is_possible = mtu < quotation.len && (is_v4 || mtu >= MIN_MTU_V6);
         is_possible.then_some(Self { quotation, mtu })
     }
 }
 
 /// RFC 8200, section 5.
-const LEAST_MTU_V6: u32 = 1280;
+const MIN_MTU_V6: u32 = 1280;
 
 /// MTUs in use, for routers that do not state theirs (RFC 1191, section 7.1).
 const PLATEAUS: [u32; 10] = [32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
@@ -66,8 +66,8 @@ fn plateau_below(len: u32) -> u32 {
 impl Quotation {
     /// Reads the quotation of an ICMP error message; `None` unless it quotes at least the first
     /// eight octets of a TCP segment that the message's receiver sent (an error message goes to the
-    /// source of what it is about; RFC 5927, section 4 on forged ones), or if the message is a
-    /// query or its answer.
+    /// source of the packet that it is about; RFC 5927, section 4 on forged ones), or if the
+    /// message is a query or an answer.
     pub fn of(message: &Packet) -> Option<Self> {
         let Transport::Icmp(icmp) = message.transport() else {
             return None;
@@ -76,7 +76,7 @@ impl Quotation {
         if is_informational(icmp.kind, ip.source.is_ipv4()) {
             return None;
         }
-        let octets = message.payload().slice(0, LONGEST_HEADER + 8).octets();
+        let octets = message.payload().slice(0, MAX_HEADER + 8).octets();
         let Quoted { source, destination, len, tcp } = match octets.first()? >> 4 {
             4 => quoted_v4(&octets)?,
             6 => quoted_v6(&octets)?,
@@ -92,8 +92,8 @@ impl Quotation {
     }
 }
 
-/// Octets of an IPv4 header with all the options that it has room for; an IPv6 header has 40.
-const LONGEST_HEADER: usize = 60;
+/// Octets of an IPv4 header with the maximum of options; an IPv6 header has 40.
+const MAX_HEADER: usize = 60;
 
 /// Whether messages of this type are queries and answers, not errors: those that IANA assigned for
 /// ICMP, every type from 128 for `ICMPv6` (RFC 4443, section 2.1). An unassigned ICMP type may be a
@@ -102,19 +102,19 @@ pub(crate) fn is_informational(kind: u8, is_v4: bool) -> bool {
     if is_v4 { matches!(kind, 0 | 8..=10 | 13..=18 | 30 | 37 | 38 | 42 | 43) } else { kind >= 128 }
 }
 
-/// What a quoted IP header says.
+/// The contents of a quoted IP header.
 struct Quoted<'a> {
     source: IpAddr,
     destination: IpAddr,
     /// Octets of the packet.
     len: u32,
-    /// As much of the TCP header as is quoted.
+    /// The quoted part of the TCP header.
     tcp: &'a [u8],
 }
 
-/// Octets of a packet with this in its length field, which does not count `header` octets of it. A
-/// super-packet that does not fit states none.
-fn stated(field: [u8; 2], header: u32) -> u32 {
+/// Octets of a packet with this length field, which does not count `header` octets of it. The field
+/// of a super-packet that does not fit is zero.
+fn stated_len(field: [u8; 2], header: u32) -> u32 {
     match u16::from_be_bytes(field) {
         0 => u32::from(u16::MAX),
         len => u32::from(len) + header,
@@ -131,10 +131,10 @@ fn quoted_v4(octets: &[u8]) -> Option<Quoted<'_>> {
     }
     let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<4>()?));
     let (source, destination, tcp) = (address(12)?, address(16)?, octets.get(header_len..)?);
-    Some(Quoted { source, destination, len: stated([header[2], header[3]], 0), tcp })
+    Some(Quoted { source, destination, len: stated_len([header[2], header[3]], 0), tcp })
 }
 
-/// `None` for another protocol or behind an extension header.
+/// `None` for another protocol or after an extension header.
 fn quoted_v6(octets: &[u8]) -> Option<Quoted<'_>> {
     let header: &[u8; 40] = octets.first_chunk()?;
     if header[6] != wire::PROTOCOL_TCP {
@@ -142,23 +142,23 @@ fn quoted_v6(octets: &[u8]) -> Option<Quoted<'_>> {
     }
     let address = |at: usize| Some(IpAddr::from(*header.get(at..)?.first_chunk::<16>()?));
     let (source, destination, tcp) = (address(8)?, address(24)?, octets.get(40..)?);
-    Some(Quoted { source, destination, len: stated([header[4], header[5]], 40), tcp })
+    Some(Quoted { source, destination, len: stated_len([header[4], header[5]], 40), tcp })
 }
 
 /// Builds the ICMP error message of this type and code about `offending`, from `reporter` to the
-/// offending packet's source. It quotes the IP header and the first eight octets behind it: what
-/// RFC 792 asks for, less than RFC 4443 would like, and enough for every receiver.
+/// offending packet's source. It quotes the IP header and the first eight octets after it: as RFC
+/// 792 requires, less than RFC 4443 recommends, and enough for every receiver.
 ///
 /// `None` where RFC 1122, section 3.2.2, and RFC 4443, section 2.4, forbid one: about an ICMP
-/// message, a fragment, or a packet from or to an address that is not one host's; about anything
-/// else that is no TCP or UDP packet, as nobody could tell whose it was; and where `reporter` is of
-/// the other IP version.
+/// message, a fragment, or a packet from or to an address that is not one host's. Also `None` for
+/// any other packet that is neither TCP nor UDP, because its connection would be unknown, and if
+/// `reporter` has the other IP version.
 pub fn error_about(offending: &Packet, reporter: IpAddr, kind: u8, code: u8) -> Option<Packet> {
     error_with(offending, reporter, Icmp { kind, code, rest_of_header: [0; 4] })
 }
 
-/// The error message of a router whose next link takes packets of up to `mtu` octets; read it with
-/// [`PacketTooBig::of`]. `None` as in [`error_about`].
+/// The error message of a router whose next link accepts packets of up to `mtu` octets; read it
+/// with [`PacketTooBig::of`]. `None` as in [`error_about`].
 pub fn too_big(offending: &Packet, reporter: IpAddr, mtu: u32) -> Option<Packet> {
     let (kind, code) = if reporter.is_ipv4() { (3, 4) } else { (2, 0) };
     error_with(offending, reporter, Icmp { kind, code, rest_of_header: mtu.to_be_bytes() })
@@ -176,8 +176,8 @@ fn error_with(offending: &Packet, reporter: IpAddr, icmp: Icmp) -> Option<Packet
     Some(Packet::new(Ip::new(reporter, ip.source), Transport::Icmp(icmp), Payload::Bytes(quoted.into())))
 }
 
-/// Whether an address is neither unspecified nor a group's. A subnet's broadcast address cannot be
-/// told from a host's here.
+/// Whether an address is neither unspecified nor a group address. A subnet's broadcast address
+/// cannot be distinguished from a host's here.
 fn is_one_host(address: IpAddr) -> bool {
     let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
     !(address.is_unspecified() || address.is_multicast() || is_broadcast)
@@ -192,7 +192,7 @@ mod tests {
     use crate::wire::samples::{self, V4, V6};
     use crate::wire::{checksums_are_right, emit, parse};
 
-    /// Time exceeded, whose quotation follows eight octets like every other's.
+    /// Time exceeded; the quotation follows eight octets, as in every message.
     const ICMP_TIME_EXCEEDED: u8 = 11;
     const ICMPV6_TIME_EXCEEDED: u8 = 3;
 
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_message_tells_the_segment_that_it_is_about() {
+    fn an_error_message_identifies_the_segment_that_it_is_about() {
         for addresses in [V4, V6] {
             let offending = segment(addresses);
             for offending in [offending.clone(), parse(emit(&offending)).unwrap()] {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_too_big_tells_the_segment_and_the_mtu() {
+    fn packet_too_big_gives_the_segment_and_the_mtu() {
         for addresses in [V4, V6] {
             let offending = segment(addresses);
             let message = parse(emit(&too_big(&offending, addresses.1, 1280).unwrap())).unwrap();
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(PacketTooBig::of(&too_big(&large, V6.1, 1279).unwrap()), None);
     }
 
-    // RFC 1191, section 5: a router of before states 0.
+    // RFC 1191, section 5: an older router states 0.
     #[test]
     fn an_mtu_that_is_not_stated_is_the_next_plateau_below_the_packet() {
         for (payload, expected) in [(1460, 1492), (1453, 1492), (1452, 1006), (29, 68)] {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_error_message_about_what_is_not_between_two_hosts() {
+    fn there_is_no_error_message_about_a_packet_that_is_not_between_two_hosts() {
         let group = |address: &str| -> IpAddr { address.parse().unwrap() };
         for (source, destination) in [
             (V4.0, group("224.0.0.1")),

@@ -1,4 +1,4 @@
-//! A packet that is stored, or sent to another machine.
+//! Packets that are stored, or sent to another machine.
 
 use std::num::NonZeroU16;
 
@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use crate::payload::{NoPayload, Payload, PayloadRecord};
 use crate::wire::{ParseError, emit, parse};
 
-/// Why a record is no packet.
+/// Why a record is no valid packet.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecordError {
     /// Its headers do not parse.
@@ -21,15 +21,15 @@ pub enum RecordError {
     Payload,
 }
 
-/// A packet as a value of octets, with what no octet of it says.
+/// A packet as octets, with the properties that are not in the octets.
 ///
-/// A simulated stream is named and not written out, so that its octets are known again on the other
+/// A simulated stream is stored by its name, not its octets, so that it is recognized on the other
 /// side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketRecord {
-    /// The whole packet where nobody has edited it, and otherwise its headers.
+    /// The complete packet if it is unedited, otherwise its headers.
     wire: Vec<u8>,
-    /// The payload of an edited packet, or of one of our own making.
+    /// The payload of an edited packet, or of one created here.
     payload: Option<PayloadRecord>,
     segment_size: Option<NonZeroU16>,
 }
@@ -41,7 +41,7 @@ impl From<&Packet> for PacketRecord {
             return Self { wire: original.to_vec(), payload: None, segment_size };
         }
         let payload = packet.payload().clone().into();
-        // By themselves the headers are a packet that parses, whatever the size of the payload.
+        // The headers alone are a packet that parses, independent of the size of the payload.
         let mut headers = packet.clone();
         headers.set_payload(Payload::EMPTY);
         Self { wire: emit(&headers).to_vec(), payload: Some(payload), segment_size }
@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn octets_that_nobody_edited_stay_as_they_came(packet in samples::packet()) {
+        fn unedited_octets_stay_the_same(packet in samples::packet()) {
             let came = parse(emit(&packet)).expect("we wrote it");
             prop_assert_eq!(emit(&there_and_back(&came)), emit(&came));
         }

@@ -1,5 +1,5 @@
-//! Randomness with a name: every entity draws from a stream of its own, so that one more entity, or
-//! one draw more in one of them, changes nothing for the others.
+//! Named randomness: every entity draws from its own stream, so that another entity, or another
+//! draw by one of them, changes nothing for the others.
 
 use std::time::Duration;
 
@@ -41,8 +41,7 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Whether something of this probability happens now. Draws nothing where the answer is
-    /// certain.
+    /// Whether an event of this probability happens now. Draws no number if the result is certain.
     pub fn happens(&mut self, probability: Probability) -> bool {
         let p = probability.value();
         p > 0.0 && (p >= 1.0 || self.uniform() < p)
@@ -55,17 +54,17 @@ impl Rng {
         libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)
     }
 
-    /// A stay of exponential length with this mean.
+    /// A duration with an exponential distribution of this mean.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let nanos = -libm::log(1.0 - self.uniform()) * mean.as_nanos() as f64;
         Duration::from_nanos(nanos as u64)
     }
 
-    /// A stay of Pareto distributed length with this mean; `shape` is above 1, or else there is no
-    /// mean and the stay is of no length.
+    /// A duration with a Pareto distribution of this mean; `shape` is above 1, otherwise there is
+    /// no mean and the duration is zero.
     pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
-        let least = mean.as_nanos() as f64 * (shape - 1.0) / shape;
-        Duration::from_nanos((least * libm::pow(1.0 - self.uniform(), -1.0 / shape)) as u64)
+        let minimum = mean.as_nanos() as f64 * (shape - 1.0) / shape;
+        Duration::from_nanos((minimum * libm::pow(1.0 - self.uniform(), -1.0 / shape)) as u64)
     }
 }
 
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exponential_stay_has_its_mean() {
+    fn exponential_durations_have_their_mean() {
         let mut rng = Rng::named(7, "mean");
         let mean = Duration::from_millis(100);
         let total: Duration = (0..100_000).map(|_| rng.exponential(mean)).sum();

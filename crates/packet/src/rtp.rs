@@ -1,13 +1,13 @@
-//! RTP and RTCP (RFC 3550): what a UDP payload says of the stream that it is of.
+//! RTP and RTCP (RFC 3550): the headers in UDP payloads.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`data`] | RTP packets: the fixed header, and where the payload lies |
+//! | [`data`] | RTP packets: the fixed header, and the position of the payload |
 //! | [`control`] | RTCP: compound packets of sender and receiver reports |
 //!
-//! UDP's header does not say that a payload is RTP: the checks here are those of RFC 3550,
-//! appendices A.1 and A.2, which octets that are something else pass now and then. Code that
-//! recognises a stream by them asks for several packets in a row.
+//! UDP's header does not show that a payload is RTP. The checks here are those of RFC 3550,
+//! appendices A.1 and A.2; other payloads sometimes pass them. Code that recognizes a stream by
+//! them requires several packets in a row.
 
 pub mod control;
 pub mod data;

@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 
 /// A 32-bit TCP sequence number. Comparison is modulo 2^32 (RFC 9293, section 3.4): of two numbers
-/// less than 2^31 apart, the one that is reached from the other by counting up is the later.
+/// less than 2^31 apart, the later is the one that is reached from the other by counting up.
 ///
 /// It is deliberately not `Ord`: an order modulo 2^32 is not transitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Seq(pub u32);
 pub const LARGEST_WINDOW: u32 = 1 << 30;
 
 impl Seq {
-    /// How far `self` lies after `earlier`; negative if it lies before.
+    /// The distance of `self` from `earlier`; negative if `self` comes before.
     #[inline]
     pub const fn offset_from(self, earlier: Self) -> i32 {
         self.0.wrapping_sub(earlier.0).cast_signed()
@@ -40,8 +40,8 @@ impl Seq {
         !self.before(start) && self.before(end)
     }
 
-    /// Whether two numbers are so far apart that they cannot belong to the same window: to one
-    /// connection at one time.
+    /// Whether two numbers are too far apart to belong to the same window, and so to one connection
+    /// at one time.
     #[inline]
     pub const fn is_out_of_reach(self, other: Self) -> bool {
         self.offset_from(other).unsigned_abs() > LARGEST_WINDOW
@@ -77,7 +77,7 @@ impl AddAssign<u32> for Seq {
 
 impl Sub for Seq {
     type Output = u32;
-    /// The number of octets from `earlier` up to `self`, modulo 2^32.
+    /// The number of octets from `earlier` to `self`, modulo 2^32.
     fn sub(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 /// A point in time, in nanoseconds since the start of the run; covers 584 years.
 ///
-/// Nothing on floors 0 to 3 reads a clock: an `Instant` is always handed in.
+/// No crate of floors 0 to 3 reads a clock: an `Instant` is always an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than every event.
+    /// After every event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start.
@@ -36,7 +36,7 @@ impl Instant {
         self.0
     }
 
-    /// Whole milliseconds since the start, rounded down.
+    /// Milliseconds since the start, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }

@@ -1,4 +1,4 @@
-//! Quantities with a unit, and the way that files write them.
+//! Quantities with a unit, and their notation in files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// What is expected of a rate, as messages to the user say it.
+/// The description of a valid rate in messages to the user.
 pub const EXPECTED_RATE: &str = "a rate above zero in bit/s, kbit/s, Mbit/s or Gbit/s, such as \"11 Mbit/s\"";
-/// The same of a duration.
+/// The description of a valid duration.
 pub const EXPECTED_DURATION: &str = "a duration of zero or more in ns, us, ms, s, min or h, such as \"5 ms\"";
-/// The same of an amount of data.
+/// The description of a valid amount of data.
 pub const EXPECTED_DATA: &str =
     "an amount of data in B, kB, MB, GB, KiB, MiB or GiB, such as \"10 MB\" or \"16 KiB\"";
 
@@ -38,7 +38,7 @@ impl Bitrate {
         self.0
     }
 
-    /// The time that `octets` octets take, rounded up to a nanosecond; 584 years at the most.
+    /// The time that `octets` octets take, rounded up to a nanosecond; at most 584 years.
     pub fn transmission_time(self, octets: u64) -> Duration {
         // A rate below 9 Gbit/s and a packet below 2^30 octets, the usual case, stays within 64
         // bits.
@@ -68,9 +68,9 @@ impl fmt::Display for Bitrate {
 pub struct Probability(f64);
 
 impl Probability {
-    /// Never.
+    /// Impossible.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// Certain.
     pub const ONE: Self = Self(1.0);
 
     /// `None` if `value` is not a number from 0 to 1.
@@ -89,7 +89,7 @@ impl Probability {
         Self(self.0.max(other.0))
     }
 
-    /// Whether the thing never happens.
+    /// Whether the event never happens.
     pub fn is_zero(self) -> bool {
         self.0 <= 0.0
     }
@@ -101,15 +101,15 @@ impl fmt::Display for Probability {
     }
 }
 
-/// Why a quantity in a file was not understood; says what was expected.
+/// Why a quantity in a file is invalid, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{:?} is not {expected}{}", .found.chars().take(80).collect::<String>(), did_you_mean(.meant.as_deref()))]
 pub struct UnitError {
-    /// What stood there.
+    /// The text.
     pub found: String,
-    /// What should have stood there, with an example.
+    /// A description of valid texts, with an example.
     pub expected: &'static str,
-    /// What was probably meant, in quotes.
+    /// The probable meaning, in quotes.
     pub meant: Option<String>,
 }
 
@@ -121,9 +121,9 @@ impl UnitError {
 
 impl FromStr for Bitrate {
     type Err = UnitError;
-    /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`, and the same as others write
-    /// it: `"11 Mbps"`, `"11mbit"`. `mbps` are bits, unlike those of `tc`; `MBps`, which means
-    /// octets nearly everywhere, is refused.
+    /// Reads `"11 Mbit/s"`, `"56 kbit/s"`, `"1.5 Gbit/s"`, `"9600 bit/s"`, and the notation of
+    /// other tools: `"11 Mbps"`, `"11mbit"`. `mbps` are bits, unlike those of `tc`; `MBps`, which
+    /// means octets nearly everywhere, is refused.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let error = || UnitError::new(text, EXPECTED_RATE, meant_rate(text));
         let factor = |unit: &str| match unit.to_ascii_lowercase().as_str() {
@@ -198,7 +198,7 @@ pub fn parse_octets(text: &str) -> Result<u64, UnitError> {
     }
 }
 
-/// The rate that is meant by a text with a unit of another tool, in quotes: `MB/s` are octets.
+/// The probable meaning of a rate in another tool's unit, in quotes: `MB/s` are octets.
 pub fn meant_rate(text: &str) -> Option<String> {
     let (number, unit) = number_and_unit(text)?;
     let is_octets = unit.contains('B') || unit.to_ascii_lowercase().contains("byte");
@@ -213,7 +213,7 @@ pub fn meant_rate(text: &str) -> Option<String> {
     (is_rate && !is_plain && bits > 0.0).then(|| format!("\"{bits} {prefix}bit/s\""))
 }
 
-/// The amount of data that is meant by a text with a unit of another tool, in quotes.
+/// The probable meaning of an amount of data in another tool's unit, in quotes.
 pub fn meant_data(text: &str) -> Option<String> {
     let (number, unit) = number_and_unit(text)?;
     let (prefix, rest) = prefix_of(unit);
@@ -225,7 +225,7 @@ pub fn meant_data(text: &str) -> Option<String> {
     }
 }
 
-/// The duration that is meant by a text with a unit of another tool, in quotes.
+/// The probable meaning of a duration in another tool's unit, in quotes.
 fn meant_duration(text: &str) -> Option<String> {
     let (number, unit) = number_and_unit(text)?;
     let unit = match unit.to_ascii_lowercase().as_str() {
@@ -241,26 +241,26 @@ fn meant_duration(text: &str) -> Option<String> {
     Some(format!("\"{number} {unit}\""))
 }
 
-/// What to say behind a text for which another was probably meant, which is in quotes.
+/// A suggestion to append to a message about a text; `meant` is in quotes.
 pub fn did_you_mean(meant: Option<&str>) -> String {
     meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
-/// The number at the start of a text, and the word behind it.
+/// The number at the start of a text, and the word after it.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let (number, unit) = text.split_at(number_ends(text));
     Some((number.parse().ok()?, unit.trim()))
 }
 
-/// The decimal prefix of a unit, as files write it, and the rest.
+/// The decimal prefix of a unit, as written in files, and the rest.
 fn prefix_of(unit: &str) -> (&'static str, &str) {
     let prefixes = [("k", ['k', 'K']), ("M", ['m', 'M']), ("G", ['g', 'G'])];
     let found = prefixes.into_iter().find_map(|(prefix, of)| Some((prefix, unit.strip_prefix(of)?)));
     found.unwrap_or(("", unit))
 }
 
-/// Writes a duration as [`parse_duration`] reads it, in the largest unit that keeps it whole.
+/// Writes a duration as [`parse_duration`] reads it, in the largest unit that gives an integer.
 pub fn format_duration(duration: Duration) -> String {
     const SECOND: u128 = 1_000_000_000;
     let nanos = duration.as_nanos();
@@ -278,7 +278,8 @@ pub fn format_duration(duration: Duration) -> String {
     in_largest_unit(nanos, &units)
 }
 
-/// Writes an amount of data as [`parse_octets`] reads it, in the largest unit that keeps it whole.
+/// Writes an amount of data as [`parse_octets`] reads it, in the largest unit that gives an
+/// integer.
 pub fn format_octets(octets: u64) -> String {
     if octets == 0 {
         return "0 B".to_owned();
@@ -286,28 +287,28 @@ pub fn format_octets(octets: u64) -> String {
     in_largest_unit(octets.into(), &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)])
 }
 
-/// The last unit is of size 1.
+/// The last unit has size 1.
 fn in_largest_unit(number: u128, units: &[(&str, u128)]) -> String {
     let whole = units.iter().find(|(_, size)| number.is_multiple_of(*size));
     whole.map_or_else(|| number.to_string(), |(unit, size)| format!("{} {unit}", number / size))
 }
 
-/// A duration cut down to whole multiples of `tick`, as simulators that count ticks have it; as it
-/// is if `tick` is zero.
+/// A duration rounded down to a multiple of `tick`, as in simulators that count ticks; unchanged if
+/// `tick` is zero.
 pub fn cut_to_ticks(duration: Duration, tick: Duration) -> Duration {
     let rest = duration.as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
-    // Less than the duration: it fits where that does.
+    // The remainder is less than the duration, so it fits where that does.
     u64::try_from(rest).map_or(duration, |rest| duration.saturating_sub(Duration::from_nanos(rest)))
 }
 
-/// Splits `"11 Mbit/s"` or `"1e3 s"` into number and unit and scales the number; `None` for an unknown
-/// unit or no number of zero or more.
+/// Splits `"11 Mbit/s"` or `"1e3 s"` into number and unit and scales the number; `None` for an
+/// unknown unit or a number that is missing or negative.
 fn quantity(text: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let (number, unit) = number_and_unit(text)?;
     Some(number * factor(unit)?)
 }
 
-/// Where the number at the start of a text ends, its exponent included.
+/// The end of the number at the start of a text, including its exponent.
 fn number_ends(text: &str) -> usize {
     let digits = |from: usize| {
         text[from..]
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_as_it_was() {
+    fn written_quantities_are_read_unchanged() {
         for text in ["0 s", "1 ns", "1500 us", "5 ms", "90 s", "5 min", "168 h"] {
             assert_eq!(parse_duration(text).map(format_duration), Ok(text.to_owned()));
         }
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_not_called_something_else() {
+    fn a_quantity_that_is_too_large_is_reported_as_such() {
         let message = |error: Option<UnitError>| error.expect("too large").to_string();
         assert_eq!(
             message(parse_duration("1000000 h").err()),
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_another_tool_is_answered_with_the_one_that_is_meant() {
+    fn a_unit_of_another_tool_is_refused_with_the_probable_meaning() {
         let rate = |text: &str| text.parse::<Bitrate>().err().and_then(|error| error.meant);
         let data = |text: &str| parse_octets(text).err().and_then(|error| error.meant);
         let duration = |text: &str| parse_duration(text).err().and_then(|error| error.meant);
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_tick_is_cut_off_however_many_there_are() {
+    fn the_rest_of_a_tick_is_cut_off_for_any_number_of_ticks() {
         let (ms, ns) = (Duration::from_millis(1), Duration::from_nanos(1));
         assert_eq!(cut_to_ticks(Duration::from_micros(8_999), ms), Duration::from_millis(8));
         assert_eq!(cut_to_ticks(Duration::from_micros(999), ms), Duration::ZERO);

@@ -1,9 +1,9 @@
 //! Octets to [`Packet`] and back.
 //!
-//! [`parse`] reads what it understands and keeps the rest as it came; [`emit`] writes a packet that
-//! nobody edited verbatim and computes lengths and checksums for every other. What [`parse`] does
-//! not fully understand is [`Transport::Opaque`], so that no agent touches it: other protocols,
-//! fragments, IPv4 options, IPv6 extension headers, ESP, and everything malformed.
+//! [`parse`] reads the headers that it supports and keeps the rest unchanged; [`emit`] writes an
+//! unedited packet verbatim, and computes lengths and checksums for all others. Packets that
+//! [`parse`] does not fully support are [`Transport::Opaque`], so that no agent changes them: other
+//! protocols, fragments, IPv4 options, IPv6 extension headers, ESP, and everything malformed.
 //!
 //! [`Packet`]: crate::Packet
 //! [`Transport::Opaque`]: crate::Transport::Opaque
@@ -36,5 +36,5 @@ pub const PROTOCOL_TCP: u8 = 6;
 pub const PROTOCOL_UDP: u8 = 17;
 /// The next-header number of `ICMPv6` (RFC 4443).
 pub const PROTOCOL_ICMPV6: u8 = 58;
-/// The next-header number that says that nothing follows (RFC 8200, section 4.7).
+/// The next-header number for "no next header" (RFC 8200, section 4.7).
 const NO_NEXT_HEADER: u8 = 59;

@@ -1,5 +1,5 @@
-//! Runs the fuzz targets of this crate on their corpora and on inputs made from these, and made most of
-//! their files.
+//! Runs this crate's fuzz targets on their corpora and on inputs derived from these. It also
+//! created most of the corpus files.
 
 #[path = "../../../fuzz/src/replay.rs"]
 mod replay;

@@ -1,4 +1,4 @@
-//! Rules of capture files, and what Wireshark makes of one.
+//! Rules of capture files, checked with Wireshark and tcpdump.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -95,7 +95,7 @@ fn packets() -> Vec<Packet> {
     packets
 }
 
-/// Odd nanoseconds beyond 2^32, so that both halves of the timestamp matter.
+/// Odd nanoseconds above 2^32, so that both halves of the timestamp matter.
 fn time_of(index: usize) -> Instant {
     Instant::from_nanos(4_999_999_999 + 1_000_000_001 * index as u64)
 }
@@ -197,7 +197,7 @@ fn tcpdump_reads_every_packet_of_a_capture() {
     assert!(lines[5].contains(" In ") && lines[5].contains("2001:db8::1.40000 > 2001:db8::2.80"), "{text}");
 }
 
-/// What tshark reads in a capture: a line for each packet, fields between tabs.
+/// tshark's view of a capture: a line for each packet, fields separated by tabs.
 fn read_with_tshark(capture: &[u8], fields: &[&str]) -> String {
     let mut command = Command::new("tshark");
     command.args(["-r", "-", "-n", "-T", "fields"]);
@@ -234,7 +234,7 @@ fn wireshark_finds_no_fault_in_a_capture() {
         let nanos = time_of(index).as_nanos();
         assert_eq!(line[0], format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000));
         assert_eq!(line[1], ["core", "radio"][index % 2]);
-        // 1 is "good"; of two headers of one kind in an error message the second is only quoted.
+        // 1 is "good"; an error message has two headers of a kind, and the second is only quoted.
         let statuses: Vec<&str> = line[2..7].iter().filter(|status| !status.is_empty()).copied().collect();
         assert!(!statuses.is_empty());
         for status in statuses {

@@ -9,20 +9,20 @@ const MASK: u8 = 0b11;
 /// A codepoint of the ECN field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not-ECT: the transport does not understand ECN.
+    /// Not-ECT: the transport does not support ECN.
     #[default]
     NotEct = 0b00,
     /// ECT(1).
     Ect1 = 0b01,
     /// ECT(0).
     Ect0 = 0b10,
-    /// CE: a router on the way met congestion.
+    /// CE: a router on the path experienced congestion.
     Ce = 0b11,
 }
 
 impl Ecn {
-    /// Whether a router may mark the packet instead of dropping it. A packet that carries a mark
-    /// already can take another.
+    /// Whether a router may mark the packet instead of dropping it. A packet that is already marked
+    /// may be marked again.
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)

@@ -1,9 +1,9 @@
-//! TCP options, and how much room they take in a header.
+//! TCP options, and their length in a header.
 
 use crate::seq::Seq;
 
-/// Octets of options that a TCP header has room for (RFC 9293, section 3.1: a data offset of at
-/// most 15 words).
+/// Maximum octets of options in a TCP header (RFC 9293, section 3.1: a data offset of at most 15
+/// words).
 const ROOM: usize = 40;
 
 /// The timestamps option (RFC 7323).
@@ -40,14 +40,14 @@ impl SackBlocks {
         &self.blocks[..self.len as usize]
     }
 
-    /// Whether there is no block.
+    /// Whether there are no blocks.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// The TCP options that are understood; others are kept as octets.
+/// The known TCP options; others are kept as octets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions {
     /// Maximum segment size (RFC 9293, section 3.7.1).
@@ -60,18 +60,18 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018, section 3).
     pub sack: SackBlocks,
-    /// Options that are not understood, as they came, kind and length octets included, one behind
-    /// the other; no padding.
+    /// Unknown options, unchanged, including kind and length octets, one after the other; no
+    /// padding.
     pub unknown: Option<Box<[u8]>>,
 }
 
 impl TcpOptions {
     /// Octets of the options on the wire with their padding: a multiple of four, at most 40.
-    /// [`crate::wire::emit`] says how they are laid out, and what is left out where they do not
+    /// [`crate::wire::emit`] documents the layout, and which options are omitted if they do not
     /// fit.
     #[inline]
     pub fn len(&self) -> usize {
-        // What nearly every segment has.
+        // The options of nearly every segment.
         let has_timestamps_at_most = self.sack.is_empty()
             && self.unknown.is_none()
             && !self.sack_permitted
@@ -83,14 +83,14 @@ impl TcpOptions {
         self.len_of_others()
     }
 
-    // Apart, so that asking for the length of most segments is short.
+    // A separate function, so that the length of most segments takes little code.
     #[inline(never)]
     fn len_of_others(&self) -> usize {
         let aligned = self.aligned_len();
         if aligned <= ROOM { aligned } else { Layout::of(self).len() }
     }
 
-    /// The same where each option starts so that its fields lie on words.
+    /// The same with each option aligned so that its fields start at words.
     #[inline]
     fn aligned_len(&self) -> usize {
         let agreed = match (self.sack_permitted, self.timestamps.is_some()) {
@@ -105,27 +105,27 @@ impl TcpOptions {
         agreed + handshake + blocks + unknown
     }
 
-    /// Whether there is no option.
+    /// Whether there are no options.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Which options are written and how; [`TcpOptions::len`] and what is emitted both follow it.
+/// Which options are written and how; the basis of both [`TcpOptions::len`] and emission.
 ///
 /// The order is that of Linux: maximum segment size, SACK permitted, timestamps, window scale,
-/// SACK, then the unknown ones. Each starts so that its fields lie on words, with NOPs before it,
-/// as RFC 7323, appendix A recommends (receivers have a fast path for exactly that). If they do not
-/// fit in 40 octets so, they are packed without NOPs; if not even so, the unknown ones are left
-/// out, then SACK blocks from the last: RFC 2018, section 4 puts the block that matters most first.
-/// What a header had room for when it came, it has room for again.
+/// SACK, then the unknown ones. Each is aligned with NOPs so that its fields start at words, as RFC
+/// 7323, appendix A recommends (receivers have a fast path for exactly that). If they do not fit in
+/// 40 octets, they are packed without NOPs. If they still do not fit, the unknown ones are omitted,
+/// then SACK blocks from the last: RFC 2018, section 4 puts the most important block first. Options
+/// that fit into the received header fit again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Each option starts so that its fields lie on words, with NOPs before it.
+    /// Each option is aligned with NOPs so that its fields start at words.
     pub(crate) is_aligned: bool,
     /// The unknown options are written.
     pub(crate) has_unknown: bool,
-    /// How many SACK blocks are written, from the first.
+    /// Number of SACK blocks that are written, from the first.
     pub(crate) sack_blocks: usize,
     len: usize,
 }
@@ -134,12 +134,12 @@ impl Layout {
     /// The layout of these options.
     pub(crate) fn of(options: &TcpOptions) -> Self {
         let whole = Self::with(options, true, true, options.sack.as_slice().len());
-        if whole.len <= ROOM { whole } else { Self::squeezed(options) }
+        if whole.len <= ROOM { whole } else { Self::compressed(options) }
     }
 
-    /// The layout that leaves out least of options that do not fit aligned.
+    /// The layout that omits the fewest of options that do not fit aligned.
     #[cold]
-    fn squeezed(options: &TcpOptions) -> Self {
+    fn compressed(options: &TcpOptions) -> Self {
         let blocks = options.sack.as_slice().len();
         let packed = Self::with(options, false, true, blocks);
         let without_unknown = (0..=blocks).rev().flat_map(|blocks| {
@@ -148,7 +148,7 @@ impl Layout {
         std::iter::once(packed)
             .chain(without_unknown)
             .find(|layout| layout.len <= ROOM)
-            // Never needed: the other options take at most 20 octets.
+            // Never reached: the other options take at most 20 octets.
             .unwrap_or(Self { is_aligned: true, has_unknown: false, sack_blocks: 0, len: 0 })
     }
 
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_as_long_as_they_are_laid_out() {
+    fn the_length_of_options_is_that_of_their_layout() {
         let choices = (0..16_u8).flat_map(|known| (0..5).map(move |blocks| (known, blocks)));
         for ((known, blocks), unknown) in choices.flat_map(|choice| (0..42).map(move |len| (choice, len))) {
             let has = |bit: u8| known & 1 << bit != 0;

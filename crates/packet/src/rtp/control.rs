@@ -6,15 +6,15 @@ use super::VERSION;
 const SENDER_REPORT: u8 = 200;
 const RECEIVER_REPORT: u8 = 201;
 const SOURCE_DESCRIPTION: u8 = 202;
-/// The item of a source description that names an endpoint.
+/// The item of a source description with the name of an endpoint.
 const CNAME: u8 = 1;
 
-/// Octets of an RTCP packet's header, of what a sender tells of itself, and of a report block.
+/// Octets of an RTCP packet's header, of the sender information, and of a report block.
 const HEADER: usize = 4;
 const SENDER_INFO: usize = 20;
 const BLOCK: usize = 24;
 
-/// What a sender tells of itself (RFC 3550, section 6.4.1).
+/// The sender information (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderInfo {
     /// When the report was sent, in 2^-32 seconds: an NTP timestamp.
@@ -27,36 +27,37 @@ pub struct SenderInfo {
     pub octets: u32,
 }
 
-/// What a receiver tells of one source (RFC 3550, section 6.4.1).
+/// A receiver's report about one source (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportBlock {
     /// The source.
     pub ssrc: u32,
-    /// The part that was lost since the report before, in 256ths.
+    /// The fraction that was lost since the previous report, in 256ths.
     pub fraction_lost: u8,
     /// Packets lost in all, -2^23 to 2^23 - 1: duplicates count against losses.
     pub lost: i32,
-    /// The highest sequence number received, with the count of its wraps above it.
+    /// The highest sequence number received, with the number of its wraps in the upper bits.
     pub highest: u32,
     /// The interarrival jitter by the payload's clock.
     pub jitter: u32,
     /// The middle 32 bits of the NTP timestamp of the source's last report; 0 without one.
     pub last_report: u32,
-    /// How long ago that came, in 2^-16 seconds.
+    /// The time since that report arrived, in 2^-16 seconds.
     pub since_last_report: u32,
 }
 
-/// What a participant reports: a sender report if it has sent since its report before, else a
-/// receiver report, and the description that every compound packet has (RFC 3550, section 6.1).
+/// The reports of a participant: a sender report if it has sent since its previous report,
+/// otherwise a receiver report, and the source description that every compound packet has (RFC
+/// 3550, section 6.1).
 #[derive(Clone, Copy, Debug)]
 pub struct Reports<'a> {
     /// The participant.
     pub ssrc: u32,
-    /// What it sent, if it sends.
+    /// The sender information, if it sends.
     pub sender: Option<SenderInfo>,
-    /// What it received, a block a source; beyond 31 they are left out.
+    /// Its reception, one block per source; those after the 31st are omitted.
     pub blocks: &'a [ReportBlock],
-    /// Its name; cut to 255 octets.
+    /// Its canonical name, truncated to 255 octets.
     pub cname: &'a [u8],
 }
 
@@ -65,18 +66,18 @@ pub struct Reports<'a> {
 pub enum Control<'a> {
     /// A sender report.
     Sender {
-        /// Who reports.
+        /// The participant that reports.
         ssrc: u32,
-        /// What it sent.
+        /// The sender information.
         info: SenderInfo,
-        /// What it received.
+        /// Its reception.
         blocks: ReportBlocks<'a>,
     },
     /// A receiver report.
     Receiver {
-        /// Who reports.
+        /// The participant that reports.
         ssrc: u32,
-        /// What it received.
+        /// Its reception.
         blocks: ReportBlocks<'a>,
     },
     /// Anything else: a source description, a goodbye.
@@ -86,7 +87,7 @@ pub enum Control<'a> {
     },
 }
 
-/// The packets of a compound one, in order.
+/// The packets of a compound packet, in order.
 #[derive(Clone, Debug)]
 pub struct Compound<'a>(&'a [u8]);
 
@@ -96,20 +97,20 @@ pub struct ReportBlocks<'a>(&'a [u8]);
 
 impl<'a> Compound<'a> {
     /// Reads the payload of a UDP datagram; `None` if it is no compound RTCP packet by the checks
-    /// of RFC 3550, appendix A.2: all packets are of version 2, the first is a report, padding is
-    /// at the end of the last alone, lengths add up to the datagram's, and each report has the
-    /// blocks that it says.
+    /// of RFC 3550, appendix A.2: all packets have version 2, the first is a report, only the last
+    /// has padding, the lengths add up to the datagram's, and each report has the stated number of
+    /// blocks.
     pub fn parse(octets: &'a [u8]) -> Option<Self> {
         let mut rest = octets;
         while !rest.is_empty() {
             let is_first = rest.len() == octets.len();
-            let (packet, behind) = split(rest)?;
+            let (packet, remaining) = split(rest)?;
             let [first, packet_type, ..] = *packet.first_chunk::<HEADER>()?;
             let is_report = matches!(packet_type, SENDER_REPORT | RECEIVER_REPORT);
             let has_padding = first & 0x20 != 0;
             if first >> 6 != VERSION
                 || (is_first && (has_padding || !is_report))
-                || (has_padding && !behind.is_empty())
+                || (has_padding && !remaining.is_empty())
             {
                 return None;
             }
@@ -122,13 +123,13 @@ impl<'a> Compound<'a> {
             if packet.len() < needs {
                 return None;
             }
-            rest = behind;
+            rest = remaining;
         }
         (!octets.is_empty()).then_some(Self(octets))
     }
 }
 
-/// The first RTCP packet, and what is behind it.
+/// The first RTCP packet, and the rest.
 fn split(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let [_, _, high, low] = *octets.first_chunk()?;
     octets.split_at_checked(HEADER + 4 * usize::from(u16::from_be_bytes([high, low])))
@@ -138,8 +139,8 @@ impl<'a> Iterator for Compound<'a> {
     type Item = Control<'a>;
 
     fn next(&mut self) -> Option<Control<'a>> {
-        let (packet, behind) = split(self.0)?;
-        self.0 = behind;
+        let (packet, remaining) = split(self.0)?;
+        self.0 = remaining;
         let [first, packet_type, ..] = *packet.first_chunk::<HEADER>()?;
         let blocks = BLOCK * usize::from(first & 0x1f);
         match packet_type {
@@ -167,13 +168,13 @@ impl Iterator for ReportBlocks<'_> {
     type Item = ReportBlock;
 
     fn next(&mut self) -> Option<ReportBlock> {
-        let (block, behind) = self.0.split_at_checked(BLOCK)?;
-        self.0 = behind;
+        let (block, remaining) = self.0.split_at_checked(BLOCK)?;
+        self.0 = remaining;
         let [fraction_lost, ..] = long(block, 4)?.to_be_bytes();
         Some(ReportBlock {
             ssrc: long(block, 0)?,
             fraction_lost,
-            // 24 bits with a sign.
+            // A signed number of 24 bits.
             lost: (long(block, 4)? << 8).cast_signed() >> 8,
             highest: long(block, 8)?,
             jitter: long(block, 12)?,
@@ -183,7 +184,7 @@ impl Iterator for ReportBlocks<'_> {
     }
 }
 
-/// Four octets from `at` on.
+/// Four octets at `at`.
 fn long(octets: &[u8], at: usize) -> Option<u32> {
     octets.get(at..)?.first_chunk().map(|four| u32::from_be_bytes(*four))
 }
@@ -213,7 +214,7 @@ impl Reports<'_> {
             }
         }
         let cname = &self.cname[..self.cname.len().min(255)];
-        // The list of items ends with a zero, and goes on to the next word.
+        // The list of items ends with a zero, and is padded to the next word.
         let chunk = (4 + 2 + cname.len() + 1).next_multiple_of(4);
         put_header(out, 1, SOURCE_DESCRIPTION, chunk);
         let end = out.len() + chunk;
@@ -224,9 +225,9 @@ impl Reports<'_> {
     }
 }
 
-/// The header of a packet with `count` blocks or chunks, and `len` octets behind it.
+/// The header of a packet with `count` blocks or chunks, followed by `len` octets.
 fn put_header(out: &mut Vec<u8>, count: u8, packet_type: u8, len: usize) {
     out.extend([VERSION << 6 | count, packet_type]);
-    // Whole words, the header's own not counted.
+    // In words, without the header's own.
     out.extend(((len / 4) as u16).to_be_bytes());
 }

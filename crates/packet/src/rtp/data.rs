@@ -7,29 +7,29 @@ use super::VERSION;
 /// The fixed header of an RTP packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rtp {
-    /// What a profile makes of it: of audio, the first packet of a talkspurt (RFC 3551, section
-    /// 4.1); of video, the last of a frame.
+    /// Defined by a profile: for audio, the first packet of a talkspurt (RFC 3551, section 4.1);
+    /// for video, the last of a frame.
     pub marker: bool,
-    /// What the payload is, 0 to 127: 0 is G.711 (mu-law), 18 is G.729 (RFC 3551, table 4).
+    /// The format of the payload, 0 to 127: 0 is G.711 (mu-law), 18 is G.729 (RFC 3551, table 4).
     pub payload_type: u8,
-    /// One more with each packet.
+    /// Increases by one with each packet.
     pub sequence: u16,
-    /// When the first octet of the payload was sampled, by the payload's clock.
+    /// The sampling time of the payload's first octet, by the payload's clock.
     pub timestamp: u32,
     /// The source.
     pub ssrc: u32,
 }
 
-/// An RTP packet: its fixed header, and what else is in it.
+/// An RTP packet: its fixed header, and the layout of the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RtpPacket {
     /// The fixed header.
     pub header: Rtp,
-    /// How many contributing sources are listed behind the fixed header, 0 to 15.
+    /// Number of contributing sources after the fixed header, 0 to 15.
     pub contributors: u8,
     /// Whether there is a header extension.
     pub has_extension: bool,
-    /// Where the payload lies, padding not included.
+    /// The position of the payload, without padding.
     pub payload: Range<usize>,
 }
 
@@ -49,12 +49,12 @@ impl Rtp {
 
 impl RtpPacket {
     /// Reads the payload of a UDP datagram; `None` if it is no RTP packet by the checks of RFC
-    /// 3550, appendix A.1. Of these, that a payload type is known is the caller's; only those that
-    /// sender and receiver reports and the like would have are refused.
+    /// 3550, appendix A.1. The caller checks whether the payload type is known; only those of RTCP
+    /// packets, such as sender and receiver reports, are refused here.
     pub fn parse(octets: &[u8]) -> Option<Self> {
         let fixed: &[u8; Rtp::LEN] = octets.first_chunk()?;
         let [first, second, s0, s1, t0, t1, t2, t3, r0, r1, r2, r3] = *fixed;
-        // RTCP's packet types 200 to 204, less the marker bit.
+        // RTCP's packet types 200 to 204 without the marker bit.
         if first >> 6 != VERSION || (200..=204).contains(&second) {
             return None;
         }

@@ -1,11 +1,11 @@
-//! What is written is read again; what is no RTP is refused, and nothing panics.
+//! Written packets are read back, other payloads are refused, and nothing panics.
 
 use proptest::prelude::*;
 
 use super::*;
 
 fn header() -> impl Strategy<Value = Rtp> {
-    // Payload types 72 to 76 with the marker bit are RTCP's reports.
+    // With the marker bit, payload types 72 to 76 are RTCP's reports.
     let payload_type = any::<(bool, u8)>().prop_map(|(marker, kind)| (marker, kind & 0x7f));
     let payload_type =
         payload_type.prop_filter("RTCP", |(marker, kind)| !(*marker && (72..77).contains(kind)));
@@ -67,7 +67,7 @@ proptest! {
         }
         let is_description = matches!(compound.next(), Some(Control::Other { packet_type: 202 }));
         prop_assert!(is_description && compound.next().is_none());
-        // No part of it is whole.
+        // No truncated packet is accepted.
         for len in 0..octets.len() {
             let is_first_packet = Compound::parse(&octets[..len]).is_some_and(|first| first.count() == 1);
             prop_assert!(is_first_packet || Compound::parse(&octets[..len]).is_none(), "{} octets", len);
@@ -106,7 +106,7 @@ fn contributors_extension_and_padding_are_no_payload() {
     let packet = RtpPacket::parse(&octets).expect("a packet");
     assert_eq!((packet.contributors, packet.has_extension), (1, true));
     assert_eq!(&octets[packet.payload], [42; 10]);
-    // Padding that says more than there is, or nothing.
+    // Padding longer than the packet, or of no length.
     for last in [0, 200] {
         *octets.last_mut().expect("octets") = last;
         assert_eq!(RtpPacket::parse(&octets), None, "{last}");
@@ -114,7 +114,7 @@ fn contributors_extension_and_padding_are_no_payload() {
 }
 
 #[test]
-fn what_is_no_compound_packet_is_refused() {
+fn a_malformed_compound_packet_is_refused() {
     let mut report = Vec::new();
     let block = ReportBlock { lost: -5, ..ReportBlock::default() };
     Reports { ssrc: 1, sender: None, blocks: &[block], cname: b"a@10.0.0.1" }.write(&mut report);

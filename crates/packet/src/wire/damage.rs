@@ -1,4 +1,4 @@
-//! Packets that arrive with a wrong bit.
+//! Packets with a bit error.
 
 use bytes::Bytes;
 
@@ -7,12 +7,12 @@ use super::emit::{emit, protocol};
 use crate::packet::{Packet, Transport};
 use crate::payload::Payload;
 
-/// The packet with one bit behind its IP header inverted. `bit` counts from there, modulo the number
-/// of bits. A packet that is only an IP header stays as it is.
+/// The packet with one inverted bit after its IP header. `bit` counts from there, modulo the number
+/// of bits. A packet that is only an IP header is unchanged.
 ///
-/// The checksums stay, so a receiver that verifies them detects the damage, unless it is a UDP
-/// datagram over IPv4 without a checksum. The result is [`Transport::Opaque`]: agents do not read
-/// its header.
+/// The checksums are not updated, so a receiver that verifies them detects the damage, unless it is
+/// a UDP datagram over IPv4 without a checksum. The result is [`Transport::Opaque`]: agents do not
+/// read its header.
 #[must_use]
 pub fn damaged(packet: &Packet, bit: u64) -> Packet {
     let mut octets = emit(packet).to_vec();

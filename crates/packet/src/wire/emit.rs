@@ -10,18 +10,18 @@ use crate::header::{Layout, Tcp};
 use crate::packet::{Carried, Packet, Transport};
 use crate::payload::Payload;
 
-/// The octets of a packet: as they came if it was parsed and nobody edited it, otherwise written
-/// anew with right lengths and checksums.
+/// The octets of a packet: the original ones if it was parsed and not edited, otherwise new ones
+/// with right lengths and checksums.
 ///
-/// - IPv4 has "don't fragment" set, unless the packet came without it.
-/// - TCP options come in the order of Linux (maximum segment size, SACK permitted, timestamps,
-///   window scale, SACK, unknown ones), each aligned with NOPs (RFC 7323, appendix A), or packed if
-///   they would not fit in 40 octets otherwise. If they do not fit at all, the unknown ones are
-///   left out, then SACK blocks from the last.
-/// - A UDP checksum that comes out as zero is written as 0xffff (RFC 768).
-/// - A packet above 65,535 octets (IPv4) or with more than that behind the header (IPv6) has a
-///   length field of 0, as super-packets have in Linux. It is for a segmenting network card only;
-///   [`super::parse`] refuses it.
+/// - IPv4 has "don't fragment" set, unless the packet arrived without it.
+/// - TCP options have the order of Linux (maximum segment size, SACK permitted, timestamps, window
+///   scale, SACK, unknown ones). Each is aligned with NOPs (RFC 7323, appendix A), or they are
+///   packed if they would not fit in 40 octets otherwise. If they still do not fit, the unknown
+///   ones are omitted, then SACK blocks from the last.
+/// - A computed UDP checksum of zero is written as 0xffff (RFC 768).
+/// - A packet above 65,535 octets (IPv4) or with more than that after the header (IPv6) has a
+///   length field of 0, like super-packets in Linux. It is only for a network card with
+///   segmentation offload; [`super::parse`] refuses it.
 pub fn emit(packet: &Packet) -> Bytes {
     match packet.original() {
         Some(original) => original.clone(),
@@ -29,13 +29,13 @@ pub fn emit(packet: &Packet) -> Bytes {
     }
 }
 
-/// A TCP segment for somebody who will complete its checksum, such as a network card that also cuts
-/// it into segments: behind `link_header`, the packet as [`emit`] writes it, but with only the
-/// pseudo header's sum in the checksum field. The IPv4 header checksum is complete. One that came
-/// with whatever checksum and was not edited is the same otherwise.
+/// A TCP segment for a recipient that completes its checksum, such as a network card with
+/// segmentation offload: the packet follows `link_header`, as [`emit`] writes it, but with only the
+/// pseudo header's sum in the checksum field. The IPv4 header checksum is complete. An unedited
+/// packet is otherwise unchanged, whatever its checksum was.
 ///
-/// `None` if it is not TCP, or too large for the length field: more than 65,535 octets (and so for
-/// IPv6 too, where 40 more would fit, because the kernel's own limit for a super-packet is that).
+/// `None` if it is not TCP, or too large for the length field: more than 65,535 octets (also for
+/// IPv6, where 40 more would fit, because that is the kernel's own limit for a super-packet).
 pub fn emit_for_offload(packet: &Packet, link_header: &[u8]) -> Option<Vec<u8>> {
     packet.tcp()?;
     if packet.len() > usize::from(u16::MAX) {
@@ -59,11 +59,11 @@ pub fn emit_for_offload(packet: &Packet, link_header: &[u8]) -> Option<Vec<u8>> 
     Some(out)
 }
 
-/// The IP header and the first eight octets behind it, as [`emit`] writes them.
+/// The IP header and the first eight octets after it, as [`emit`] writes them.
 pub(crate) fn beginning(packet: &Packet) -> Vec<u8> {
     let mut octets = match (packet.original(), packet.transport()) {
         (Some(original), _) => original.to_vec(),
-        // The checksum, which needs the payload, lies behind these octets.
+        // The checksum, which needs the payload, comes after these octets.
         (None, Transport::Tcp(tcp)) => {
             let mut headers = Vec::with_capacity(packet.ip().len() + tcp.len());
             write_headers(packet, &mut headers);
@@ -88,8 +88,8 @@ fn write(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// Appends the IP header and the transport header with a checksum of zero; returns where in `out`
-/// that checksum belongs.
+/// Appends the IP header and the transport header with a checksum of zero; returns the position of
+/// that checksum in `out`.
 fn write_headers(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
     let len = packet.len();
     match packet.ip().source {
@@ -114,18 +114,18 @@ fn write_ipv4(packet: &Packet, source: Ipv4Addr, len: usize, out: &mut Vec<u8>) 
     out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
 }
 
-fn write_ipv6(packet: &Packet, source: Ipv6Addr, behind_header: usize, out: &mut Vec<u8>) {
+fn write_ipv6(packet: &Packet, source: Ipv6Addr, body_len: usize, out: &mut Vec<u8>) {
     let ip = packet.ip();
     let first_word = 6 << 28 | u32::from(ip.traffic_class) << 20 | packet.carried().flow_label;
     out.extend_from_slice(&first_word.to_be_bytes());
-    out.extend_from_slice(&length_field(behind_header));
+    out.extend_from_slice(&length_field(body_len));
     out.extend_from_slice(&[protocol(packet), ip.hop_limit]);
     out.extend_from_slice(&source.octets());
     out.extend_from_slice(&ip.destination_v6().octets());
 }
 
-/// Appends the transport header with a checksum of zero; returns where in `out` the checksum
-/// belongs.
+/// Appends the transport header with a checksum of zero; returns the position of that checksum in
+/// `out`.
 fn write_transport(packet: &Packet, out: &mut Vec<u8>) -> Option<usize> {
     let start = out.len();
     match packet.transport() {
@@ -174,7 +174,7 @@ pub(super) fn protocol(packet: &Packet) -> u8 {
     }
 }
 
-/// A 16-bit length; 0 for what does not fit.
+/// A 16-bit length; 0 if it does not fit.
 fn length_field(len: usize) -> [u8; 2] {
     u16::try_from(len).unwrap_or(0).to_be_bytes()
 }

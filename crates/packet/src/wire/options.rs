@@ -1,4 +1,4 @@
-//! TCP options, read and written.
+//! Reading and writing of TCP options.
 
 use crate::header::{Layout, SackBlocks, TcpOptions, Timestamps};
 use crate::seq::Seq;
@@ -13,8 +13,8 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
 /// Reads the options of a TCP header; `None` if an option's length octet is missing, below two, or
-/// beyond the header. An option of a known kind that is odd (a wrong length, a second of its kind)
-/// is kept with the unknown ones. Nothing behind an end-of-options octet is read.
+/// exceeds the header. An irregular option of a known kind (a wrong length, a second one of its
+/// kind) is kept with the unknown ones. Nothing after an end-of-options octet is read.
 pub(super) fn read(mut octets: &[u8]) -> Option<TcpOptions> {
     let mut options = TcpOptions::default();
     let mut unknown = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn read(mut octets: &[u8]) -> Option<TcpOptions> {
             _ => {
                 let len = usize::from(*octets.get(1)?);
                 let option = octets.get(..len).filter(|_| len >= 2)?;
-                if !understand(option, &mut options) {
+                if !store(option, &mut options) {
                     unknown.extend_from_slice(option);
                 }
                 octets = &octets[len..];
@@ -36,8 +36,9 @@ pub(super) fn read(mut octets: &[u8]) -> Option<TcpOptions> {
     Some(options)
 }
 
-/// Puts a well-formed, first option of its kind in its field; `false` for every other.
-fn understand(option: &[u8], options: &mut TcpOptions) -> bool {
+/// Stores an option that is well-formed and the first of its kind in its field; `false` for every
+/// other.
+fn store(option: &[u8], options: &mut TcpOptions) -> bool {
     match *option {
         [MAXIMUM_SEGMENT_SIZE, 4, a, b] if options.maximum_segment_size.is_none() => {
             options.maximum_segment_size = Some(u16::from_be_bytes([a, b]));
@@ -67,8 +68,7 @@ fn word(octets: &[u8]) -> u32 {
     octets.first_chunk().map_or(0, |&word| u32::from_be_bytes(word))
 }
 
-/// Appends the options to `out` in the order that [`Layout`] tells, padded with end-of-options
-/// octets.
+/// Appends the options to `out` in the order of [`Layout`], padded with end-of-options octets.
 pub(super) fn write(layout: Layout, options: &TcpOptions, out: &mut Vec<u8>) {
     let end = out.len() + layout.len();
     let nops = |out: &mut Vec<u8>, count: usize| {

@@ -15,7 +15,7 @@ use crate::seq::Seq;
 /// Why octets are no IP packet.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
-    /// There is not one octet.
+    /// There are no octets.
     #[error("no octets, not even an IP version")]
     Empty,
     /// The first four bits are neither 4 nor 6.
@@ -26,13 +26,13 @@ pub enum ParseError {
     HeaderTruncated {
         /// IP version.
         version: u8,
-        /// Octets that the header takes.
+        /// Octets of the header.
         need: usize,
-        /// Octets that there are.
+        /// Octets present.
         have: usize,
     },
-    /// The IPv4 header is said to be shorter than its fixed part of 20 octets, or longer than the
-    /// packet.
+    /// The stated length of the IPv4 header is less than its fixed part of 20 octets, or more than
+    /// the packet.
     #[error(
         "the IPv4 header length is {header} octets in a packet of {total}; it must be at least 20 and at most the packet"
     )]
@@ -43,29 +43,30 @@ pub enum ParseError {
         total: usize,
     },
     /// The length field is zero although more follows: an IPv6 jumbogram (RFC 2675) or a
-    /// super-packet of the Linux kernel above 65,535 octets ("BIG TCP"). Where it ends is written
-    /// elsewhere, so nothing can be cut off safely.
+    /// super-packet of the Linux kernel above 65,535 octets ("BIG TCP"). Its length is stated
+    /// elsewhere, so nothing can be truncated safely.
     #[error("the IPv{version} length field is 0: a jumbogram, or a super-packet above 65535 octets")]
     LengthUnstated {
         /// IP version.
         version: u8,
     },
-    /// The octets end before the packet does. Such a packet is damaged, or was captured in part.
+    /// The octets end before the packet does. Such a packet is damaged, or was captured only in
+    /// part.
     #[error("the IP header announces {stated} octets, but only {have} are present")]
     Truncated {
         /// Octets of the packet, from the length field.
         stated: usize,
-        /// Octets that there are.
+        /// Octets present.
         have: usize,
     },
 }
 
-/// Reads an IP packet. Octets behind the end that the IP header states (Ethernet padding) are cut
-/// off. Octets are an error only if there is no whole IP packet in them; anything inside that is
-/// not understood is [`Transport::Opaque`].
+/// Reads an IP packet. Octets after the end that the IP header states (Ethernet padding) are
+/// removed. Octets are an error only if they contain no complete IP packet; unsupported content is
+/// [`Transport::Opaque`].
 ///
-/// Checksums are not looked at: a kernel hands out packets whose checksum the network card will
-/// fill in, and only the caller knows. See [`super::checksums_are_right`].
+/// Checksums are not checked: a kernel delivers packets whose checksum the network card will fill
+/// in, and only the caller knows which. See [`super::checksums_are_right`].
 ///
 /// A payload of octets shares the memory of `octets`.
 pub fn parse(octets: Bytes) -> Result<Packet, ParseError> {
@@ -75,41 +76,41 @@ pub fn parse(octets: Bytes) -> Result<Packet, ParseError> {
     let body = octets.slice(header.header_len..);
 
     let mut carried = header.carried;
-    let understood = if header.is_plain { read_transport(&header, &body, &mut carried) } else { None };
-    let (transport, header_len) = understood.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
+    let parsed = if header.is_plain { read_transport(&header, &body, &mut carried) } else { None };
+    let (transport, header_len) = parsed.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
     let payload = Payload::Bytes(body.slice(header_len..));
     Ok(Packet::parsed(header.ip, transport, payload, carried, octets))
 }
 
-/// Reads the headers of an IP packet of `len` octets, whose payload was not shown
-/// ([`Payload::unseen`]). Otherwise as [`parse`].
+/// Reads the headers of an IP packet of `len` octets, whose payload is not available
+/// ([`Payload::unseen`]). Otherwise like [`parse`].
 pub fn parse_headers(octets: &[u8], len: usize) -> Result<Packet, ParseError> {
     let header = IpHeader::read(octets, len)?;
     let body = octets.get(header.header_len..).unwrap_or_default();
     let mut carried = header.carried;
-    let understood = if header.is_plain { read_transport(&header, body, &mut carried) } else { None };
-    let (transport, header_len) = understood.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
+    let parsed = if header.is_plain { read_transport(&header, body, &mut carried) } else { None };
+    let (transport, header_len) = parsed.unwrap_or((Transport::Opaque { protocol: header.protocol }, 0));
     let payload = header.total_len.saturating_sub(header.header_len + header_len);
     Ok(Packet::shown_in_part(header.ip, transport, Payload::unseen(payload as u32), carried))
 }
 
-/// What the IP header says.
+/// The contents of the IP header.
 struct IpHeader {
     ip: Ip,
-    /// Octets of the IP header, options included.
+    /// Octets of the IP header, including options.
     header_len: usize,
     /// Octets of the packet.
     total_len: usize,
     /// Protocol, or next header.
     protocol: u8,
-    /// Whether the header says nothing that [`Ip`] and [`Carried`] cannot hold: no options, no
-    /// fragment, no reserved flag.
+    /// Whether [`Ip`] and [`Carried`] hold all of the header: no options, no fragment, no reserved
+    /// flag.
     is_plain: bool,
     carried: Carried,
 }
 
 impl IpHeader {
-    /// Reads the header of a packet of which there are `have` octets.
+    /// Reads the header of a packet of which `have` octets are present.
     fn read(octets: &[u8], have: usize) -> Result<Self, ParseError> {
         match octets.first().ok_or(ParseError::Empty)? >> 4 {
             4 => Self::v4(octets, have),
@@ -163,8 +164,8 @@ impl IpHeader {
         })?;
         let protocol = header.next_header().0;
         let total_len = 40 + usize::from(header.payload_length());
-        // Forty octets that announce something behind them may be cut to nothing, but not if that
-        // something is there.
+        // Forty octets that announce a next header may have been truncated to nothing, but not if
+        // more octets follow.
         if total_len == 40 && have > 40 && protocol != NO_NEXT_HEADER {
             return Err(ParseError::LengthUnstated { version: 6 });
         }
@@ -188,8 +189,8 @@ impl IpHeader {
     }
 }
 
-/// The transport header of `body` and its length in octets; `None` if anything about it is not
-/// understood.
+/// The transport header of `body` and its length in octets; `None` if anything in it is not
+/// supported.
 fn read_transport(header: &IpHeader, body: &[u8], carried: &mut Carried) -> Option<(Transport, usize)> {
     match (header.protocol, header.ip.source.is_ipv4()) {
         (PROTOCOL_TCP, _) => read_tcp(body, carried),
@@ -216,8 +217,8 @@ fn read_tcp(body: &[u8], carried: &mut Carried) -> Option<(Transport, usize)> {
     Some((Transport::Tcp(tcp), header.slice().len()))
 }
 
-/// A datagram shorter than what IP carries has something behind it (RFC 9868 puts options there)
-/// and is left alone.
+/// A datagram shorter than the IP payload has something after it (RFC 9868 puts options there), and
+/// is not parsed.
 fn read_udp(body: &[u8]) -> Option<(Transport, usize)> {
     let header = UdpHeaderSlice::from_slice(body).ok()?;
     if usize::from(header.length()) != body.len() {

@@ -1,15 +1,15 @@
-//! Whose packet it may be, before it is parsed.
+//! The probable connection of a packet before it is parsed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::PROTOCOL_TCP;
 use crate::packet::FlowKey;
 
-/// Where an IPv6 header without extensions ends.
+/// The end of an IPv6 header without extensions.
 const IPV6_HEADER: usize = 40;
 
-/// Addresses and ports of what looks like a TCP segment in an IP packet. Nothing is checked:
-/// [`super::parse`] may find that it is none.
+/// Addresses and ports of an apparent TCP segment in an IP packet. Nothing is validated:
+/// [`super::parse`] may find that it is no TCP segment.
 pub fn peek_flow_key(octets: &[u8]) -> Option<FlowKey> {
     let (protocol, source, destination, ports_at): (u8, IpAddr, IpAddr, usize) = match octets.first()? >> 4 {
         4 => {
@@ -35,7 +35,7 @@ mod tests {
     use crate::{Packet, Payload};
 
     #[test]
-    fn a_glance_sees_what_parsing_finds_and_never_panics() {
+    fn peeking_finds_the_same_key_as_parsing_and_never_panics() {
         let addresses: [[IpAddr; 2]; 2] = [
             [Ipv4Addr::new(192, 0, 2, 1).into(), Ipv4Addr::new(10, 1, 2, 3).into()],
             ["2001:db8::1".parse().expect("an address"), "2001:db8::2".parse().expect("an address")],

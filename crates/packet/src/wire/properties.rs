@@ -1,4 +1,4 @@
-//! Rules of reading and writing packets, for any packet.
+//! Properties of reading and writing, for any packet.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::header::{Ecn, Ip, SackBlocks, Tcp, TcpOptions};
 use crate::packet::{Packet, Transport};
 use crate::payload::Payload;
 
-/// Everything of two packets but the octets as they came.
+/// Compares two packets, except for their original octets.
 fn assert_same_fields(one: &Packet, other: &Packet) {
     assert_eq!(one.ip(), other.ip());
     assert_eq!(one.transport(), other.transport());
@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_alone_tell_all_but_the_payload(packet in samples::packet(), beyond in 0..40_usize) {
+    fn headers_alone_give_everything_but_the_payload(packet in samples::packet(), beyond in 0..40_usize) {
         let octets = emit(&packet);
         let headers = packet.len() - packet.payload().len();
         let shown = &octets[..(headers + beyond).min(octets.len())];
@@ -92,7 +92,7 @@ proptest! {
     ) {
         let mut octets = emit(&packet).to_vec();
         if packet.ip().source.is_ipv4() {
-            // A fragment, but for the first: what follows its header cannot be parsed and written again.
+            // A fragment other than the first: it cannot be parsed and written again.
             octets[7] = fragment_offset;
             let sum = u16::from_be_bytes([octets[10], octets[11]]);
             let right = if sum > u16::from(fragment_offset) { sum - u16::from(fragment_offset) } else { 0 };
@@ -111,7 +111,7 @@ proptest! {
         prop_assert_eq!(header_checksum_is_right(&again), header_checksum_is_right(&read));
         let changed = emit(&marked).iter().zip(&octets).filter(|(new, old)| new != old).count();
         prop_assert!(changed <= 3, "{} octets", changed);
-        // And back: nothing else was touched.
+        // Marked back, the packet is the same again.
         marked.set_ecn(read.ip().ecn());
         prop_assert_eq!(emit(&marked), emit(&read));
     }

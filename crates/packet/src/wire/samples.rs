@@ -13,10 +13,10 @@ use crate::packet::{Packet, Transport};
 use crate::payload::Payload;
 use crate::seq::Seq;
 
-/// Two hosts.
+/// Two IPv4 hosts.
 pub(crate) const V4: (IpAddr, IpAddr) =
     (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7)));
-/// Two hosts.
+/// Two IPv6 hosts.
 pub(crate) const V6: (IpAddr, IpAddr) = (
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)),
@@ -27,12 +27,12 @@ pub(crate) fn stream(len: u32) -> Payload {
     Payload::Stream { stream: 7, offset: 0, len }
 }
 
-/// Any packet of our own making that can be written and whose options fit.
+/// Any packet created here that can be written and whose options fit.
 pub(crate) fn packet() -> impl Strategy<Value = Packet> {
     (ip(), transport(), payload()).prop_map(|(ip, transport, payload)| Packet::new(ip, transport, payload))
 }
 
-/// Any TCP segment of our own making whose options fit.
+/// Any TCP segment created here whose options fit.
 pub(crate) fn segment() -> impl Strategy<Value = Packet> {
     (ip(), tcp(), payload()).prop_map(|(ip, tcp, payload)| Packet::tcp_segment(ip, tcp, payload))
 }
@@ -84,7 +84,7 @@ fn tcp() -> impl Strategy<Value = Tcp> {
     )
 }
 
-/// Any options, also such as do not fit in a header.
+/// Any options, including ones that do not fit into a header.
 pub(crate) fn options() -> impl Strategy<Value = TcpOptions> {
     let times =
         option::of(any::<(u32, u32)>().prop_map(|(value, echo_reply)| Timestamps { value, echo_reply }));

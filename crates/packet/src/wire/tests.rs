@@ -1,4 +1,4 @@
-//! Rules of reading and writing packets, by example.
+//! Examples of reading and writing packets.
 
 use bytes::Bytes;
 
@@ -67,7 +67,7 @@ fn too_many_options_lose_the_unknown_ones_first_then_the_last_sack_blocks() {
 }
 
 #[test]
-fn odd_options_are_kept_as_unknown() {
+fn irregular_options_are_kept_as_unknown() {
     let odd = [3, 4, 1, 1, 2, 4, 5, 180, 5, 2, 1, 2, 4, 1, 1, 1];
     // A window scale of two octets, SACK without blocks, a second maximum segment size.
     let came = with_options(&[&odd[..11], &[2, 4, 1, 1, 0]].concat());
@@ -100,7 +100,7 @@ fn a_header_that_was_packed_full_keeps_all_its_options() {
 }
 
 #[test]
-fn what_is_not_understood_is_opaque_and_leaves_verbatim() {
+fn unsupported_packets_are_opaque_and_are_written_verbatim() {
     let v4 = emit(&segment(TcpOptions::default()));
     let tcp = Tcp::default();
     let v6 = emit(&Packet::tcp_segment(Ip::new(V6.0, V6.1), tcp, stream(10)));
@@ -136,7 +136,7 @@ fn what_is_not_understood_is_opaque_and_leaves_verbatim() {
 }
 
 #[test]
-fn octets_without_a_whole_ip_packet_are_refused_with_the_reason() {
+fn octets_without_a_complete_ip_packet_are_refused_with_the_reason() {
     let v4 = emit(&segment(TcpOptions::default()));
     let v6 = emit(&Packet::tcp_segment(Ip::new(V6.0, V6.1), Tcp::default(), stream(10)));
     let with = |octets: &Bytes, changes: &[(usize, u8)]| {
@@ -164,14 +164,14 @@ fn octets_without_a_whole_ip_packet_are_refused_with_the_reason() {
 }
 
 #[test]
-fn padding_behind_the_packet_is_cut_off() {
+fn padding_after_the_packet_is_removed() {
     let octets = emit(&segment(TcpOptions::default()));
     let padded = [&octets[..], &[0; 6]].concat();
     assert_eq!(emit(&parse(padded.into()).unwrap()), octets);
 }
 
 #[test]
-fn a_payload_shares_the_memory_of_the_octets_that_came() {
+fn a_payload_shares_the_memory_of_the_received_octets() {
     let octets = emit(&segment(TcpOptions::default()));
     let packet = parse(octets.clone()).unwrap();
     let Payload::Bytes(payload) = packet.payload() else { panic!("parsed payloads are octets") };
@@ -196,7 +196,7 @@ fn a_udp_checksum_of_zero_is_written_as_ffff() {
 fn one_wrong_octet_is_a_wrong_checksum() {
     for addresses in [V4, V6] {
         let octets = emit(&Packet::tcp_segment(Ip::new(addresses.0, addresses.1), Tcp::default(), stream(9)));
-        // A hop limit is in no checksum of IPv6, and neither are class and flow label.
+        // In IPv6, no checksum covers the hop limit, the class and the flow label.
         for at in octets.len() - 29..octets.len() {
             let mut wrong = octets.to_vec();
             wrong[at] ^= 0x01;
