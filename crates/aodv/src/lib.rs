@@ -1,46 +1,46 @@
-//! Routes on demand in an ad hoc network. AODV (RFC 3561) is a pure state machine of one node.
-//! Packets, the link layer's word and the time go in; packets, found and failed routes and a
-//! deadline come out.
+//! On-demand routing in an ad hoc network: AODV (RFC 3561) as a pure state machine of one node. Its
+//! inputs are packets, link-layer events and the time. Its outputs are packets, found and failed
+//! routes and a deadline.
 //!
-//! | section | what | where |
+//! | section | subject | module |
 //! |---|---|---|
 //! | 5 | messages in octets, on UDP port 654 | [`message`] |
 //! | 6.1, 6.2 | sequence numbers, route table, precursors, lifetimes | `table` |
-//! | 6.3, 6.4 | RREQs: expanding ring, back-off, rate limit, what waits | `search` |
+//! | 6.3, 6.4 | RREQs: expanding ring, back-off, rate limit, waiting packets | `search` |
 //! | 6.5 | handling and forwarding RREQs | `requests` |
 //! | 6.6, 6.7 | RREPs of destinations and of others, gratuitous ones; forwarding them | `replies` |
-//! | 6.8 | the blacklist of neighbours that a RREP did not reach; RREP-ACK where it is asked for | `requests`, `replies` |
-//! | 6.9 | Hellos, if wanted | `hello` |
-//! | 6.10, 6.11 | broken links, by the link layer or by silence; RERRs | `errors` |
+//! | 6.8 | the blacklist of neighbors that a RREP did not reach; RREP-ACK on request | `requests`, `replies` |
+//! | 6.9 | Hellos, if enabled | `hello` |
+//! | 6.10, 6.11 | broken links, detected by the link layer or by silence; RERRs | `errors` |
 //! | 10 | parameters | [`AodvConfig`] |
-//! | | a metric besides hops, after C3TCP | `metric`, `path` |
+//! | | a metric in addition to hops, after C3TCP | `metric`, `path` |
 //!
-//! Not done: local repair (6.12; the flag N of others is ignored), actions after a reboot (6.13: a
-//! node's state lasts as long as its world), subnets and gateways (7, 8), multicast, others' extensions
-//! (9; skipped).
+//! Not implemented: local repair (6.12; the flag N of others is ignored), actions after a reboot
+//! (6.13: a node's state lasts as long as its world), subnets and gateways (7, 8), multicast, others'
+//! extensions (9; skipped).
 //!
-//! What the RFC leaves open, and what we chose (see `table` for what keeps loops away):
+//! What the RFC leaves open, and what we chose (see `table` for loop freedom):
 //!
-//! - *A destination's own number* in a RREP is the larger of its own and the RREQ's (6.1); 6.6.1
-//!   tells the case that matters.
-//! - *A RREP that tells nothing new* is not forwarded (6.7), but one that repeats word for word
-//!   what is known is: else one that was lost farther on could not be repeated.
-//! - *A packet for which there is no route* (6.11, case ii): the RERR goes to the neighbour on the
-//!   way back to the packet's source, and to everybody in range if that is not known either.
-//! - *Over the limit*, RREQs wait, and RERRs are left out.
-//! - *What waits for a route* longest makes room where too much does; it has no other limit in time
-//!   than the search.
-//! - *Packets that were given up* on a broken link are lost: repeating them is what local repair is
-//!   for.
-//! - *The previous hop* of a data packet is taken to be the neighbour on the way back to its
+//! - *The destination's sequence number* in its own RREP is the maximum of its own and the RREQ's
+//!   (6.1); 6.6.1 states the case that matters.
+//! - *A RREP without new information* is not forwarded (6.7), except one that exactly repeats what
+//!   is known: otherwise a RREP that was lost on a later hop could not be repeated.
+//! - *For a packet without a route* (6.11, case ii) the RERR goes to the neighbor on the reverse
+//!   route to the packet's source, and to all neighbors if that is not known either.
+//! - *Above the rate limit*, RREQs wait, and RERRs are omitted.
+//! - *Of the packets that wait for a route*, the oldest makes room for new ones; the only limit in
+//!   time is the search itself.
+//! - *Packets that were given up* on a broken link are lost: retransmitting them is the purpose of
+//!   local repair.
+//! - *The previous hop* of a data packet is assumed to be the neighbor on the reverse route to its
 //!   source.
-//! - *Hellos*: only AODV's own messages count as signs of life, and a node sends them while it has
-//!   had data to send or forward within `ACTIVE_ROUTE_TIMEOUT`, or has a route that others use or
-//!   that is longer than a hop.
-//! - *Gratuitous RREPs* are off unless asked for, as in ns-2, which does not know them; 6.5 wants
-//!   them where the destination is to answer.
-//! - *`MY_ROUTE_TIMEOUT`* is the table's value (10); the sentence above that table that wants four
-//!   times as much contradicts it.
+//! - *Hellos*: only AODV's own messages count as signs of life. A node sends Hellos while it has had
+//!   data to send or forward within `ACTIVE_ROUTE_TIMEOUT`, or has a route that others use or that
+//!   is longer than a hop.
+//! - *Gratuitous RREPs* are off by default, as in ns-2, which does not implement them; 6.5 requires
+//!   them where the destination has to answer.
+//! - *`MY_ROUTE_TIMEOUT`* has the value of the table in section 10; the sentence above that table,
+//!   which requires four times as much, contradicts it.
 
 mod config;
 mod errors;
@@ -81,55 +81,55 @@ pub struct Aodv {
     rng: Rng,
     /// Its own sequence number.
     sequence: u32,
-    /// That of its last request.
+    /// The ID of its last request.
     request_id: u32,
     table: Table,
     searches: BTreeMap<Ipv4Addr, Search>,
-    /// Requests that were seen, until when they are remembered.
+    /// The recorded requests.
     seen: BTreeMap<(Ipv4Addr, u32), Seen>,
-    /// The same in the order in which they are forgotten.
+    /// The same in order of their expiry.
     seen_in_order: VecDeque<(Instant, (Ipv4Addr, u32))>,
-    /// Neighbours that a RREP did not reach, and until when their requests are ignored.
+    /// Neighbors that a RREP did not reach, and until when their requests are ignored.
     blacklist: BTreeMap<Ipv4Addr, Instant>,
-    /// What frames to neighbours have measured; nothing where the metric is hops.
+    /// The measurements by frames to neighbors; empty where the metric is hops.
     hops: Hops,
     requests: Rate,
     errors: Rate,
-    /// Neighbours that send Hellos, and when they were heard last.
-    neighbours: BTreeMap<Ipv4Addr, Instant>,
-    /// When it is to look whether it should send a Hello.
+    /// Neighbors that send Hellos, and when their last message came.
+    neighbors: BTreeMap<Ipv4Addr, Instant>,
+    /// When the node next checks whether to send a Hello.
     hello_at: Option<Instant>,
     last_broadcast: Option<Instant>,
-    /// Until when it counts as part of an active route by its own data.
+    /// Until when its own data makes it a part of an active route.
     in_use_until: Instant,
-    /// Broadcasts that wait for their jitter.
+    /// Broadcasts delayed by their jitter.
     delayed: BTreeMap<(Instant, u64), Packet>,
     delays: u64,
     outputs: VecDeque<Output>,
     counters: AodvCounters,
 }
 
-/// Which way a data packet goes.
+/// The next hop of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To this neighbour.
+    /// This neighbor.
     Next(Ipv4Addr),
-    /// Nowhere yet: there will be an [`Output::Found`] or [`Output::Failed`] for its destination.
+    /// Not known yet: an [`Output::Found`] or [`Output::Failed`] will follow for the destination.
     Wait,
-    /// Nowhere.
+    /// No route.
     None,
 }
 
-/// What comes out.
+/// The outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages, and none is kept")]
 pub enum Output {
-    /// A message: to everybody in range if it carries the limited broadcast address, else to the
-    /// neighbour whose address it carries.
+    /// A message: to all nodes in range if its destination is the limited broadcast address,
+    /// otherwise to the neighbor with that address.
     Send(Packet),
     /// There is a route to a destination that packets wait for.
     Found(Ipv4Addr),
-    /// None was found: what waits for it is to be dropped.
+    /// No route was found: the packets that wait for it should be dropped.
     Failed(Ipv4Addr),
 }
 
@@ -159,7 +159,7 @@ lasthop_agent::counters! {
 }
 
 impl Aodv {
-    /// A node that has heard nothing yet. It draws jitter from `rng`.
+    /// A node without routes. It draws jitter from `rng`.
     pub fn new(address: Ipv4Addr, mut config: AodvConfig, mut rng: Rng) -> Self {
         config.hello_interval = config.hello_interval.filter(|interval| !interval.is_zero());
         let hello_at =
@@ -178,7 +178,7 @@ impl Aodv {
             hops: Hops::default(),
             requests: Rate::new(config.rreq_rate_limit),
             errors: Rate::new(config.rerr_rate_limit),
-            neighbours: BTreeMap::new(),
+            neighbors: BTreeMap::new(),
             hello_at,
             last_broadcast: None,
             in_use_until: Instant::ZERO,
@@ -194,23 +194,24 @@ impl Aodv {
         &self.config
     }
 
-    /// What it has done so far.
+    /// The counters so far.
     pub const fn counters(&self) -> &AodvCounters {
         &self.counters
     }
 
-    /// The active route to a destination, as far as anything was done with it by now.
+    /// The active route to a destination. Lifetimes were last checked at the latest input.
     pub fn active_route(&self, destination: Ipv4Addr) -> Option<&Route> {
         self.table.active(destination)
     }
 
-    /// Whether this is a message of AODV's.
+    /// Whether a packet is a message of AODV.
     pub fn is_message(packet: &Packet) -> bool {
         matches!(packet.transport(), Transport::Udp(udp) if udp.destination_port == PORT)
     }
 
-    /// The way of a data packet, which is thereby used (section 6.2). A packet of this node's own
-    /// (`source`) makes it look for a way; that of another is told that there is none.
+    /// The next hop of a data packet, whose route thereby counts as used (section 6.2). Without a
+    /// route, a packet of this node (`source`) starts a search, and one of another node is answered
+    /// with a RERR.
     pub fn route(&mut self, source: Ipv4Addr, destination: Ipv4Addr, now: Instant) -> Way {
         self.table.expire(now, self.config.delete_period());
         let until = now + self.config.active_route_timeout;
@@ -231,12 +232,12 @@ impl Aodv {
             self.search(destination, now);
             return Way::Wait;
         }
-        self.refuse(source, destination, now);
+        self.report_no_route(source, destination, now);
         Way::None
     }
 
-    /// A message has come in from a neighbour: whoever sent the packet, at each hop. What is none
-    /// is ignored.
+    /// Processes a message from a neighbor: the IP source is the sender at each hop. Other packets
+    /// are ignored.
     pub fn on_message(&mut self, packet: &Packet, now: Instant) {
         let IpAddr::V4(from) = packet.ip().source else { return };
         let Some(message) = Message::parse(&packet.payload().octets()).filter(|_| from != self.address)
@@ -244,8 +245,8 @@ impl Aodv {
             return;
         };
         self.table.expire(now, self.config.delete_period());
-        if let Some(heard) = self.neighbours.get_mut(&from) {
-            *heard = now;
+        if let Some(last) = self.neighbors.get_mut(&from) {
+            *last = now;
         }
         let ttl = packet.ip().hop_limit;
         match message {
@@ -268,7 +269,7 @@ impl Aodv {
         [delayed, searches, self.hello_deadline()].into_iter().flatten().min()
     }
 
-    /// Does what is due. Early and repeated calls are harmless.
+    /// Performs the actions that are due. Early and repeated calls are harmless.
     pub fn on_deadline(&mut self, now: Instant) {
         self.table.expire(now, self.config.delete_period());
         while let Some(entry) = self.delayed.first_entry().filter(|entry| entry.key().0 <= now) {
@@ -276,23 +277,23 @@ impl Aodv {
             self.broadcast(packet, now);
         }
         self.continue_searches(now);
-        self.tend_neighbours(now);
+        self.maintain_neighbors(now);
     }
 
-    /// The next thing that came out.
+    /// The next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// A message's packet to a neighbour, or to everybody.
+    /// The packet of a message to a neighbor, or to all nodes in range.
     fn packet(&self, message: &Message, to: Ipv4Addr, ttl: u8) -> Packet {
         let ip = Ip { hop_limit: ttl, ..Ip::new(self.address.into(), to.into()) };
         let udp = Udp { source_port: PORT, destination_port: PORT };
         Packet::new(ip, Transport::Udp(udp), Payload::Bytes(message.octets().into()))
     }
 
-    fn send_to(&mut self, neighbour: Ipv4Addr, message: &Message, ttl: u8) {
-        let packet = self.packet(message, neighbour, ttl);
+    fn send_to(&mut self, neighbor: Ipv4Addr, message: &Message, ttl: u8) {
+        let packet = self.packet(message, neighbor, ttl);
         self.outputs.push_back(Output::Send(packet));
     }
 
@@ -301,7 +302,7 @@ impl Aodv {
         self.outputs.push_back(Output::Send(packet));
     }
 
-    /// A broadcast that was set off by one that others have heard, too.
+    /// Delays a broadcast that was triggered by one that other nodes have received, too.
     fn broadcast_later(&mut self, packet: Packet, now: Instant) {
         let jitter = self.rng.below(self.config.broadcast_jitter.as_nanos() as u64);
         if jitter == 0 {
@@ -312,7 +313,7 @@ impl Aodv {
         self.delayed.insert((now.after_nanos(jitter), self.delays), packet);
     }
 
-    /// There is a route now: whatever waits for it may go.
+    /// Ends the search for a route that has been found.
     fn found(&mut self, destination: Ipv4Addr) {
         if self.searches.remove(&destination).is_some() {
             self.outputs.push_back(Output::Found(destination));

@@ -1,4 +1,4 @@
-//! The four messages, in octets and out (section 5).
+//! The four messages, and their encoding in octets (section 5).
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use lasthop_agent::PathCapacity;
 
 use super::path::Path;
 
-/// The UDP port of all of them (section 6).
+/// The UDP port of all messages (section 6).
 pub const PORT: u16 = 654;
 
 /// A message.
@@ -23,55 +23,54 @@ pub enum Message {
     ReplyAck,
 }
 
-/// Route Request (5.1). The flags J and R are multicast's: sent as 0, and ignored.
+/// Route Request (5.1). The flags J and R are for multicast: sent as 0, and ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rreq {
-    /// G: whoever replies in the destination's place tells the destination, too.
+    /// G: a node that replies in the destination's place also notifies the destination.
     pub gratuitous: bool,
     /// D: only the destination may reply.
     pub destination_only: bool,
     /// Hops from the originator to the node that handles it.
     pub hop_count: u8,
-    /// With the originator's address the name of this request.
+    /// Identifies the request together with the originator's address.
     pub id: u32,
-    /// Whom the originator looks for.
+    /// The destination.
     pub destination: Ipv4Addr,
-    /// The latest that the originator knows of the destination's sequence number; `None` with the
+    /// The latest sequence number of the destination that the originator knows; `None` with the
     /// flag U.
     pub destination_sequence: Option<u32>,
-    /// Who looks.
+    /// The originator.
     pub originator: Ipv4Addr,
-    /// Its own sequence number.
+    /// The originator's sequence number.
     pub originator_sequence: u32,
-    /// The way from who sent this to the originator, if it tells.
+    /// The path from the sender of this message to the originator, if it is included.
     pub path: Option<Path>,
 }
 
-/// Route Reply (5.2). The flag R is multicast's, and prefixes are for subnets: both sent as 0, and
-/// ignored.
+/// Route Reply (5.2). The flag R is for multicast, and prefixes are for subnets: both are sent as
+/// 0, and ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rrep {
-    /// A: whoever receives it is to say so.
-    pub wants_ack: bool,
+    /// A: an acknowledgment is required.
+    pub ack_required: bool,
     /// Hops to the destination from the node that handles it.
     pub hop_count: u8,
-    /// Whom it tells a way to.
+    /// The destination of the route.
     pub destination: Ipv4Addr,
-    /// The sequence number that goes with the way.
+    /// The destination sequence number of the route.
     pub destination_sequence: u32,
-    /// Who looked for it.
+    /// The originator of the request.
     pub originator: Ipv4Addr,
-    /// How long the way is good for, in whole milliseconds.
+    /// The lifetime of the route, in milliseconds on the wire.
     pub lifetime: Duration,
-    /// The way from who sent this to the destination, if it tells.
+    /// The path from the sender of this message to the destination, if it is included.
     pub path: Option<Path>,
 }
 
-/// Route Error (5.3). The flag N is that of local repair: never sent, and ignored.
+/// Route Error (5.3). The flag N is for local repair: never sent, and ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rerr {
-    /// Who cannot be reached any more, and with which sequence number, 0 if none is known; 1 to 255
-    /// of them.
+    /// The unreachable destinations with their sequence numbers, 0 if unknown; 1 to 255 of them.
     pub unreachable: Vec<(Ipv4Addr, u32)>,
 }
 
@@ -80,18 +79,19 @@ const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const REPLY_ACK: u8 = 4;
 
-/// The extension that tells a [`Path`]: an unassigned type, of those that a node may skip (section 9).
+/// The type of the extension with a [`Path`]: an unassigned one, of those that a node may skip
+/// (section 9).
 const PATH: u8 = 100;
 
 const GRATUITOUS: u8 = 0x20;
 const DESTINATION_ONLY: u8 = 0x10;
 const UNKNOWN_SEQUENCE: u8 = 0x08;
-const ACK_WANTED: u8 = 0x40;
+const ACK_REQUIRED: u8 = 0x40;
 
 impl Message {
-    /// Reads a datagram's payload; `None` if it is too short for what it says it is, or of no known
-    /// type. What follows a message are extensions (section 9), of which this knows one ([`Path`]); others
-    /// are skipped.
+    /// Reads a datagram's payload; `None` if it is too short for its type, or of an unknown type. A
+    /// message may be followed by extensions (section 9), of which this supports one ([`Path`]);
+    /// others are skipped.
     pub fn parse(octets: &[u8]) -> Option<Self> {
         match *octets.first()? {
             REQUEST => {
@@ -112,7 +112,7 @@ impl Message {
             REPLY => {
                 let fixed: &[u8; 20] = octets.first_chunk()?;
                 Some(Self::Reply(Rrep {
-                    wants_ack: fixed[1] & ACK_WANTED != 0,
+                    ack_required: fixed[1] & ACK_REQUIRED != 0,
                     hop_count: fixed[3],
                     destination: word(fixed, 4).into(),
                     destination_sequence: word(fixed, 8),
@@ -132,7 +132,7 @@ impl Message {
         }
     }
 
-    /// The payload of its datagram.
+    /// The payload of the message's datagram.
     pub fn octets(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(24);
         match self {
@@ -150,7 +150,7 @@ impl Message {
                 extend(&mut octets, rreq.path);
             }
             Self::Reply(rrep) => {
-                octets.extend([REPLY, if rrep.wants_ack { ACK_WANTED } else { 0 }, 0, rrep.hop_count]);
+                octets.extend([REPLY, if rrep.ack_required { ACK_REQUIRED } else { 0 }, 0, rrep.hop_count]);
                 octets.extend(rrep.destination.octets());
                 octets.extend(rrep.destination_sequence.to_be_bytes());
                 octets.extend(rrep.originator.octets());
@@ -172,21 +172,21 @@ impl Message {
     }
 }
 
-/// The word in network order at an offset. Callers have checked that it is there.
+/// The word in network byte order at an offset. Callers have checked that it is present.
 fn word(octets: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
 }
 
-/// What the first extension of a path tells. One that is malformed tells nothing.
+/// The path in the first such extension; `None` if that is malformed.
 fn path(mut extensions: &[u8]) -> Option<Path> {
     while let [kind, length, rest @ ..] = extensions {
-        let (data, behind) = rest.split_at_checked(usize::from(*length))?;
+        let (data, remaining) = rest.split_at_checked(usize::from(*length))?;
         if *kind == PATH {
             let data: &[u8; 9] = data.try_into().ok()?;
             let capacity = PathCapacity { bandwidth: word(data, 0), delay: word(data, 4) };
             return (capacity.bandwidth > 0).then_some(Path { capacity, measured: data[8] });
         }
-        extensions = behind;
+        extensions = remaining;
     }
     None
 }

@@ -1,11 +1,11 @@
-//! Limits of how many messages are sent.
+//! Rate limits of messages.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// A limit of how many are sent within a second.
+/// A limit on the number of messages per second.
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     limit: usize,
@@ -19,7 +19,7 @@ impl Rate {
         Self { limit: limit as usize, sent: VecDeque::new() }
     }
 
-    /// Counts one now, or tells when there may be one; never, if none ever may.
+    /// Counts a message, or returns when the next one is allowed; never, if the limit is zero.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
         while self.sent.front().is_some_and(|first| *first + SECOND <= now) {
             self.sent.pop_front();

@@ -1,5 +1,4 @@
-//! Looking for a route: RREQs in expanding rings (6.4), repeated with binary exponential back-off
-//! (6.3).
+//! Route searches: RREQs in expanding rings (6.4), repeated with binary exponential back-off (6.3).
 
 use std::net::Ipv4Addr;
 
@@ -12,15 +11,15 @@ use super::seen::Seen;
 use super::{Aodv, Output};
 
 impl Aodv {
-    /// Looks for a route, unless it does already.
+    /// Starts a search for a route, unless one is in progress.
     pub(super) fn search(&mut self, destination: Ipv4Addr, now: Instant) {
-        // A packet that cannot go keeps the memory of where the destination was.
+        // A packet without a route keeps the destination's last distance in memory.
         self.table.remember(destination, now + self.config.delete_period());
         if self.searches.contains_key(&destination) {
             return;
         }
         self.counters.searches += 1;
-        // It is hardly farther away than it was.
+        // The distance has hardly grown.
         let ttl = match self.table.get(destination) {
             Some(route) => route.hop_count.saturating_add(self.config.ttl_increment),
             None => self.config.ttl_start,
@@ -30,13 +29,13 @@ impl Aodv {
         self.request(destination, now);
     }
 
-    /// How far a request of this TTL is to go: beyond `TTL_THRESHOLD` as far as any.
+    /// The TTL of the next request: above `TTL_THRESHOLD` it is the maximum.
     fn ring(&self, ttl: u8) -> u8 {
         let farthest = self.config.net_diameter;
         if ttl > self.config.ttl_threshold { farthest } else { ttl.clamp(1, farthest.max(1)) }
     }
 
-    /// Sends a search's next request, now or when the rate limit allows.
+    /// Sends a search's next request, now or when the rate limit allows it.
     fn request(&mut self, destination: Ipv4Addr, now: Instant) {
         let Some(mut search) = self.searches.get(&destination).copied() else { return };
         if let Err(free_at) = self.requests.take(now) {
@@ -60,7 +59,7 @@ impl Aodv {
         self.remember_request((self.address, self.request_id), now);
         self.counters.requests_originated += 1;
         let known = self.table.get(destination).and_then(|route| route.sequence);
-        // An entry is kept while it is waited for (6.4).
+        // An entry is kept while a reply is expected (6.4).
         self.table.remember(destination, now + self.config.net_traversal_time() * 2);
         let rreq = Rreq {
             gratuitous: self.config.gratuitous_replies,
@@ -71,13 +70,13 @@ impl Aodv {
             destination_sequence: known,
             originator: self.address,
             originator_sequence: self.sequence,
-            path: self.tells(Path::START),
+            path: self.announced(Path::START),
         };
         let packet = self.packet(&Message::Request(rreq), Ipv4Addr::BROADCAST, search.ttl);
         self.broadcast(packet, now);
     }
 
-    /// Sends requests that were held back, and goes on where none was answered.
+    /// Sends delayed requests, and continues searches whose request was not answered.
     pub(super) fn continue_searches(&mut self, now: Instant) {
         let due = self.searches.iter().filter(|(_, search)| search.due <= now);
         let due: Vec<Ipv4Addr> = due.map(|(destination, _)| *destination).collect();
@@ -99,7 +98,8 @@ impl Aodv {
         }
     }
 
-    /// Requests of this name are not handled again for `PATH_DISCOVERY_TIME`. Whether it is new.
+    /// Records a request, which is then not handled again for `PATH_DISCOVERY_TIME`. Returns
+    /// whether it is new.
     pub(super) fn remember_request(&mut self, name: (Ipv4Addr, u32), now: Instant) -> bool {
         while let Some((until, old)) = self.seen_in_order.front().copied().filter(|(until, _)| *until <= now)
         {

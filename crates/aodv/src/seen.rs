@@ -2,10 +2,10 @@
 
 use lasthop_packet::Instant;
 
-/// What is remembered of a request.
+/// The record of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) until: Instant,
-    /// How often it was handled again, because it came over a better way.
+    /// How often it was handled again because it came over a better route.
     pub(super) better: u8,
 }

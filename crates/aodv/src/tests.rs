@@ -1,4 +1,4 @@
-//! Message scripts, named for the rule that they hold; and laws over random networks.
+//! Message scripts, named for the rule that they check; and properties of random networks.
 
 mod errors;
 mod hello;

@@ -1,4 +1,4 @@
-//! No loops, whatever is lost and whoever moves; and no panic, whatever is heard.
+//! There are no loops, whatever is lost and whichever nodes move; and no message causes a panic.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -12,16 +12,17 @@ use super::support::{at, packet};
 use crate::message::Message;
 use crate::{Aodv, AodvConfig, Metric, Output, Way};
 
-/// A network in which links come and go, frames are lost or late, and everybody talks to everybody.
+/// A network whose links change, whose frames are lost or late, and whose nodes all send to each
+/// other.
 struct Net {
     nodes: Vec<Aodv>,
     linked: Vec<Vec<bool>>,
-    /// What is under way: when, to whom.
+    /// Frames in flight: their arrival and their receiver.
     flights: BTreeMap<(Instant, u64), (usize, Packet)>,
     sent: u64,
     rng: Rng,
     loss: u64,
-    /// Neighbours to tell of frames that were given up.
+    /// Frames that were given up, with their sender and its neighbor.
     broken: Vec<(usize, Ipv4Addr, Packet)>,
 }
 
@@ -57,7 +58,7 @@ impl Net {
         }
     }
 
-    fn fly(&mut self, from: usize, to: usize, packet: &Packet, now: Instant) -> bool {
+    fn transmit(&mut self, from: usize, to: usize, packet: &Packet, now: Instant) -> bool {
         if !self.linked[from][to] || self.rng.below(100) < self.loss {
             return false;
         }
@@ -73,19 +74,19 @@ impl Net {
             let std::net::IpAddr::V4(to) = packet.ip().destination else { continue };
             if to == Ipv4Addr::BROADCAST {
                 for other in 0..self.nodes.len() {
-                    self.fly(index, other, &packet, now);
+                    self.transmit(index, other, &packet, now);
                 }
-            } else if !self.fly(index, number(to), &packet, now) {
+            } else if !self.transmit(index, number(to), &packet, now) {
                 self.broken.push((index, to, packet));
             }
         }
-        while let Some((index, neighbour, packet)) = self.broken.pop() {
-            // What is said of it is sent with the node's next turn.
-            self.nodes[index].on_given_up(neighbour, Some(&packet), now);
+        while let Some((index, neighbor, packet)) = self.broken.pop() {
+            // Messages about the loss are sent in the node's next turn.
+            self.nodes[index].on_given_up(neighbor, Some(&packet), now);
         }
     }
 
-    /// Everything up to a time.
+    /// Processes all events up to a time.
     fn run(&mut self, until: Instant) -> Result<(), TestCaseError> {
         loop {
             let flight = self.flights.first_key_value().map(|((at, _), _)| *at);
@@ -105,7 +106,7 @@ impl Net {
         Ok(())
     }
 
-    /// Those of a frame that arrives now, after some time in the queue and some at its head.
+    /// The times of a frame that arrives now, after some time in the queue and some at its head.
     fn times(&mut self, now: Instant) -> FrameTimes {
         let [queued, head] = [100, 10].map(|most| self.rng.below(most * 1_000_000));
         let before = |nanos: u64| Instant::from_nanos(now.as_nanos().saturating_sub(nanos));
@@ -113,7 +114,7 @@ impl Net {
         FrameTimes { queued, departed, began: now, over: now.after_nanos(1_000_000) }
     }
 
-    /// A data packet goes as far as it gets.
+    /// Forwards a data packet as far as possible.
     fn send(&mut self, from: usize, to: usize, now: Instant) -> Result<bool, TestCaseError> {
         let mut place = from;
         for _ in 0..=self.nodes.len() {
@@ -137,7 +138,7 @@ impl Net {
         Err(TestCaseError::fail(format!("a packet from {from} to {to} went in circles")))
     }
 
-    /// No active routes to a destination close a circle.
+    /// Checks that no active routes to a destination form a loop.
     fn check(&self) -> Result<(), TestCaseError> {
         for destination in 0..self.nodes.len() {
             for start in 0..self.nodes.len() {
@@ -167,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]
     fn routes_never_close_a_circle(seed in any::<u64>(), size in 3usize..9, hellos in any::<bool>(), gratuitous in any::<bool>(), by_hops in any::<bool>()) {
-        // Short times, so that much expires while it still matters.
+        // Short times, so that routes expire while they are in use.
         let config = AodvConfig {
             active_route_timeout: Duration::from_millis(400),
             node_traversal_time: Duration::from_millis(30),
@@ -190,29 +191,29 @@ proptest! {
             arrived += u32::from(net.send(from, to, now)?);
             net.check()?;
         }
-        // The law is not held by silence.
+        // The rule does not hold only for lack of routes.
         prop_assert!(arrived > 10, "{}", arrived);
     }
 
     #[test]
-    fn whatever_a_neighbour_says_nothing_panics(
-        said in prop::collection::vec((2u8..5, any::<bool>(), 0u8..4, prop::collection::vec(any::<u8>(), 0..60)), 1..60),
+    fn no_message_of_a_neighbor_causes_a_panic(
+        sent in prop::collection::vec((2u8..5, any::<bool>(), 0u8..4, prop::collection::vec(any::<u8>(), 0..60)), 1..60),
     ) {
         let config = AodvConfig { metric: Metric::BandwidthDelay, ..AodvConfig::default() };
         let mut node = Aodv::new(at(1), config, Rng::named(1, "aodv"));
         let mut now = Instant::ZERO;
-        for (from, to_all, kind, mut octets) in said {
+        for (from, to_all, kind, mut octets) in sent {
             if let Some(first) = octets.first_mut() {
                 *first = kind + 1;
             }
-            // Addresses near by, so that what is said is about somebody.
+            // Small addresses, so that messages are about existing nodes.
             for octet in octets.iter_mut().skip(8) {
                 *octet %= 12;
             }
             let to = if to_all { Ipv4Addr::BROADCAST } else { at(1) };
-            let mut said = packet(from, to, kind * 9, &Message::ReplyAck);
-            said.set_payload(lasthop_packet::Payload::Bytes(octets.into()));
-            node.on_message(&said, now);
+            let mut sent = packet(from, to, kind * 9, &Message::ReplyAck);
+            sent.set_payload(lasthop_packet::Payload::Bytes(octets.into()));
+            node.on_message(&sent, now);
             node.route(at(from), at(9), now);
             node.route(at(1), at(kind), now);
             now = now.after_nanos(300_000_000);

@@ -1,4 +1,4 @@
-//! Octets.
+//! Encoding.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn messages_have_the_octets_of_section_5() {
     assert_eq!(Message::Request(rreq).octets(), octets);
     let known = Rreq { destination_sequence: Some(258), ..request(2, 9, 0) };
     assert_eq!(Message::Request(known).octets()[1..16], [0, 0, 0, 0, 0, 0, 7, 10, 0, 0, 9, 0, 0, 1, 2]);
-    let rrep = Rrep { wants_ack: true, ..reply(2, 9, 4, 6) };
+    let rrep = Rrep { ack_required: true, ..reply(2, 9, 4, 6) };
     let octets = [2, 0x40, 0, 4, 10, 0, 0, 9, 0, 0, 0, 6, 10, 0, 0, 2, 0, 0, 0x17, 0x70];
     assert_eq!(Message::Reply(rrep).octets(), octets);
     let octets = [3, 0, 0, 2, 10, 0, 0, 4, 0, 0, 0, 8, 10, 0, 0, 5, 0, 0, 0, 9];
@@ -31,7 +31,7 @@ fn messages_have_the_octets_of_section_5() {
 }
 
 #[test]
-fn flags_of_multicast_and_extensions_are_ignored_and_what_is_cut_off_is_nothing() {
+fn flags_of_multicast_and_extensions_are_ignored_and_truncated_messages_are_refused() {
     for message in [
         Message::Request(request(2, 9, 1)),
         Message::Reply(reply(2, 9, 4, 6)),
@@ -48,13 +48,13 @@ fn flags_of_multicast_and_extensions_are_ignored_and_what_is_cut_off_is_nothing(
     let mut octets = Message::Request(request(2, 9, 1)).octets();
     octets[1] |= 0xc7;
     assert_eq!(Message::parse(&octets), Some(Message::Request(request(2, 9, 1))));
-    assert_eq!(Message::parse(&[3, 0, 0, 0]), None, "an error about nobody");
+    assert_eq!(Message::parse(&[3, 0, 0, 0]), None, "an error without destinations");
     assert_eq!(Message::parse(&[5, 0, 0, 0]), None);
 }
 
 proptest! {
     #[test]
-    fn any_octets_are_a_message_or_none_and_a_message_is_the_same_again(
+    fn any_octets_are_a_message_or_none_and_a_message_is_read_back_unchanged(
         octets in prop::collection::vec(any::<u8>(), 0..300),
         kind in 0u8..6,
     ) {

@@ -1,4 +1,4 @@
-//! Ways by their bandwidth-delay product.
+//! Routes by their bandwidth-delay product.
 
 use lasthop_agent::{FrameTimes, PathCapacity};
 use lasthop_packet::Instant;
@@ -16,7 +16,8 @@ fn path(bandwidth: u32, delay: u32) -> Path {
     Path { capacity: PathCapacity { bandwidth, delay }, measured: 1 }
 }
 
-/// Those of a frame that waited so long for others, then 1 ms for the air, and took 1 ms.
+/// The times of a frame that waited this many milliseconds for others, then 1 ms for the air, and
+/// took 1 ms.
 fn times(waited: u64) -> FrameTimes {
     let departed = Instant::ZERO.after_nanos(waited * 1_000_000);
     let began = departed.after_nanos(1_000_000);
@@ -24,61 +25,61 @@ fn times(waited: u64) -> FrameTimes {
 }
 
 #[test]
-fn of_ways_with_as_many_hops_the_originator_takes_the_one_with_the_larger_product() {
+fn of_routes_with_equal_hops_the_originator_chooses_the_larger_product() {
     let mut node = by_product();
     node.send(9);
     node.did();
-    let told = |bandwidth, delay| Rrep { path: Some(path(bandwidth, delay)), ..reply(1, 9, 1, 30) };
-    node.hear_reply(2, told(100_000, 4_000));
+    let reported = |bandwidth, delay| Rrep { path: Some(path(bandwidth, delay)), ..reply(1, 9, 1, 30) };
+    node.receive_reply(2, reported(100_000, 4_000));
     assert_eq!(node.send(9), Way::Next(at(2)));
-    node.hear_reply(3, told(50_000, 4_000));
+    node.receive_reply(3, reported(50_000, 4_000));
     assert_eq!(node.send(9), Way::Next(at(2)));
-    node.hear_reply(4, told(200_000, 4_000));
+    node.receive_reply(4, reported(200_000, 4_000));
     assert_eq!(node.send(9), Way::Next(at(4)));
-    node.hear_reply(4, told(90_000, 4_000));
-    node.hear_reply(2, told(100_000, 4_000));
-    assert_eq!(node.send(9), Way::Next(at(2)), "its way was measured again");
+    node.receive_reply(4, reported(90_000, 4_000));
+    node.receive_reply(2, reported(100_000, 4_000));
+    assert_eq!(node.send(9), Way::Next(at(2)), "the route was measured again");
 }
 
 #[test]
-fn a_longer_way_is_not_taken_whatever_its_product() {
+fn a_longer_route_is_not_chosen_whatever_its_product() {
     let mut node = by_product();
-    node.hear_reply(2, Rrep { path: Some(path(1, 1)), ..reply(1, 9, 1, 30) });
-    node.hear_reply(3, Rrep { path: Some(path(u32::MAX, u32::MAX)), ..reply(1, 9, 2, 30) });
+    node.receive_reply(2, Rrep { path: Some(path(1, 1)), ..reply(1, 9, 1, 30) });
+    node.receive_reply(3, Rrep { path: Some(path(u32::MAX, u32::MAX)), ..reply(1, 9, 2, 30) });
     assert_eq!(node.send(9), Way::Next(at(2)));
-    node.hear_reply(3, Rrep { path: None, ..reply(1, 9, 2, 31) });
+    node.receive_reply(3, Rrep { path: None, ..reply(1, 9, 2, 31) });
     assert_eq!(node.send(9), Way::Next(at(3)), "newer is newer");
 }
 
 #[test]
-fn who_forwards_adds_its_own_hop_to_where_the_message_came_from() {
+fn a_forwarding_node_adds_its_own_hop_towards_the_sender() {
     let mut node = by_product();
     node.aodv.on_transmission(at(2), 1_000, &times(8), ms(0));
-    // 1,000 octets in 10 ms, of which 2 are not for the queue.
-    let said = node.hear_request(2, 9, Rreq { path: Some(path(150_000, 5_000)), ..request(7, 5, 0) });
-    let [Did::Say(to, 8, Message::Request(forwarded))] = said[..] else { panic!("{said:?}") };
+    // 1,000 octets in 10 ms, of which 2 ms are after the queue.
+    let sent = node.receive_request(2, 9, Rreq { path: Some(path(150_000, 5_000)), ..request(7, 5, 0) });
+    let [Did::Send(to, 8, Message::Request(forwarded))] = sent[..] else { panic!("{sent:?}") };
     let capacity = PathCapacity { bandwidth: 100_000, delay: 7_000 };
     assert_eq!((to, forwarded.path), (ALL, Some(Path { capacity, measured: 2 })));
 }
 
 #[test]
-fn a_request_that_comes_again_over_a_better_way_is_answered_again_but_not_without_end() {
+fn a_repeated_request_over_a_better_route_is_answered_again_up_to_a_limit() {
     let mut node = by_product();
     let rreq = |bandwidth| Rreq { path: Some(path(bandwidth, 4_000)), ..request(9, 1, 1) };
-    assert_eq!(node.hear_request(2, 5, rreq(100)).len(), 1);
-    assert_eq!(node.hear_request(3, 5, rreq(90)), []);
-    let said = node.hear_request(4, 5, rreq(110));
-    assert!(matches!(said[..], [Did::Say(to, _, Message::Reply(_))] if to == at(4)), "{said:?}");
-    let answers = (0..20).map(|more| node.hear_request(5 + more, 5, rreq(120 + u32::from(more))).len());
+    assert_eq!(node.receive_request(2, 5, rreq(100)).len(), 1);
+    assert_eq!(node.receive_request(3, 5, rreq(90)), []);
+    let sent = node.receive_request(4, 5, rreq(110));
+    assert!(matches!(sent[..], [Did::Send(to, _, Message::Reply(_))] if to == at(4)), "{sent:?}");
+    let answers = (0..20).map(|more| node.receive_request(5 + more, 5, rreq(120 + u32::from(more))).len());
     assert_eq!(answers.sum::<usize>(), 2);
 }
 
 #[test]
-fn a_hop_that_was_not_used_lately_is_as_the_one_used_last_and_after_a_while_as_any() {
+fn an_unmeasured_hop_counts_like_the_latest_measured_one_until_that_expires() {
     let over = |node: &mut Script, id| {
-        let said = node.hear_request(3, 9, Rreq { id, path: Some(Path::START), ..request(7, 5, 0) });
-        let [Did::Say(.., Message::Request(forwarded))] = said[..] else { panic!("{said:?}") };
-        forwarded.path.expect("it tells").measured
+        let sent = node.receive_request(3, 9, Rreq { id, path: Some(Path::START), ..request(7, 5, 0) });
+        let [Did::Send(.., Message::Request(forwarded))] = sent[..] else { panic!("{sent:?}") };
+        forwarded.path.expect("it has a path").measured
     };
     let mut node = by_product();
     assert_eq!(over(&mut node, 1), 0);
@@ -92,30 +93,30 @@ fn a_hop_that_was_not_used_lately_is_as_the_one_used_last_and_after_a_while_as_a
 fn packets_without_data_measure_nothing() {
     let mut node = by_product();
     node.aodv.on_transmission(at(2), 0, &times(8), ms(0));
-    let said = node.hear_request(2, 9, Rreq { path: Some(Path::START), ..request(7, 5, 0) });
-    let [Did::Say(.., Message::Request(forwarded))] = said[..] else { panic!("{said:?}") };
+    let sent = node.receive_request(2, 9, Rreq { path: Some(Path::START), ..request(7, 5, 0) });
+    let [Did::Send(.., Message::Request(forwarded))] = sent[..] else { panic!("{sent:?}") };
     assert_eq!(forwarded.path, Some(Path::START));
 }
 
 #[test]
-fn by_hops_nothing_is_told_and_what_others_tell_is_not_heard() {
+fn with_the_metric_hops_paths_are_neither_sent_nor_used() {
     let mut node = script(quiet());
     node.aodv.on_transmission(at(2), 1_000, &times(8), ms(0));
-    let said = node.hear_request(2, 9, Rreq { path: Some(path(1, 1)), ..request(7, 5, 0) });
-    let [Did::Say(.., Message::Request(forwarded))] = said[..] else { panic!("{said:?}") };
+    let sent = node.receive_request(2, 9, Rreq { path: Some(path(1, 1)), ..request(7, 5, 0) });
+    let [Did::Send(.., Message::Request(forwarded))] = sent[..] else { panic!("{sent:?}") };
     assert_eq!(forwarded.path, None);
-    node.hear_reply(2, Rrep { path: Some(path(1, 1)), ..reply(1, 9, 1, 30) });
-    node.hear_reply(3, Rrep { path: Some(path(1_000, 1_000)), ..reply(1, 9, 1, 30) });
+    node.receive_reply(2, Rrep { path: Some(path(1, 1)), ..reply(1, 9, 1, 30) });
+    node.receive_reply(3, Rrep { path: Some(path(1_000, 1_000)), ..reply(1, 9, 1, 30) });
     assert_eq!(node.send(9), Way::Next(at(2)));
 }
 
 #[test]
-fn the_extension_is_type_length_and_nine_octets_and_a_malformed_one_tells_nothing() {
+fn the_extension_is_type_length_and_nine_octets_and_a_malformed_one_is_ignored() {
     let message = |path| Message::Reply(Rrep { path, ..reply(1, 9, 1, 30) });
     let octets = message(Some(path(258, 3))).octets();
     assert_eq!(octets[20..], [100, 9, 0, 0, 1, 2, 0, 0, 0, 3, 1]);
-    let behind_another = [&octets[..20], &[7, 1, 0], &octets[20..]].concat();
-    assert_eq!(Message::parse(&behind_another), Some(message(Some(path(258, 3)))));
+    let after_another = [&octets[..20], &[7, 1, 0], &octets[20..]].concat();
+    assert_eq!(Message::parse(&after_another), Some(message(Some(path(258, 3)))));
     for wrong in
         [&[100][..], &[100, 9, 1], &[100, 8, 0, 0, 1, 2, 0, 0, 0, 3], &[100, 9, 0, 0, 0, 0, 0, 0, 0, 3, 1]]
     {

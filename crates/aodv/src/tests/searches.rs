@@ -1,16 +1,17 @@
-//! 6.3 and 6.4: looking for a route.
+//! 6.3 and 6.4: route searches.
 
 use super::support::{ALL, Did, Script, at, ms, quiet, reply, script};
 use crate::message::Message;
 use crate::{AodvConfig, Way};
 
-/// Times, TTLs, numbers and ids of requests; the time when the search was given up.
+/// Times and TTLs of the requests, their sequence numbers, and the time when the search was given
+/// up.
 fn search(node: &mut Script) -> (Vec<(u64, u8)>, Vec<u32>, Option<u64>) {
     let (mut rings, mut numbers, mut failed) = (Vec::new(), Vec::new(), None);
     let first: Vec<_> = node.did().into_iter().map(|did| (node.now.as_millis(), did)).collect();
     for (at, did) in first.into_iter().chain(node.until(ms(10_000_000))) {
         match did {
-            Did::Say(to, ttl, Message::Request(rreq)) => {
+            Did::Send(to, ttl, Message::Request(rreq)) => {
                 assert_eq!((to, rreq.hop_count, rreq.originator_sequence), (ALL, 0, rreq.id));
                 rings.push((at, ttl));
                 numbers.push(rreq.id);
@@ -23,7 +24,7 @@ fn search(node: &mut Script) -> (Vec<(u64, u8)>, Vec<u32>, Option<u64>) {
 }
 
 #[test]
-fn a_search_expands_ring_by_ring_then_goes_everywhere_and_waits_twice_as_long_each_time() {
+fn a_search_expands_in_rings_then_covers_the_network_with_doubled_waits() {
     let mut node = script(quiet());
     assert_eq!(node.send(8), Way::Wait);
     let (rings, numbers, failed) = search(&mut node);
@@ -37,14 +38,14 @@ fn a_search_expands_ring_by_ring_then_goes_everywhere_and_waits_twice_as_long_ea
 }
 
 #[test]
-fn a_search_for_what_was_known_begins_a_little_beyond_where_it_was() {
+fn a_search_for_a_known_destination_begins_a_little_above_its_last_distance() {
     for (hops, first) in [(2, 4), (5, 7), (6, 35)] {
         let mut node = script(quiet());
-        node.hear_reply(4, reply(1, 8, hops - 1, 30));
+        node.receive_reply(4, reply(1, 8, hops - 1, 30));
         node.until(ms(6_000));
         assert_eq!(node.send(8), Way::Wait);
         let did = node.did();
-        let [Did::Say(_, ttl, Message::Request(rreq))] = did[..] else { panic!("{did:?}") };
+        let [Did::Send(_, ttl, Message::Request(rreq))] = did[..] else { panic!("{did:?}") };
         assert_eq!((ttl, rreq.destination_sequence), (first, Some(31)), "{hops}");
     }
 }
@@ -57,20 +58,20 @@ fn there_is_one_search_for_a_destination_at_a_time() {
 }
 
 #[test]
-fn requests_over_the_rate_limit_wait_for_their_second() {
+fn requests_above_the_rate_limit_wait_for_the_next_second() {
     let mut node = script(AodvConfig { rreq_rate_limit: 3, ..quiet() });
     for far in 10..15 {
         node.send(far);
     }
     assert_eq!(node.did().len(), 3);
-    // Nobody answers, and rings would be widened: but not before.
+    // Without an answer the rings would expand, but not before that.
     assert_eq!(node.until(ms(999)), []);
     assert_eq!(node.until(ms(1_000)).len(), 3);
     assert_eq!(node.until(ms(1_999)), []);
 }
 
 #[test]
-fn the_whole_network_at_once_by_its_diameter() {
+fn a_ttl_start_of_the_diameter_searches_the_whole_network_at_once() {
     let mut node = script(AodvConfig { ttl_start: 35, ..quiet() });
     node.send(8);
     let (rings, ..) = search(&mut node);
@@ -78,11 +79,11 @@ fn the_whole_network_at_once_by_its_diameter() {
 }
 
 #[test]
-fn who_gave_up_begins_anew_with_the_next_packet() {
+fn after_a_failed_search_the_next_packet_starts_a_new_one() {
     let mut node = script(quiet());
     node.send(8);
     search(&mut node);
     assert_eq!(node.send(8), Way::Wait);
-    assert!(matches!(node.did()[..], [Did::Say(to, 1, Message::Request(_))] if to == ALL));
-    assert_eq!(node.hear_reply(4, reply(1, 8, 0, 1)), [Did::Find(at(8))]);
+    assert!(matches!(node.did()[..], [Did::Send(to, 1, Message::Request(_))] if to == ALL));
+    assert_eq!(node.receive_reply(4, reply(1, 8, 0, 1)), [Did::Find(at(8))]);
 }

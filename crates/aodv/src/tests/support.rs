@@ -1,4 +1,4 @@
-//! One node, and what its neighbours say.
+//! One node, and the messages of its neighbors.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// No jitter, so that what is said is said at once.
+/// No jitter, so that messages are sent at once.
 pub fn quiet() -> AodvConfig {
     AodvConfig { broadcast_jitter: Duration::ZERO, ..AodvConfig::default() }
 }
@@ -30,10 +30,11 @@ pub struct Script {
     pub now: Instant,
 }
 
-/// What the node did: said something to somebody with a TTL, or found or failed to find.
+/// The actions of the node: sending a message to a node with a TTL, finding a route, or failing to
+/// find one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Did {
-    Say(Ipv4Addr, u8, Message),
+    Send(Ipv4Addr, u8, Message),
     Find(Ipv4Addr),
     Fail(Ipv4Addr),
 }
@@ -43,7 +44,8 @@ pub fn script(config: AodvConfig) -> Script {
 }
 
 impl Script {
-    /// Goes on to a time, with everything that is due before. What the node did, and when.
+    /// Advances to a time, and processes all that is due before. Returns the node's actions and
+    /// their times.
     pub fn until(&mut self, now: Instant) -> Vec<(u64, Did)> {
         let mut done = Vec::new();
         while let Some(due) = self.aodv.deadline().filter(|due| *due <= now) {
@@ -65,36 +67,36 @@ impl Script {
                     let message = Message::parse(&packet.payload().octets()).expect("it is one of ours");
                     let std::net::IpAddr::V4(to) = packet.ip().destination else { panic!("IPv4 only") };
                     assert_eq!(packet.ip().source, at(1));
-                    Did::Say(to, packet.ip().hop_limit, message)
+                    Did::Send(to, packet.ip().hop_limit, message)
                 }
             })
             .collect()
     }
 
-    /// A neighbour says something, to everybody or to this node.
-    pub fn hear(&mut self, from: u8, to: Ipv4Addr, ttl: u8, message: &Message) -> Vec<Did> {
+    /// Receives a message of a neighbor, to all or to this node.
+    pub fn receive(&mut self, from: u8, to: Ipv4Addr, ttl: u8, message: &Message) -> Vec<Did> {
         self.aodv.on_message(&packet(from, to, ttl, message), self.now);
         self.did()
     }
 
-    pub fn hear_request(&mut self, from: u8, ttl: u8, rreq: Rreq) -> Vec<Did> {
-        self.hear(from, ALL, ttl, &Message::Request(rreq))
+    pub fn receive_request(&mut self, from: u8, ttl: u8, rreq: Rreq) -> Vec<Did> {
+        self.receive(from, ALL, ttl, &Message::Request(rreq))
     }
 
-    pub fn hear_reply(&mut self, from: u8, rrep: Rrep) -> Vec<Did> {
-        self.hear(from, at(1), 30, &Message::Reply(rrep))
+    pub fn receive_reply(&mut self, from: u8, rrep: Rrep) -> Vec<Did> {
+        self.receive(from, at(1), 30, &Message::Reply(rrep))
     }
 
-    pub fn hear_error(&mut self, from: u8, unreachable: &[(u8, u32)]) -> Vec<Did> {
-        self.hear(from, ALL, 1, &error(unreachable))
+    pub fn receive_error(&mut self, from: u8, unreachable: &[(u8, u32)]) -> Vec<Did> {
+        self.receive(from, ALL, 1, &error(unreachable))
     }
 
-    /// Where a packet of this node's own goes.
+    /// The next hop of a packet of this node.
     pub fn send(&mut self, to: u8) -> Way {
         self.aodv.route(at(1), at(to), self.now)
     }
 
-    /// Where a packet of another's goes.
+    /// The next hop of a packet of another node.
     pub fn forward(&mut self, from: u8, to: u8) -> Way {
         self.aodv.route(at(from), at(to), self.now)
     }
@@ -130,7 +132,7 @@ pub fn request(from: u8, to: u8, hop_count: u8) -> Rreq {
 /// A reply to node `to` with a way to node `destination`.
 pub fn reply(to: u8, destination: u8, hop_count: u8, sequence: u32) -> Rrep {
     Rrep {
-        wants_ack: false,
+        ack_required: false,
         hop_count,
         destination: at(destination),
         destination_sequence: sequence,
