@@ -146,7 +146,7 @@ pub struct Deadline {
 /// next deadline after each call at a deadline.
 ///
 /// An agent may leave several actions due at one time, and perform one in each call. An agent whose
-/// deadline never moves would be called forever at one instant: after [`MAX_CALLS`] calls it is
+/// deadline never moves would be called forever at one instant: after 64 such calls it is
 /// called once a millisecond, and the world reports the reason of its deadline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {

@@ -157,7 +157,7 @@ impl Table {
         }
     }
 
-    /// Destinations whose active routes lead through a neighbour.
+    /// Destinations whose active routes lead through a neighbor.
     pub(super) fn through(&self, next_hop: Ipv4Addr) -> Vec<Ipv4Addr> {
         let through = self.iter().filter(|(_, route)| route.is_active && route.next_hop == next_hop);
         through.map(|(destination, _)| destination).collect()

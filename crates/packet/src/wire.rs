@@ -1,8 +1,8 @@
 //! Octets to [`Packet`] and back.
 //!
-//! [`parse`] reads the headers that it supports and keeps the rest unchanged; [`emit`] writes an
+//! [`parse()`] reads the headers that it supports and keeps the rest unchanged; [`emit()`] writes an
 //! unedited packet verbatim, and computes lengths and checksums for all others. Packets that
-//! [`parse`] does not fully support are [`Transport::Opaque`], so that no agent changes them: other
+//! [`parse()`] does not fully support are [`Transport::Opaque`], so that no agent changes them: other
 //! protocols, fragments, IPv4 options, IPv6 extension headers, ESP, and everything malformed.
 //!
 //! [`Packet`]: crate::Packet

@@ -17,7 +17,7 @@ fn the_destination_replies_with_the_larger_of_its_own_and_the_requested_number()
 }
 
 #[test]
-fn a_node_with_a_fresh_route_replies_with_its_remaining_lifetime_and_ends_the_request() {
+fn a_node_with_a_fresh_route_replies_with_its_lifetime_and_ends_the_request() {
     let mut node = script(quiet());
     node.receive_request(3, 1, request(7, 5, 0));
     node.receive_reply(4, reply(7, 8, 2, 30));

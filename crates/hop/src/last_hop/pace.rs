@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_may_have_twice_what_arrives_in_a_round_trip_and_at_least_four_segments() {
+    fn a_connection_may_have_two_round_trips_of_data_and_at_least_four_segments() {
         let hop = hop();
         let pace = Pace::default();
         assert_eq!((pace.allowance(0, &hop), pace.allowance(3000, &hop)), (4000, 1000));
