@@ -39,7 +39,7 @@ macro_rules! listed {
 }
 
 listed! {
-    /// What most schemes do: results have these whether or not anything was counted.
+    /// The counters of most schemes: results have these even if they are zero.
     REPORTS:
     /// Segments that agents retransmitted from their caches.
     LOCAL_RETRANSMITS = "local_retransmits",

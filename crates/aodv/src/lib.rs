@@ -134,7 +134,7 @@ pub enum Output {
 }
 
 lasthop_agent::counters! {
-    /// What a node has done so far.
+    /// The counters of a node.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct AodvCounters {
         /// Route searches started.

@@ -94,7 +94,7 @@ struct Queue {
     seen: Instant,
 }
 
-/// What is known of a hop, apart from its connections.
+/// An estimate of a hop, apart from its connections.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HopEstimate {
     window: u64,
@@ -131,7 +131,7 @@ impl LastHop {
         }
     }
 
-    /// What is known of the hop, apart from its connections.
+    /// The estimate of the hop, apart from its connections.
     pub const fn estimate(&self) -> HopEstimate {
         HopEstimate { window: self.window.usual(), segment: self.segment, rate: self.rate }
     }
@@ -217,7 +217,7 @@ impl LastHop {
         self.window.is_shared()
     }
 
-    /// Whether an agent only has to observe the hop. Either it has delivered a long run without
+    /// Whether an agent only has to observe the hop. Either the hop has delivered a long run without
     /// loss, or it has never lost anything and `all` hops together have delivered such a run; and
     /// it has shown no queue, or is too fast for a long one.
     pub fn is_only_watched(&self, all: &Trust) -> bool {
@@ -232,7 +232,7 @@ impl LastHop {
 
     /// Whether only the delay of the data counts, and not that of the ACKs. Without losses there
     /// are no retransmissions that queueing ACKs would delay, and the queue of the ACKs delays no
-    /// data. ACKs queued after an upload are late, however little data is on the hop.
+    /// data. ACKs queued after an upload's data are late, however little is on the hop.
     fn bears_late_acks(&self) -> bool {
         let loses_nothing = self.trust.is_unbroken() || self.trust.is_earned();
         !self.window.is_shared() && (loses_nothing || self.is_beside_upload())
@@ -361,8 +361,8 @@ impl LastHop {
         self.acks_wait = late > rtt;
         let round = self.round.on_sample(rtt, sent, now);
         if let Some(round) = round {
-            let least = self.window.min_rtt_of(host).unwrap_or(round.rtt);
-            let delay = round.rtt.saturating_sub(least);
+            let min_rtt = self.window.min_rtt_of(host).unwrap_or(round.rtt);
+            let delay = round.rtt.saturating_sub(min_rtt);
             self.queue = Some(Queue { delay, round_trip: round.rtt, seen: now });
             let rate = round.rate.min(LARGEST_WINDOW);
             self.rate = match self.rate {

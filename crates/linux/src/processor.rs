@@ -45,7 +45,7 @@ impl ProcessorTime {
     }
 }
 
-/// How a thread that had something to do waited for a processor to do it on.
+/// The waiting time of a runnable thread for a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeptWaiting {

@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    /// What is where, in the order of the array.
+    /// The flows with their slots, in the order of the array.
     fn in_order_of_slots(&self) -> Vec<(Slot, FlowKey, u32)> {
         let all = self.model.flows.iter().map(|flow| (flow.slot, key(flow.port), flow.value));
         let mut sorted = all.collect::<Vec<_>>();

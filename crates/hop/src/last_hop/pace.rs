@@ -7,10 +7,10 @@
 //! in the round trip of the hop. Connections whose packets wait in the hop's own queue have less
 //! than that, and are not limited by it.
 //!
-//! Until then the slow connection may fill the window, for seconds. If the packets of another
-//! connection nevertheless meet no queue, the data that fills the window does not delay them: that
-//! connection may send a few segments whatever others have on the hop. So may a connection that has
-//! nothing on the hop yet, to find out.
+//! Until then the slow connection may have more than the window on the hop, for seconds. If the
+//! packets of another connection nevertheless meet no queue, the data that fills the window does not
+//! delay them: that connection may send a few segments whatever others have on the hop. So may a
+//! connection that has nothing on the hop yet, to find out.
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! What an acknowledgment from the mobile host showed about the hop.
+//! The progress over the hop that an acknowledgment from the mobile host shows.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// What an acknowledgment showed.
+/// The progress that an acknowledgment shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Newly delivered octets.

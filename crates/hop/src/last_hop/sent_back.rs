@@ -1,7 +1,7 @@
-//! What a mobile host sends in addition to its ACKs.
+//! Data that a mobile host sends in addition to its ACKs.
 //!
-//! ACKs that queue after an upload are late, however little data goes to the host. ACKs that queue
-//! after other ACKs come earlier if fewer packets, and thus fewer ACKs, are on the hop.
+//! ACKs that queue after an upload's data are late, however little data goes to the host. ACKs that
+//! queue after other ACKs come earlier if fewer packets, and thus fewer ACKs, are on the hop.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MAX_UNITS: u16 = 4096;
 /// An upload without data for this long is over.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a host has sent recently, in units.
+/// The recent ACKs and data of a host, in units.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SentBack {
     acks: u16,

@@ -52,7 +52,7 @@ impl Trust {
         self.run = 0;
     }
 
-    /// Whether there was never a loss.
+    /// Whether nothing has ever been lost.
     pub(super) const fn is_unbroken(&self) -> bool {
         !self.has_lost
     }

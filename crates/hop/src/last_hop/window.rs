@@ -368,8 +368,8 @@ fn pays(before: Trial, after: Measured) -> bool {
     2 * u128::from(after.throughput) * u128::from(before.in_flight) > u128::from(before.throughput) * octets
 }
 
-/// A window half of the way to where the round-trip time would be the target; `lost` octets of the
-/// window were lost in a round.
+/// The window half of the way to where the round-trip time would be the target, after a round in
+/// which `lost` octets were lost.
 pub(super) fn moved(
     octets: u64,
     (min_rtt, target): (Duration, Duration),

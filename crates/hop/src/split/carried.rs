@@ -8,8 +8,8 @@ use std::net::IpAddr;
 
 use lasthop_packet::{Packet, Tcp, TcpFlags};
 
-/// Whether a SYN is between two hosts, not to a group of hosts: such a SYN opens no connection (RFC
-/// 9293, section 3.9.2.3).
+/// Whether a SYN is between two hosts. A SYN to a group of hosts opens no connection (RFC 9293,
+/// section 3.9.2.3).
 pub(super) fn is_between_hosts(syn: &Packet) -> bool {
     [syn.ip().source, syn.ip().destination].into_iter().all(is_of_a_host)
 }

@@ -20,14 +20,14 @@ pub static ENDS_GONE: Counter = Counter::new(
 /// The keepalive probes to both ends.
 #[derive(Debug, Default)]
 pub(super) struct Inquiry {
-    /// When the next probes are due; `None` while no probe is unanswered.
+    /// When the next probes are due; `None` while the ends are not probed.
     due: Option<Instant>,
     /// Unanswered probes to each end, on the core side and the radio side.
     unanswered: [u8; 2],
 }
 
 impl Inquiry {
-    /// When the next probes are due; `None` while no probe is unanswered.
+    /// When the next probes are due; `None` while the ends are not probed.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.due
     }

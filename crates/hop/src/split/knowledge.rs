@@ -1,5 +1,4 @@
-//! What the legs of a pair know about the ends after packets may have bypassed them: see
-//! `passed_by`.
+//! The state of a pair's legs after packets may have bypassed them: see `passed_by`.
 
 use lasthop_packet::Instant;
 use serde::{Deserialize, Serialize};
@@ -9,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Knowledge {
     /// All packets came here.
     Complete,
-    /// Packets may have bypassed the legs before `since`. `matches` says which ends, on the core
-    /// side and the radio side, have shown since then that they have the same numbers as the legs.
+    /// Packets may have bypassed the legs before `since`. `matches`: whether each end, on the core
+    /// side and the radio side, has since then shown the same numbers as the legs.
     Uncertain { since: Instant, matches: [bool; 2] },
     /// Packets have bypassed the legs.
     Incomplete,

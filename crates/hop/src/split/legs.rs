@@ -49,7 +49,7 @@ pub fn bsd(buffer: u32, sack: bool) -> Config {
         initial_window: 1,
         initial_ssthresh: 65_535,
         ack_policy: AckPolicy::Delayed(BSD_ACK_DELAY),
-        // 4.3BSD lets routers fragment its packets; the packets of ends that do not are sent here.
+        // 4.3BSD lets routers fragment its packets. The end in whose name this leg sends may not.
         mtu_probing: true,
         ..Config::default()
     }

@@ -97,8 +97,8 @@ impl Splits {
     }
 
     /// Processes an ICMP error message from a side about a leg's packet. The message is also
-    /// forwarded to the end in whose name the packet was sent: it is on the same path (RFC 1191,
-    /// section 3).
+    /// forwarded to the end in whose name the packet was sent, because both share the path (RFC
+    /// 1191, section 3).
     pub fn on_error(&mut self, message: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         if let Some(quotation) = Quotation::of(message) {
             let key = from.opposite().connection(quotation.flow);

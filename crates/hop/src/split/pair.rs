@@ -91,7 +91,7 @@ impl Pair {
     /// Processes a packet from a side.
     pub(super) fn on_segment(&mut self, packet: &mut Packet, from: Side, now: Instant) {
         if packet.segments() > self.max_segments {
-            // A driver that has coalesced segments accepts coalesced segments.
+            // A world that coalesces segments also accepts coalesced segments.
             self.max_segments = packet.segments();
             self.core.allow_super_packets(self.max_segments);
             self.radio.allow_super_packets(self.max_segments);
@@ -200,8 +200,8 @@ impl Pair {
         self.radio.withhold_acks(self.liveness.is_silent(Side::Core, &self.core, now));
     }
 
-    /// Probes an end that may be gone, if the other end waits for a withheld ACK and no other
-    /// packet does.
+    /// Probes an end that may be gone, if an ACK to the other end is withheld and no recent packet
+    /// requires an answer.
     pub(super) fn probe_waited_for(&mut self, side: Side, cx: &mut Context<'_>) {
         let (leg, other) = match side {
             Side::Core => (&mut self.core, &self.radio),

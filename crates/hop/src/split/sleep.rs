@@ -1,8 +1,8 @@
 //! Idle pairs: only state that cannot be learned again is kept.
 //!
 //! Most connections of an access point are idle. A pair whose legs have nothing to send, to time or
-//! to wait for becomes two snapshots of some 600 octets, and resumes from them with the next
-//! packet. The effect is that of a move to another agent and back: only estimates change.
+//! to wait for becomes two snapshots, some 600 octets, and resumes from them with the next packet.
+//! The effect is that of a move to another agent and back: only estimates change.
 
 use std::time::Duration;
 

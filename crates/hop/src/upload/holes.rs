@@ -36,7 +36,7 @@ pub enum Arrival {
     Again,
 }
 
-/// What is known of an arriving segment.
+/// The signs that come with an arriving segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs {
     /// Its timestamp.

@@ -21,7 +21,7 @@ use crate::payload::Payload;
 /// - A computed UDP checksum of zero is written as 0xffff (RFC 768).
 /// - A packet above 65,535 octets (IPv4) or with more than that after the header (IPv6) has a
 ///   length field of 0, like super-packets in Linux. It is only for a network card with
-///   segmentation offload; [`super::parse`] refuses it.
+///   segmentation offload; [`super::parse()`] refuses it.
 pub fn emit(packet: &Packet) -> Bytes {
     match packet.original() {
         Some(original) => original.clone(),

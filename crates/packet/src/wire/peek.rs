@@ -9,7 +9,7 @@ use crate::packet::FlowKey;
 const IPV6_HEADER: usize = 40;
 
 /// Addresses and ports of an apparent TCP segment in an IP packet. Nothing is validated:
-/// [`super::parse`] may find that it is no TCP segment.
+/// [`super::parse()`] may find that it is no TCP segment.
 pub fn peek_flow_key(octets: &[u8]) -> Option<FlowKey> {
     let (protocol, source, destination, ports_at): (u8, IpAddr, IpAddr, usize) = match octets.first()? >> 4 {
         4 => {
