@@ -137,7 +137,7 @@ impl Stack {
         cx: &mut Context<'_>,
         f: impl FnOnce(&mut dyn Agent, &mut Context<'_>) -> R,
     ) -> R {
-        let taken = self.octets_beside(index);
+        let taken = self.octets_of_others(index);
         let result = f(self.agents[index].agent.as_mut(), &mut cx.with_outbox(&mut self.sent, taken));
         let (number, names_layers) = (self.agents[index].number, self.names_layers);
         let addressed = |message: Bytes| {
@@ -156,7 +156,7 @@ impl Stack {
     }
 
     /// Octets of the budget that the other agents have taken.
-    fn octets_beside(&self, index: usize) -> usize {
+    fn octets_of_others(&self, index: usize) -> usize {
         let others = self.agents.iter().enumerate().filter(|(other, _)| *other != index);
         others.map(|(_, layer)| layer.agent.octets()).sum()
     }

@@ -39,7 +39,7 @@ impl Aodv {
         else {
             return false;
         };
-        if rreq.destination_sequence.is_some_and(|asked| is_newer(asked, sequence)) {
+        if rreq.destination_sequence.is_some_and(|requested| is_newer(requested, sequence)) {
             return false;
         }
         let Some(back) = self.table.active(rreq.originator) else { return false };

@@ -204,7 +204,7 @@ impl LastHop {
 
     /// Octets that one connection may send before the next one's turn.
     pub fn turn(&self) -> u64 {
-        if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(self.least_turn()) }
+        if self.turns.is_empty() { u64::MAX } else { (self.window.usual() / 4).max(self.min_turn()) }
     }
 
     /// Octets that may be on the hop, independent of what is there now.
@@ -235,11 +235,11 @@ impl LastHop {
     /// data. ACKs queued after an upload's data are late, however little is on the hop.
     fn bears_late_acks(&self) -> bool {
         let loses_nothing = self.trust.is_unbroken() || self.trust.is_earned();
-        !self.window.is_shared() && (loses_nothing || self.is_beside_upload())
+        !self.window.is_shared() && (loses_nothing || self.has_upload())
     }
 
     /// Whether the host sends mostly data, after which its ACKs have to queue.
-    pub(crate) const fn is_beside_upload(&self) -> bool {
+    pub(crate) const fn has_upload(&self) -> bool {
         self.sent_back.is_mostly_data()
     }
 
@@ -274,12 +274,12 @@ impl LastHop {
 
     /// Whether there is room for a turn, or the hop is empty.
     pub fn has_room(&self) -> bool {
-        self.in_flight == 0 || self.room() >= self.least_turn()
+        self.in_flight == 0 || self.room() >= self.min_turn()
     }
 
     /// The minimum octets of a turn. Where many share a small window, each sends two segments at a
     /// time: a receiver acknowledges two at once, and delays the acknowledgment of one.
-    fn least_turn(&self) -> u64 {
+    fn min_turn(&self) -> u64 {
         let segments = if self.window.is_shared() { 2 } else { 1 };
         segments * u64::from(self.segment.max(1))
     }
@@ -302,12 +302,12 @@ impl LastHop {
     pub fn portion(&self, octets: u32, segment: u32, room: u64) -> Option<u32> {
         let at_least_one = |octets: u64| octets.max(u64::from(segment));
         let window = self.window.usual();
-        let least = u64::from(octets).min(at_least_one(window / 8));
+        let minimum = u64::from(octets).min(at_least_one(window / 8));
         let share = if self.turns.len() > 1 { at_least_one(window / 4) } else { u64::MAX };
-        if room < least && self.in_flight > 0 {
+        if room < minimum && self.in_flight > 0 {
             return None;
         }
-        let room = room.max(least).min(share) as u32 / segment.max(1) * segment.max(1);
+        let room = room.max(minimum).min(share) as u32 / segment.max(1) * segment.max(1);
         Some(octets.min(room.max(segment)))
     }
 
@@ -344,7 +344,7 @@ impl LastHop {
             return !self.turns.is_empty();
         }
         let had = self.in_flight + progress.delivered + progress.lost;
-        had + self.least_turn() > self.window.octets()
+        had + self.min_turn() > self.window.octets()
     }
 
     /// Records what an ACK from this host showed.

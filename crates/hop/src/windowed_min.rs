@@ -9,7 +9,7 @@ use lasthop_packet::Instant;
 #[derive(Clone, Copy, Debug)]
 pub struct WindowedMin<T> {
     /// The minimum of the current period, and when the period began.
-    least: Option<(T, Instant)>,
+    current: Option<(T, Instant)>,
     /// The minimum of the period before.
     before: Option<T>,
 }
@@ -17,24 +17,24 @@ pub struct WindowedMin<T> {
 impl<T: Copy + Ord> WindowedMin<T> {
     /// No values.
     pub const fn new() -> Self {
-        Self { least: None, before: None }
+        Self { current: None, before: None }
     }
 
     /// Adds a value.
     pub fn update(&mut self, value: T, lasts: Duration, now: Instant) {
-        match &mut self.least {
+        match &mut self.current {
             Some((least, since)) if now.since(*since) < lasts => *least = value.min(*least),
-            least => {
+            current => {
                 let counts_on = |since: Instant| now.since(since) < 2 * lasts;
-                self.before = least.filter(|(_, since)| counts_on(*since)).map(|(least, _)| least);
-                *least = Some((value, now));
+                self.before = current.filter(|(_, since)| counts_on(*since)).map(|(least, _)| least);
+                *current = Some((value, now));
             }
         }
     }
 
     /// The minimum; `None` without values.
     pub fn least(&self) -> Option<T> {
-        let (least, _) = self.least?;
+        let (least, _) = self.current?;
         Some(self.before.map_or(least, |before| before.min(least)))
     }
 }

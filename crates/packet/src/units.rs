@@ -436,8 +436,8 @@ mod tests {
         ] {
             assert_eq!(duration(text).as_deref(), meant, "{text}");
         }
-        let told = parse_octets("1mb").expect_err("another unit").to_string();
-        assert!(told.ends_with("\"16 KiB\" (did you mean \"1 MB\"?)"), "{told}");
+        let message = parse_octets("1mb").expect_err("another unit").to_string();
+        assert!(message.ends_with("\"16 KiB\" (did you mean \"1 MB\"?)"), "{message}");
     }
 
     #[test]

@@ -102,11 +102,11 @@ fn an_expired_route_gets_the_next_number_and_is_deleted_after_the_delete_period(
     let mut node = relay(&[3]);
     // RREP lifetimes are 6 s, and DELETE_PERIOD is 15 s.
     node.until(ms(20_999));
-    let asked = |node: &mut Script, id| node.receive_request(3, 9, Rreq { id, ..request(9, 8, 0) });
-    let known = asked(&mut node, 81);
+    let requested = |node: &mut Script, id| node.receive_request(3, 9, Rreq { id, ..request(9, 8, 0) });
+    let known = requested(&mut node, 81);
     assert!(format!("{known:?}").contains("destination_sequence: Some(31)"), "{known:?}");
     node.until(ms(21_000));
-    let known = asked(&mut node, 82);
+    let known = requested(&mut node, 82);
     assert!(format!("{known:?}").contains("destination_sequence: None"), "{known:?}");
 }
 

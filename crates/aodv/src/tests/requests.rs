@@ -51,7 +51,7 @@ fn a_forwarded_request_has_the_latest_known_destination_sequence_number() {
     node.receive_reply(4, reply(9, 8, 2, 30));
     node.aodv.on_given_up(at(4), None, node.now);
     node.did();
-    let asked = |node: &mut super::support::Script, id, destination_sequence| {
+    let requested = |node: &mut super::support::Script, id, destination_sequence| {
         let sent = node.receive_request(3, 9, Rreq { id, destination_sequence, ..request(9, 8, 0) });
         match sent[..] {
             [Did::Send(_, _, Message::Request(rreq))] => rreq.destination_sequence,
@@ -59,10 +59,10 @@ fn a_forwarded_request_has_the_latest_known_destination_sequence_number() {
         }
     };
     // The break has incremented 30 to 31.
-    assert_eq!(asked(&mut node, 71, None), Some(31));
-    assert_eq!(asked(&mut node, 72, Some(12)), Some(31));
-    assert_eq!(asked(&mut node, 73, Some(99)), Some(99));
-    assert_eq!(asked(&mut node, 74, None), Some(31), "the numbers in requests are not learned");
+    assert_eq!(requested(&mut node, 71, None), Some(31));
+    assert_eq!(requested(&mut node, 72, Some(12)), Some(31));
+    assert_eq!(requested(&mut node, 73, Some(99)), Some(99));
+    assert_eq!(requested(&mut node, 74, None), Some(31), "the numbers in requests are not learned");
 }
 
 #[test]

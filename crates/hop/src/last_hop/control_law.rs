@@ -90,10 +90,10 @@ impl ControlLaw {
     }
 
     /// Sets the minimum window, in segments of this size.
-    pub(super) fn set_floor(&mut self, least: u32, segment: u32) {
+    pub(super) fn set_floor(&mut self, segments: u32, segment: u32) {
         match self {
-            Self::Own(window) => window.set_floor(u64::from(least) * u64::from(segment)),
-            Self::Shared(window) => window.set_floor(least, segment),
+            Self::Own(window) => window.set_floor(u64::from(segments) * u64::from(segment)),
+            Self::Shared(window) => window.set_floor(segments, segment),
         }
     }
 

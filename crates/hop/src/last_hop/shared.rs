@@ -59,9 +59,9 @@ impl SharedWindow {
 
     /// Sets the minimum window, in segments of this size. Raising the floor raises the window to
     /// twice the new floor.
-    pub(super) fn set_floor(&mut self, least: u32, segment: u32) {
+    pub(super) fn set_floor(&mut self, segments: u32, segment: u32) {
         self.segment = u64::from(segment);
-        let floor = u64::from(least) * self.segment;
+        let floor = u64::from(segments) * self.segment;
         if floor > self.floor {
             self.octets = self.octets.max(2 * floor);
         }
@@ -92,24 +92,24 @@ impl SharedWindow {
         }
         let of_host = self.round_trips.get_or_insert_with(host, WindowedMin::new);
         of_host.update(rtt, LASTS, now);
-        let least = of_host.least().unwrap_or(rtt);
-        self.min_rtts = (self.min_rtts.0.saturating_add(least), self.min_rtts.1 + 1);
+        let min_rtt = of_host.least().unwrap_or(rtt);
+        self.min_rtts = (self.min_rtts.0.saturating_add(min_rtt), self.min_rtts.1 + 1);
         if let Some(round) = round {
             let (sum, count) = std::mem::take(&mut self.min_rtts);
             self.on_round(&round, sum / count, targets);
         }
     }
 
-    fn on_round(&mut self, round: &Measured, least: Duration, targets: &Targets) {
+    fn on_round(&mut self, round: &Measured, min_rtt: Duration, targets: &Targets) {
         let busy = Duration::from_micros(QUEUE_SEGMENTS * self.segment * 1_000_000 / round.rate.max(1));
-        let varies = least.min(2 * round.deviation);
+        let varies = min_rtt.min(2 * round.deviation);
         let delay = (busy.max(targets.local_delay) + varies).min(targets.longest_delay);
-        let target = least.saturating_add(delay);
+        let target = min_rtt.saturating_add(delay);
         if self.is_new && round.rtt <= target && round.lost == 0 {
             self.octets = self.octets.max(2 * round.in_flight);
         } else if round.is_limited {
             self.is_new = false;
-            self.octets = moved(self.octets, (least, target), round, round.lost);
+            self.octets = moved(self.octets, (min_rtt, target), round, round.lost);
         } else if round.rtt > target {
             // The senders limit the rate, and there is still a queue.
             self.is_new = false;

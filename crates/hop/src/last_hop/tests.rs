@@ -377,8 +377,7 @@ fn octets_that_late_acks_do_not_report_yet_do_not_count_as_on_the_hop() {
     assert!(room_after_ack(1900, 0, 0) > 1_000_000);
     assert_eq!(room_after_ack(100, 0, 0), 0);
     assert!(room_after_ack(1900, 0, 0) > 1_000_000);
-    let (after_loss, beside_upload) =
-        (room_after_ack(1900, segment, 0), room_after_ack(1900, segment, 10_000));
+    let (after_loss, with_upload) = (room_after_ack(1900, segment, 0), room_after_ack(1900, segment, 10_000));
     assert_eq!(after_loss, 0, "what the hop loses is repaired, and late ACKs delay that");
-    assert!(beside_upload > 1_000_000, "a smaller window does not make them earlier");
+    assert!(with_upload > 1_000_000, "a smaller window does not make them earlier");
 }

@@ -44,7 +44,7 @@ pub struct WayBack {
     slower_than: Option<u64>,
     /// The minimum delay of a segment relative to the first one, in nanoseconds: the time between
     /// their arrivals less the difference of their timestamps.
-    least: WindowedMin<i64>,
+    min_delay: WindowedMin<i64>,
 }
 
 impl WayBack {
@@ -56,7 +56,7 @@ impl WayBack {
         let span = now.since(began);
         let offset = timestamp.offset_from(first);
         if span > MAX_SPAN || offset < 0 {
-            *self = Self { first: Some((timestamp, now)), least: WindowedMin::new(), ..*self };
+            *self = Self { first: Some((timestamp, now)), min_delay: WindowedMin::new(), ..*self };
             return Duration::ZERO;
         }
         let ticks = offset.unsigned_abs().into();
@@ -65,9 +65,9 @@ impl WayBack {
             return Duration::ZERO;
         }
         let as_sent = ticks * (1_000_000_000 / self.rate);
-        let behind = span.as_nanos() as i64 - as_sent.cast_signed();
-        self.least.update(behind, LASTS, now);
-        let late = behind - self.least.least().unwrap_or(behind);
+        let delay = span.as_nanos() as i64 - as_sent.cast_signed();
+        self.min_delay.update(delay, LASTS, now);
+        let late = delay - self.min_delay.least().unwrap_or(delay);
         let late = Duration::from_nanos(late.unsigned_abs()).saturating_sub(self.tick());
         if round_trip.is_some_and(|round_trip| late > round_trip.saturating_add(DRIFT)) {
             (self.slower_than, self.rate) = (Some(self.rate), 0);
@@ -91,9 +91,9 @@ impl WayBack {
         let mut rates = TIMESTAMP_RATES.into_iter().filter(is_possible);
         let rate = rates.find(|rate| 2 * u128::from(*rate) >= seen).unwrap_or(0);
         if rate != self.rate {
-            (self.rate, self.least) = (rate, WindowedMin::new());
+            (self.rate, self.min_delay) = (rate, WindowedMin::new());
             // The delay of the first segment.
-            self.least.update(0, LASTS, now);
+            self.min_delay.update(0, LASTS, now);
         }
     }
 }

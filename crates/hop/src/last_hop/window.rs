@@ -112,7 +112,7 @@ pub(super) struct Window {
     /// No queue has shown yet.
     is_new: bool,
     /// The reason of a trial that starts after the next round in which packets waited.
-    wanted: Option<Reason>,
+    next_trial: Option<Reason>,
     trial: Option<Trial>,
     drain: Option<Drain>,
 }
@@ -147,7 +147,7 @@ impl Window {
             own_losses: 0,
             own_losses_since: None,
             is_new: true,
-            wanted: None,
+            next_trial: None,
             trial: None,
             drain: None,
         }
@@ -233,7 +233,7 @@ impl Window {
         } else if let Some(trial) = self.trial {
             self.judge(trial, round, now);
         } else if round.is_limited {
-            match self.wanted.take() {
+            match self.next_trial.take() {
                 Some(reason) => self.try_more(reason, round),
                 None => self.follow(round, targets),
             }
@@ -286,7 +286,7 @@ impl Window {
             (self.is_new, self.min_rtt_since) = (false, Some(now));
             self.octets = scaled(round.in_flight, self.target(targets), round.rtt).max(self.floor);
             self.peak = self.octets;
-            self.wanted = Some(Reason::NewMinimum);
+            self.next_trial = Some(Reason::NewMinimum);
         }
     }
 
@@ -298,7 +298,7 @@ impl Window {
         self.peak = self.peak.max(self.octets);
         if self.octets <= self.peak / 4 * 3 {
             self.peak = self.octets;
-            self.wanted = Some(Reason::Shrunk);
+            self.next_trial = Some(Reason::Shrunk);
         }
     }
 
@@ -318,7 +318,7 @@ impl Window {
         if !is_used || !pays(before, round) {
             self.octets = before.in_flight.max(self.floor);
             self.peak = self.octets;
-            self.wanted = (!is_used && !round.is_limited).then_some(before.reason);
+            self.next_trial = (!is_used && !round.is_limited).then_some(before.reason);
             return;
         }
         // The smaller window did not fill the hop, so its round-trip time had no queue in it. If
@@ -349,7 +349,7 @@ impl Window {
         self.octets = self.octets.min(holds).max(self.floor);
         self.peak = self.octets;
         self.drain = has_fallen.then(|| drain.again());
-        self.wanted = Some(Reason::NewMinimum);
+        self.next_trial = Some(Reason::NewMinimum);
     }
 
     /// The target of the round-trip time.
@@ -378,8 +378,8 @@ pub(super) fn moved(
 ) -> u64 {
     let arrives = share(octets, round.delivered, lost);
     let without_queue = scaled(octets, min_rtt, round.rtt);
-    let wanted = scaled(arrives, target, round.rtt).max(without_queue).min(4 * octets);
-    u64::midpoint(octets, wanted)
+    let target_octets = scaled(arrives, target, round.rtt).max(without_queue).min(4 * octets);
+    u64::midpoint(octets, target_octets)
 }
 
 /// `octets` times `to` over `from`.

@@ -40,7 +40,7 @@ impl LateAcks {
         timestamp: Seq,
         progress: &Progress,
         segment: u32,
-        is_beside_upload: bool,
+        has_upload: bool,
         now: Instant,
     ) -> Duration {
         // With the same timestamp, the end has sent nothing: the ACK comes from its MAC.
@@ -49,7 +49,7 @@ impl LateAcks {
         }
         let round_trip = progress.sent.map(|sent| now.since(sent));
         let late = self.way_back.lateness(timestamp, round_trip, now);
-        if is_beside_upload {
+        if has_upload {
             return late;
         }
         if self.is_deep {

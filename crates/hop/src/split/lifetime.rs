@@ -82,8 +82,8 @@ impl Splits {
         let hop = saved.hop;
         // The state was saved from a pair here, so it is valid.
         let Ok(pair) = saved.wake(key, self.legs(), cx.now()) else { return };
-        let most = self.limit_with_one_more(cx);
-        if self.insert(key, pair, most, cx) {
+        let limit = self.limit_with_one_more(cx);
+        if self.insert(key, pair, limit, cx) {
             self.resume(key, hop, cx);
         }
     }

@@ -65,12 +65,12 @@ impl Openings {
             self.table.remove(oldest);
         }
         let room = octets_in_all.saturating_sub(self.octets());
-        let most = self.table.most(budget, self.octets(), OCTETS).min(self.table.len() + room / OCTETS);
-        if let Some(oldest) = self.table.next_to_go(most, now, |_| true) {
+        let limit = self.table.most(budget, self.octets(), OCTETS).min(self.table.len() + room / OCTETS);
+        if let Some(oldest) = self.table.next_to_go(limit, now, |_| true) {
             self.table.remove(oldest);
         }
-        let inserted = self.table.insert(key, Box::new(opening), most, now);
-        inserted.map_err(|_| budget.bound_at(most))
+        let inserted = self.table.insert(key, Box::new(opening), limit, now);
+        inserted.map_err(|_| budget.bound_at(limit))
     }
 
     pub(super) fn remove(&mut self, key: FlowKey) -> Option<Box<Opening>> {

@@ -45,7 +45,7 @@ impl Share {
             late: Duration::ZERO,
         };
         if let Some(timestamp) = leg.peer_timestamp().filter(|_| has_come) {
-            let (segment, upload) = (leg.flight().mss, hop.is_beside_upload());
+            let (segment, upload) = (leg.flight().mss, hop.has_upload());
             progress.late = self.late_acks.on_ack(Seq(timestamp), &progress, segment, upload, now);
         }
         self.pace.on_progress(&progress, hop, now);

@@ -178,20 +178,20 @@ impl Splits {
 
     /// Adds a pair; `false` if there is no room for it.
     pub(super) fn admit(&mut self, key: FlowKey, pair: Pair, cx: &mut Context<'_>) -> bool {
-        let most = self.make_room(pair.footprint(), cx);
-        let is_there = self.insert(key, pair, most, cx);
+        let limit = self.make_room(pair.footprint(), cx);
+        let is_there = self.insert(key, pair, limit, cx);
         if !is_there {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(limit)));
         }
         is_there
     }
 
     /// Whether there is room for a pair without data, after the removal of one that may go.
     pub fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
-        let most = self.make_room(self.min_pair, cx);
-        let has_room = self.pairs.len() < most;
+        let limit = self.make_room(self.min_pair, cx);
+        let has_room = self.pairs.len() < limit;
         if !has_room {
-            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
+            cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(limit)));
         }
         has_room
     }
@@ -200,25 +200,25 @@ impl Splits {
     /// many octets. Returns the resulting limit on pairs.
     fn make_room(&mut self, octets: usize, cx: &mut Context<'_>) -> usize {
         let may_go = |entry: &Entry| entry.obligation().is_free();
-        if let Some(idlest) = self.pairs.next_to_go(self.most(octets, cx), cx.now(), may_go) {
+        if let Some(idlest) = self.pairs.next_to_go(self.limit(octets, cx), cx.now(), may_go) {
             self.forget(idlest, cx);
         }
-        self.most(octets, cx)
+        self.limit(octets, cx)
     }
 
     /// The limit on pairs, if the next one takes this many octets.
-    fn most(&self, octets: usize, cx: &Context<'_>) -> usize {
+    fn limit(&self, octets: usize, cx: &Context<'_>) -> usize {
         let (taken, octets) = (self.taken(), octets + Windows::octets_of_one());
         let has_memory = cx.budget().room(0, taken).in_all >= octets;
         let of_memory = if has_memory { usize::MAX } else { self.pairs.len() };
         self.pairs.most(cx.budget(), taken, octets).min(of_memory)
     }
 
-    pub(super) fn insert(&mut self, key: FlowKey, mut pair: Pair, most: usize, cx: &Context<'_>) -> bool {
+    pub(super) fn insert(&mut self, key: FlowKey, mut pair: Pair, limit: usize, cx: &Context<'_>) -> bool {
         let is_shared = pair.share.is_some();
         pair.counted = Counted { octets: pair.footprint(), ..Counted::default() };
         let counted = pair.counted;
-        if self.pairs.insert(key, Entry::Awake(Box::new(pair)), most, cx.now()).is_err() {
+        if self.pairs.insert(key, Entry::Awake(Box::new(pair)), limit, cx.now()).is_err() {
             return false;
         }
         self.account.change(Counted::default(), counted);

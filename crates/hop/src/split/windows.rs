@@ -96,8 +96,8 @@ impl Windows {
                 WindowScope::All => LastHop::shared(now),
             };
             hop.charge(&mut self.memory);
-            let most = self.hops.most_within(usize::MAX, room.saturating_sub(hop.charged()));
-            self.hops.make_room(most.max(self.hops.len() + 1));
+            let limit = self.hops.most_within(usize::MAX, room.saturating_sub(hop.charged()));
+            self.hops.make_room(limit.max(self.hops.len() + 1));
             self.hops.insert(sharers, hop, (), now)
         });
         let hop = self.hops.get_mut(slot)?;

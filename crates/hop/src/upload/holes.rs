@@ -124,8 +124,8 @@ impl Holes {
         let list = self.list.get(..usize::from(self.len))?;
         let mut at = None;
         for hole in list {
-            let is_behind = at.is_none_or(|at: Seq| !hole.seq.before(at));
-            if !is_behind || !hole.seq.before(hole.end) || hole.end.after(self.next) {
+            let is_after = at.is_none_or(|at: Seq| !hole.seq.before(at));
+            if !is_after || !hole.seq.before(hole.end) || hole.end.after(self.next) {
                 return None;
             }
             at = Some(hole.end);

@@ -137,7 +137,7 @@ impl Layout {
         if whole.len <= ROOM { whole } else { Self::compressed(options) }
     }
 
-    /// The layout that omits the fewest of options that do not fit aligned.
+    /// The layout that omits the fewest options, if they do not fit aligned.
     #[cold]
     fn compressed(options: &TcpOptions) -> Self {
         let blocks = options.sack.as_slice().len();
