@@ -6,7 +6,6 @@
 //!
 //! The rate of the clock is a guess. The queueing of an ACK is a part of the round trip that it
 //! ends: a guess that makes it longer is wrong.
-//! which it waited longer is wrong.
 
 use std::time::Duration;
 
