@@ -58,7 +58,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Build(_) => Self::Usage(error.into()),
             RunError::Memory(_)
-            | RunError::Cancelled
+            | RunError::Canceled
             | RunError::NothingMeasured { .. }
             | RunError::AtPoint { .. } => Self::Run(error.into()),
         }

@@ -1,7 +1,5 @@
 //! A scenario's schemes side by side, and a claim about two of them.
 
-mod setting;
-
 use std::path::Path;
 
 use lasthop_scenario::{Overrides, file};
@@ -13,8 +11,6 @@ use crate::reproduce::{AT_LEAST, Reference, Row};
 use crate::run::{RunError, RunSummary, run};
 use crate::stats::Estimate;
 
-pub use setting::Setting;
-
 /// How much is run for a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -22,6 +18,28 @@ pub struct Effort {
     pub seeds: u64,
     /// Simulated seconds of each, instead of the scenario's.
     pub duration: Option<u64>,
+}
+
+/// What is set in a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// Keys with values, as after `--set`.
+    pub settings: Vec<String>,
+    /// The parameters of rows that say what is set.
+    pub parameters: Map<String, Value>,
+    /// Labels of the schemes that are run; all of the scenario's, if there are none.
+    pub schemes: &'static [&'static str],
+}
+
+impl Setting {
+    /// One key with a value, or nothing where it is empty; rows have it as it is.
+    pub fn key(setting: &str) -> Self {
+        if setting.is_empty() {
+            return Self::default();
+        }
+        let parameters = Map::from_iter([("set".to_owned(), json!(setting))]);
+        Self { settings: vec![setting.to_owned()], parameters, schemes: &[] }
+    }
 }
 
 /// The runs of a scenario, scheme by scheme.

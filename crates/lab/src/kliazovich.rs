@@ -6,8 +6,7 @@
 //! |---|---|---|
 //! | [`single_hop`] | 3.7 | two stations, datagrams of 100 to 1500 octets |
 //! | [`errors`] | 3.9, 3.13 | packet errors on one hop and on three, by the receiver's ACK policy |
-//! | [`multi_hop`] | 3.10, 3.11 | a string of one to ten hops |
-//! | [`mobile`] | 3.12 | thirty stations that walk, and AODV |
+//! | [`multi_hop`] | 3.10 to 3.12 | a string of one to ten hops; thirty stations that walk, and AODV |
 //! | [`infrastructure`] | 3.14 to 3.17 | a server and an access point; ten flows; two sets of five |
 //!
 //! Not here: figure 3.8 (a testbed of two laptops). Chapter 4 is another paper to the command line: [`c3tcp`].
@@ -20,7 +19,6 @@ pub mod c3tcp;
 pub mod errors;
 mod experiment;
 pub mod infrastructure;
-pub mod mobile;
 pub mod multi_hop;
 mod row;
 pub mod single_hop;
@@ -36,7 +34,7 @@ pub use experiment::Effort;
 /// Runs everything, with `seeds` runs behind each number; at least 2.
 pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunError> {
     let effort = Effort { seeds: seeds.max(2), duration: None };
-    let parts = [single_hop::rows, errors::rows, multi_hop::rows, mobile::rows, infrastructure::rows];
+    let parts = [single_hop::rows, errors::rows, multi_hop::rows, multi_hop::mobile, infrastructure::rows];
     let rows: Vec<Vec<Row>> =
         parts.par_iter().map(|rows| rows(effort, progress)).collect::<Result<_, _>>()?;
     let mut rows: Vec<Row> = rows.into_iter().flatten().collect();

@@ -28,9 +28,9 @@ pub enum RunError {
     /// It took too much memory.
     #[error(transparent)]
     Memory(MemoryExceeded),
-    /// Its result was no longer wanted ([`Progress::is_cancelled`]).
-    #[error("cancelled")]
-    Cancelled,
+    /// It was canceled ([`Progress::is_canceled`]).
+    #[error("canceled")]
+    Canceled,
     /// A flow, or all traffic, was done before the warm-up was.
     #[error(
         "in the run with scheme {scheme:?} and seed {seed}, {what} was done before `warm-up` was over; expected \
@@ -59,7 +59,7 @@ impl RunError {
     pub fn cause(&self) -> &Self {
         match self {
             Self::AtPoint { error, .. } => error.cause(),
-            Self::Build(_) | Self::Memory(_) | Self::Cancelled | Self::NothingMeasured { .. } => self,
+            Self::Build(_) | Self::Memory(_) | Self::Canceled | Self::NothingMeasured { .. } => self,
         }
     }
 }
@@ -67,7 +67,7 @@ impl RunError {
 impl From<Stopped> for RunError {
     fn from(stopped: Stopped) -> Self {
         match stopped {
-            Stopped::Cancelled => Self::Cancelled,
+            Stopped::Canceled => Self::Canceled,
             Stopped::Memory(exceeded) => Self::Memory(exceeded),
         }
     }

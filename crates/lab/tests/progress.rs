@@ -1,4 +1,4 @@
-//! Work is watched and cancelled from code.
+//! Work is watched and canceled from code.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -30,7 +30,7 @@ struct Watcher {
     done: AtomicUsize,
     times: Mutex<Vec<Duration>>,
     cancel_at: Option<Duration>,
-    is_cancelled: AtomicBool,
+    is_canceled: AtomicBool,
 }
 
 impl Progress for Watcher {
@@ -45,12 +45,12 @@ impl Progress for Watcher {
     fn reach(&self, simulated: Duration) {
         self.times.lock().expect("no panic").push(simulated);
         if self.cancel_at.is_some_and(|at| simulated >= at) {
-            self.is_cancelled.store(true, Ordering::Relaxed);
+            self.is_canceled.store(true, Ordering::Relaxed);
         }
     }
 
-    fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
+    fn is_canceled(&self) -> bool {
+        self.is_canceled.load(Ordering::Relaxed)
     }
 }
 
@@ -73,23 +73,23 @@ fn a_comparison_says_how_far_it_is() {
 }
 
 #[test]
-fn a_run_says_how_far_it_is_and_ends_when_it_is_cancelled() {
+fn a_run_says_how_far_it_is_and_ends_when_it_is_canceled() {
     let (scenario, watcher) = (scenario(&FOR_EVER), impatient());
     let ended = run(&scenario, &scenario.schemes[scenario.baseline], 1, &watcher);
-    assert_eq!(ended.expect_err("cancelled"), RunError::Cancelled);
+    assert_eq!(ended.expect_err("canceled"), RunError::Canceled);
     let times = watcher.times.into_inner().expect("no panic");
     assert!(times.len() == 2 && times[0].is_zero() && times[1] > times[0], "{times:?}");
 }
 
 #[test]
-fn a_comparison_ends_when_it_is_cancelled() {
+fn a_comparison_ends_when_it_is_canceled() {
     let watcher = impatient();
-    assert_eq!(compare(&scenario(&FOR_EVER), &watcher).expect_err("cancelled"), RunError::Cancelled);
+    assert_eq!(compare(&scenario(&FOR_EVER), &watcher).expect_err("canceled"), RunError::Canceled);
     assert!(watcher.expected.into_inner() > 8);
 }
 
 #[test]
-fn a_sweep_ends_when_it_is_cancelled() {
+fn a_sweep_ends_when_it_is_canceled() {
     let text = "scenario = 'first-look.toml'\n[vary]\n'tcp.window' = ['8 KiB', '16 KiB']\n";
     let sweep_file = Sweep::parse(text, "x.sweep.toml", &scenarios(), &overrides(&FOR_EVER)).expect("good");
     let read = |index: usize| -> Result<Scenario, RunError> {
@@ -97,17 +97,17 @@ fn a_sweep_ends_when_it_is_cancelled() {
     };
     let grid = Grid::check(&sweep_file, &read, &Silent).expect("it can run");
     let ended = sweep(&grid, 0, &impatient(), |_| Ok(()));
-    assert_eq!(ended.expect_err("cancelled"), RunError::Cancelled);
+    assert_eq!(ended.expect_err("canceled"), RunError::Canceled);
 
-    let cancelled = Watcher { is_cancelled: true.into(), ..Watcher::default() };
-    assert_eq!(Grid::check(&sweep_file, &read, &cancelled).err(), Some(RunError::Cancelled));
+    let canceled = Watcher { is_canceled: true.into(), ..Watcher::default() };
+    assert_eq!(Grid::check(&sweep_file, &read, &canceled).err(), Some(RunError::Canceled));
 }
 
 #[test]
-fn a_reproduction_ends_when_it_is_cancelled() {
+fn a_reproduction_ends_when_it_is_canceled() {
     let watcher = impatient();
     let ended = relatives::reproduce(10_000, &watcher);
-    assert_eq!(ended.expect_err("cancelled"), RunError::Cancelled);
+    assert_eq!(ended.expect_err("canceled"), RunError::Canceled);
     let ended = bianchi::reproduction::reproduce(10_000, &watcher);
-    assert_eq!(ended.expect_err("cancelled"), RunError::Cancelled);
+    assert_eq!(ended.expect_err("canceled"), RunError::Canceled);
 }

@@ -1,4 +1,4 @@
-//! What to tell a world whose scenario changes: at once, or at given times.
+//! Changes of a scenario as changes of its world: at once, or at given times.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::model::{Link, LinkInterval, LinkModel, Property, Scenario};
 
 impl Scenario {
     /// The changes that make this scenario's links those of `new`, which has the same links: the
-    /// index of a link, and what [`lasthop_sim::World::reconfigure_link`] is to be told. What
+    /// index of a link, and the change for [`lasthop_sim::World::reconfigure_link`]. What
     /// cannot change while a world runs is not looked at.
     pub fn changes_of_links(&self, new: &Self) -> Vec<(usize, Way, Change)> {
         let pairs = self.links.iter().zip(&new.links).enumerate();
@@ -19,7 +19,7 @@ impl Scenario {
             .collect()
     }
 
-    /// What a world is to be told of the changes at given times. `links`: the scenario's in the world.
+    /// The changes of a world at given times. `links`: the scenario's in the world.
     /// With `without_loss`, loss stays as it is.
     pub fn planned_changes(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedChange> {
         let mut latest: BTreeMap<usize, &LinkModel> = BTreeMap::new();
@@ -37,7 +37,7 @@ impl Scenario {
         planned
     }
 
-    /// What a world is to be told of the changes that end again. `links`: the scenario's in the world.
+    /// The changes of a world that end again. `links`: the scenario's in the world.
     /// With `without_loss`, loss stays as it is.
     pub fn planned_intervals(&self, links: &[LinkId], without_loss: bool) -> Vec<PlannedInterval> {
         let mut planned = Vec::new();

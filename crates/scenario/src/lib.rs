@@ -8,7 +8,7 @@
 //! | [`build`] | a [`Scenario`], a scheme and a seed to a [`lasthop_sim::World`]; and whether there can be one, without it |
 //! | [`Pieces`] | a run of it, piece by piece: in between it can be watched and ended |
 //! | [`memory`] | what is said of a run that takes too much memory |
-//! | [`change`] | what to tell a world whose scenario changes, at once or at given times |
+//! | [`change`] | changes of a scenario as changes of its world, at once or at given times |
 //!
 //! Start with [`Scenario`] and [`file::read`].
 

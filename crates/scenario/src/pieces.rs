@@ -1,4 +1,4 @@
-//! A run piece by piece: in between, whoever watches it hears how far it is, and may end it.
+//! A run piece by piece: in between, it reports its progress and can be ended.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ const EVENTS: u64 = 65_536;
 /// run.
 pub type Watch<'a> = dyn Fn(Duration) -> Result<(), Stop> + 'a;
 
-/// Why whoever watches a run ends it.
+/// Why a [`Watch`] ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Its result is no longer wanted.
-    Cancelled,
+    /// The run is canceled.
+    Canceled,
     /// The process takes more memory than it may.
     Memory {
         /// What it may take, in octets.
@@ -31,9 +31,9 @@ pub enum Stop {
 /// Why a run ended before its end.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Stopped {
-    /// Its result is no longer wanted.
-    #[error("cancelled")]
-    Cancelled,
+    /// It was canceled.
+    #[error("canceled")]
+    Canceled,
     /// It took too much memory.
     #[error(transparent)]
     Memory(#[from] MemoryExceeded),
@@ -89,7 +89,7 @@ impl<'a> Pieces<'a> {
     /// Asks whether to go on.
     fn ask(&self, built: &mut Built) -> Result<(), Stopped> {
         (self.watch)(built.world.now().since(Instant::ZERO)).map_err(|stop| match stop {
-            Stop::Cancelled => Stopped::Cancelled,
+            Stop::Canceled => Stopped::Canceled,
             Stop::Memory { limit } => {
                 MemoryExceeded::of(self.scenario, &self.scheme.label, self.seed, built, limit).into()
             }

@@ -77,7 +77,6 @@
 
 mod block;
 mod cells;
-mod clock;
 mod draft;
 mod error;
 mod events;
@@ -102,10 +101,10 @@ use lasthop_config::{Disk, Files};
 use lasthop_scenario::model::Scenario;
 use states::LinkStates;
 
-pub use clock::CLOCK;
 pub use error::DataFileError;
 pub use events::EventTrace;
 pub use kinds::{EventKinds, UnknownEvent};
+pub use links::CLOCK;
 pub use parameters::ParameterTraces;
 pub use states::StateRecorder;
 pub use text::LONGEST_FILE;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use lasthop_sim::{Application, Opening};
 use lasthop_tcp::{Config, RtoConfig};
 
-use super::clock::CLOCK;
 use super::draft::Draft;
 use super::error::Problem;
+use super::links::CLOCK;
 use super::nodes::Sort;
 use super::syntax::Block;
 use lasthop_scenario::build::Network;

@@ -21,7 +21,7 @@ use super::wait::timespec;
 use lasthop_linux::namespace::Namespace;
 use lasthop_linux::realtime;
 
-/// How long who hears waits for what is still on its way when nothing more is sent.
+/// How long the receiver waits for packets in transit when nothing more is sent.
 const LINGER: Duration = Duration::from_secs(1);
 /// Packets that are sent, or read from a socket, before all else has its turn again.
 const BATCH: usize = 32;

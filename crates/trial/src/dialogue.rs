@@ -103,8 +103,8 @@ enum Ready {
 }
 
 impl Held<'_> {
-    /// Goes on until nothing more is to be expected, the run ends, or the user wants it to; when
-    /// nothing more was to be expected.
+    /// Runs until nothing more is to be expected, the run ends, or the user interrupts it. Returns the
+    /// time from which nothing more was to be expected.
     fn hold(&mut self) -> io::Result<Option<Instant>> {
         let timetable = self.conversation.timetable;
         let mut buffer = vec![0; PIECE];
@@ -127,7 +127,7 @@ impl Held<'_> {
                 return Ok(Some(now));
             }
             self.connections.iter_mut().for_each(Connection::flush);
-            self.settle()?;
+            self.remove_closed()?;
             let stop = (!is_stopped).then_some(timetable.stop);
             let next = self.due.into_iter().chain(stop).chain([timetable.end]);
             for ready in self.wait(next)? {
@@ -139,7 +139,7 @@ impl Held<'_> {
         }
     }
 
-    /// The script hears of something, and what it wants is done.
+    /// Passes an event to the script, and carries out its steps.
     fn on_event(&mut self, event: DialogueEvent) -> io::Result<()> {
         let mut steps = std::mem::take(&mut self.steps);
         let now = self.conversation.timetable.now();
@@ -218,8 +218,8 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// Looks which connections are over or have failed.
-    fn settle(&mut self) -> io::Result<()> {
+    /// Removes connections that are over or have failed.
+    fn remove_closed(&mut self) -> io::Result<()> {
         while let Some(index) = self.connections.iter().position(Connection::is_over) {
             let over = self.connections.remove(index);
             self.count(&over);

@@ -43,7 +43,7 @@ pub(super) struct Brought {
     /// What a small packet felt beside the first flow, or beside the first session.
     pub(super) round_trips: RoundTrips,
     /// How the thread of a host that waited longest for a processor waited; `None` where the kernel does
-    /// not tell.
+    /// not say.
     pub(super) kept_waiting: Option<KeptWaiting>,
 }
 

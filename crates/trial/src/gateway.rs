@@ -1,5 +1,5 @@
-//! The gateway of a trial: the daemon itself, in the edge's namespace, and what its link layers
-//! tell it.
+//! The gateway of a trial: the daemon itself, in the namespace of the edge, and the reports of its link
+//! layers.
 
 #[cfg(test)]
 mod tests;
@@ -84,14 +84,15 @@ fn refusal(error: &RuleError) -> String {
     format!("{error}{why}; leave {what} out, or choose other schemes with --schemes")
 }
 
-/// What the edge's link layers have to offer: what all of its wireless ones have, and can be told.
+/// The link events that the edge offers: those that all of its wireless links have and that the daemon
+/// can receive.
 fn senses(scenario: &Scenario, edge: usize) -> LinkSenses {
     let offered = |end: End| scenario.links[end.link].link.is_wireless().then(|| scenario.senses(end.link));
     let offered = ends(scenario).filter(|end| end.node == edge).filter_map(offered);
     offered.fold(LinkReporter::SENSES, LinkSenses::intersection)
 }
 
-/// Has the gateway hear the fates of the frames that the edge transmits on its wireless links;
+/// Reports to the gateway the fates of the frames that the edge transmits on its wireless links;
 /// `transmitters` are what transmits for it on them in the model. What becomes of the clients' own
 /// frames is not for an access point to know.
 pub(super) fn listen(

@@ -8,7 +8,7 @@
 //! | [`transfer`] | a TCP transfer, checked octet by octet |
 //! | `sessions` | the sessions of a run: `dialogue`s over TCP, `call`s over RTP; when: `timetable` |
 //! | [`session`] | what a session came to, real and predicted |
-//! | `pattern` | octets that tell their place |
+//! | `pattern` | octets that depend on their place |
 //! | `socket`, `wait` | sockets of hosts; waiting |
 //! | [`sample`] | its sender over time |
 //! | [`latency`] | what a small packet feels beside it |

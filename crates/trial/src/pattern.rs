@@ -1,4 +1,4 @@
-//! Octets that tell their place: what real hosts send each other, and check.
+//! Octets that depend on their place in the stream: what real hosts send each other, and check.
 
 use std::sync::LazyLock;
 

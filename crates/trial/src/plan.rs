@@ -162,7 +162,7 @@ fn has_own_control(scheme: &SchemeChoice) -> bool {
     scheme.tcp_keys().iter().any(|key| key == "congestion")
 }
 
-/// What to tell of rows whose own settings of TCP real hosts cannot have: their kernel's TCP has its
+/// Notes on rows whose own settings of TCP real hosts cannot have: their kernel's TCP has its
 /// own.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
     let notes = scenario.schemes.iter().filter_map(|scheme| {

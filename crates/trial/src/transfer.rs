@@ -59,7 +59,7 @@ pub struct Transferred {
     /// enough.
     pub completion: Option<Duration>,
     /// How the thread of the sender or of the receiver waited for a processor, whichever waited longer;
-    /// `None` where the kernel does not tell.
+    /// `None` where the kernel does not say.
     pub kept_waiting: Option<KeptWaiting>,
     /// Segments that the sender's TCP sent again.
     pub retransmits: u64,

@@ -1,4 +1,4 @@
-//! Waiting, but never for long without a look at what the user wants.
+//! Waiting that looks again and again whether the user has interrupted the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rustix::thread::nanosleep;
 
 use lasthop_linux::clock::now;
 
-/// The longest wait between two looks at the clock and at what the user wants.
+/// The longest wait between two looks at the clock and at whether the user has interrupted the run.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 /// Lets what is simulated, or starts earlier, go first.

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{Freezing, Saturation, measure};
-use crate::progress::{Progress, go_on};
+use crate::progress::{Progress, check};
 use crate::reproduce::{Reference, Row};
 use crate::run::RunError;
 use crate::stats::Estimate;
@@ -64,7 +64,7 @@ pub fn reproduce(seeds: u64, progress: &dyn Progress) -> Result<Vec<Row>, RunErr
         .par_iter()
         .map(|(standard, config, has_rts, stations)| {
             let samples = (1..=seeds).map(|seed| {
-                go_on(progress)?;
+                check(progress)?;
                 let throughput = measure(config, *stations, DATAGRAM, TIME, seed);
                 progress.advance();
                 Ok(throughput / 1e6)

@@ -7,7 +7,7 @@ use lasthop_scenario::{ActivityModel, Scenario, Sweep};
 use rayon::prelude::*;
 
 use super::columns::{Column, Names, columns, lines, of_flow, of_session};
-use crate::progress::{Progress, go_on};
+use crate::progress::{Progress, check};
 use crate::run::{RunError, run};
 
 /// Every run of a sweep, in the order of points, schemes, seeds. A scenario is in memory only
@@ -47,7 +47,7 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
         let known: Mutex<BTreeSet<Arc<Shape>>> = Mutex::default();
         let idle: Mutex<BTreeMap<String, usize>> = Mutex::default();
         let shape = |point: usize| -> Result<Arc<Shape>, E> {
-            go_on(progress).map_err(RunError::from)?;
+            check(progress).map_err(RunError::from)?;
             let scenario = read(point)?;
             scenario.check_all().map_err(RunError::from)?;
             let mut notes = BTreeSet::new();
@@ -85,7 +85,7 @@ impl<'a, E: From<RunError> + Send> Grid<'a, E> {
         };
         let summary = self::run(&scenario, &scenario.schemes[run.scheme], run.seed, progress);
         let summary = summary.map_err(|error| match error {
-            RunError::Cancelled => error,
+            RunError::Canceled => error,
             _ => RunError::AtPoint { point: self.sweep.describe(run.point), error: error.into() },
         })?;
         Ok(lines(&self.sweep.values(run.point), &summary))

@@ -152,11 +152,11 @@ impl Site<'_> {
         if !self.scenario.joins_real_hosts(link) || !matches!(link.link, Link::Radio { .. }) {
             return joints;
         }
-        (self.behind(link, link.ends.0, joints.0), self.behind(link, link.ends.1, joints.1))
+        (self.external_at(link, link.ends.0, joints.0), self.external_at(link, link.ends.1, joints.1))
     }
 
-    /// An external node behind a station.
-    fn behind(&mut self, link: &LinkModel, node: usize, station: NodeId) -> NodeId {
+    /// An external node that a wire joins to a station.
+    fn external_at(&mut self, link: &LinkModel, node: usize, station: NodeId) -> NodeId {
         let external = self.external(link, node);
         let direction = Direction::unimpaired();
         let wire = WiredConfig {

@@ -113,8 +113,8 @@ mod tests {
             ("every NaN s for 1s", "is not a duration"),
             ("every 1e300 s for 1s", "is not a duration"),
         ] {
-            let told = text.parse::<When>().expect_err(text);
-            assert!(told.contains(problem), "{text}: {told}");
+            let error = text.parse::<When>().expect_err(text);
+            assert!(error.contains(problem), "{text}: {error}");
         }
     }
 }

@@ -61,7 +61,7 @@ mod tests {
         ] {
             assert_eq!(Cut::read(text), Ok(meant), "{text}");
         }
-        for (text, told) in [
+        for (text, says) in [
             ("", "is not \"kept\", \"reset\""),
             ("cut", "is not \"kept\""),
             ("reset after", "\"\" is neither a time"),
@@ -77,7 +77,7 @@ mod tests {
             ("reset after 0 B", "expected above 0"),
         ] {
             let problem = Cut::read(text).expect_err(text);
-            assert!(problem.contains(told), "{text}: {problem}");
+            assert!(problem.contains(says), "{text}: {problem}");
         }
     }
 }

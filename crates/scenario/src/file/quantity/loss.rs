@@ -216,10 +216,10 @@ mod tests {
             ("packets 1,,2", "is not"),
             ("packets 1-2-3", "is not"),
         ] {
-            let told = Loss::read(text).expect_err(text);
-            assert!(told.contains(problem), "{text}: {told}");
+            let error = Loss::read(text).expect_err(text);
+            assert!(error.contains(problem), "{text}: {error}");
         }
         let many = format!("packets {}", vec!["1"; MOST_RANGES + 1].join(","));
-        assert!(Loss::read(&many).is_err_and(|told| told.contains("at most 10000")));
+        assert!(Loss::read(&many).is_err_and(|error| error.contains("at most 10000")));
     }
 }

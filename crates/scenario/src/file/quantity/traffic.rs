@@ -189,10 +189,10 @@ mod tests {
             ("2001:db8::1:99999", "is not"),
             ("icmp:53", "icmp:53: ICMP has no ports"),
         ] {
-            let told = Traffic::read(text).expect_err(text);
-            assert!(told.contains(problem), "{text}: {told}");
+            let error = Traffic::read(text).expect_err(text);
+            assert!(error.contains(problem), "{text}: {error}");
         }
         let many = vec!["1"; MOST_MATCHES + 1].join(",");
-        assert!(Traffic::read(&many).is_err_and(|told| told.contains("expected at most 1000")));
+        assert!(Traffic::read(&many).is_err_and(|error| error.contains("expected at most 1000")));
     }
 }

@@ -17,7 +17,7 @@ fn good(changes: &str) -> Scenario {
     read(&with(changes)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Changes of a good scenario, as the world is told of them: seconds, the index of the link, and
+/// Changes of a good scenario, as the world receives them: seconds, the index of the link, and
 /// what.
 fn planned(scenario: &Scenario, without_loss: bool) -> Vec<(u64, usize, Way, Change)> {
     let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
@@ -80,8 +80,8 @@ set = { "links.wire.rate" = "5 Mbit/s", "links.wire.delay" = "7 ms" }
     };
     assert_eq!([&config.forward, &config.backward].map(|way| rate(&way.capacity)), [1_000_000, 5_000_000]);
     assert_eq!(config.forward.delay, Delay::from(Duration::from_millis(7)));
-    let told: Vec<_> = planned(&scenario, false).iter().map(|(at, ..)| *at).collect();
-    assert_eq!(told, [3, 3, 3, 3, 9, 9, 9], "rates and delays; a rate and two losses");
+    let times: Vec<_> = planned(&scenario, false).iter().map(|(at, ..)| *at).collect();
+    assert_eq!(times, [3, 3, 3, 3, 9, 9, 9], "rates and delays; a rate and two losses");
     assert_eq!(planned(&scenario, true).len(), 5, "a row without loss stays so");
 }
 
@@ -98,8 +98,8 @@ set = { "links.wire.rate" = "1 Mbit/s" }
     let scenario = good(changes);
     let Link::Wired(config) = &scenario.changes[1].model.link else { panic!("it is wired") };
     assert_eq!(config.forward.capacity, config.backward.capacity);
-    let told: Vec<_> = planned(&scenario, false).iter().map(|(at, _, way, _)| (*at, *way)).collect();
-    assert_eq!(told, [(3, Way::Forward), (9, Way::Forward), (9, Way::Backward)]);
+    let times: Vec<_> = planned(&scenario, false).iter().map(|(at, _, way, _)| (*at, *way)).collect();
+    assert_eq!(times, [(3, Way::Forward), (9, Way::Forward), (9, Way::Backward)]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ set = { "links.air.channel.bad.loss" = "0%" }
     let scenario = good(changes);
     assert!(scenario.changes.is_empty());
     let links = scenario.build(&scenario.schemes[0], 1).expect("it can run").links;
-    let told = |without_loss| {
+    let planned_with = |without_loss| {
         let planned = scenario.planned_intervals(&links, without_loss).into_iter();
         let index = |link| links.iter().position(|other| *other == link).expect("it is one of them");
         let one = |planned: lasthop_sim::world::PlannedInterval| {
@@ -307,7 +307,7 @@ set = { "links.air.channel.bad.loss" = "0%" }
         planned.map(one).collect::<Vec<_>>()
     };
     let (forward, backward) = (Way::Forward, Way::Backward);
-    let mut all = told(false);
+    let mut all = planned_with(false);
     all.sort_by_key(|(link, way, kind, ..)| (*link, *kind, *way == backward));
     assert_eq!(
         all,
@@ -319,5 +319,5 @@ set = { "links.air.channel.bad.loss" = "0%" }
             (1, backward, "stalled", 15, Some(15)),
         ]
     );
-    assert_eq!(told(true).len(), 2, "a row without loss stays so");
+    assert_eq!(planned_with(true).len(), 2, "a row without loss stays so");
 }

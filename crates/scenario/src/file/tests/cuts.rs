@@ -58,14 +58,14 @@ fn a_link_cuts_connections_from_the_start_or_from_a_time_on_and_each_reset_is_on
     assert_eq!(planned.within, Change::Cut(Cut::Standing));
     assert_eq!(planned.outside, Change::Cut(Cut::AfterTime(Duration::from_secs(5))));
 
-    for (from, to, told) in [
+    for (from, to, says) in [
         ("\"reset after 5 s\"", "\"cut\"", "is not \"kept\", \"reset\" (those that stand now)"),
         ("\"reset after 5 s\"", "5", "expected \"kept\", \"reset\""),
         ("\"reset after 5 s\"", "\"reset after 0 s\"", "expected above 0"),
         ("\"links.hop.connections\"", "\"links.hop.forward.connections\"", "unknown"),
     ] {
-        let told_of = error(&CUTS.replacen(from, to, 1));
-        assert!(told_of.contains(told), "{told_of}");
+        let message = error(&CUTS.replacen(from, to, 1));
+        assert!(message.contains(says), "{message}");
     }
 }
 

@@ -42,7 +42,7 @@ set = { "links.hop.loss" = "100%" }
     assert_eq!(planned.outside, Change::Selection(scenario.links[0].selection.clone()));
     assert_eq!(planned.within, Change::Selection(lasthop_sim::Selection::everything()));
 
-    for (from, to, told) in [
+    for (from, to, says) in [
         (
             "only = \"tcp:9999, udp\"",
             "only = \"tcp:host.lasthop\"",
@@ -51,7 +51,7 @@ set = { "links.hop.loss" = "100%" }
         ("except = 53", "except = 65536", "expected \"all\", \"none\", or a list"),
         ("links.hop.only", "links.hop.forward.only", "unknown"),
     ] {
-        let told_of = error(&text.replacen(from, to, 1));
-        assert!(told_of.contains(told), "{told_of}");
+        let message = error(&text.replacen(from, to, 1));
+        assert!(message.contains(says), "{message}");
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn audible(
 ) -> Result<Vec<LinkModel>, FileError> {
     let place = |station: &WlanStation| station.config.position;
     let name_of = |station: &WlanStation| nodes[station.node].name.as_str();
-    let hear = |one: Position, other: Position| config.propagation.reaches(one, other);
+    let reaches = |one: Position, other: Position| config.propagation.reaches(one, other);
     let link = |first: &WlanStation, second: &WlanStation, name_of_link: String| LinkModel {
         queue_keys: Some([first, second].map(|station| queue_key(reader, name, table, name_of(station)))),
         ..LinkModel::new(
@@ -32,7 +32,7 @@ pub(super) fn audible(
     let mut links = Vec::new();
     if let (Some(_), [access_point, others @ ..]) = (&table.access_point, stations) {
         for (index, station) in others.iter().enumerate() {
-            if !hear(place(access_point), place(station)) {
+            if !reaches(place(access_point), place(station)) {
                 let problem = format!(
                     "station {:?} is {:.0} m from the access point, out of its range; expected a nearer station or a longer range",
                     name_of(station),
@@ -47,7 +47,7 @@ pub(super) fn audible(
     for (index, station) in stations.iter().enumerate() {
         let mut is_heard = false;
         for (other_index, other) in stations.iter().enumerate() {
-            if other_index == index || !hear(place(station), place(other)) {
+            if other_index == index || !reaches(place(station), place(other)) {
                 continue;
             }
             is_heard = true;
@@ -69,7 +69,7 @@ pub(super) fn audible(
     Ok(links)
 }
 
-/// Between any two: who hears whom is for the air to tell, and changes.
+/// Between any two stations: which of them hear each other changes during a run.
 pub(super) fn pairs(
     reader: &Reader<'_>,
     name: &str,
