@@ -33,11 +33,11 @@ pub struct Document<'t> {
     has_lines: bool,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
-    /// What a sweep or the command line has put in place of the file's values.
+    /// The values that a sweep or the command line has put in place of the file's.
     replaced: Vec<Replaced>,
 }
 
-/// What stands in the place of a value of the file.
+/// A value in place of one of the file.
 #[derive(Clone, Debug)]
 struct Replaced {
     path: Vec<String>,
@@ -86,7 +86,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// What errors call the file.
+    /// The name of the file in errors.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a file.
+//! Errors about files.
 
 use thiserror::Error;
 

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-/// What stands for standard input in place of a file's name.
+/// The name that stands for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Files by their paths. Whatever a scenario, a sweep or a data file names is read through this.

@@ -15,7 +15,7 @@ pub fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> 
     T::deserialize(Strict(deserializer))
 }
 
-/// What is strict, and all that it hands out: of a file, of one of its values, of its keys.
+/// A strict reader of a file, of one of its values, or of its keys; what it hands out is strict, too.
 struct Strict<T>(T);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {

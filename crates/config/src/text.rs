@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::FileError;
 use crate::files::{Files, STANDARD_INPUT};
 
-/// What messages call a file.
+/// The name of a file in messages.
 pub fn name_of(path: &Path) -> String {
     match path.to_str() {
         Some(STANDARD_INPUT) => "standard input".to_owned(),
@@ -47,7 +47,7 @@ pub fn read_text(files: &dyn Files, path: &Path, largest: u64) -> Result<String,
     })
 }
 
-/// What to say of a compressed file, by its first octets.
+/// The message about a compressed file, by its first octets.
 fn compressed(octets: &[u8]) -> Option<String> {
     const FORMATS: [(&[u8], &str, &str); 4] = [
         (b"\x1f\x8b", "gzip", "gunzip -k"),

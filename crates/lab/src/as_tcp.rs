@@ -29,7 +29,7 @@ const I_TCP: &str = "i-tcp as in ns-2";
 const I_TCP_DELAYED: &str = "i-tcp as published";
 const AS_TCP: &str = "as-tcp as published";
 
-/// What AS-TCP is compared with.
+/// The schemes that AS-TCP is compared with.
 const OTHERS: [&str; 3] = [TCP, I_TCP, I_TCP_DELAYED];
 
 /// Hosts that upload: few, a moderate number, and the most.

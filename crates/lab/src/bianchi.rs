@@ -21,7 +21,7 @@ use lasthop_packet::Instant;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::{MacFrame, Output, Receiver, StationConfig, Wlan, WlanConfig};
 
-/// What the model needs to know.
+/// The parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
     /// Stations that always have a frame to send.

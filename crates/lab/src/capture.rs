@@ -27,7 +27,7 @@ pub struct Capture {
     failed: Option<io::Error>,
 }
 
-/// What is said of a reset that comes out of a link.
+/// The comment on a reset that comes out of a link.
 const MADE_BY_LINK: &str = "made by the link: its connection is cut";
 
 /// Packets of links that may be awaited: one that is missed in an emulation does not come in.

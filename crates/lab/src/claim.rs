@@ -20,7 +20,7 @@ pub struct Effort {
     pub duration: Option<u64>,
 }
 
-/// What is set in a scenario.
+/// Settings of a scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// Keys with values, as after `--set`.
@@ -47,7 +47,7 @@ impl Setting {
 pub struct Runs {
     /// The short name of the paper whose claims are looked at.
     paper: &'static str,
-    /// What was set in the scenario, for the rows.
+    /// The settings of the scenario, for the rows.
     parameters: Map<String, Value>,
     schemes: Vec<(String, Vec<RunSummary>)>,
 }
@@ -59,9 +59,9 @@ pub struct Claim {
     item: &'static str,
     /// The scheme's label in the scenario, and that of what it is compared with.
     schemes: (&'static str, &'static str),
-    /// What is claimed, as "goodput above Snoop's".
+    /// The claim, as "goodput above Snoop's".
     metric: &'static str,
-    /// What is compared.
+    /// The quantity that is compared.
     of: fn(&RunSummary) -> f64,
     /// Which way.
     way: Way,
@@ -190,7 +190,7 @@ impl Runs {
         found.map_or(Vec::new(), |(_, runs)| runs.iter().map(of).collect())
     }
 
-    /// What was set, as rows say it.
+    /// The settings, as rows state them.
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.parameters
     }
@@ -244,7 +244,7 @@ impl Runs {
     }
 }
 
-/// What most claims are about.
+/// The quantity of most claims.
 pub fn goodput(run: &RunSummary) -> f64 {
     run.aggregate.goodput_bps
 }

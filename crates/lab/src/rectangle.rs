@@ -63,7 +63,7 @@ impl Table {
         self.lines.iter().map(StringRecord::iter)
     }
 
-    /// What is in a column, line by line; `None` without such a column.
+    /// The cells of a column, line by line; `None` without such a column.
     pub fn column(&self, name: &str) -> Option<impl Iterator<Item = &str>> {
         let index = self.columns().position(|column| column == name)?;
         Some(self.lines.iter().filter_map(move |line| line.get(index)))
@@ -87,7 +87,7 @@ impl Line {
         line
     }
 
-    /// What is in a column; empty where there is none.
+    /// The cell of a column; empty where there is none.
     pub fn cell(&self, column: &str) -> &str {
         self.cells.get(column).map_or("", String::as_str)
     }

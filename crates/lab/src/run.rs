@@ -41,13 +41,13 @@ pub enum RunError {
         scheme: String,
         /// The seed.
         seed: u64,
-        /// What was done.
+        /// The flow, or all traffic.
         what: String,
     },
     /// A run of a sweep failed.
     #[error("at {point}: {error}")]
     AtPoint {
-        /// What the sweep varies, as it is at this point.
+        /// The values of the swept parameters at this point.
         point: String,
         /// Why.
         error: Box<RunError>,

@@ -93,7 +93,7 @@ pub struct StreamTotals {
     pub mos_worst: Option<f64>,
 }
 
-/// What came of a run's sessions.
+/// The summaries of a run's sessions, and their totals.
 pub(crate) fn summarize(
     scenario: &Scenario,
     scheme: &str,

@@ -74,7 +74,7 @@ fn completion(flow: &FlowSummary) -> Option<String> {
     flow.completion_s.map(|seconds| number(seconds, 3)).or(gave_up).or(reset)
 }
 
-/// What each station of 802.11 cells had of the air.
+/// The use of the air by each station of 802.11 cells.
 fn stations(run: &RunSummary) -> String {
     let mut header = vec![
         "station",

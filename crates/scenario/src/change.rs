@@ -135,7 +135,7 @@ const fn is_of_loss(change: &Change) -> bool {
     matches!(change, Change::Loss(_) | Change::Faults(_) | Change::Channel(_))
 }
 
-/// What can change of a link.
+/// A view of the parts of a link that can change.
 struct View<'a> {
     forward: &'a Direction,
     backward: &'a Direction,

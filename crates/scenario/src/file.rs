@@ -78,7 +78,7 @@ use overrides::Since;
 
 /// Reads a scenario file. Files that it names are looked for beside it.
 ///
-/// What it returns is ready to run: it has been checked under each of its schemes with the first of
+/// The result is ready to run: it has been checked under each of its schemes with the first of
 /// its seeds.
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Scenario, FileError> {
     read_from(Arc::new(Disk), path, overrides)

@@ -25,12 +25,12 @@ pub struct MemoryExceeded {
     pub limit: u64,
     /// Simulated time, in whole seconds.
     pub at_s: u64,
-    /// What takes most memory and what to do about it, behind a colon.
+    /// The largest holding of memory and a remedy, after a colon.
     pub largest: String,
 }
 
 impl MemoryExceeded {
-    /// What to say of a run during which the limit was exceeded.
+    /// The error of a run during which the limit was exceeded.
     pub(crate) fn of(scenario: &Scenario, scheme: &str, seed: u64, built: &mut Built, limit: u64) -> Self {
         let largest = built.world.largest_holding();
         let at_s = built.world.now().as_secs_f64() as u64;

@@ -33,7 +33,7 @@ pub use wlan::{Mobility, Placement, PowerSave, WlanModel, WlanStation};
 pub struct Scenario {
     /// Its name, for reports.
     pub name: String,
-    /// What it is about, in a sentence or two; may be empty.
+    /// A description in a sentence or two; may be empty.
     pub description: String,
     /// The files that it was read from.
     pub files: Vec<PathBuf>,
@@ -83,7 +83,8 @@ pub struct GivenRoute {
 }
 
 impl Scenario {
-    /// What agents at the ends of a link, which is given by its index, can see of it at all times.
+    /// The link events that agents at the ends of a link can receive at all times. The link is given by
+    /// its index.
     pub fn senses(&self, link: usize) -> LinkSenses {
         let later = self.changes.iter().filter(|change| change.link == link).map(|change| &change.model);
         let at_times = self.intervals.iter().filter(|of| of.link == link).map(|interval| &interval.within);
@@ -92,7 +93,8 @@ impl Scenario {
         if models.all(|model| model.selection.is_everything()) { senses } else { senses - Selection::HIDES }
     }
 
-    /// What a node is to a scheme: what the scenario says, or else what follows from its links.
+    /// The role of a node in a scheme: the one in the scenario, or else the one that follows from its
+    /// links.
     pub fn role(&self, node: usize) -> Role {
         let joins = |wireless: bool| {
             self.links
@@ -103,7 +105,7 @@ impl Scenario {
         self.nodes[node].role_with(joins(true), joins(false))
     }
 
-    /// What each node is to a scheme.
+    /// The role of each node in a scheme.
     pub(crate) fn roles(&self) -> Vec<Role> {
         let mut joins = vec![(false, false); self.nodes.len()];
         for link in &self.links {

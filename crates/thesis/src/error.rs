@@ -1,4 +1,4 @@
-//! What is wrong with a data file or a file beside it.
+//! Errors about a data file or a file beside it.
 
 use std::fmt;
 

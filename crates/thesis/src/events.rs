@@ -49,13 +49,13 @@ impl EventTrace {
         }
     }
 
-    /// What a line about a packet at a node has.
+    /// Writes a line about a packet at a node.
     fn packet_at(&mut self, now: Instant, kind: EventKinds, node: NodeId, packet: &Packet) {
         let (node, packet) = (self.names.node(node), self.names.describe(packet));
         self.out.write(now, kind, format_args!("at {node} {packet}"));
     }
 
-    /// What a line about something else at a node has.
+    /// Writes a line about another event at a node.
     fn event_at(&mut self, now: Instant, kind: EventKinds, node: NodeId, what: &str) {
         self.out.write(now, kind, format_args!("at {}{what}", self.names.node(node)));
     }

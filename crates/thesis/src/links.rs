@@ -161,7 +161,7 @@ fn root(parent: &mut [usize], mut node: usize) -> usize {
     node
 }
 
-/// What both kinds of links have.
+/// The attributes of both kinds of links.
 struct CommonAttributes {
     id: Located<u64>,
     rate: Bitrate,

@@ -53,7 +53,7 @@ impl Sort {
         if self.is_router() { NodeKind::Router } else { NodeKind::Host }
     }
 
-    /// What it is to a scheme; `None` lets its links decide.
+    /// Its role in a scheme; `None` lets its links decide.
     pub(super) const fn role(self) -> Option<Role> {
         match self {
             Self::BaseStation => None,

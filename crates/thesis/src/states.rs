@@ -27,12 +27,12 @@ const END: &str = "# end";
 /// Each packet is compared with each of these.
 const MOST_DROPS: usize = 10_000;
 
-/// What came of `read_from_trace`.
+/// The results of `read_from_trace`.
 #[derive(Debug, Default)]
 pub(super) struct LinkStates {
     /// Index of the link whose states the run is to record.
     pub(super) recorded_link: Option<usize>,
-    /// What was asked for and cannot be done.
+    /// Notes on requests that cannot be met.
     pub(super) notes: Vec<String>,
 }
 

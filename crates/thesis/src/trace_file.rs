@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use lasthop_linux::results::{Earlier, ResultPath};
 
-/// What is held back before it is written.
+/// Octets that are collected before they are written.
 const BUFFER: usize = 16 * 1024;
 
 /// Lines on their way to a file. It is open only while a buffer is being written: there are several
@@ -40,7 +40,7 @@ impl TraceFile {
         written.map_err(|error| self.place.error(&error))
     }
 
-    /// Writes out what is held back, or tells the first error.
+    /// Writes out the buffer, or returns the first error.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);

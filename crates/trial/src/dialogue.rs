@@ -94,7 +94,7 @@ struct Listener {
     address: SocketAddr,
 }
 
-/// What the kernel has news of.
+/// A socket that is ready.
 #[derive(Clone, Copy)]
 enum Ready {
     Listener(usize),

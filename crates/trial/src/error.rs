@@ -87,7 +87,7 @@ pub enum TrialError {
     /// A transfer failed.
     #[error("{what}: {error}")]
     Transfer {
-        /// What was under way.
+        /// The work under way.
         what: String,
         /// Why.
         error: io::Error,
@@ -98,7 +98,7 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// What a key has makes no sense between real hosts.
+    /// The value of a key makes no sense between real hosts.
     pub(super) fn unsuitable(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Unsuitable { key: key.into(), problem: problem.into() }
     }

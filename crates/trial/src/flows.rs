@@ -34,13 +34,13 @@ pub struct Options<'a> {
     pub programs: &'a [Program],
 }
 
-/// What a run brought.
+/// The results of a run.
 pub(super) struct Brought {
     /// Of each flow of the case, in order.
     pub(super) flows: Vec<Transferred>,
     /// Of each session of the case, in order.
     pub(super) sessions: Vec<SessionOutcome>,
-    /// What a small packet felt beside the first flow, or beside the first session.
+    /// Round trips of small packets beside the first flow, or beside the first session.
     pub(super) round_trips: RoundTrips,
     /// How the thread of a host that waited longest for a processor waited; `None` where the kernel does
     /// not say.
@@ -108,7 +108,7 @@ pub(super) fn run_all(
     })
 }
 
-/// What a thread brought. If it panicked, so does this one.
+/// The result of a thread. If it panicked, so does this one.
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

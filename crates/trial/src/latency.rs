@@ -1,4 +1,4 @@
-//! What a small packet feels beside a transfer: echoes over UDP. No agent sees them: they begin with
+//! The latency of a small packet beside a transfer: echoes over UDP. No agent sees them: they begin with
 //! the high octet of a time, which is 0, and so not as RTP does.
 //!
 //! A busy machine takes part of a round trip: the two threads here get a processor late. How late is

@@ -16,7 +16,7 @@ use super::session::{SessionFigures, SessionRun};
 use super::stations::{StationUse, awake_share};
 use lasthop_gateway::packet_loop::LoopReport;
 
-/// What one run brought.
+/// The results of one run.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
     /// For each of its flows, in order.
@@ -25,7 +25,7 @@ pub struct RunOutcome {
     pub sessions: Vec<SessionRun>,
 }
 
-/// What one run brought for one of its flows.
+/// The results of one run for one of its flows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The flow.
@@ -97,12 +97,12 @@ pub struct Outcome {
     pub predicted_series: Vec<Sample>,
 }
 
-/// What is the same for all flows and sessions of a run.
+/// Facts that are the same for all flows and sessions of a run.
 pub(super) struct Circumstances {
     pub(super) gateway_cores: Option<f64>,
     pub(super) gateway: Option<LoopReport>,
     pub(super) stations: Vec<StationUse>,
-    /// What agents in the model reported.
+    /// The counters that agents in the model reported.
     pub(super) reported: Tally,
     pub(super) emulator: lasthop_emulator::Summary,
     pub(super) because: Vec<String>,

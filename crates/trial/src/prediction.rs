@@ -1,4 +1,4 @@
-//! What the simulator has for the same run: the same links, schemes and background, with its own
+//! The simulator's prediction for the same run: the same links, schemes and background, with its own
 //! TCP in the place of the kernel's.
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ use super::sample::Sample;
 use super::session::SessionFigures;
 use super::stations;
 
-/// What the simulator predicts of a run.
+/// The prediction for a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// Of each flow of the case, in order.
@@ -32,7 +32,7 @@ pub struct Prediction {
     pub sessions: Vec<SessionFigures>,
 }
 
-/// What the simulator predicts of a flow.
+/// The prediction for a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
     /// Its goodput, counted as [`Transferred::goodput_bps`](super::transfer::Transferred::goodput_bps), in

@@ -14,7 +14,7 @@ use lasthop_linux::namespace::Namespace;
 pub struct Program {
     /// The label of its row.
     pub label: String,
-    /// What is run, without arguments.
+    /// The executable, which is run without arguments.
     pub path: PathBuf,
 }
 

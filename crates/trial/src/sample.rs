@@ -13,7 +13,7 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// never reaches.
 const LARGEST_WINDOW: u32 = 1 << 30;
 
-/// What a sender's TCP goes by.
+/// The state of a sender's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Time since the flow's start.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::stations::StationUse;
 use lasthop_gateway::packet_loop::LoopReport;
 
-/// What one run brought for one of its sessions.
+/// The results of one run for one of its sessions.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionRun {
     /// The session.
@@ -46,7 +46,7 @@ pub struct SessionRun {
     pub because: Vec<String>,
 }
 
-/// What a session came to.
+/// The figures of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionFigures {
     /// Goodput of both directions together in bits per second, from the session's start to its end
@@ -65,7 +65,7 @@ pub struct SessionFigures {
 }
 
 impl SessionFigures {
-    /// What a session came to, wherever it ran.
+    /// The figures of a session, wherever it ran.
     pub(super) fn of(scenario: &Scenario, session: &SessionModel, outcome: &SessionOutcome) -> Self {
         let ends = [session.client, session.server].map(|node| &scenario.nodes[node].name);
         let (transactions, call) = match &outcome.result {

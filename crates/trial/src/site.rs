@@ -52,7 +52,7 @@ pub fn ends(scenario: &Scenario) -> impl Iterator<Item = End> + '_ {
     })
 }
 
-/// What a link's device is called on both its hosts: the link's name, or its number where that
+/// The name of a link's device on both its hosts: the link's name, or its number where that
 /// cannot be.
 pub fn device_name(link: &LinkModel, index: usize) -> String {
     let name = link.name();

@@ -1,4 +1,4 @@
-//! What the stations of a trial's 802.11 cells had of the air.
+//! The use of the air by the stations of a trial's 802.11 cells.
 
 use lasthop_scenario::{FlowModel, Scenario, build::BuiltWlan};
 use lasthop_sim::{StationId, WlanId, World};

@@ -21,7 +21,7 @@ use lasthop_linux::processor::KeptWaiting;
 /// Each transfer is a connection of its own: its octets are those of one stream.
 const STREAM: u64 = 0;
 
-/// What is to be transferred.
+/// A transfer to be made.
 pub struct Transfer<'a> {
     /// The host that sends, and its address.
     pub from: (&'a Namespace, IpAddr),
@@ -45,7 +45,7 @@ pub struct Transfer<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What became of it.
+/// The result of a transfer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transferred {
     /// Octets that the receiver got.
@@ -69,7 +69,7 @@ pub struct Transferred {
     pub series: Vec<Sample>,
 }
 
-/// What the sender's end saw.
+/// The result at the sender's end.
 struct Sent {
     /// When the connection was there, and the first octet could go.
     began: Instant,
@@ -79,7 +79,7 @@ struct Sent {
     series: Vec<Sample>,
 }
 
-/// What the receiver's end saw.
+/// The result at the receiver's end.
 struct Received {
     octets: u64,
     intact: bool,

@@ -7,7 +7,7 @@ pub struct Setting {
     pub table: usize,
     /// Voice streams: 10, 20 or 30.
     pub calls: usize,
-    /// What each station offers, in kbit/s.
+    /// The load that each station offers, in kbit/s.
     pub load_kbps: u32,
     /// Under I-TCP.
     pub itcp: Figures,
@@ -15,7 +15,7 @@ pub struct Setting {
     pub cicada: Figures,
 }
 
-/// What a table says of a scheme.
+/// The numbers of a table for a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Throughput, in Mbit/s.

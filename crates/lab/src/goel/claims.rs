@@ -1,4 +1,4 @@
-//! What the thesis claims beyond its tables.
+//! The claims of the thesis in addition to its tables.
 
 use std::time::Duration;
 

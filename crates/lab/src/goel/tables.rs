@@ -26,7 +26,7 @@ pub const SIMPLE_HARM: f64 = 10.0;
 pub struct Setting {
     /// The table's number.
     pub table: String,
-    /// What was set.
+    /// The parameters.
     pub parameters: Parameters,
     /// Improvement of Simple ICMP over unmodified TCP, per cent.
     pub simple: f64,
@@ -37,7 +37,7 @@ pub struct Setting {
 /// The runs of one setting under one seed after another.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What was set, and what the thesis says.
+    /// The parameters, and the numbers of the thesis.
     pub setting: Setting,
     /// Without any loss; one run, since nothing in it is random.
     pub no_loss: RunSummary,

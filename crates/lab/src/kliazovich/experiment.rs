@@ -111,7 +111,7 @@ impl Experiment {
     }
 }
 
-/// What came of it: without the scheme, and with LLE-TCP as published.
+/// The results: without the scheme, and with LLE-TCP as published.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) tcp: ComparisonRow,

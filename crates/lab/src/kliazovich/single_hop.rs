@@ -93,7 +93,7 @@ fn improvement(item: &str, octets: u32, acks: Acks) -> Head<'_> {
     }
 }
 
-/// What holds from size to size.
+/// Claims about the sizes.
 fn shape(item: &str, by_size: &[Measured]) -> Vec<Row> {
     let parameters = || json!({ "datagram_octets": SIZES, "acks": Acks::One.name() });
     let runs = by_size.iter().map(|measured| measured.tcp.runs).sum();

@@ -1,4 +1,4 @@
-//! What a run counts, by name.
+//! The counters of a run, by name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use lasthop_sim::DropCause;
 
 const IN_TRANSIT: &str = "packets_in_transit";
 const HELD_BY_AGENTS: &str = "packets_held_by_agents";
-/// What is not counted from the start, but is so at the moment.
+/// Counters of the present state, not of what has happened since the start.
 pub(super) const LEVELS: [&str; 2] = [IN_TRANSIT, HELD_BY_AGENTS];
 
 /// All counters of a world as it stands.

@@ -104,7 +104,7 @@ fn stations(scenario: &Scenario, built: &Built) -> Vec<StationSummary> {
         .collect()
 }
 
-/// What all together achieved.
+/// The goodput of all together.
 struct Goodputs {
     /// The goodput of all.
     bps: f64,

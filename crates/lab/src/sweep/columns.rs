@@ -15,11 +15,11 @@ use crate::run::RunSummary;
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What is in it.
+    /// The kind of its values.
     pub kind: Kind,
 }
 
-/// What is in a column. What a line does not have is empty in CSV, and null in other formats; a text is
+/// The kind of a column's values. A missing value is empty in CSV, and null in other formats; a text is
 /// empty everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

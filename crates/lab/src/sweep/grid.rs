@@ -128,7 +128,7 @@ impl<E> Grid<'_, E> {
         })
     }
 
-    /// What each line of a run begins with.
+    /// The beginning of each line of a run.
     pub(super) fn keys(&self, run: &Run<'_>) -> Vec<Vec<String>> {
         let mut of_run: Vec<String> = self.sweep.values(run.point).into_iter().map(str::to_owned).collect();
         of_run.extend([run.shape.schemes[run.scheme].clone(), run.seed.to_string()]);

@@ -1,4 +1,4 @@
-//! What is in the cells of tables.
+//! The cells of tables.
 
 use crate::stats::Estimate;
 

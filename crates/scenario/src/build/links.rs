@@ -27,7 +27,7 @@ pub struct BuiltLinks {
     pub wlans: Vec<BuiltWlan>,
 }
 
-/// What is known of the real hosts.
+/// The real hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct RealHosts<'a> {
     /// Index of the node whose agents run on its own host; their links to what is simulated

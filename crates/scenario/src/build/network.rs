@@ -1,4 +1,4 @@
-//! What the nodes and links of a scenario come to: routes and roles, seats for agents. No scheme
+//! The network of a scenario's nodes and links: routes and roles, seats for agents. No scheme
 //! and no seed changes any of it.
 
 use lasthop_schemes::{Placement, Seat};

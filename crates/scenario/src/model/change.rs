@@ -12,7 +12,7 @@ pub struct LinkChange {
     pub at: Duration,
     /// Index of the link.
     pub link: usize,
-    /// What it is from then on.
+    /// The link from then on.
     pub model: LinkModel,
     /// The keys that make it so, such as `links.air.loss`, and their values.
     pub set: Vec<(String, toml::Value)>,
@@ -23,7 +23,7 @@ pub struct LinkChange {
 pub struct LinkInterval {
     /// Index of the link.
     pub link: usize,
-    /// What the link would be with nothing but this change.
+    /// The link with nothing but this change.
     pub within: LinkModel,
     /// The properties that it changes.
     pub properties: BTreeSet<Property>,
@@ -35,7 +35,7 @@ pub struct LinkInterval {
     pub period: Option<Duration>,
 }
 
-/// What can change of a link as a whole.
+/// A property of a link as a whole that can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
     /// Rate or trace.

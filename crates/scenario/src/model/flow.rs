@@ -17,9 +17,9 @@ pub struct FlowModel {
     pub start: Duration,
     /// When the application stops writing.
     pub stop: Option<Duration>,
-    /// What there is to send.
+    /// The data to send.
     pub application: Application,
-    /// What carries it.
+    /// The transport protocol.
     pub transport: TransportModel,
 }
 
@@ -43,7 +43,7 @@ impl FlowModel {
     }
 }
 
-/// What carries a flow.
+/// The transport protocol of a flow.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one a flow, and most flows are TCP's")]
 pub enum TransportModel {

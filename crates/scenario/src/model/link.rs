@@ -8,7 +8,7 @@ use lasthop_sim::{Cut, RadioLinkConfig, Selection, WiredConfig, WirelessConfig};
 pub struct LinkModel {
     /// Indices of the nodes that it joins; "forward" is from the first to the second.
     pub ends: (usize, usize),
-    /// What kind of link.
+    /// The kind of link, with its settings.
     pub link: Link,
     /// The packets that it impairs; all of them in an 802.11 cell.
     pub selection: Selection,
@@ -64,7 +64,7 @@ impl Link {
         !matches!(self, Self::Wired(_))
     }
 
-    /// What agents at its ends can see of it.
+    /// The link events that agents at its ends can receive.
     pub const fn senses(&self) -> LinkSenses {
         match self {
             Self::Wired(_) => WiredConfig::SENSES,

@@ -13,7 +13,7 @@ pub struct NodeModel {
     pub name: String,
     /// What it does with packets.
     pub kind: NodeKind,
-    /// What it is to a scheme; `None` lets its links decide
+    /// Its role in a scheme; `None` lets its links decide
     /// ([`Scenario::role`](crate::Scenario::role)).
     pub role: Option<Role>,
     /// Time that it takes to forward a packet.
@@ -25,7 +25,7 @@ pub struct NodeModel {
 }
 
 impl NodeModel {
-    /// What it is to a scheme, if it has links of these kinds.
+    /// Its role in a scheme, if it has links of these kinds.
     pub(super) fn role_with(&self, wireless: bool, wired: bool) -> Role {
         self.role.unwrap_or(match (self.kind, wireless, wired) {
             (NodeKind::Host | NodeKind::External, true, _) => Role::MobileHost,

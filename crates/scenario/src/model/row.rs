@@ -12,7 +12,7 @@ use super::flow::TcpModel;
 pub struct SchemeChoice {
     /// The row's name: the scheme's, unless the scenario gives another.
     pub label: String,
-    /// What runs; `None` for the reference without loss.
+    /// The schemes that run; `None` for the reference without loss.
     stack: Option<SchemeStack>,
     /// TCP's settings of each flow, if the row has its own.
     tcp: Option<Arc<[Option<TcpModel>]>>,
@@ -25,7 +25,7 @@ pub struct SchemeChoice {
 impl SchemeChoice {
     /// The name of the reference without any loss.
     pub const NO_LOSS: &'static str = "no-loss";
-    /// What the reference is, in a sentence.
+    /// A description of the reference, in a sentence.
     pub const ABOUT_NO_LOSS: &'static str =
         "\"no-loss\" is not a scheme but a reference for comparison: unchanged TCP and no loss on any link";
 
@@ -117,7 +117,7 @@ impl SchemeChoice {
         self.tcp_of_sessions.as_ref().and_then(|tcp| tcp.get(index)?.as_ref()).unwrap_or(own)
     }
 
-    /// What runs; `None` for the reference without loss.
+    /// The schemes that run; `None` for the reference without loss.
     pub const fn stack(&self) -> Option<&SchemeStack> {
         self.stack.as_ref()
     }
@@ -127,7 +127,7 @@ impl SchemeChoice {
         self.stack.as_ref().is_some_and(SchemeStack::changes_endpoints)
     }
 
-    /// What it places; `None` for the reference without loss.
+    /// The agents that it places; `None` for the reference without loss.
     pub(crate) fn placement(&self) -> Option<&dyn Placement> {
         self.stack.as_ref().map(|stack| stack as &dyn Placement)
     }

@@ -18,18 +18,18 @@ pub struct SessionModel {
     pub start: Duration,
     /// When nothing new is begun any more.
     pub stop: Option<Duration>,
-    /// What they do.
+    /// Its activity.
     pub activity: ActivityModel,
 }
 
-/// What the two hosts of a session do.
+/// The activity of the two hosts of a session.
 #[derive(Clone, Debug)]
 pub enum ActivityModel {
     /// Streams over RTP: what the client sends, and what the server.
     Call([Option<Media>; 2]),
     /// A dialogue over connections.
     Dialogue {
-        /// What kind.
+        /// Its kind.
         dialogue: DialogueKind,
         /// When the next page, message or file is due.
         pace: Pace,
@@ -39,7 +39,7 @@ pub enum ActivityModel {
 }
 
 impl ActivityModel {
-    /// What kind of session it is, as files and results name it.
+    /// The kind of the session, as files and results name it.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Call([None, Some(Media::Video(_))] | [Some(Media::Video(_)), _]) => "video",

@@ -16,7 +16,7 @@ use crate::socket;
 pub(super) struct Connection {
     /// How many the dialogue had opened when this was.
     pub(super) number: u64,
-    /// What the script calls it; `None` once it does not any more.
+    /// Its name in the script; `None` once the script no longer uses it.
     pub(super) lane: Option<Lane>,
     /// The addresses of the client's and of the server's end.
     between: [SocketAddr; 2],
@@ -45,7 +45,7 @@ struct End {
     has_heard_all: bool,
 }
 
-/// What an end has read.
+/// The result of a read at one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) octets: u64,
@@ -187,7 +187,7 @@ impl End {
         taken
     }
 
-    /// What it waits for; `None` if it waits for nothing.
+    /// The events that it waits for; `None` without any.
     fn interest(&self) -> Option<(&TcpStream, PollFlags)> {
         let mut interest = PollFlags::empty();
         interest.set(PollFlags::IN, !self.has_heard_all);

@@ -16,7 +16,7 @@ use crate::run::RunError;
 /// does.
 const DATAGRAM: f64 = 1040.0 / 1000.0;
 
-/// What came of a run in one period.
+/// The results of a run in one period.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Period {
     /// Mbit/s of each flow.

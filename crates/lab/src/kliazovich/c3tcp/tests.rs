@@ -1,4 +1,4 @@
-//! What holds of few runs.
+//! Claims that hold with few runs.
 
 use super::*;
 use crate::progress::Silent;
