@@ -5,11 +5,15 @@
 //! re-export is followed to the file that defines the item. `mod` and `pub use` alone are no use,
 //! and code for tests does not count.
 
+mod source;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::slice::Iter;
+
+use source::{is_word, tokens, without_tests};
 
 /// Crate, user, used: what is not counted, and why.
 const EXCEPTIONS: [(&str, &str, &str); 1] = [
@@ -226,81 +230,4 @@ fn use_tree(tokens: &mut Peekable<Iter<'_, &str>>, prefix: &[String], into: &mut
     }
     let last = path.last().cloned().unwrap_or_default();
     into.push((name.unwrap_or(last), path));
-}
-
-fn is_word(token: &str) -> bool {
-    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
-}
-
-/// The tokens without items that are compiled for tests only.
-fn without_tests<'a>(mut tokens: &[&'a str]) -> Vec<&'a str> {
-    const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
-    let mut kept = Vec::new();
-    while let Some((first, rest)) = tokens.split_first() {
-        if !tokens.starts_with(&MARK) {
-            kept.push(*first);
-            tokens = rest;
-            continue;
-        }
-        let mut depth = 0;
-        let end = tokens[MARK.len()..].iter().position(|token| {
-            match *token {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
-            depth == 0 && ["}", ";"].contains(token)
-        });
-        tokens = &tokens[MARK.len() + end.expect("an item ends") + 1..];
-    }
-    kept
-}
-
-/// The words and signs of a Rust source, without comments, strings and characters.
-fn tokens(mut source: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    while let Some(first) = source.chars().next() {
-        let word = source.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(source.len());
-        let len = if source.starts_with("//") {
-            source.find('\n').unwrap_or(source.len())
-        } else if source.starts_with("/*") {
-            source.find("*/").map_or(source.len(), |end| end + 2)
-        } else if let Some(len) = literal(source) {
-            len
-        } else {
-            let len = if source.starts_with("::") { 2 } else { word.max(first.len_utf8()) };
-            tokens.extend(Some(&source[..len]).filter(|token| !token.trim().is_empty()));
-            len
-        };
-        source = &source[len..];
-    }
-    tokens
-}
-
-/// The length of the string or character that a source begins with.
-fn literal(source: &str) -> Option<usize> {
-    let unprefixed = source.trim_start_matches(['b', 'c', 'r']);
-    let is_raw = source[..source.len() - unprefixed.len()].contains('r');
-    let quoted = if is_raw { unprefixed.trim_start_matches('#') } else { unprefixed };
-    let (quote, inside) = (quoted.chars().next()?, quoted.get(1..)?);
-    let start = source.len() - inside.len();
-    let mut is_escaped = false;
-    let mut ends = |c: char| {
-        let ends = c == quote && !is_escaped;
-        is_escaped = c == '\\' && !is_escaped;
-        ends
-    };
-    match quote {
-        '"' if is_raw => {
-            let end = format!("\"{}", &unprefixed[..unprefixed.len() - quoted.len()]);
-            Some(start + inside.find(&end)? + end.len())
-        }
-        '"' => Some(start + inside.find(ends)? + 1),
-        // Else it is a lifetime.
-        '\'' if inside.starts_with('\\') || inside.chars().nth(1) == Some('\'') => {
-            // The character may itself be a quote: '"' needs no escape, and '\'' has one.
-            Some(start + inside.find(&mut ends)? + 1)
-        }
-        _ => None,
-    }
 }

@@ -109,7 +109,7 @@ impl Cells {
     ) -> PortId {
         let port = PortId::of(self.ports.len());
         let radio = &mut self.all[cell.index()].stations[from.index()];
-        let at = (radio.node, interface);
+        let at = (radio.node(), interface);
         radio.add_port(to, port);
         self.ports.push(Port { link, cell, from, to, at, is_watched: false, delay });
         port
@@ -120,7 +120,7 @@ impl Cells {
     }
 
     pub(crate) fn node(&self, id: WlanId, station: StationId) -> NodeId {
-        self.all[id.index()].stations[station.index()].node
+        self.all[id.index()].stations[station.index()].node()
     }
 
     pub(crate) fn cell_of(&self, port: PortId) -> WlanId {
@@ -237,7 +237,7 @@ impl Technology for Cells {
         if cell.wlan.head(from) != Some(frame) {
             return admission;
         }
-        cell.stations[from.index()].hand_mut(to).departed = Some(key);
+        cell.stations[from.index()].hand_mut(to).depart(key);
         self.packet_begins(id, from, frame, transit);
         Admission::Departs
     }
@@ -277,8 +277,7 @@ impl Technology for Cells {
         let Cell { wlan, stations, .. } = &self.all[cell.index()];
         let (packets, octets) = wlan.waiting(from);
         let has_departed = |frame: &MacFrame| {
-            !wlan.tells_fates()
-                || stations[from.index()].hand(frame.to).departed == Some(PacketKey(frame.key))
+            !wlan.tells_fates() || stations[from.index()].hand(frame.to).has_departed(PacketKey(frame.key))
         };
         match wlan.head(from).filter(|frame| !has_departed(frame)) {
             Some(next) => (packets + 1, octets + u64::from(next.octets)),
@@ -289,7 +288,7 @@ impl Technology for Cells {
     fn queue_of(&self, port: usize) -> usize {
         let Port { cell, from, .. } = self.ports[port];
         let radio = &self.all[cell.index()].stations[from.index()];
-        radio.first_port.map_or(port, PortId::index)
+        radio.first_port().map_or(port, PortId::index)
     }
 
     fn broadcasts(&self, port: usize) -> bool {

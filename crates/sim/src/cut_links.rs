@@ -86,7 +86,7 @@ impl CutLinks {
         of.cut = cut;
         let is_due = |slot: &Slot| {
             let Some(passing) = of.standing.get(*slot) else { return false };
-            let (since, got) = (passing.since, passing.got());
+            let (since, got) = (passing.since(), passing.got());
             of.standing.clear_timer_at(*slot);
             match cut {
                 Cut::None | Cut::Opening | Cut::Standing => false,
@@ -201,7 +201,7 @@ impl CutLinks {
 impl CutLink {
     fn begin(&mut self, key: FlowKey, passing: Passing, now: Instant) {
         self.forget(key);
-        let since = passing.since;
+        let since = passing.since();
         keep(&mut self.standing, key, passing, now);
         if let Cut::AfterTime(time) = self.cut {
             self.standing.set_timer(key, since + time);

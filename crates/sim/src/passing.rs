@@ -9,7 +9,7 @@ use crate::resets;
 #[derive(Debug)]
 pub(crate) struct Passing {
     /// When its first segment was sent into the link.
-    pub(crate) since: Instant,
+    since: Instant,
     /// The end of the link, 0 or 1, by which the segments of its end 0 come in.
     side: usize,
     ends: [End; 2],
@@ -57,6 +57,11 @@ impl Passing {
             ends[1 - from].expects = Some(tcp.seq);
         }
         Self { since: now, side: at ^ from, ends, is_cut: false }
+    }
+
+    /// When its first segment was sent into the link.
+    pub(crate) const fn since(&self) -> Instant {
+        self.since
     }
 
     pub(crate) fn is_cut(&self) -> bool {

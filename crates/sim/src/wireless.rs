@@ -8,15 +8,12 @@
 //! ([`lasthop_wifi`]).
 
 mod channels;
-mod exchange;
 mod hop;
 mod layer;
 mod links;
 mod medium;
 mod outstanding;
 mod received;
-mod sending;
-mod step;
 
 pub(crate) use hop::Hop;
 pub use lasthop_link::{ChannelConfig, ForcedLoss, Sojourn, StateSource, StateTrace, StateTraceError};

@@ -102,7 +102,7 @@ impl Cells {
                     Fate::FirstTransmissionFailed => {}
                     Fate::GivenUp => self.rest = Some((Rest::GivenUp, sent)),
                     Fate::Delivered => {
-                        if hand.arrival == Arrival::Moved {
+                        if hand.arrival() == Arrival::Moved {
                             // What most frames come to, on a way of its own.
                             self.end(id, sent, transit);
                             return self.depart_next(id, from, transit);
@@ -155,7 +155,8 @@ impl Cells {
         if self.all[id.index()].wlan.tells_fates() {
             let is_wanted = self.port(id, from, at)?.is_watched || transit.wants(OF_FATES);
             let sender = &mut self.all[id.index()].stations[from.index()];
-            sender.hand_mut(frame.to).arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+            let arrival = if is_wanted { Arrival::Copied } else { Arrival::Moved };
+            sender.hand_mut(frame.to).set_arrival(arrival);
             if is_wanted && let Some(copy) = transit.packets_mut().copy(key) {
                 key = copy;
             }
@@ -176,7 +177,7 @@ impl Cells {
     /// has no confirmation.
     fn told(&self, id: WlanId, from: StationId, frame: MacFrame) -> Option<(At, PacketKey)> {
         let port = self.port_of(id, from, frame)?;
-        let is_here = self.all[id.index()].stations[from.index()].hand(frame.to).arrival != Arrival::Moved;
+        let is_here = self.all[id.index()].stations[from.index()].hand(frame.to).arrival() != Arrival::Moved;
         is_here.then_some((port.at, PacketKey(frame.key)))
     }
 
@@ -191,7 +192,7 @@ impl Cells {
     ) {
         let Some(port) = self.port_of(id, from, frame) else { return };
         let (node, to) = (port.at.0, self.node(id, port.to));
-        let (link, number) = (port.link, self.all[id.index()].stations[from.index()].hand(frame.to).number);
+        let (link, number) = (port.link, self.all[id.index()].stations[from.index()].hand(frame.to).number());
         if let Some((_, key)) = self.told(id, from, frame) {
             transit.trace(Interest::FRAMES, key, |packet| TraceEvent::Frame {
                 link,
@@ -218,12 +219,12 @@ impl Cells {
                 link: port.link,
                 from: node,
                 to,
-                number: hand.number,
+                number: hand.number(),
                 transmissions,
                 packet,
             });
         }
-        let key = (hand.arrival == Arrival::NotYet).then_some(PacketKey(frame.key));
+        let key = (hand.arrival() == Arrival::NotYet).then_some(PacketKey(frame.key));
         Some(Output::NeighbourLost { node, neighbour: to, key })
     }
 
@@ -241,7 +242,7 @@ impl Cells {
                 transit.packets_mut().remove(key);
             }
             Arrival::NotYet => {
-                return Some(Output::Lost { node: radio.node, link, key, cause: DropCause::WirelessLoss });
+                return Some(Output::Lost { node: radio.node(), link, key, cause: DropCause::WirelessLoss });
             }
         }
         None
@@ -255,14 +256,12 @@ impl Cells {
         let cell = &mut all[id.index()];
         let (frame, radio) = (cell.wlan.head(from)?, &mut cell.stations[from.index()]);
         let key = PacketKey(frame.key);
-        let hand = radio.hand_mut(frame.to);
-        if hand.departed == Some(key) {
+        if !radio.hand_mut(frame.to).depart(key) {
             return None;
         }
-        hand.departed = Some(key);
         let (port, to) = match frame.to {
             Receiver::Station(to) => (radio.port(to)?, Addressee::Peer),
-            Receiver::Broadcast => (radio.first_port?, Addressee::Everyone),
+            Receiver::Broadcast => (radio.first_port()?, Addressee::Everyone),
         };
         let at = ports[port.index()].at;
         self.packet_begins(id, from, frame, transit);

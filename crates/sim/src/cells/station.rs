@@ -8,10 +8,10 @@ use crate::id::{NodeId, PortId};
 use crate::packets::PacketKey;
 
 pub(super) struct Radio {
-    pub(super) node: NodeId,
+    node: NodeId,
     /// The port towards each other station, if there is a link.
     ports: Vec<Option<PortId>>,
-    pub(super) first_port: Option<PortId>,
+    first_port: Option<PortId>,
     hand: Hand,
     /// Where receivers take turns, each has a hand of its own; by station.
     hands: Option<Vec<Hand>>,
@@ -22,11 +22,11 @@ pub(super) struct Radio {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hand {
     /// The number of the frame.
-    pub(super) number: u32,
-    pub(super) arrival: Arrival,
+    number: u32,
+    arrival: Arrival,
     /// The frame that went from the queue to the MAC last, as far as the world knows: while fates
     /// are told the MAC may have the next one already.
-    pub(super) departed: Option<PacketKey>,
+    departed: Option<PacketKey>,
 }
 
 /// What a station has had of the air so far.
@@ -90,6 +90,15 @@ impl Radio {
         }
     }
 
+    pub(super) const fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// The first of its ports, which stands for its queue.
+    pub(super) const fn first_port(&self) -> Option<PortId> {
+        self.first_port
+    }
+
     pub(super) fn add_port(&mut self, to: StationId, port: PortId) {
         self.first_port.get_or_insert(port);
         if self.ports.len() <= to.index() {
@@ -136,6 +145,37 @@ impl Radio {
 }
 
 impl Hand {
+    /// The number of its frame.
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// What has become of the packet in it.
+    pub(super) const fn arrival(&self) -> Arrival {
+        self.arrival
+    }
+
+    pub(super) const fn set_arrival(&mut self, arrival: Arrival) {
+        self.arrival = arrival;
+    }
+
+    /// Whether the world knows that this frame has gone from the queue to the MAC.
+    pub(super) fn has_departed(&self, key: PacketKey) -> bool {
+        self.departed == Some(key)
+    }
+
+    /// A frame goes from the queue to the MAC. Whether the world has not known it.
+    pub(super) fn depart(&mut self, key: PacketKey) -> bool {
+        self.departed.replace(key) != Some(key)
+    }
+
+    /// Brings it to the present, where it was not kept there: with the frames so far, and the one at the head of
+    /// the queue.
+    pub(super) fn catch_up(&mut self, frames: u64, head: Option<PacketKey>) {
+        self.number = frames as u32;
+        self.departed = head;
+    }
+
     /// Its frame has arrived, whether or not that was noted.
     pub(super) fn has_arrived(&mut self) {
         if self.arrival == Arrival::NotYet {

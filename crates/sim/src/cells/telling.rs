@@ -26,8 +26,8 @@ impl Cell {
             let station = StationId::from_index(index);
             // Where receivers take turns fates have been told from the start.
             let hand = radio.only_hand();
-            hand.number = self.wlan.used(station).frames as u32;
-            hand.departed = self.wlan.head(station).map(|head| PacketKey(head.key));
+            let head = self.wlan.head(station).map(|head| PacketKey(head.key));
+            hand.catch_up(self.wlan.used(station).frames, head);
             if self.wlan.head_has_arrived(station) {
                 hand.has_arrived();
             }

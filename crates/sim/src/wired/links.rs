@@ -67,7 +67,7 @@ impl WiredLinks {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, id: PipeId, transit: &mut Transit) -> Option<Output> {
         let pipe = &mut self.pipes[id.index()];
-        let (at, link) = (pipe.to, pipe.link);
+        let (at, link) = pipe.exit();
         // None: the link was changed, and the packet comes later than was planned; or it was
         // overtaken, and has arrived since. There is an event for what comes next.
         let (key, next) = pipe.pop(transit.now())?;

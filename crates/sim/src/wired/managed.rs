@@ -5,24 +5,25 @@ use std::time::Duration;
 
 use lasthop_packet::{Instant, Rng};
 
+use crate::accounts::DropCause;
 use crate::capacity::{Capacity, Pace, Rest};
-use crate::change::Change;
+use crate::change::{Change, ChangeError};
 use crate::config::Direction;
 use crate::delay::Delays;
 use crate::flight::Flight;
 use crate::id::{LinkId, NodeId};
 use crate::loss::Losses;
 use crate::packets::{PacketKey, Packets};
-use crate::queue::{Managed, Waiting};
+use crate::queue::{Managed, Pushed, Waiting};
 
 #[derive(Debug)]
 pub(crate) struct ManagedPipe {
-    pub(super) link: LinkId,
+    link: LinkId,
     /// The transmitter, with the index of its interface there.
-    pub(super) from: (NodeId, usize),
+    from: (NodeId, usize),
     /// The receiver, with the index of its interface there.
-    pub(super) to: (NodeId, usize),
-    pub(super) queue: Managed,
+    to: (NodeId, usize),
+    queue: Managed,
     pace: Pace,
     delays: Delays,
     losses: Losses,
@@ -76,6 +77,51 @@ impl ManagedPipe {
             sending: (PacketKey(u32::MAX), 0, 0),
             rest: None,
             in_flight: Flight::default(),
+        }
+    }
+
+    /// Its transmitter, with the index of the interface there, and its link.
+    pub(super) const fn entry(&self) -> ((NodeId, usize), LinkId) {
+        (self.from, self.link)
+    }
+
+    /// Its receiver, with the index of the interface there, and its link.
+    pub(super) const fn exit(&self) -> ((NodeId, usize), LinkId) {
+        (self.to, self.link)
+    }
+
+    /// A packet joins the queue; `waits` says whether it [has to wait](Self::is_busy).
+    pub(super) fn enqueue(
+        &mut self,
+        key: PacketKey,
+        now: Instant,
+        waits: bool,
+        packets: &mut Packets,
+    ) -> Pushed {
+        self.queue.push(key, now, waits, packets)
+    }
+
+    /// See [`Managed::next_dropped`].
+    pub(super) fn next_dropped(&mut self) -> Option<(PacketKey, DropCause)> {
+        self.queue.next_dropped()
+    }
+
+    /// Packets and octets that wait.
+    pub(super) fn queue(&self) -> (usize, u64) {
+        self.queue.size()
+    }
+
+    /// Packets that the queue has marked.
+    pub(super) const fn marked(&self) -> u64 {
+        self.queue.marked()
+    }
+
+    /// Whether it can be changed so.
+    pub(super) fn can_change(&self, change: &Change) -> Result<(), ChangeError> {
+        match change {
+            Change::Channel(_) => Err(ChangeError::NoChannel),
+            Change::Queue(config) => self.queue.can_be_set(config),
+            _ => Ok(()),
         }
     }
 

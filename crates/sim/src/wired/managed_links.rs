@@ -51,11 +51,12 @@ impl ManagedWiredLinks {
         }
         let start = self.start_next(port, transit);
         let pipe = &mut self.pipes[port];
-        while let Some((key, cause)) = pipe.queue.next_dropped() {
-            self.outputs.push_back(Output::Dropped { node: pipe.from.0, link: pipe.link, key, cause });
+        let (at, link) = pipe.entry();
+        while let Some((key, cause)) = pipe.next_dropped() {
+            self.outputs.push_back(Output::Dropped { node: at.0, link, key, cause });
         }
         if let Some(Start { key, time, .. }) = start {
-            self.outputs.push_back(Output::Departs { at: pipe.from, to: Addressee::Peer, key, time });
+            self.outputs.push_back(Output::Departs { at, to: Addressee::Peer, key, time });
         }
     }
 
@@ -63,9 +64,11 @@ impl ManagedWiredLinks {
         let pipe = &mut self.pipes[port];
         let Some((InFlight { key, is_lost, .. }, next)) = pipe.arrive(transit.now()) else { return };
         self.outputs.push_back(if is_lost {
-            Output::Lost { node: pipe.from.0, link: Some(pipe.link), key, cause: DropCause::WiredLoss }
+            let ((node, _), link) = pipe.entry();
+            Output::Lost { node, link: Some(link), key, cause: DropCause::WiredLoss }
         } else {
-            Output::Arrived { at: pipe.to, link: pipe.link, key }
+            let (at, link) = pipe.exit();
+            Output::Arrived { at, link, key }
         });
         if let Some(next) = next.filter(|next| *next < Instant::MAX) {
             transit.schedule(next, Event::ManagedArrival(ManagedPipeId::of(port)));
@@ -80,7 +83,7 @@ impl Technology for ManagedWiredLinks {
         self.go_on(port, transit);
         let pipe = &mut self.pipes[port];
         let waits = pipe.is_busy(transit.now());
-        match pipe.queue.push(key, transit.now(), waits, transit.packets_mut()) {
+        match pipe.enqueue(key, transit.now(), waits, transit.packets_mut()) {
             Pushed::Dropped(cause) => return Admission::Dropped(cause),
             Pushed::Displaces => {
                 self.await_end(port, transit);
@@ -111,7 +114,7 @@ impl Technology for ManagedWiredLinks {
     }
 
     fn next_displaced(&mut self, port: usize) -> Option<(PacketKey, DropCause)> {
-        self.pipes[port].queue.next_dropped()
+        self.pipes[port].next_dropped()
     }
 
     fn would_wait(&self, port: usize, now: Instant) -> bool {
@@ -119,19 +122,15 @@ impl Technology for ManagedWiredLinks {
     }
 
     fn queue(&mut self, port: usize, _now: Instant) -> (usize, u64) {
-        self.pipes[port].queue.size()
+        self.pipes[port].queue()
     }
 
     fn marked(&self) -> Option<u64> {
-        self.pipes.iter().map(|pipe| pipe.queue.marked()).reduce(|one, other| one + other)
+        self.pipes.iter().map(ManagedPipe::marked).reduce(|one, other| one + other)
     }
 
     fn can_change(&self, port: usize, change: &Change) -> Result<(), ChangeError> {
-        match change {
-            Change::Channel(_) => Err(ChangeError::NoChannel),
-            Change::Queue(config) => self.pipes[port].queue.can_be_set(config),
-            _ => Ok(()),
-        }
+        self.pipes[port].can_change(change)
     }
 
     fn change(&mut self, port: usize, change: &Change, transit: &mut Transit) {

@@ -20,9 +20,9 @@ use lasthop_packet::time::nanos;
 
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    pub(crate) link: LinkId,
+    link: LinkId,
     /// The receiver, with the index of its interface there.
-    pub(crate) to: (NodeId, usize),
+    to: (NodeId, usize),
     pace: Pace,
     delays: Delays,
     /// The delay in nanoseconds while it is constant and has never been changed: no packet can
@@ -96,6 +96,12 @@ impl Pipe {
             drawn: VecDeque::new(),
             in_flight: Flight::default(),
         }
+    }
+
+    /// Its receiver, with the index of the interface there, and its link.
+    #[inline]
+    pub(crate) const fn exit(&self) -> ((NodeId, usize), LinkId) {
+        (self.to, self.link)
     }
 
     /// Whether the transmitter has something to do.

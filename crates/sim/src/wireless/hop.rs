@@ -5,9 +5,8 @@ use std::time::Duration;
 use lasthop_packet::{Instant, Rng};
 
 use super::layer::{Arq, Feedback, LinkLayer};
-use super::outstanding::Outstanding;
+use super::outstanding::{Outstanding, Sending};
 use super::received::Received;
-use super::sending::Sending;
 use crate::capacity::{Capacity, Pace};
 use crate::change::{Change, ChangeError};
 use crate::config::Direction;
@@ -16,36 +15,37 @@ use crate::flight::Flight;
 use crate::id::{LinkId, MediumId, NodeId};
 use crate::loss::Losses;
 use crate::packets::{PacketKey, Packets};
-use crate::queue::{Queue, Waiting};
+use crate::queue::{Managed, Pushed, Queue, Waiting};
 
 #[derive(Debug)]
 pub(crate) struct Hop {
-    pub(crate) link: LinkId,
+    link: LinkId,
     /// The transmitter, with the index of its interface there.
-    pub(crate) from: (NodeId, usize),
+    from: (NodeId, usize),
     /// The receiver, with the index of its interface there.
-    pub(crate) to: (NodeId, usize),
-    pub(crate) medium: MediumId,
-    pub(crate) channel: usize,
-    pub(crate) pace: Pace,
+    to: (NodeId, usize),
+    medium: MediumId,
+    channel: usize,
+    pace: Pace,
     /// Whether no frame's transmission begins. One that is under way is finished at its own pace.
     is_stalled: bool,
     delays: Delays,
-    pub(crate) losses: Losses,
-    pub(crate) layer: LinkLayer,
+    losses: Losses,
+    layer: LinkLayer,
     /// Packets that wait.
-    pub(crate) queue: Queue,
+    queue: Queue,
     /// The frame that is being transmitted, or that its sender waits for.
-    pub(crate) sending: Option<Sending>,
+    sending: Option<Sending>,
     /// Frames in the air.
-    pub(crate) in_flight: Flight<InFlight>,
+    in_flight: Flight<InFlight>,
     next_number: u32,
     /// The receiver's link layer, where the sender waits for its acknowledgments.
     received: Received,
     /// The frames that a selective-repeat sender has transmitted and is not through with.
-    pub(super) outstanding: Option<Box<Outstanding>>,
+    outstanding: Option<Box<Outstanding>>,
 }
 
+/// A frame in the air.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) key: PacketKey,
@@ -93,6 +93,64 @@ impl Hop {
         }
     }
 
+    /// Its transmitter, with the index of the interface there.
+    pub(super) const fn from(&self) -> (NodeId, usize) {
+        self.from
+    }
+
+    /// Its receiver, with the index of the interface there.
+    pub(super) const fn to(&self) -> (NodeId, usize) {
+        self.to
+    }
+
+    pub(super) const fn link(&self) -> LinkId {
+        self.link
+    }
+
+    pub(super) const fn medium(&self) -> MediumId {
+        self.medium
+    }
+
+    /// The number of its link's channel.
+    pub(super) const fn channel(&self) -> usize {
+        self.channel
+    }
+
+    pub(super) const fn layer(&self) -> LinkLayer {
+        self.layer
+    }
+
+    /// The time that a frame of `len` octets takes, whatever the clock makes of it.
+    pub(super) fn exact_time(&self, len: u32) -> Duration {
+        self.pace.exact_time(len as usize)
+    }
+
+    /// A packet joins the queue; `waits` says whether it has to wait.
+    pub(super) fn enqueue(
+        &mut self,
+        key: PacketKey,
+        now: Instant,
+        waits: bool,
+        packets: &mut Packets,
+    ) -> Pushed {
+        self.queue.push(key, now, waits, packets)
+    }
+
+    /// Packets and octets that wait.
+    pub(super) fn queue(&self) -> (usize, u64) {
+        self.queue.size()
+    }
+
+    /// Its queue, if that is a managed one.
+    pub(super) fn managed_queue(&self) -> Option<&Managed> {
+        self.queue.managed()
+    }
+
+    /// As [`Self::managed_queue`].
+    pub(super) fn managed_queue_mut(&mut self) -> Option<&mut Managed> {
+        self.queue.managed_mut()
+    }
+
     /// Packets that are copies of a packet which is counted elsewhere: the sender's, once a copy
     /// was on its way, and those on their way to a receiver that has the packet already.
     pub(crate) fn doubled(&self) -> usize {
@@ -120,12 +178,114 @@ impl Hop {
         is_new
     }
 
-    /// A frame whose transmission ends at `finish` is on its way: when it arrives, if it is the
-    /// first to do so.
-    #[inline]
-    pub(crate) fn send(&mut self, finish: Instant, key: PacketKey, number: u32) -> Option<Instant> {
+    /// The transmission of the frame in hand begins: the frame, and when it ends.
+    pub(super) fn begin(&mut self, now: Instant) -> Option<(Sending, Instant)> {
+        let sending = self.sending.as_mut()?;
+        let finish = self.pace.finish(now, sending.len as usize);
+        sending.transmissions += 1;
+        sending.air_time += finish.since(now);
+        sending.confirmed = false;
+        sending.began = now;
+        Some((*sending, finish))
+    }
+
+    /// Whether the next transmission is lost, whatever the channel is like.
+    pub(super) fn loses(&mut self) -> bool {
+        self.losses.next()
+    }
+
+    /// When the exchange of a frame is over whose transmission ends at `finish`, if no acknowledgment ends it before.
+    pub(super) fn over(&self, finish: Instant) -> Instant {
+        match self.layer.feedback {
+            Feedback::None | Feedback::Immediate => finish,
+            Feedback::Acknowledged { timeout, arq: Arq::StopAndWait, .. } => finish + timeout,
+            // Then comes the acknowledgment of some frame, or silence.
+            Feedback::Acknowledged { ack_octets, arq: Arq::SelectiveRepeat { .. }, .. } => {
+                self.pace.clone().finish(finish, ack_octets as usize)
+            }
+        }
+    }
+
+    /// The frame in hand is lost in a transmission that ends at `finish`, in an exchange that ends at `over`. Returns
+    /// when a sender that does not wait learns of it.
+    pub(super) fn on_lost(&mut self, finish: Instant, over: Instant) -> Option<Instant> {
+        let Feedback::Acknowledged { timeout, arq: Arq::SelectiveRepeat { .. }, .. } = self.layer.feedback
+        else {
+            return None;
+        };
+        let known_at = over.max(finish + timeout);
+        self.go_on(Some(known_at));
+        Some(known_at)
+    }
+
+    /// Whether the sender keeps a frame that it has transmitted, until it is confirmed.
+    pub(super) const fn keeps_frame(&self) -> bool {
+        !matches!(self.layer.feedback, Feedback::None)
+    }
+
+    /// Whether an exchange ends when the acknowledgment comes, or does not.
+    pub(super) const fn waits_for_acknowledgment(&self) -> bool {
+        matches!(self.layer.feedback, Feedback::Acknowledged { arq: Arq::StopAndWait, .. })
+    }
+
+    /// The frame in hand, or its copy `key`, is on its way in a transmission that ends at `finish`: when it arrives,
+    /// if it is the first to do so.
+    pub(super) fn send(&mut self, finish: Instant, key: PacketKey) -> Option<Instant> {
+        let sending = self.sending.as_mut()?;
+        sending.copied = key != sending.key;
+        sending.confirmed = !matches!(self.layer.feedback, Feedback::Acknowledged { .. });
+        let number = sending.number;
         let arrival = self.delays.arrival(finish, self.in_flight.last());
-        self.in_flight.push(arrival, InFlight { key, number }).then_some(arrival)
+        let is_first = self.in_flight.push(arrival, InFlight { key, number });
+        self.go_on(None);
+        is_first.then_some(arrival)
+    }
+
+    /// The first frame in the air reaches the receiver, if it does so by now; and when the next one does.
+    pub(super) fn arrive(&mut self, now: Instant) -> Option<(InFlight, Option<Instant>)> {
+        self.in_flight.pop_due(now)
+    }
+
+    /// How long the receiver's acknowledgment of a frame takes that has arrived now, without propagation.
+    /// An acknowledgment takes its time at the hop's own pace; it does not wait behind data.
+    pub(super) fn acknowledgment_time(&self, now: Instant, ack_octets: u32) -> Duration {
+        self.pace.clone().finish(now, ack_octets as usize).since(now)
+    }
+
+    /// It is decided whether the sender hears of a frame's arrival, and when it knows. Whether it does not wait
+    /// for that.
+    pub(super) fn decided(&mut self, number: u32, is_confirmed: bool, known_at: Instant) -> bool {
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.decided(number, is_confirmed, known_at);
+        } else if let Some(sending) = &mut self.sending {
+            sending.confirmed = is_confirmed;
+        }
+        self.outstanding.is_some()
+    }
+
+    /// The frame in hand.
+    pub(super) const fn in_hand(&self) -> Option<Sending> {
+        self.sending
+    }
+
+    /// See [`Outstanding::next_known`].
+    pub(super) fn next_known(&mut self, now: Instant) -> Option<Sending> {
+        self.outstanding.as_mut()?.next_known(now)
+    }
+
+    /// A frame is to be transmitted again, by a sender that does not wait ahead of new ones.
+    pub(super) fn repeat(&mut self, number: u32) {
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.repeat(number);
+        }
+    }
+
+    /// The sender is through with a frame.
+    pub(super) fn done(&mut self, number: u32) {
+        match &mut self.outstanding {
+            Some(outstanding) => outstanding.done(number),
+            None => self.sending = None,
+        }
     }
 
     /// Propagation of the frames and acknowledgments of a sender that waits for these; constant
@@ -186,7 +346,7 @@ impl Hop {
 
     /// A selective-repeat sender does not wait for the frame that it has transmitted; others do. `known_at` is
     /// when it learns that this was lost.
-    pub(super) fn go_on(&mut self, known_at: Option<Instant>) {
+    fn go_on(&mut self, known_at: Option<Instant>) {
         let Some(outstanding) = &mut self.outstanding else { return };
         if let Some(sending) = self.sending.take() {
             outstanding.transmitted(sending, known_at);

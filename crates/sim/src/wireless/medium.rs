@@ -9,7 +9,7 @@ pub(crate) struct Medium {
     /// The radio that is asked first when the medium is free.
     turn: usize,
     /// The hop whose exchange holds the medium.
-    pub(crate) held_by: Option<HopId>,
+    held_by: Option<HopId>,
 }
 
 /// A node's transmitter on a medium, with one queue a peer.
@@ -27,6 +27,21 @@ impl Medium {
             Some(radio) => radio.hops.push(hop),
             None => self.radios.push(Radio { node, hops: vec![hop], turn: 0 }),
         }
+    }
+
+    /// The hop whose exchange holds the medium.
+    pub(crate) const fn holder(&self) -> Option<HopId> {
+        self.held_by
+    }
+
+    /// A hop holds the medium, which is free.
+    pub(crate) const fn hold(&mut self, hop: HopId) {
+        self.held_by = Some(hop);
+    }
+
+    /// The medium is free.
+    pub(crate) const fn release(&mut self) {
+        self.held_by = None;
     }
 
     /// The hop that transmits next, radios in turn and each radio's peers in turn.

@@ -1,12 +1,30 @@
-//! The frames of a selective-repeat sender, from their first transmission to their fate.
+//! Frames at their sender, from their first transmission to their fate.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-use super::sending::Sending;
+use crate::packets::PacketKey;
 
-/// A sender's window: frames of consecutive numbers, of which those in the middle may be done with.
+/// A frame from its first transmission to its fate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub(crate) key: PacketKey,
+    pub(crate) len: u32,
+    pub(crate) number: u32,
+    pub(crate) transmissions: u32,
+    pub(crate) queueing: Duration,
+    pub(crate) air_time: Duration,
+    /// When the latest transmission began.
+    pub(crate) began: Instant,
+    /// Whether the transmission under way has been confirmed.
+    pub(crate) confirmed: bool,
+    /// Whether a copy has reached, or will reach, the receiver.
+    pub(crate) copied: bool,
+}
+
+/// The window of a selective-repeat sender: frames of consecutive numbers, of which those in the middle may be done with.
 #[derive(Debug)]
 pub(super) struct Outstanding {
     /// The most numbers from the oldest frame to the newest.
@@ -111,10 +129,7 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::packets::PacketKey;
 
     const NOW: Instant = Instant::from_millis(5);
 
