@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`world`] | [`World`]: build it, run it, or drive it from outside (inject, advance, collect) |
 //! | [`config`] | what a node, a link, a flow can be |
-//! | `network` | nodes, links, addresses, routes |
+//! | `network` | nodes, links, addresses, routes; `nodes`: packets inside of nodes |
 //! | `transit` | what all parts work with: the time, `schedule`, `packets`, `telemetry` |
 //! | `technology` | what takes packets out of nodes: the trait; all of them: `links` |
 //! | `wired` | wired links: each direction a pipe, first in, first out or with a managed queue |
@@ -16,13 +16,13 @@
 //! | [`faults`] | packets that a link delivers twice, or with a wrong bit; those of a world: `faulty_links` |
 //! | [`selection`] | which packets a link impairs; the links of a world that impair a part: `selective_links` |
 //! | [`cut`] | which TCP connections a link resets or refuses; the links of a world that do: `cut_links`; a connection there: `passing`; `resets` |
-//! | [`change`] | changes of a link while packets are on it |
+//! | [`change`] | changes of a link while packets are on it; those to come: `timeline` |
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
 //! | [`mobility`] | where stations go: random waypoints |
 //! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
-//! | `sessions` | two-way applications; their connections: `channels`; calls: `calls` |
+//! | `sessions` | two-way applications: calls, dialogues, their connections |
 //! | `endpoints` | which endpoint of a host a packet is for |
 //! | `warm_up` | what happened before measuring began |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
