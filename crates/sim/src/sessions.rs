@@ -112,7 +112,7 @@ impl Delivered {
     }
 
     /// What the session's dialogue is to hear of: the messages that are whole now.
-    pub(crate) fn happenings(&self) -> impl Iterator<Item = (SessionId, DialogueEvent)> + use<> {
+    pub(crate) fn events(&self) -> impl Iterator<Item = (SessionId, DialogueEvent)> + use<> {
         let (session, party) = (self.session, Party::of(self.to.1));
         let event = self.lane.map(|lane| (session, DialogueEvent::Arrived(lane, party)));
         (0..self.messages).filter_map(move |_| event)

@@ -62,7 +62,7 @@ impl World {
     /// A packet has reached a host; whether it is for a connection of a session.
     pub(super) fn deliver_to_channel(&mut self, node: NodeId, key: PacketKey) -> bool {
         let Some(delivered) = self.sessions.deliver(node, key, &mut self.transit) else { return false };
-        for (id, event) in delivered.happenings() {
+        for (id, event) in delivered.events() {
             self.tell_dialogue(id, event);
         }
         self.pump_channel(delivered.to());
