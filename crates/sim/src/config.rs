@@ -1,16 +1,17 @@
 //! What a node, a link and a flow can be.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use lasthop_agent::LinkSenses;
 use lasthop_apps::traffic::Application;
 use lasthop_link::ChannelConfig;
-use lasthop_packet::{Bitrate, Instant};
+use lasthop_packet::{Bitrate, Instant, Rng};
 use lasthop_tcp::{ReceiverExtension, SenderExtension};
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
+use crate::endpoint::Endpoint;
 use crate::faults::Faults;
 use crate::id::{MediumId, NodeId};
 use crate::loss::Loss;
@@ -207,9 +208,15 @@ pub enum TransportConfig {
     /// A connection. What the application writes faster than TCP sends waits in a buffer without a
     /// limit.
     Tcp(TcpConfig),
+    /// A connection of another transport than TCP, over UDP.
+    Other(Connect),
     /// Datagrams, one for each message of the application.
     Udp,
 }
+
+/// Makes the two [endpoints](Endpoint) of a flow: the one that sends its data and the one that receives it. It is given
+/// their addresses and UDP ports, and a stream of randomness. Both are closed by their applications at the end.
+pub type Connect = Box<dyn FnOnce([SocketAddr; 2], Rng) -> [Box<dyn Endpoint>; 2] + Send>;
 
 /// A flow's connection.
 pub struct TcpConfig {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lasthop_packet::{Packet, Quotation, Transport};
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Endpoint as Address;
 
 use crate::id::NodeId;
 
-/// TCP endpoints by node, then by local port, remote port and remote address.
+/// Endpoints of one transport by node, then by local port, remote port and remote address.
 pub(crate) struct Endpoints<T>(Vec<OfNode<T>>);
 
 struct OfNode<T> {
@@ -33,7 +33,7 @@ impl<T> Default for Endpoints<T> {
 }
 
 impl<T: Copy> Endpoints<T> {
-    pub(crate) fn add(&mut self, node: NodeId, (local, remote): (Endpoint, Endpoint), endpoint: T) {
+    pub(crate) fn add(&mut self, node: NodeId, (local, remote): (Address, Address), endpoint: T) {
         if self.0.len() <= node.index() {
             self.0.resize_with(node.index() + 1, || OfNode {
                 by_key: BTreeMap::new(),
@@ -49,7 +49,7 @@ impl<T: Copy> Endpoints<T> {
         }
     }
 
-    pub(crate) fn remove(&mut self, node: NodeId, (local, remote): (Endpoint, Endpoint)) {
+    pub(crate) fn remove(&mut self, node: NodeId, (local, remote): (Address, Address)) {
         let Some(of_node) = self.0.get_mut(node.index()) else { return };
         let key = (local.1, remote.1, remote.0);
         of_node.by_key.remove(&key);
@@ -60,7 +60,7 @@ impl<T: Copy> Endpoints<T> {
     }
 
     /// Whether there is an endpoint with this local port for this remote end.
-    pub(crate) fn has(&self, node: NodeId, local_port: u16, remote: Endpoint) -> bool {
+    pub(crate) fn has(&self, node: NodeId, local_port: u16, remote: Address) -> bool {
         let key = (local_port, remote.1, remote.0);
         self.0.get(node.index()).is_some_and(|of_node| of_node.by_key.contains_key(&key))
     }
@@ -111,7 +111,8 @@ fn key_of(packet: &Packet) -> Option<Key> {
             let (local, remote) = (flow.source, flow.destination);
             (local.1, remote.1, remote.0)
         }),
-        Transport::Udp(_) | Transport::Opaque { .. } => None,
+        Transport::Udp(udp) => Some((udp.destination_port, udp.source_port, packet.ip().source)),
+        Transport::Opaque { .. } => None,
     }
 }
 

@@ -6,10 +6,11 @@ use lasthop_apps::datagrams::{Datagrams, Received};
 use lasthop_apps::measured::Measured;
 use lasthop_apps::traffic::{Next, Source};
 use lasthop_packet::{Instant, Packet, Payload};
+use lasthop_tcp::Stats;
 use lasthop_tcp::rtt::RttSamples;
-use lasthop_tcp::{Connection, Stats};
 
 use crate::config::Opening;
+use crate::endpoint::Endpoint;
 use crate::id::{ConnectionId, NodeId};
 
 pub use outcome::{FlowOutcome, TcpOutcome, TransportOutcome};
@@ -41,11 +42,11 @@ pub struct Flow {
 /// What carries a flow.
 #[derive(Debug)]
 pub(crate) enum Carrier {
-    Tcp(Transfer),
+    Connection(Transfer),
     Udp(Box<Datagrams>),
 }
 
-/// A flow over TCP.
+/// A flow over a connection.
 #[derive(Debug)]
 pub(crate) struct Transfer {
     sender: ConnectionId,
@@ -151,20 +152,20 @@ impl Flow {
     /// The endpoint that sends its data; `None` over UDP.
     pub(crate) const fn sender(&self) -> Option<ConnectionId> {
         match &self.carrier {
-            Carrier::Tcp(transfer) => Some(transfer.sender),
+            Carrier::Connection(transfer) => Some(transfer.sender),
             Carrier::Udp(_) => None,
         }
     }
 
     /// Whether its connection opens with a handshake and ends with FINs.
     pub(crate) const fn has_handshake(&self) -> bool {
-        matches!(&self.carrier, Carrier::Tcp(Transfer { opening: Opening::Handshake, .. }))
+        matches!(&self.carrier, Carrier::Connection(Transfer { opening: Opening::Handshake, .. }))
     }
 
     /// Its datagrams; `None` over TCP.
     pub(crate) fn datagrams(&self) -> Option<&Datagrams> {
         match &self.carrier {
-            Carrier::Tcp(_) => None,
+            Carrier::Connection(_) => None,
             Carrier::Udp(datagrams) => Some(datagrams),
         }
     }
@@ -172,7 +173,7 @@ impl Flow {
     /// As [`Self::datagrams`].
     pub(crate) fn datagrams_mut(&mut self) -> Option<&mut Datagrams> {
         match &mut self.carrier {
-            Carrier::Tcp(_) => None,
+            Carrier::Connection(_) => None,
             Carrier::Udp(datagrams) => Some(datagrams),
         }
     }
@@ -186,7 +187,7 @@ impl Flow {
         let octets = u64::from(write.octets);
         let written = match &mut self.carrier {
             _ if octets == 0 => Written::Nothing,
-            Carrier::Tcp(transfer) => {
+            Carrier::Connection(transfer) => {
                 let offset = transfer.written;
                 transfer.written += octets;
                 Written::Stream { offset, octets }
@@ -196,11 +197,11 @@ impl Flow {
         (written, write.next)
     }
 
-    /// A bulk transfer over TCP writes all that it has, without an end more than any run can carry. Returns
+    /// A bulk transfer over a connection writes all that it has, without an end more than any run can carry. Returns
     /// how much that is; `None` for other flows.
     pub(crate) fn write_all(&mut self) -> Option<u64> {
         match (&self.source, &mut self.carrier) {
-            (Source::Bulk(_), Carrier::Tcp(transfer)) => {
+            (Source::Bulk(_), Carrier::Connection(transfer)) => {
                 transfer.written = self.size.unwrap_or(1 << 60);
                 Some(transfer.written)
             }
@@ -212,7 +213,7 @@ impl Flow {
     /// sent there.
     #[inline]
     pub(crate) fn receive(&mut self, payload: &Payload, now: Instant) {
-        let Carrier::Tcp(transfer) = &mut self.carrier else { return };
+        let Carrier::Connection(transfer) = &mut self.carrier else { return };
         let right = is_piece(payload, self.stream, transfer.received);
         self.corrupted |= !right;
         transfer.received += payload.len() as u64;
@@ -235,7 +236,7 @@ impl Flow {
     /// another one, all that was written.
     pub(crate) const fn expect(&mut self, sent: u64) {
         let is_bulk = self.is_bulk();
-        if let Carrier::Tcp(transfer) = &mut self.carrier {
+        if let Carrier::Connection(transfer) = &mut self.carrier {
             transfer.expected = Some(if is_bulk { sent } else { transfer.written });
         }
     }
@@ -249,7 +250,9 @@ impl Flow {
     #[inline]
     pub(crate) fn note_if_done(&mut self, now: Instant) {
         let is_over = match &self.carrier {
-            Carrier::Tcp(transfer) => transfer.expected.is_some_and(|expected| transfer.received >= expected),
+            Carrier::Connection(transfer) => {
+                transfer.expected.is_some_and(|expected| transfer.received >= expected)
+            }
             Carrier::Udp(datagrams) => self.stopped_at.is_some() && datagrams.in_network() == 0,
         };
         if is_over && self.done_at.is_none() {
@@ -258,7 +261,7 @@ impl Flow {
     }
 }
 
-/// What became of a flow up to some time; over TCP or UDP.
+/// What became of a flow up to some time, whatever carries it.
 #[derive(Debug, Default)]
 pub(crate) struct FlowSoFar {
     octets: u64,
@@ -267,12 +270,12 @@ pub(crate) struct FlowSoFar {
     datagrams: Received,
 }
 
-/// What became of it. `sender` is the endpoint that sends its data over TCP.
+/// What became of it. `sender` is the endpoint that sends its data over a connection.
 impl Flow {
     /// What has arrived, each octet once.
     fn octets(&self) -> u64 {
         match &self.carrier {
-            Carrier::Tcp(transfer) => transfer.received,
+            Carrier::Connection(transfer) => transfer.received,
             Carrier::Udp(datagrams) => datagrams.octets(),
         }
     }
@@ -282,18 +285,19 @@ impl Flow {
     fn end(&self, now: Instant) -> Instant {
         match (self.done_at, &self.carrier) {
             (None, _) => now,
-            (Some(at), Carrier::Tcp(_)) => at,
+            (Some(at), Carrier::Connection(_)) => at,
             (Some(_), Carrier::Udp(datagrams)) => {
                 self.stopped_at.unwrap_or(Instant::ZERO).max(datagrams.last_arrived)
             }
         }
     }
 
-    pub(crate) fn so_far(&self, sender: Option<&Connection>) -> FlowSoFar {
+    pub(crate) fn so_far(&self, sender: Option<&dyn Endpoint>) -> FlowSoFar {
+        let tcp = sender.and_then(Endpoint::tcp);
         FlowSoFar {
             octets: self.octets(),
-            sender: sender.map(|sender| sender.stats()).unwrap_or_default(),
-            rtts: sender.map(|sender| sender.rtt().samples()).unwrap_or_default(),
+            sender: tcp.map(|tcp| tcp.stats()).unwrap_or_default(),
+            rtts: tcp.map(|tcp| tcp.rtt().samples()).unwrap_or_default(),
             datagrams: self.datagrams().map(Datagrams::so_far).unwrap_or_default(),
         }
     }
@@ -301,19 +305,19 @@ impl Flow {
     /// What became of it from `since` to `now`, where at `since` it was as `earlier`.
     pub(crate) fn outcome(
         &self,
-        sender: Option<&Connection>,
+        sender: Option<&dyn Endpoint>,
         now: Instant,
         (since, earlier): (Instant, &FlowSoFar),
     ) -> FlowOutcome {
         let is_udp = self.sender().is_none();
-        let transport = match (&self.carrier, sender) {
+        let transport = match (&self.carrier, sender.and_then(Endpoint::tcp)) {
             (Carrier::Udp(datagrams), _) => TransportOutcome::Udp(datagrams.outcome(&earlier.datagrams)),
-            (Carrier::Tcp(_), sender) => {
-                let rtts = sender.map(|sender| sender.rtt().samples().since(earlier.rtts));
-                let rtt_mean_s = rtts.and_then(RttSamples::mean).map(|mean| mean.as_secs_f64());
-                let sender = sender.map(|sender| sender.stats().since(&earlier.sender)).unwrap_or_default();
-                TransportOutcome::Tcp(TcpOutcome { sender, rtt_mean_s })
+            (Carrier::Connection(_), Some(tcp)) => {
+                let rtt_mean = tcp.rtt().samples().since(earlier.rtts).mean();
+                let sender = tcp.stats().since(&earlier.sender);
+                TransportOutcome::Tcp(TcpOutcome { sender, rtt_mean_s: rtt_mean.map(|it| it.as_secs_f64()) })
             }
+            (Carrier::Connection(_), None) => TransportOutcome::Other,
         };
         FlowOutcome {
             name: self.name.clone(),
@@ -321,7 +325,7 @@ impl Flow {
             completion: self.done_at.filter(|_| !self.is_stopped() && !is_udp).map(|at| at.since(self.start)),
             measured: Measured { from: self.start.max(since), until: self.end(now) },
             gave_up: self.gave_up_at.filter(|_| self.done_at.is_none()).map(|at| at.since(self.start)),
-            was_reset: self.gave_up_at.is_some() && sender.is_some_and(Connection::was_reset),
+            was_reset: self.gave_up_at.is_some() && sender.is_some_and(Endpoint::was_reset),
             intact: !self.corrupted,
             transport,
         }

@@ -1,15 +1,16 @@
-//! What is in hosts: TCP endpoints, and the flows between them with their applications.
+//! What is in hosts: endpoints, and the flows between them with their applications.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use lasthop_apps::datagrams::Datagrams;
 use lasthop_apps::traffic::{Next, Source};
 use lasthop_packet::{Instant, Ip, Packet, Rng, Seq, Transport, Udp};
 use lasthop_tcp::Connection;
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Endpoint as Address;
 
 use crate::config::{FlowConfig, Opening, TcpConfig, TransportConfig};
+use crate::endpoint::{AnyEndpoint, Endpoint};
 use crate::endpoints::Endpoints;
 use crate::flow::{Carrier, Flow, FlowOutcome, FlowSoFar, Transfer, Written};
 use crate::id::{ConnectionId, FlowId, NodeId};
@@ -29,6 +30,8 @@ pub(crate) struct Hosts {
     connections: Vec<HostedConnection>,
     flows: Vec<Flow>,
     endpoints: Endpoints<ConnectionId>,
+    /// Those over UDP.
+    over_udp: Endpoints<ConnectionId>,
     /// Flows with an end that are not done yet.
     unfinished: usize,
     /// Whether no flow has an end: then a run lasts until its own.
@@ -38,7 +41,7 @@ pub(crate) struct Hosts {
 }
 
 struct HostedConnection {
-    tcp: Connection,
+    endpoint: AnyEndpoint,
     node: NodeId,
     /// Where its packets go, once the first one has found that.
     destination: Option<NodeId>,
@@ -65,6 +68,7 @@ impl Default for Hosts {
             connections: Vec::new(),
             flows: Vec::new(),
             endpoints: Endpoints::default(),
+            over_udp: Endpoints::default(),
             unfinished: 0,
             is_endless: true,
             stalled: Vec::new(),
@@ -88,15 +92,22 @@ impl Hosts {
         let stream = id.index() as u32 + 1;
         let size = application.size();
         let ports = ports(id);
+        let ends = ((addresses[0], ports.0), (addresses[1], ports.1));
+        let mut numbers = Rng::named(seed, &format!("flow {} {name} numbers", id.index()));
         let carrier = match transport {
             TransportConfig::Tcp(tcp) => {
                 // Initial sequence numbers anywhere: wrapping is the rule, not the exception.
-                let mut numbers = Rng::named(seed, &format!("flow {} {name} numbers", id.index()));
                 let numbers = [(); 2].map(|()| Seq(numbers.next_u64() as u32));
-                let ends = ((addresses[0], ports.0), (addresses[1], ports.1));
                 let opening = tcp.opening;
                 let sender = self.connect(id, (from, to), ends, numbers, tcp, transit);
-                Carrier::Tcp(Transfer::new(sender, opening, size))
+                Carrier::Connection(Transfer::new(sender, opening, size))
+            }
+            TransportConfig::Other(connect) => {
+                let [sender, receiver] = connect([ends.0, ends.1].map(SocketAddr::from), numbers);
+                let sender = self.add_connection(from, id, AnyEndpoint::Other(sender), true, ends);
+                let ends = (ends.1, ends.0);
+                self.add_connection(to, id, AnyEndpoint::Other(receiver), false, ends);
+                Carrier::Connection(Transfer::new(sender, Opening::Handshake, size))
             }
             TransportConfig::Udp => {
                 let ip = Ip::new(addresses[0], addresses[1]);
@@ -122,7 +133,7 @@ impl Hosts {
         &mut self,
         id: FlowId,
         (from, to): (NodeId, NodeId),
-        (local, remote): (Endpoint, Endpoint),
+        (local, remote): (Address, Address),
         [iss, irs]: [Seq; 2],
         config: TcpConfig,
         transit: &mut Transit,
@@ -140,6 +151,7 @@ impl Hosts {
         let sender = sender.with_sender_extension(sender_extension);
         let receiver = receiver.with_receiver_extension(receiver_extension);
         transit.add_stream(local, remote, iss + 1);
+        let [sender, receiver] = [sender, receiver].map(AnyEndpoint::Tcp);
         let sender = self.add_connection(from, id, sender, true, (local, remote));
         self.add_connection(to, id, receiver, false, (remote, local));
         sender
@@ -149,14 +161,17 @@ impl Hosts {
         &mut self,
         node: NodeId,
         flow: FlowId,
-        tcp: Connection,
+        endpoint: AnyEndpoint,
         sends: bool,
-        ends: (Endpoint, Endpoint),
+        ends: (Address, Address),
     ) -> ConnectionId {
         let id = ConnectionId::of(self.connections.len());
-        self.endpoints.add(node, ends, id);
+        match endpoint {
+            AnyEndpoint::Tcp(_) => self.endpoints.add(node, ends, id),
+            AnyEndpoint::Other(_) => self.over_udp.add(node, ends, id),
+        }
         let timer = LazyTimer::default();
-        self.connections.push(HostedConnection { tcp, node, destination: None, flow, sends, timer });
+        self.connections.push(HostedConnection { endpoint, node, destination: None, flow, sends, timer });
         id
     }
 
@@ -168,10 +183,10 @@ impl Hosts {
         }
         let all = flow.sender().zip(flow.write_all());
         if let Some((sender, octets)) = all {
-            let tcp = &mut self.connections[sender.index()].tcp;
-            tcp.write_stream(flow.stream(), 0, octets);
+            let endpoint = &mut self.connections[sender.index()].endpoint;
+            endpoint.write_stream(flow.stream(), 0, octets);
             if flow.has_handshake() && flow.size().is_some() {
-                tcp.close();
+                endpoint.close();
             }
         }
         transit.emit(&TraceEvent::FlowStarted { flow: id });
@@ -190,7 +205,7 @@ impl Hosts {
         }
         let ((written, next), sender) = (flow.write(), flow.sender());
         if let (Written::Stream { offset, octets }, Some(sender)) = (written, sender) {
-            self.connections[sender.index()].tcp.write_stream(flow.stream(), offset, octets);
+            self.connections[sender.index()].endpoint.write_stream(flow.stream(), offset, octets);
         }
         Some((written, sender, next))
     }
@@ -209,14 +224,12 @@ impl Hosts {
         flow.stop(transit.now());
         let sender = flow.sender();
         if let Some(sender) = sender {
-            let tcp = &mut self.connections[sender.index()].tcp;
-            if flow.is_bulk() {
-                tcp.discard_unsent();
-            }
+            let endpoint = &mut self.connections[sender.index()].endpoint;
+            let sent = if flow.is_bulk() { endpoint.discard() } else { 0 };
             if flow.has_handshake() {
-                tcp.close();
+                endpoint.close();
             }
-            flow.expect(tcp.stats().octets_acknowledged + tcp.unacknowledged());
+            flow.expect(sent);
         }
         self.check_if_done(id, transit);
         sender
@@ -249,7 +262,7 @@ impl Hosts {
     }
 }
 
-/// TCP endpoints: segments in and out, deadlines.
+/// Endpoints: packets in and out, deadlines.
 impl Hosts {
     /// A segment or an ICMP message has reached a host. If it is for an endpoint there, that and its
     /// application take it; then that endpoint may have something to send.
@@ -261,49 +274,49 @@ impl Hosts {
         transit: &mut Transit,
     ) -> Option<ConnectionId> {
         let packet = transit.packet(key);
-        let id = self.endpoints.of(node, packet)?;
-        let is_icmp = matches!(packet.transport(), Transport::Icmp(_));
-        transit.accounts_mut().consumed += 1;
-        let hosted = &mut self.connections[id.index()];
-        let (flow, end) = (hosted.flow, hosted.end());
-        let fast_retransmits = hosted.tcp.stats().fast_retransmits;
-        transit.trace(Interest::SEGMENTS, key, |packet| {
-            if is_icmp {
-                TraceEvent::IcmpReceived { flow, packet }
-            } else {
-                TraceEvent::SegmentReceived { flow, end, packet }
-            }
-        });
-        let packet = transit.packet(key);
-        if is_icmp {
-            hosted.tcp.on_icmp(packet, transit.now());
-        } else {
-            hosted.tcp.on_segment(packet, transit.now());
-        }
-        let retransmits = hosted.tcp.stats().fast_retransmits > fast_retransmits;
-        transit.packets_mut().remove(key);
-        if retransmits {
-            transit.emit(&TraceEvent::Loss { flow, cause: LossCause::FastRetransmit });
-        }
-        self.read(id, transit);
+        let id = self.endpoints.of(node, packet).or_else(|| self.over_udp.of(node, packet))?;
+        self.receive(id, key, transit);
         Some(id)
     }
 
-    /// The application takes what has arrived.
+    /// As [`Self::deliver`], for a datagram.
+    pub(crate) fn deliver_over_udp(
+        &mut self,
+        node: NodeId,
+        key: PacketKey,
+        transit: &mut Transit,
+    ) -> Option<ConnectionId> {
+        let id = self.over_udp.of(node, transit.packet(key))?;
+        self.receive(id, key, transit);
+        Some(id)
+    }
+
+    /// A packet is for this endpoint, which takes it; and its application, if it receives, what has arrived.
     #[inline]
-    fn read(&mut self, id: ConnectionId, transit: &mut Transit) {
+    fn receive(&mut self, id: ConnectionId, key: PacketKey, transit: &mut Transit) {
+        transit.accounts_mut().consumed += 1;
         let hosted = &mut self.connections[id.index()];
-        if hosted.sends {
+        let (id, end, endpoint) = (hosted.flow, hosted.end(), &mut hosted.endpoint);
+        transit.trace(Interest::SEGMENTS, key, |packet| match packet.transport() {
+            Transport::Icmp(_) => TraceEvent::IcmpReceived { flow: id, packet },
+            _ => TraceEvent::SegmentReceived { flow: id, end, packet },
+        });
+        let fast_retransmits = endpoint.fast_retransmits();
+        endpoint.on_packet(transit.packet(key), transit.now());
+        transit.packets_mut().remove(key);
+        if endpoint.fast_retransmits() > fast_retransmits {
+            transit.emit(&TraceEvent::Loss { flow: id, cause: LossCause::FastRetransmit });
+        }
+        if end == End::Sender {
             return;
         }
-        let id = hosted.flow;
         let flow = &mut self.flows[id.index()];
         let was_done = flow.is_done();
-        while let Some(payload) = hosted.tcp.read() {
+        while let Some(payload) = endpoint.read() {
             flow.receive(&payload, transit.now());
         }
-        if hosted.tcp.peer_has_closed() {
-            hosted.tcp.close();
+        if endpoint.peer_has_closed() {
+            endpoint.close();
         }
         if !was_done && flow.is_done() {
             self.on_flow_done(id, transit);
@@ -318,15 +331,14 @@ impl Hosts {
         transit: &mut Transit,
     ) -> Option<(PacketKey, NodeId, Option<NodeId>)> {
         let hosted = &mut self.connections[id.index()];
-        if hosted.tcp.is_idle() {
-            return None;
-        }
-        let (max, now) = (hosted.tcp.flight().max, transit.now());
-        let key = transit.packets_mut().insert_made(|place| hosted.tcp.transmit_into(place, now))?;
+        let (sent, now) = (hosted.endpoint.sent(), transit.now());
+        let key = transit.packets_mut().insert_made(|place| hosted.endpoint.transmit(place, now))?;
         let (flow, end) = (hosted.flow, hosted.end());
-        transit.trace(Interest::SEGMENTS, key, |packet| {
-            let again = packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(max));
-            TraceEvent::SegmentSent { flow, end, packet, again }
+        transit.trace(Interest::SEGMENTS, key, |packet| TraceEvent::SegmentSent {
+            flow,
+            end,
+            packet,
+            again: hosted.endpoint.repeats(packet, sent),
         });
         Some((key, hosted.node, hosted.destination))
     }
@@ -340,12 +352,15 @@ impl Hosts {
     #[inline]
     pub(crate) fn follow(&mut self, id: ConnectionId, transit: &mut Transit) {
         let hosted = &mut self.connections[id.index()];
-        if transit.wants(Interest::WINDOW) && hosted.sends {
-            transit.emit(&TraceEvent::Window { flow: hosted.flow, sender: &hosted.tcp });
+        if transit.wants(Interest::WINDOW)
+            && hosted.sends
+            && let Some(sender) = hosted.endpoint.tcp()
+        {
+            transit.emit(&TraceEvent::Window { flow: hosted.flow, sender });
         }
-        let deadline = hosted.tcp.deadline().map(|deadline| deadline.at.max(transit.now()));
+        let deadline = hosted.endpoint.deadline().map(|deadline| deadline.at.max(transit.now()));
         transit.follow(&mut hosted.timer, deadline, Event::ConnectionDeadline(id));
-        if deadline.is_none() && hosted.sends && hosted.tcp.has_failed() {
+        if deadline.is_none() && hosted.sends && hosted.endpoint.has_failed() {
             let flow = hosted.flow;
             self.on_flow_failed(flow, transit.now());
         }
@@ -357,10 +372,10 @@ impl Hosts {
         if !hosted.timer.fired(transit.now()) {
             return false;
         }
-        let before = hosted.tcp.stats().timeouts;
-        if hosted.tcp.deadline().is_some_and(|deadline| deadline.at <= transit.now()) {
-            hosted.tcp.on_deadline(transit.now());
-            if hosted.tcp.stats().timeouts > before {
+        let before = hosted.endpoint.timeouts();
+        if hosted.endpoint.deadline().is_some_and(|deadline| deadline.at <= transit.now()) {
+            hosted.endpoint.on_deadline(transit.now());
+            if hosted.endpoint.timeouts() > before {
                 transit.emit(&TraceEvent::Loss { flow: hosted.flow, cause: LossCause::Timeout });
             }
         }
@@ -494,13 +509,13 @@ impl Hosts {
         self.flows.len()
     }
 
-    /// The endpoint that sends a flow's data; `None` over UDP.
-    pub(crate) fn sender(&self, id: FlowId) -> Option<&Connection> {
+    /// The endpoint that sends a flow's data, if a connection carries it.
+    pub(crate) fn sender(&self, id: FlowId) -> Option<&dyn Endpoint> {
         self.sender_of(self.flow(id))
     }
 
-    fn sender_of(&self, flow: &Flow) -> Option<&Connection> {
-        flow.sender().map(|sender| &self.connections[sender.index()].tcp)
+    fn sender_of(&self, flow: &Flow) -> Option<&dyn Endpoint> {
+        flow.sender().map(|sender| &*self.connections[sender.index()].endpoint)
     }
 
     /// Whether a flow that ends is not done; `None` if none ends.

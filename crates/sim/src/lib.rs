@@ -20,10 +20,10 @@
 //! | [`capacity`] | a fixed rate, or a measured trace in the Mahimahi format |
 //! | [`routing`] | shortest paths by hop count, ways given by hand; without a world, too |
 //! | [`mobility`] | where stations go: random waypoints |
-//! | `hosts` | TCP endpoints, flows and their applications; `seats`: agents |
+//! | `hosts` | endpoints, flows and their applications; `seats`: agents |
 //! | [`flow`] | an application, what carries it, and its outcome |
 //! | `sessions` | two-way applications: calls, dialogues, their connections |
-//! | `endpoints` | which endpoint of a host a packet is for |
+//! | [`endpoint`] | [`Endpoint`]: one end of a connection, TCP's or another transport's; `endpoints`: which one a packet is for |
 //! | `warm_up` | what happened before measuring began |
 //! | [`observe`] | [`Observer`] and the typed events that everything measured comes from |
 //! | [`accounts`] | where every packet went |
@@ -44,6 +44,7 @@ pub mod counters;
 pub mod cut;
 mod cut_links;
 pub mod delay;
+pub mod endpoint;
 mod endpoints;
 pub mod faults;
 mod faulty_links;
@@ -79,12 +80,13 @@ pub mod world;
 pub use accounts::{Accounts, DropCause};
 pub use capacity::{Capacity, CapacityTrace};
 pub use config::{
-    Direction, FlowConfig, NodeConfig, NodeKind, Opening, RadioLinkConfig, TcpConfig, TransportConfig,
-    WiredConfig, WirelessConfig,
+    Connect, Direction, FlowConfig, NodeConfig, NodeKind, Opening, RadioLinkConfig, TcpConfig,
+    TransportConfig, WiredConfig, WirelessConfig,
 };
 pub use counters::Counters;
 pub use cut::Cut;
 pub use delay::{Delay, Distribution, Order};
+pub use endpoint::Endpoint;
 pub use faults::Faults;
 pub use flow::{Flow, FlowOutcome, TcpOutcome, TransportOutcome};
 pub use id::{FlowId, LinkId, MediumId, NodeId, SessionId, WlanId};

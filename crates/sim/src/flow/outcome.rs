@@ -35,6 +35,8 @@ pub struct FlowOutcome {
 pub enum TransportOutcome {
     /// Over TCP.
     Tcp(TcpOutcome),
+    /// Over a connection of another transport.
+    Other,
     /// Over UDP.
     Udp(UdpOutcome),
 }
@@ -59,14 +61,14 @@ impl FlowOutcome {
     pub const fn tcp(&self) -> Option<&TcpOutcome> {
         match &self.transport {
             TransportOutcome::Tcp(outcome) => Some(outcome),
-            TransportOutcome::Udp(_) => None,
+            TransportOutcome::Other | TransportOutcome::Udp(_) => None,
         }
     }
 
     /// What became of its datagrams, if it went over UDP.
     pub const fn udp(&self) -> Option<&UdpOutcome> {
         match &self.transport {
-            TransportOutcome::Tcp(_) => None,
+            TransportOutcome::Tcp(_) | TransportOutcome::Other => None,
             TransportOutcome::Udp(outcome) => Some(outcome),
         }
     }

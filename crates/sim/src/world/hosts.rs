@@ -48,9 +48,9 @@ impl World {
         self.hosts.outcome(flow, self.now(), (self.warm_up.end(), earlier))
     }
 
-    /// The endpoint that sends a flow's data; `None` over UDP.
+    /// The endpoint that sends a flow's data; `None` if that is not TCP's.
     pub fn sender(&self, flow: FlowId) -> Option<&lasthop_tcp::Connection> {
-        self.hosts.sender(flow)
+        self.hosts.sender(flow)?.tcp()
     }
 
     pub(super) fn on_flow_start(&mut self, id: FlowId) {
@@ -183,8 +183,12 @@ impl World {
     fn deliver_datagram(&mut self, node: NodeId, key: PacketKey, udp: Udp) {
         let is_taken = self.hosts.receive_datagram(node, key, udp, &mut self.transit)
             || self.sessions.receive_media(node, key, udp, &mut self.transit);
-        if !is_taken {
-            self.deliver_otherwise(node, key);
+        if is_taken {
+            return;
+        }
+        match self.hosts.deliver_over_udp(node, key, &mut self.transit) {
+            Some(id) => self.pump(id),
+            None => self.deliver_otherwise(node, key),
         }
     }
 

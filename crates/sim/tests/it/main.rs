@@ -30,4 +30,5 @@ mod selective_repeat;
 mod slow_start;
 mod support;
 mod traffic;
+mod transports;
 mod wlan;

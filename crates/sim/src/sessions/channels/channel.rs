@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use lasthop_packet::{Instant, Packet};
-use lasthop_tcp::State;
-use lasthop_tcp::connection::Endpoint;
+use lasthop_tcp::connection::Endpoint as Address;
 use lasthop_tcp::{Connection, Stats};
 
+use crate::endpoint::AnyEndpoint;
 use crate::flow::is_piece;
 use crate::id::{ChannelEndId, NodeId, SessionId};
 use crate::schedule::{Event, LazyTimer};
@@ -33,14 +33,14 @@ pub(in crate::sessions) struct Channel {
     /// What the session's script calls it; `None` once it does not any more.
     lane: Option<Lane>,
     nodes: [NodeId; 2],
-    addresses: [Endpoint; 2],
+    addresses: [Address; 2],
     ends: [End; 2],
     is_waiting: bool,
 }
 
 /// One end.
 struct End {
-    tcp: Connection,
+    endpoint: AnyEndpoint,
     timer: LazyTimer,
     /// The simulated stream that it writes.
     stream: u32,
@@ -67,13 +67,13 @@ impl Channel {
         session: SessionId,
         lane: Lane,
         nodes: [NodeId; 2],
-        addresses: [Endpoint; 2],
+        addresses: [Address; 2],
         ends: [Connection; 2],
         stream: u32,
     ) -> Self {
         let mut streams = [stream, stream + 1].into_iter();
         let ends = ends.map(|tcp| End {
-            tcp,
+            endpoint: AnyEndpoint::Tcp(tcp),
             timer: LazyTimer::default(),
             stream: streams.next().unwrap_or(stream),
             written: 0,
@@ -104,19 +104,19 @@ impl Channel {
     }
 
     /// An end's own address and port, and the other end's.
-    pub(super) const fn between(&self, end: usize) -> (Endpoint, Endpoint) {
+    pub(super) const fn between(&self, end: usize) -> (Address, Address) {
         (self.addresses[end], self.addresses[1 - end])
     }
 
     /// What both ends did.
     pub(in crate::sessions) fn stats(&self) -> impl Iterator<Item = Stats> {
-        self.ends.iter().map(|end| end.tcp.stats())
+        self.ends.iter().filter_map(|end| end.endpoint.tcp()).map(Connection::stats)
     }
 
     /// The application at an end writes a message.
     pub(in crate::sessions) fn write(&mut self, end: usize, octets: u64) {
         let of = &mut self.ends[end];
-        of.tcp.write_stream(of.stream, of.written, octets);
+        of.endpoint.write_stream(of.stream, of.written, octets);
         of.written += octets;
         of.messages.push_back(of.written);
     }
@@ -125,9 +125,9 @@ impl Channel {
     /// its client first.
     pub(in crate::sessions) fn close(&mut self, end: usize) {
         let of = &mut self.ends[end];
-        of.is_to_close = of.tcp.state() == State::Listen;
+        of.is_to_close = of.endpoint.awaits_call();
         if !of.is_to_close {
-            of.tcp.close();
+            of.endpoint.close();
         }
     }
 
@@ -136,13 +136,9 @@ impl Channel {
     pub(in crate::sessions) fn receive(&mut self, end: usize, packet: &Packet, now: Instant) -> Taken {
         let [client, server] = &mut self.ends;
         let (here, there) = if end == 0 { (client, server) } else { (server, client) };
-        if packet.tcp().is_some() {
-            here.tcp.on_segment(packet, now);
-        } else {
-            here.tcp.on_icmp(packet, now);
-        }
+        here.endpoint.on_packet(packet, now);
         let mut taken = Taken::default();
-        while let Some(payload) = here.tcp.read() {
+        while let Some(payload) = here.endpoint.read() {
             taken.is_wrong |= !is_piece(&payload, there.stream, there.delivered);
             there.delivered += payload.len() as u64;
             taken.octets += payload.len() as u64;
@@ -151,9 +147,9 @@ impl Channel {
             there.messages.pop_front();
             taken.messages += 1;
         }
-        let is_called = here.tcp.state() != State::Listen;
-        if here.tcp.peer_has_closed() || (here.is_to_close && is_called) {
-            here.tcp.close();
+        let is_called = !here.endpoint.awaits_call();
+        if here.endpoint.peer_has_closed() || (here.is_to_close && is_called) {
+            here.endpoint.close();
         }
         taken
     }
@@ -161,7 +157,7 @@ impl Channel {
     /// The session gives it up: the client resets it.
     pub(in crate::sessions) fn abort(&mut self) {
         self.lane = None;
-        self.ends[0].tcp.abort();
+        self.ends[0].endpoint.abort();
     }
 
     /// The next packet of an end, if there is one.
@@ -171,13 +167,13 @@ impl Channel {
         place: &mut Option<Packet>,
         now: Instant,
     ) -> bool {
-        self.ends[end].tcp.transmit_into(place, now)
+        self.ends[end].endpoint.transmit(place, now)
     }
 
     /// Follows the deadline of an end.
     pub(in crate::sessions) fn follow(&mut self, end: usize, event: Event, transit: &mut Transit) {
         let of = &mut self.ends[end];
-        let deadline = of.tcp.deadline().map(|deadline| deadline.at.max(transit.now()));
+        let deadline = of.endpoint.deadline().map(|deadline| deadline.at.max(transit.now()));
         transit.follow(&mut of.timer, deadline, event);
     }
 
@@ -185,8 +181,8 @@ impl Channel {
     pub(in crate::sessions) fn on_deadline(&mut self, end: usize, now: Instant) -> bool {
         let of = &mut self.ends[end];
         let is_due = of.timer.fired(now);
-        if is_due && of.tcp.deadline().is_some_and(|deadline| deadline.at <= now) {
-            of.tcp.on_deadline(now);
+        if is_due && of.endpoint.deadline().is_some_and(|deadline| deadline.at <= now) {
+            of.endpoint.on_deadline(now);
         }
         is_due
     }
@@ -194,7 +190,7 @@ impl Channel {
     /// Whether an end gave up, or was reset. What the other one is doing tells nothing: an agent that
     /// splits the connection may be between them.
     pub(in crate::sessions) fn has_failed(&self) -> bool {
-        self.ends.iter().any(|end| end.tcp.has_failed())
+        self.ends.iter().any(|end| end.endpoint.has_failed())
     }
 
     /// Whether there are messages that have not arrived in whole.
@@ -204,14 +200,13 @@ impl Channel {
 
     /// Whether both ends are closed.
     pub(in crate::sessions) fn is_over(&self) -> bool {
-        self.ends.iter().all(|end| end.tcp.state() == State::Closed)
+        self.ends.iter().all(|end| end.endpoint.is_closed())
     }
 
     /// Whether from now on the applications have left it, and an end is closed or only waits for old
     /// segments: what is left to do is TCP's. Told once.
     pub(in crate::sessions) fn starts_to_wait(&mut self) -> bool {
-        let is_done = |state| matches!(state, State::Closed | State::TimeWait);
-        let only_waits = self.lane.is_none() && self.ends.iter().any(|end| is_done(end.tcp.state()));
+        let only_waits = self.lane.is_none() && self.ends.iter().any(|end| end.endpoint.is_done());
         only_waits && !std::mem::replace(&mut self.is_waiting, true)
     }
 }

@@ -1,0 +1,274 @@
+//! One end of a connection, as the simulator drives it: TCP's, or another transport's.
+//!
+//! An [`Endpoint`] is a pure state machine. Its host hands it the packets for its ports and tells it the time;
+//! it is asked for the packets that it sends, after whatever happened to it. Its application writes the
+//! octets of a simulated stream, reads those of the other end, and closes.
+//!
+//! TCP ([`lasthop_tcp::Connection`]) is called without a table of functions: it is most of a run.
+
+use std::ops::{Deref, DerefMut};
+
+use lasthop_agent::Deadline;
+use lasthop_packet::{Instant, Packet, Payload, Seq, Transport};
+use lasthop_tcp::Connection;
+use lasthop_tcp::State;
+
+/// One end of a connection. Spurious calls do no harm.
+pub trait Endpoint: Send {
+    /// A packet for this end has arrived, or an ICMP message about one that it has sent.
+    fn on_packet(&mut self, packet: &Packet, now: Instant);
+
+    /// Writes the next packet that this end sends now into its place. `false` if there is none.
+    fn transmit(&mut self, place: &mut Option<Packet>, now: Instant) -> bool;
+
+    /// When [`Self::on_deadline`] is next due.
+    fn deadline(&self) -> Option<Deadline>;
+
+    /// The deadline has come.
+    fn on_deadline(&mut self, now: Instant);
+
+    /// The application writes `octets` octets of the simulated stream `stream`, from `offset` on.
+    fn write_stream(&mut self, stream: u32, offset: u64, octets: u64);
+
+    /// The application takes back what it has written and this end has not sent. Returns the octets that are
+    /// left of all that was written.
+    fn discard(&mut self) -> u64;
+
+    /// The application writes nothing more.
+    fn close(&mut self);
+
+    /// The application ends the connection at once, whatever the other end has got.
+    fn abort(&mut self);
+
+    /// The next piece of data that has arrived, in the order in which it was written.
+    fn read(&mut self) -> Option<Payload>;
+
+    /// Whether it is still to be called by the other end: until then it has nobody to send to.
+    fn awaits_call(&self) -> bool;
+
+    /// Whether the other end has closed, and all that it has written was read or can be.
+    fn peer_has_closed(&self) -> bool;
+
+    /// Whether it is closed, and sends and receives nothing more.
+    fn is_closed(&self) -> bool;
+
+    /// Whether it is closed, or only waits for old packets.
+    fn is_done(&self) -> bool {
+        self.is_closed()
+    }
+
+    /// Whether it ended before the other end had closed: it gave up, or was reset.
+    fn has_failed(&self) -> bool;
+
+    /// Whether the other end has ended the connection at once.
+    fn was_reset(&self) -> bool;
+
+    /// How far it has sent, in its own numbers; for [`Self::repeats`].
+    fn sent(&self) -> u64 {
+        0
+    }
+
+    /// Whether a packet that it made when it had sent so far carries data that was sent before.
+    fn repeats(&self, _packet: &Packet, _sent: u64) -> bool {
+        false
+    }
+
+    /// How often it took data for lost because of a time-out.
+    fn timeouts(&self) -> u64 {
+        0
+    }
+
+    /// How often it took data for lost because of what the other end acknowledged.
+    fn fast_retransmits(&self) -> u64 {
+        0
+    }
+
+    /// TCP's endpoint, for those who show or count what only TCP has; `None` for other transports.
+    fn tcp(&self) -> Option<&Connection> {
+        None
+    }
+}
+
+impl Endpoint for Connection {
+    #[inline]
+    fn on_packet(&mut self, packet: &Packet, now: Instant) {
+        if matches!(packet.transport(), Transport::Icmp(_)) {
+            self.on_icmp(packet, now);
+        } else {
+            self.on_segment(packet, now);
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
+        !self.is_idle() && self.transmit_into(place, now)
+    }
+
+    #[inline]
+    fn deadline(&self) -> Option<Deadline> {
+        Self::deadline(self)
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        Self::on_deadline(self, now);
+    }
+
+    fn write_stream(&mut self, stream: u32, offset: u64, octets: u64) {
+        Self::write_stream(self, stream, offset, octets);
+    }
+
+    fn discard(&mut self) -> u64 {
+        self.discard_unsent();
+        self.stats().octets_acknowledged + self.unacknowledged()
+    }
+
+    fn close(&mut self) {
+        Self::close(self);
+    }
+
+    fn abort(&mut self) {
+        Self::abort(self);
+    }
+
+    #[inline]
+    fn read(&mut self) -> Option<Payload> {
+        Self::read(self)
+    }
+
+    fn awaits_call(&self) -> bool {
+        self.state() == State::Listen
+    }
+
+    #[inline]
+    fn peer_has_closed(&self) -> bool {
+        Self::peer_has_closed(self)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state() == State::Closed
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.state(), State::Closed | State::TimeWait)
+    }
+
+    fn has_failed(&self) -> bool {
+        Self::has_failed(self)
+    }
+
+    fn was_reset(&self) -> bool {
+        Self::was_reset(self)
+    }
+
+    #[inline]
+    fn sent(&self) -> u64 {
+        u64::from(self.flight().max.0)
+    }
+
+    fn repeats(&self, packet: &Packet, sent: u64) -> bool {
+        packet.segment_len() > 0 && packet.tcp().is_some_and(|tcp| tcp.seq.before(Seq(sent as u32)))
+    }
+
+    fn timeouts(&self) -> u64 {
+        self.stats().timeouts
+    }
+
+    #[inline]
+    fn fast_retransmits(&self) -> u64 {
+        self.stats().fast_retransmits
+    }
+
+    #[inline]
+    fn tcp(&self) -> Option<&Connection> {
+        Some(self)
+    }
+}
+
+/// An endpoint of some transport. What is called for each packet has a method of its own here, which calls
+/// TCP's directly.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are TCP's, and a pointer would be followed for each packet"
+)]
+pub(crate) enum AnyEndpoint {
+    Tcp(Connection),
+    Other(Box<dyn Endpoint>),
+}
+
+impl AnyEndpoint {
+    #[inline]
+    pub(crate) fn on_packet(&mut self, packet: &Packet, now: Instant) {
+        match self {
+            Self::Tcp(tcp) => tcp.on_packet(packet, now),
+            Self::Other(other) => other.on_packet(packet, now),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn transmit(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
+        match self {
+            Self::Tcp(tcp) => tcp.transmit(place, now),
+            Self::Other(other) => other.transmit(place, now),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        match self {
+            Self::Tcp(tcp) => tcp.deadline(),
+            Self::Other(other) => other.deadline(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read(&mut self) -> Option<Payload> {
+        match self {
+            Self::Tcp(tcp) => tcp.read(),
+            Self::Other(other) => other.read(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn peer_has_closed(&self) -> bool {
+        match self {
+            Self::Tcp(tcp) => tcp.peer_has_closed(),
+            Self::Other(other) => other.peer_has_closed(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn sent(&self) -> u64 {
+        match self {
+            Self::Tcp(tcp) => tcp.sent(),
+            Self::Other(other) => other.sent(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn fast_retransmits(&self) -> u64 {
+        match self {
+            Self::Tcp(tcp) => tcp.fast_retransmits(),
+            Self::Other(other) => other.fast_retransmits(),
+        }
+    }
+}
+
+impl Deref for AnyEndpoint {
+    type Target = dyn Endpoint;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Tcp(tcp) => tcp,
+            Self::Other(other) => other.as_ref(),
+        }
+    }
+}
+
+impl DerefMut for AnyEndpoint {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Tcp(tcp) => tcp,
+            Self::Other(other) => other.as_mut(),
+        }
+    }
+}
