@@ -54,6 +54,8 @@ pub struct Connection {
     /// Where the peers agreed on ECN.
     ecn: Option<Ecn>,
     refusals: Refusals,
+    /// It leaves before anything else.
+    reset: Option<Reset>,
 }
 
 impl Connection {
@@ -151,7 +153,7 @@ impl Connection {
         // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             let (seq, ack) = (self.send.bare_number(self.state), Some(self.receive.next()));
-            self.refusals.reset(Reset { to: self.ip.remote(), seq, ack });
+            self.reset = Some(Reset { to: self.ip.remote(), seq, ack });
         }
         self.enter_closed();
     }

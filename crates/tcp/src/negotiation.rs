@@ -54,12 +54,10 @@ impl Negotiated {
         }
     }
 
-    /// Whether two SYNs can have led to this, and not only a file.
     pub(crate) const fn is_sound(self) -> bool {
         self.our_shift <= LARGEST_SHIFT && self.peer_shift <= LARGEST_SHIFT
     }
 
-    #[inline]
     pub(crate) const fn our_shift(self) -> u8 {
         self.our_shift
     }
@@ -68,29 +66,24 @@ impl Negotiated {
         self.peer_shift
     }
 
-    /// Whether windows are scaled.
     pub(crate) const fn scaling(self) -> bool {
         self.scaling
     }
 
-    #[inline]
     pub(crate) const fn timestamps(self) -> bool {
         self.timestamps
     }
 
-    #[inline]
     pub(crate) const fn sack(self) -> bool {
         self.sack
     }
 
     /// Octets of the options that every segment has.
-    #[inline]
     pub(crate) const fn fixed_options(self) -> u32 {
         if self.timestamps { 12 } else { 0 }
     }
 
     /// SACK blocks that there is room for beside the other options.
-    #[inline]
     pub(crate) const fn most_sack_blocks(self) -> usize {
         if self.timestamps { 3 } else { 4 }
     }

@@ -161,7 +161,6 @@ impl ReceiveSide {
         }
     }
 
-    #[inline]
     pub(crate) const fn next(&self) -> Seq {
         self.next
     }
@@ -209,7 +208,6 @@ impl ReceiveSide {
         self.unread
     }
 
-    /// Octets that arrived in order so far.
     pub(crate) const fn octets(&self) -> u64 {
         self.octets
     }

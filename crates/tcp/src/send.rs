@@ -129,12 +129,10 @@ impl SendSide {
         }
     }
 
-    /// With a scheme's part of the sender.
     pub(crate) fn set_extension(&mut self, extension: Option<Box<dyn SenderExtension>>) {
         self.extension = extension;
     }
 
-    #[inline]
     pub(crate) const fn has_extension(&self) -> bool {
         self.extension.is_some()
     }
@@ -144,7 +142,6 @@ impl SendSide {
         self.timestamp_clock.continue_from(value, then);
     }
 
-    /// TSval is this from now on.
     pub(crate) const fn set_timestamp(&mut self, value: u32) {
         self.timestamp_clock.set(value);
     }
@@ -169,7 +166,6 @@ impl SendSide {
         };
     }
 
-    /// The stream has ended, and the peer has acknowledged that to another end.
     pub(crate) const fn end_elsewhere(&mut self) {
         self.stream.end_elsewhere();
     }
@@ -179,7 +175,6 @@ impl SendSide {
         self.control.begin_model(&self.flight, self.rtt.srtt());
     }
 
-    /// Starts the retransmission timer.
     pub(crate) fn start_timer(&mut self, now: Instant) {
         self.retransmission_timer = Some(self.rtt.expiry(now));
     }
@@ -228,17 +223,14 @@ impl SendSide {
         }
     }
 
-    /// Whether more will be written soon.
     pub(crate) const fn expect_more(&mut self, more: bool) {
         self.stream.expect_more(more);
     }
 
-    /// Drops what was written and never sent.
     pub(crate) fn discard_unsent(&mut self) {
         self.stream.truncate(u64::from(self.flight.outstanding()));
     }
 
-    /// The stream ends with what was written.
     pub(crate) fn close(&mut self) {
         self.stream.close();
     }
@@ -277,7 +269,6 @@ impl SendSide {
         self.flight.cwnd = octets.clamp(self.flight.mss, 1 << 30);
     }
 
-    /// Data may leave in super-packets of up to `segments` segments.
     pub(crate) fn allow_super_packets(&mut self, segments: u32) {
         self.most_segments = segments.max(1);
     }
@@ -291,47 +282,35 @@ impl SendSide {
         u16::try_from(self.flight.mss).ok().and_then(NonZeroU16::new)
     }
 
-    /// Whether routers may fragment what is sent.
     #[inline]
     pub(crate) const fn may_fragment(&self) -> bool {
         self.path_mtu.may_fragment()
     }
 
-    /// What the application sends.
-    #[inline]
     pub(crate) const fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Where TSval comes from.
-    #[inline]
     pub(crate) const fn timestamp_clock(&self) -> &TimestampClock {
         &self.timestamp_clock
     }
 
-    /// The send variables.
-    #[inline]
     pub(crate) const fn flight(&self) -> &Flight {
         &self.flight
     }
 
-    /// The round-trip time estimate.
-    #[inline]
     pub(crate) const fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
 
-    /// What is outstanding, segment by segment.
     pub(crate) const fn queue(&self) -> &RetransmissionQueue {
         self.control.queue()
     }
 
-    /// Whether the peer has not been heard from since a timer expired.
     pub(crate) const fn is_unanswered(&self) -> bool {
         self.silence.expiries() > 0
     }
 
-    /// Whether nothing but the owner sets the congestion window.
     pub(crate) const fn is_ruled_from_outside(&self) -> bool {
         self.control.is_ruled_from_outside()
     }

@@ -21,7 +21,6 @@ pub enum State {
 
 impl State {
     /// Whether SYNs are still under way.
-    #[inline]
     pub(crate) const fn is_handshaking(self) -> bool {
         matches!(self, Self::SynSent | Self::SynReceived)
     }

@@ -60,7 +60,6 @@ impl Ecn {
     }
 
     /// Whether the latest ACK that counts echoes a mark.
-    #[inline]
     pub(super) const fn is_echoed(&self) -> bool {
         self.is_echoed
     }

@@ -2,7 +2,7 @@
 
 use lasthop_packet::{Instant, Packet, PacketTooBig, Quotation, Tcp, TcpFlags, Transport};
 
-use super::{Connection, Ecn};
+use super::{Connection, Ecn, Reset};
 use crate::extension::{IcmpNotice, ReceiverControl};
 use crate::receive::Echo;
 use crate::send::{AckKind, End};
@@ -151,7 +151,7 @@ impl Connection {
     #[cold]
     pub(super) fn refuse_with_reset(&mut self, reason: Refusal, packet: &Packet, tcp: &Tcp) {
         self.refusals.count(reason);
-        self.refusals.reset_for(packet, tcp);
+        self.reset = Reset::answering(packet, tcp).or(self.reset);
     }
 
     /// What lies outside the window is answered with an ACK (RFC 9293, section 3.10.7.4), a

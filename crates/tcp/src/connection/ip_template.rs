@@ -38,7 +38,6 @@ impl IpTemplate {
         self.host.dscp &= 0x3f;
     }
 
-    /// The identification of the next packet.
     pub(super) const fn identification(&self) -> u16 {
         self.identification
     }
@@ -55,12 +54,10 @@ impl IpTemplate {
         self.remote
     }
 
-    /// The peer is known.
     pub(super) const fn set_remote(&mut self, remote: Endpoint) {
         self.remote = remote;
     }
 
-    /// Packets made so far.
     pub(super) const fn packets(&self) -> u64 {
         self.packets
     }

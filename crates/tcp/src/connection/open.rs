@@ -84,6 +84,7 @@ impl Connection {
             receiver_extension: None,
             ecn: None,
             refusals: Refusals::default(),
+            reset: None,
             config,
         }
     }

@@ -20,7 +20,7 @@ impl Connection {
         !self.receive.is_ack_due()
             && self.send.is_idle(|| self.segment_room())
             && self.state == State::Established
-            && !self.refusals.has_reset()
+            && self.reset.is_none()
     }
 
     /// The next packet to send now; call until `None` after every input.
@@ -36,7 +36,7 @@ impl Connection {
     /// one; if not, the place stays as it is.
     #[inline(never)]
     pub fn transmit_into(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
-        if self.refusals.has_reset() {
+        if self.reset.is_some() {
             *place = self.reset_segment();
             return true;
         }
@@ -147,7 +147,7 @@ impl Connection {
 
     #[cold]
     fn reset_segment(&mut self) -> Option<Packet> {
-        let reset = self.refusals.take_reset()?;
+        let reset = self.reset.take()?;
         let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
         let tcp = Tcp {
             source_port: self.ip.local().1,

@@ -10,26 +10,15 @@ use crate::stats::{Refusal, Refused};
 /// A connection challenges no more than one segment in this time (Linux `tcp_invalid_ratelimit`).
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Counts the segments that are refused, and holds the reset that one of them, or the end of the connection,
-/// is answered with. At most one reset waits; at most one ACK in [`CHALLENGE_INTERVAL`] is a challenge.
+/// Counts the segments that are refused. At most one ACK in [`CHALLENGE_INTERVAL`] is a challenge.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     counts: Refused,
     /// When a segment that may be forged was answered last.
     challenged_at: Option<Instant>,
-    reset: Option<Reset>,
-}
-
-/// A reset that has to leave.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reset {
-    pub(super) to: Endpoint,
-    pub(super) seq: Seq,
-    pub(super) ack: Option<Seq>,
 }
 
 impl Refusals {
-    /// A segment was refused.
     pub(super) const fn count(&mut self, reason: Refusal) {
         self.counts.add(reason);
     }
@@ -47,33 +36,26 @@ impl Refusals {
         }
         may
     }
+}
 
-    /// Answers a segment that belongs to no connection with a reset (RFC 9293, section 3.10.7.1).
-    pub(super) fn reset_for(&mut self, packet: &Packet, tcp: &Tcp) {
-        if tcp.flags.has(TcpFlags::RST) {
-            return;
-        }
+/// A reset that has to leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reset {
+    pub(super) to: Endpoint,
+    pub(super) seq: Seq,
+    pub(super) ack: Option<Seq>,
+}
+
+impl Reset {
+    /// The answer to a segment that belongs to no connection (RFC 9293, section 3.10.7.1); none to a reset.
+    pub(super) fn answering(packet: &Packet, tcp: &Tcp) -> Option<Self> {
         let to = (packet.ip().source, tcp.source_port);
-        self.reset = Some(if tcp.flags.has(TcpFlags::ACK) {
-            Reset { to, seq: tcp.ack, ack: None }
+        if tcp.flags.has(TcpFlags::RST) {
+            None
+        } else if tcp.flags.has(TcpFlags::ACK) {
+            Some(Self { to, seq: tcp.ack, ack: None })
         } else {
-            Reset { to, seq: Seq(0), ack: Some(tcp.seq + packet.segment_len()) }
-        });
-    }
-
-    /// This reset has to leave.
-    pub(super) const fn reset(&mut self, reset: Reset) {
-        self.reset = Some(reset);
-    }
-
-    /// Whether a reset has to leave.
-    #[inline]
-    pub(super) const fn has_reset(&self) -> bool {
-        self.reset.is_some()
-    }
-
-    /// The reset leaves.
-    pub(super) const fn take_reset(&mut self) -> Option<Reset> {
-        self.reset.take()
+            Some(Self { to, seq: Seq(0), ack: Some(tcp.seq + packet.segment_len()) })
+        }
     }
 }

@@ -173,7 +173,6 @@ impl ReceiveSide {
     }
 
     /// When an ACK that waits leaves at the latest: [`Self::on_deadline`] is due then.
-    #[inline]
     pub(crate) const fn ack_timer(&self) -> Option<Instant> {
         self.ack_timer
     }
@@ -192,23 +191,19 @@ impl ReceiveSide {
         }
     }
 
-    /// An ACK has to leave now.
     pub(crate) const fn owe_ack_now(&mut self) {
         self.ack_now = true;
     }
 
-    /// No ACK waits for its time any more.
     pub(crate) const fn stop_timer(&mut self) {
         self.ack_timer = None;
     }
 
-    /// No ACK is owed.
     pub(crate) const fn owe_nothing(&mut self) {
         (self.ack_now, self.ack_timer) = (false, None);
     }
 
     /// What is said to have been received: RCV.NXT, or what the peer was told last.
-    #[inline]
     pub(crate) const fn acknowledges(&self) -> Seq {
         if self.withholds_acks { self.last_ack_sent } else { self.next }
     }

@@ -27,7 +27,6 @@ pub(crate) struct Echo {
 }
 
 impl Arrival<'_> {
-    #[inline]
     pub(super) const fn seq(&self) -> Seq {
         self.tcp.seq
     }

@@ -116,7 +116,6 @@ impl ReceiveSide {
     }
 
     /// What is left of the window that the peer was told.
-    #[inline]
     pub(crate) fn window(&self) -> u32 {
         self.advertised - self.next
     }

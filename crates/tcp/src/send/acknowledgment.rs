@@ -145,25 +145,17 @@ impl SendSide {
             let (control, view) = self.control(now);
             control.advance(acked, view)
         };
+        //= RFC 3168, section 6.1.2: the window does not grow with an ACK that echoes a mark.
+        if after == AfterAck::Open && !is_marked && self.is_window_used() {
+            self.control.congestion_mut().on_ack(&sample, &mut self.flight);
+        } else {
+            self.control.congestion_mut().on_other_ack(&sample, &self.flight);
+        }
         match after {
-            //= RFC 3168, section 6.1.2: the window does not grow with an ACK that echoes a mark.
-            AfterAck::Open if !is_marked && self.is_window_used() => {
-                self.control.congestion_mut().on_ack(&sample, &mut self.flight);
-            }
-            AfterAck::Open | AfterAck::WindowSet => {
-                self.control.congestion_mut().on_other_ack(&sample, &self.flight);
-            }
-            AfterAck::Recover => {
-                self.stats.fast_retransmits += 1;
-                self.control.congestion_mut().on_other_ack(&sample, &self.flight);
-            }
-            AfterAck::Retransmit(seq) => {
-                self.control.congestion_mut().on_other_ack(&sample, &self.flight);
-                // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
-                if seq.before(self.flight.nxt) {
-                    self.retransmit_at(seq);
-                }
-            }
+            AfterAck::Recover => self.stats.fast_retransmits += 1,
+            // What lies at SND.NXT is next by itself: it is being sent again since a time-out.
+            AfterAck::Retransmit(seq) if seq.before(self.flight.nxt) => self.retransmit_at(seq),
+            _ => {}
         }
         if self.control.is_suspicious_ack() {
             self.look_for_another_loss(now);

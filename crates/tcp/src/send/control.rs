@@ -93,23 +93,18 @@ impl Control {
         self.is_ruled_from_outside
     }
 
-    #[inline]
     pub(super) const fn has_reports(&self) -> bool {
         self.has_reports
     }
 
-    /// Whether loss recovery decides what leaves.
-    #[inline]
     pub(super) const fn is_recovering(&self) -> bool {
         self.is_recovering
     }
 
-    #[inline]
     pub(super) fn goes_by_segments(&self) -> bool {
         self.tracking >= Tracking::Segments
     }
 
-    #[inline]
     pub(super) fn has_model(&self) -> bool {
         self.tracking == Tracking::Model
     }
@@ -119,44 +114,34 @@ impl Control {
         self.recovery.goes_by_segments()
     }
 
-    /// Duplicate ACKs in a row.
-    #[inline]
     pub(super) const fn duplicate_acks(&self) -> u32 {
         self.duplicate_acks
     }
 
-    /// When loss recovery is due.
-    #[inline]
     pub(super) const fn deadline(&self) -> Option<Deadline> {
         self.deadline
     }
 
-    /// Loss recovery is due no more.
     pub(super) const fn stop_timer(&mut self) {
         self.deadline = None;
     }
 
-    /// Reductions of the window taken back.
     pub(super) const fn undone(&self) -> u64 {
         self.undone
     }
 
-    #[inline]
     pub(super) fn congestion(&self) -> &dyn CongestionControl {
         &*self.congestion
     }
 
-    #[inline]
     pub(super) fn congestion_mut(&mut self) -> &mut dyn CongestionControl {
         &mut *self.congestion
     }
 
-    #[inline]
     pub(super) const fn queue(&self) -> &RetransmissionQueue {
         &self.queue
     }
 
-    /// Octets in the network, as far as that is known.
     #[inline]
     pub(super) fn in_network(&self, flight: &Flight) -> u32 {
         if self.goes_by_segments() { self.queue.in_network() } else { flight.outstanding() }
@@ -215,13 +200,10 @@ impl Control {
         self.suspicious_acks = 2;
     }
 
-    /// A duplicate ACK counts.
     pub(super) const fn count_duplicate_ack(&mut self) {
         self.duplicate_acks += 1;
     }
 
-    /// Duplicate ACKs count anew.
-    #[inline]
     pub(super) const fn forget_duplicate_acks(&mut self) {
         self.duplicate_acks = 0;
     }
@@ -284,7 +266,6 @@ impl Control {
         recovery.on_report(blocks, &sender)
     }
 
-    /// What the ACK delivered.
     #[inline]
     pub(super) const fn delivery(&self) -> &Delivery {
         self.queue.delivery()
@@ -317,7 +298,6 @@ impl Control {
         self.recovery.missing(flight)
     }
 
-    /// Octets of memory that the queue takes.
     pub(super) fn memory(&self) -> usize {
         self.queue.memory()
     }

@@ -17,17 +17,14 @@ pub(super) enum Departure {
 }
 
 impl Departure {
-    #[inline]
     pub(super) const fn is_at_once(&self) -> bool {
         matches!(self, Self::AtOnce)
     }
 
-    #[inline]
     pub(super) const fn is_paced(&self) -> bool {
         matches!(self, Self::Paced(_))
     }
 
-    #[inline]
     pub(super) const fn is_in_super_packets(&self) -> bool {
         matches!(self, Self::InSuperPackets(_))
     }

@@ -23,12 +23,10 @@ impl SendSide {
         self.departure.is_paced() | self.peer_window.is_probing()
     }
 
-    /// When a segment that waits for its time may leave.
     pub(crate) const fn pacing_timer(&self) -> Option<Instant> {
         self.departure.timer()
     }
 
-    /// When the peer's closed window is probed next.
     pub(crate) const fn persist_timer(&self) -> Option<Instant> {
         self.peer_window.next_probe()
     }

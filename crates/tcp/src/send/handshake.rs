@@ -43,7 +43,6 @@ impl SendSide {
         self.flight.max = self.flight.una;
     }
 
-    /// Our SYN goes again.
     pub(crate) const fn repeat_syn(&mut self) {
         self.flight.nxt = self.flight.una;
     }

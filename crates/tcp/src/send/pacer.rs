@@ -30,7 +30,6 @@ impl Pacer {
     }
 
     /// When a segment that waits may leave.
-    #[inline]
     pub(super) const fn timer(&self) -> Option<Instant> {
         self.timer
     }

@@ -19,10 +19,15 @@ impl SendSide {
     /// Whether what could leave has to wait for its time.
     #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: Instant) -> bool {
-        let Departure::Paced(mut pacer) = self.departure else { return false };
-        let holds = pacer.holds(now, || self.burst());
-        pacer.set_timer(holds && self.has_more());
-        self.departure = Departure::Paced(pacer);
+        let Departure::Paced(pacer) = &mut self.departure else { return false };
+        let (control, flight, rtt) = (&self.control, &self.flight, &self.rtt);
+        // Never more than half of the window (`tcp_cwnd_test`).
+        let half = || (flight.cwnd / flight.mss / 2).max(1);
+        let holds = pacer.holds(now, || control.super_packet(flight, rtt).min(half()));
+        let waits = holds && self.has_more();
+        if let Departure::Paced(pacer) = &mut self.departure {
+            pacer.set_timer(waits);
+        }
         holds
     }
 
@@ -35,14 +40,6 @@ impl SendSide {
         {
             pacer.on_sent(segment.end - segment.seq, segment.now, pacing.rate);
         }
-    }
-
-    /// Segments that leave at once: those of a super-packet, but never more than half of the window
-    /// (`tcp_cwnd_test`).
-    fn burst(&self) -> u32 {
-        self.control
-            .super_packet(&self.flight, &self.rtt)
-            .min((self.flight.cwnd / self.flight.mss / 2).max(1))
     }
 
     /// Octets of a super-packet at SND.NXT of at most `segments` segments of `room` octets each, of

@@ -102,24 +102,19 @@ impl PathMtu {
         at.since(now).as_millis().div_ceil(1000).try_into().unwrap_or(u16::MAX)
     }
 
-    /// Payload of the largest segment that the ends have agreed on.
     pub(super) const fn agreed(&self) -> u32 {
         self.agreed
     }
 
-    /// Whether routers may fragment what is sent.
     pub(super) const fn may_fragment(&self) -> bool {
         self.may_fragment
     }
 
     /// Octets of the next segment, if those that are known to pass have `mss`.
-    #[inline]
     pub(super) fn room(&self, mss: u32) -> u32 {
         if self.probe == Probe::Due { self.agreed } else { mss }
     }
 
-    /// Whether the segment at `seq` is a probe.
-    #[inline]
     pub(super) fn is_probe(&self, seq: Seq) -> bool {
         matches!(self.probe, Probe::UnderWay { seq: probe, .. } if probe == seq)
     }

@@ -37,12 +37,10 @@ impl PeerWindow {
         Self { shift, reported_at, largest: (u16::MAX as u32) << shift, probing: Probing::Off }
     }
 
-    /// From now on the peer scales its windows by this shift.
     pub(super) const fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
     }
 
-    /// SND.WL1.
     pub(super) const fn reported_at(&self) -> Seq {
         self.reported_at
     }
@@ -72,13 +70,10 @@ impl PeerWindow {
     /// Whether an acknowledgment this far behind SND.UNA can be the peer's.
     ///
     //= RFC 5961, section 5.2: not if it is further behind SND.UNA than the largest window that the peer has offered.
-    #[inline]
     pub(super) const fn may_be_behind_by(&self, octets: u32) -> bool {
         octets <= self.largest
     }
 
-    /// Whether the window is being probed.
-    #[inline]
     pub(super) fn is_probing(&self) -> bool {
         self.probing != Probing::Off
     }
@@ -89,12 +84,10 @@ impl PeerWindow {
         if let Probing::Until(at) = self.probing { Some(at) } else { None }
     }
 
-    /// The persist timer has expired.
     pub(super) const fn on_timer(&mut self) {
         self.probing = Probing::Due;
     }
 
-    /// No probe leaves any more.
     pub(super) const fn stop_probing(&mut self) {
         self.probing = Probing::Off;
     }

@@ -42,7 +42,6 @@ impl Silence {
         (self.expiries, self.since) = (0, None);
     }
 
-    /// How many there were.
     pub(super) const fn expiries(&self) -> u32 {
         self.expiries
     }

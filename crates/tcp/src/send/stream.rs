@@ -54,7 +54,6 @@ impl Stream {
         self.buffer.push_stream(stream, offset, len);
     }
 
-    /// More will be written soon, or not.
     pub(super) const fn expect_more(&mut self, more: bool) {
         self.expects_more = more;
     }
@@ -64,17 +63,14 @@ impl Stream {
         self.buffer.truncate(octets);
     }
 
-    /// The application has closed.
     pub(super) fn close(&mut self) {
         self.end = self.end.max(End::Closed);
     }
 
-    /// It has ended.
     pub(super) const fn end_elsewhere(&mut self) {
         self.end = End::Acknowledged;
     }
 
-    /// FIN leaves.
     pub(super) const fn on_fin_sent(&mut self) {
         self.end = End::Sent;
     }
@@ -86,25 +82,18 @@ impl Stream {
         }
     }
 
-    /// How far its end has come.
-    #[inline]
     pub(crate) const fn end(&self) -> End {
         self.end
     }
 
-    /// The data.
-    #[inline]
     pub(super) const fn buffer(&self) -> &SendBuffer {
         &self.buffer
     }
 
-    /// Where urgent data ends in it.
-    #[inline]
     pub(crate) const fn urgent(&self) -> &UrgentMarks {
         &self.urgent
     }
 
-    /// Octets of data.
     #[inline]
     pub(crate) const fn len(&self) -> u64 {
         self.buffer.len()

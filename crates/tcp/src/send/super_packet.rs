@@ -19,7 +19,6 @@ pub(super) struct SuperPacket {
 }
 
 impl SuperPacket {
-    /// Whether no segment has left in one yet.
     pub(super) const fn is_unused(self) -> bool {
         self.last_sent.is_none()
     }

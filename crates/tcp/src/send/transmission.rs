@@ -18,7 +18,6 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// One without data.
-    #[inline]
     pub(crate) const fn bare(seq: Seq, flags: TcpFlags) -> Self {
         Self { seq, flags, payload: Payload::EMPTY, is_new_data: false }
     }
@@ -109,12 +108,10 @@ impl SendSide {
         if is_closed { self.flight.una } else { self.flight.max }
     }
 
-    /// Whether something waits to be sent, or sent again.
     pub(crate) fn has_more(&self) -> bool {
         self.has_unsent() || self.control.is_recovering() || self.is_fin_next() || !self.retransmit.is_empty()
     }
 
-    /// Whether there is data behind SND.NXT.
     pub(crate) fn has_unsent(&self) -> bool {
         self.stream.len() > u64::from(self.flight.in_flight())
     }
