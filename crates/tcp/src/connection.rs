@@ -153,7 +153,7 @@ impl Connection {
         // RFC 9293, section 3.10.5: whoever has not heard of this connection needs no reset.
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             let (seq, ack) = (self.send.bare_number(self.state), Some(self.receive.next()));
-            self.reset = Some(Reset { to: self.ip.remote(), seq, ack });
+            self.reset = Some(Reset { to: self.ip.remote(), seq, ack, is_of_connection: true });
         }
         self.enter_closed();
     }

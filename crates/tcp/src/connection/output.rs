@@ -37,7 +37,7 @@ impl Connection {
     #[inline(never)]
     pub fn transmit_into(&mut self, place: &mut Option<Packet>, now: Instant) -> bool {
         if self.reset.is_some() {
-            *place = self.reset_segment();
+            *place = self.reset_segment(now);
             return true;
         }
         let Some(segment) = self.next_segment(now) else { return false };
@@ -146,8 +146,12 @@ impl Connection {
     }
 
     #[cold]
-    fn reset_segment(&mut self) -> Option<Packet> {
+    fn reset_segment(&mut self, now: Instant) -> Option<Packet> {
         let reset = self.reset.take()?;
+        //= RFC 7323, section 3.2: "Once TSopt has been successfully negotiated [...], the TSopt MUST be sent in every non-<RST>
+        //= segment for the duration of the connection, and SHOULD be sent in an <RST> segment".
+        let has_timestamps = reset.is_of_connection && self.negotiated.timestamps();
+        let timestamps = has_timestamps.then(|| self.timestamps(now));
         let flags = if reset.ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
         let tcp = Tcp {
             source_port: self.ip.local().1,
@@ -155,6 +159,7 @@ impl Connection {
             seq: reset.seq,
             ack: reset.ack.unwrap_or_default(),
             flags,
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
             ..Tcp::default()
         };
         Some(self.ip.packet(reset.to, Codepoint::NotEct, tcp, Payload::EMPTY))

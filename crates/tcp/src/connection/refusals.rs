@@ -44,18 +44,21 @@ pub(super) struct Reset {
     pub(super) to: Endpoint,
     pub(super) seq: Seq,
     pub(super) ack: Option<Seq>,
+    /// It ends the connection, and does not answer a segment that belongs to none.
+    pub(super) is_of_connection: bool,
 }
 
 impl Reset {
     /// The answer to a segment that belongs to no connection (RFC 9293, section 3.10.7.1); none to a reset.
     pub(super) fn answering(packet: &Packet, tcp: &Tcp) -> Option<Self> {
-        let to = (packet.ip().source, tcp.source_port);
         if tcp.flags.has(TcpFlags::RST) {
-            None
-        } else if tcp.flags.has(TcpFlags::ACK) {
-            Some(Self { to, seq: tcp.ack, ack: None })
-        } else {
-            Some(Self { to, seq: Seq(0), ack: Some(tcp.seq + packet.segment_len()) })
+            return None;
         }
+        let (seq, ack) = if tcp.flags.has(TcpFlags::ACK) {
+            (tcp.ack, None)
+        } else {
+            (Seq(0), Some(tcp.seq + packet.segment_len()))
+        };
+        Some(Self { to: (packet.ip().source, tcp.source_port), seq, ack, is_of_connection: false })
     }
 }
