@@ -50,7 +50,8 @@ pub struct Config {
     pub window_validation: bool,
     /// What is lost, and what goes again.
     pub recovery: Recovery,
-    /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042).
+    /// Send a new segment with each of the first two duplicate ACKs (limited transmit, RFC 3042). RACK does so
+    /// in any case, because it counts what has left the network.
     pub limited_transmit: bool,
     /// Initial cwnd in segments: 1 in 4.3BSD Reno, up to 10 today (RFC 6928).
     pub initial_window: u32,
@@ -127,6 +128,7 @@ impl Config {
             segmentation_offload: true,
             window_validation: true,
             recovery: Recovery::Rack(RackConfig::ALL),
+            limited_transmit: true,
             initial_window: 10,
             initial_ssthresh: 1 << 30,
             ack_policy: AckPolicy::Linux,

@@ -69,7 +69,7 @@ impl Control {
             queue: RetransmissionQueue::default(),
             has_reports: false,
             duplicate_acks: 0,
-            has_limited_transmit: config.limited_transmit,
+            has_limited_transmit: false,
             suspicious_acks: 0,
             undone: 0,
         }
@@ -79,6 +79,8 @@ impl Control {
     pub(super) fn begin(&mut self, config: &Config, has_reports: bool) {
         self.has_reports = has_reports;
         self.recovery = config.recovery.begin(has_reports);
+        // RACK counts what has left the network; a duplicate that was reported has not.
+        self.has_limited_transmit = config.limited_transmit && !self.recovery.goes_by_segments();
         self.tracking = if self.congestion.rules_recovery() {
             self.queue.note_in_network();
             Tracking::Model
