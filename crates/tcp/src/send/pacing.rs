@@ -6,7 +6,7 @@
 
 use lasthop_packet::Instant;
 
-use super::{Departure, SendSide};
+use super::{Departure, End, SendSide};
 use crate::congestion::SentSegment;
 
 /// So much of the window is enough to be sent (`tcp_tso_win_divisor`).
@@ -71,11 +71,15 @@ impl SendSide {
             let oldest = self.control.queue().first().zip(self.rtt.srtt());
             oldest.is_some_and(|(oldest, srtt)| now.since(oldest.sent) >= srtt / 2)
         };
-        // What is not even a segment does not leave anyhow, and the last segment always does.
+        let unsent = self.stream.len().saturating_sub(flight.in_flight().into());
+        let is_last = self.stream.end() > End::Open && unsent <= LARGEST_PAYLOAD.into();
+        // What is not even a segment does not leave anyhow. The last segment always does, and so does what ends
+        // with FIN: it does not get larger.
         let waits = limit >= mss
             && limit < most.saturating_mul(mss)
             && limit < flight.cwnd.min(flight.peer_window) / ENOUGH
-            && self.stream.len() > u64::from(flight.in_flight()) + u64::from(mss)
+            && unsent > mss.into()
+            && !is_last
             && super_packet.is_recent(now)
             && is_ack_near();
         if !waits {
