@@ -15,19 +15,15 @@ pub(crate) enum Event {
     SettledEnd(u32),
     /// The last frame of a domain's settled collision ends.
     CollisionEnd(u32),
-    /// A station has waited in vain for a response.
+    /// A contender has waited in vain for a response.
     Timeout(u32),
-    /// A SIFS after a frame a station responds to this initiator, with a CTS.
-    SendCts(u32, u32),
-    /// The same with an ACK.
-    SendAck(u32, u32),
-    /// A SIFS after its guard an initiator sends its data frame.
-    SendData(u32),
+    /// A SIFS after a frame a station sends the next one of this initiator's exchange.
+    Send(u32, u32),
     /// An access point is to send a beacon.
     Tbtt(u32),
     /// Somebody in a domain may transmit.
     Access(u32),
-    /// A station transmits, whatever it has sensed since this was decided.
+    /// A contender transmits, whatever it has sensed since this was decided.
     Begin(u32),
 }
 
@@ -36,7 +32,7 @@ impl Event {
         match self {
             Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) | Self::CollisionEnd(_) => 0,
             Self::Timeout(_) => 1,
-            Self::SendCts(..) | Self::SendAck(..) | Self::SendData(_) => 2,
+            Self::Send(..) => 2,
             Self::Tbtt(_) => 3,
             Self::Access(_) => 4,
             Self::Begin(_) => 5,
@@ -80,7 +76,7 @@ impl Waiting {
 }
 
 impl Events {
-    /// `of` is the station whose doing it is. What comes first at one moment depends on no more
+    /// `of` is the station or contender whose doing it is. What comes first at one moment depends on no more
     /// than the event itself, so that stations that share a domain act in the same order as
     /// stations that do not.
     #[inline]

@@ -41,6 +41,17 @@ pub enum Receiver {
     Broadcast,
 }
 
+impl Receiver {
+    /// The station; `None` for everybody.
+    #[inline]
+    pub(crate) const fn station(self) -> Option<u32> {
+        match self {
+            Self::Station(to) => Some(to.0),
+            Self::Broadcast => None,
+        }
+    }
+}
+
 /// A packet for the radio. The key is the caller's and means nothing here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacFrame {
@@ -74,7 +85,7 @@ pub(crate) enum Kind {
     Rts,
     Cts,
     CtsToSelf,
-    /// The frame that the exchange is for: data, a beacon, a PS-Poll.
+    /// What the exchange is for: data, a beacon, a PS-Poll.
     Data,
     Ack,
 }
@@ -82,5 +93,10 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const fn is_control(self) -> bool {
         !matches!(self, Self::Data)
+    }
+
+    /// Whether the addressee of the exchange sends it.
+    pub(crate) const fn is_of_responder(self) -> bool {
+        matches!(self, Self::Cts | Self::Ack)
     }
 }

@@ -2,6 +2,15 @@
 
 use lasthop_packet::Instant;
 
+use crate::id::StationId;
+
+/// Whether a station knows options in frames, and what it knows of each station that it has sent some to.
+#[derive(Debug, Default)]
+pub(crate) struct OptionsKnowledge {
+    knows: bool,
+    neighbours: Vec<Knowledge>,
+}
+
 /// What a station knows of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Knowledge {
@@ -12,4 +21,34 @@ pub(crate) enum Knowledge {
     Knows,
     /// It has not, and is not tried before this time.
     FallBack(Instant),
+}
+
+impl OptionsKnowledge {
+    pub(crate) const fn new(knows: bool) -> Self {
+        Self { knows, neighbours: Vec::new() }
+    }
+
+    /// Whether the station itself knows options.
+    pub(crate) const fn knows(&self) -> bool {
+        self.knows
+    }
+
+    pub(crate) const fn set_knows(&mut self, knows: bool) {
+        self.knows = knows;
+    }
+
+    /// Whether a frame to a neighbour goes with options.
+    pub(crate) fn may_send(&self, to: StationId, now: Instant) -> bool {
+        let is_told =
+            !matches!(self.neighbours.get(to.index()), Some(Knowledge::FallBack(until)) if now < *until);
+        self.knows && is_told
+    }
+
+    /// What is known of a neighbour.
+    pub(crate) fn of(&mut self, to: StationId) -> &mut Knowledge {
+        if self.neighbours.len() <= to.index() {
+            self.neighbours.resize(to.index() + 1, Knowledge::Untried);
+        }
+        &mut self.neighbours[to.index()]
+    }
 }

@@ -40,35 +40,21 @@
 //! - Without power save there are no beacons. Association, fragmentation and rate control are not
 //!   modelled.
 
-mod access;
 mod config;
-mod contention;
+mod contender;
 pub mod errors;
 mod events;
-mod exchange;
 pub mod frame;
 mod id;
 mod knowledge;
 mod medium;
-mod moving;
-mod nav;
-mod options;
-mod outcome;
 mod output;
-mod own_frames;
 pub mod phy;
-mod plan;
-mod planning;
 mod power_save;
 pub mod propagation;
-mod queueing;
-mod round;
-mod settle;
+mod reports;
 pub mod station;
-mod station_queue;
-mod telling;
 mod times;
-mod turns;
 mod used;
 mod wlan;
 

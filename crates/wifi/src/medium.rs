@@ -1,21 +1,28 @@
-//! What a sense domain hears: frames in the air, and which of them overlap.
+//! The channel, as each station senses it: who hears whom, what is in the air, who transmits next.
 //!
-//! Stations with the same closed neighbourhoods, of sensing and of decoding, are one domain: each
-//! hears what the others hear, itself included. A station's own transmission occupies its domain
-//! like any other, which also makes it deaf meanwhile. What a domain knows is what a bystander
-//! knows; a station that is none (`Wlan::slots_from`) keeps its own inter-frame space and is not
-//! bound by its own NAV.
+//! | module | what is in it |
+//! |---|---|
+//! | `domain` | sense domains; which frames overlap there |
+//! | `contention` | who of a domain transmits when: computed, not stepped |
+//! | `nav` | what frames have reserved |
+//! | `access` | inter-frame spaces, and back-offs that begin |
+//! | `moving` | stations that move |
 
-use std::collections::BTreeMap;
+mod access;
+mod contention;
+mod domain;
+mod moving;
+mod nav;
 
 use lasthop_packet::Instant;
 
-use super::contention::{Contention, Due};
+use super::contender::Contender;
 use super::frame::Kind;
-use super::nav::Nav;
-use super::propagation::{Capture, Hearing, Position, Propagation};
-use super::station::Station;
+use super::propagation::{Capture, Position, Propagation};
 use super::times::Times;
+pub(crate) use contention::Due;
+use domain::Domain;
+use nav::Reservation;
 
 /// A transmission in the air.
 #[derive(Clone, Copy, Debug)]
@@ -24,151 +31,234 @@ pub(crate) struct Transmission {
     /// `None` for everybody.
     pub(crate) to: Option<u32>,
     pub(crate) kind: Kind,
-    /// Whose exchange it belongs to.
+    /// The contender whose exchange it belongs to.
     pub(crate) initiator: u32,
     pub(crate) start: Instant,
     /// What its Duration field says: nanoseconds from its end to the end of the exchange.
     pub(crate) reserves: u64,
 }
 
-/// Who hears a domain's members.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Audience {
-    pub(crate) domain: u32,
-    pub(crate) decodes: bool,
+/// A station's place in the channel.
+#[derive(Debug)]
+struct Place {
+    position: Position,
+    /// The number of its sense domain. Stations that come to hear the same stay apart if they have
+    /// been so: each knows what it has heard.
+    domain: u32,
+    /// Nanoseconds of its inter-frame space in the idle period that begins at a moment, where its
+    /// domain's is not its own: after a frame that it has sent, and after one for it that it lost.
+    own_ifs: Option<(Instant, u64)>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Domain {
-    pub(crate) members: Vec<u32>,
-    /// The domains that sense its members, itself among them.
-    pub(crate) audience: Vec<Audience>,
-    pub(crate) contention: Contention,
-    pub(crate) nav: Nav,
-    pub(crate) idle_since: Instant,
-    /// Nanoseconds of the inter-frame space that bystanders keep in this idle period: DIFS or EIFS.
-    pub(crate) ifs: u64,
-    /// When the last frame ended that its members decoded.
-    pub(crate) decoded_at: Option<Instant>,
-    on_air: Vec<OnAir>,
-    /// The access event that counts.
-    pub(crate) scheduled: Option<Instant>,
-    /// Nobody outside hears it, and it hears nobody outside: its exchanges are settled when they
-    /// begin.
-    pub(crate) is_clique: bool,
+/// The channel.
+#[derive(Debug)]
+pub(crate) struct Medium {
+    times: Times,
+    propagation: Propagation,
+    capture: Option<Capture>,
+    /// Whether exchanges may be settled when they begin.
+    settles: bool,
+    places: Vec<Place>,
+    /// Empty until the first frame comes: stations are added before.
+    domains: Vec<Domain>,
+    /// Settled exchanges that are not over.
+    settling: u32,
+    /// Stations have moved, and domains are as they were before.
+    has_moved: bool,
+    transmissions: Vec<Transmission>,
+    vacant: Vec<u32>,
+    /// The contenders whose back-offs have ended, and that do not transmit yet.
+    due: Vec<Due>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct OnAir {
-    transmission: u32,
-    start: Instant,
-    power: f64,
-    corrupted: bool,
-}
-
-impl Domain {
-    pub(crate) fn is_silent(&self) -> bool {
-        self.on_air.is_empty()
-    }
-
-    /// The medium turns busy.
-    pub(crate) fn turn_busy(
-        &mut self,
-        now: Instant,
-        times: &Times,
-        stations: &mut [Station],
-        due: &mut Vec<Due>,
-    ) {
-        if !self.contention.is_busy() {
-            self.nav.turn_busy(self.idle_since, now, times.nav_reset);
-            self.contention.freeze(now, times, stations, due);
+impl Medium {
+    pub(crate) fn new(
+        times: Times,
+        propagation: Propagation,
+        capture: Option<Capture>,
+        settles: bool,
+    ) -> Self {
+        Self {
+            times,
+            propagation,
+            capture,
+            settles,
+            places: Vec::new(),
+            domains: Vec::new(),
+            settling: 0,
+            has_moved: false,
+            transmissions: Vec::new(),
+            vacant: Vec::new(),
+            due: Vec::new(),
         }
     }
 
-    /// A transmission begins that the domain senses.
-    pub(crate) fn begins(&mut self, transmission: u32, start: Instant, power: f64, capture: Option<Capture>) {
-        // Of frames that begin together none is the later one.
-        let is_later = self.on_air.iter().any(|other| other.start < start);
-        let corrupted = is_later && !capture.is_some_and(|capture| capture.later_frames);
-        self.on_air.push(OnAir { transmission, start, power, corrupted });
-        self.corrupt_overlaps(capture);
+    /// Adds a station, before stations are divided.
+    pub(crate) fn add(&mut self, position: Position) {
+        // Powers differ from place to place: with capture each station hears for itself.
+        let domain = if self.capture.is_some() { self.places.len() as u32 } else { 0 };
+        self.places.push(Place { position, domain, own_ifs: None });
     }
 
-    /// Its members have been of another domain, and know what that knew.
-    pub(crate) fn goes_on(&mut self, before: &Self) {
-        self.contention = before.contention.part_of(&self.members);
-        self.nav = before.nav.clone();
-        (self.idle_since, self.ifs, self.decoded_at) = (before.idle_since, before.ifs, before.decoded_at);
+    pub(crate) fn position(&self, station: u32) -> Position {
+        self.places[station as usize].position
     }
 
-    /// What becomes of a transmission that is in the air while stations move: heard on by who has
-    /// heard it from its beginning.
-    pub(crate) fn hears_on(&mut self, transmission: u32, start: Instant, power: f64, before: &Self) {
-        let is_intact = |heard: &OnAir| heard.transmission == transmission && !heard.corrupted;
-        let corrupted = !before.on_air.iter().any(is_intact);
-        self.on_air.push(OnAir { transmission, start, power, corrupted });
+    /// A station's domain.
+    #[inline]
+    pub(crate) fn home(&self, station: u32) -> u32 {
+        self.places[station as usize].domain
     }
 
-    /// Of frames that overlap those survive that are so much stronger than all others together.
-    pub(crate) fn corrupt_overlaps(&mut self, capture: Option<Capture>) {
-        if self.on_air.len() < 2 {
-            return;
+    /// Sense domains. 0 before stations are divided.
+    pub(crate) fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    pub(crate) fn members(&self, domain: u32) -> &[u32] {
+        &self.domains[domain as usize].members
+    }
+
+    /// The domains that sense a domain's members, by number from 0.
+    pub(crate) fn audience(&self, domain: u32, number: usize) -> Option<u32> {
+        self.domains[domain as usize].audience.get(number).map(|audience| audience.domain)
+    }
+
+    /// Divides stations into domains, before the first frame.
+    pub(crate) fn divide(&mut self) {
+        self.group();
+        for domain in &mut self.domains {
+            // Nobody has ever heard anything: what comes first need not wait.
+            domain.contention.resume(Instant::ZERO);
+            domain.ifs = self.times.difs;
         }
-        let all: f64 = self.on_air.iter().map(|on_air| on_air.power).sum();
-        let survives = |power: f64| capture.is_some_and(|it| power >= it.threshold * (all - power));
-        for on_air in &mut self.on_air {
-            on_air.corrupted |= !survives(on_air.power);
+    }
+
+    /// Divides stations into domains, of which nothing else is known yet.
+    fn group(&mut self) {
+        let (positions, kin): (Vec<_>, Vec<_>) =
+            self.places.iter().map(|place| (place.position, place.domain)).unzip();
+        self.domains = domain::divide(&positions, &kin, &self.propagation);
+        for (index, domain) in self.domains.iter_mut().enumerate() {
+            domain.is_clique &= self.settles;
+            for member in &domain.members {
+                self.places[*member as usize].domain = index as u32;
+            }
         }
     }
 
-    /// A transmission ends. Whether it was intact here.
-    pub(crate) fn ends(&mut self, transmission: u32) -> bool {
-        let Some(index) = self.on_air.iter().position(|on_air| on_air.transmission == transmission) else {
-            return false;
+    /// A transmission begins, wherever it is sensed. Returns its number.
+    pub(crate) fn begin(&mut self, transmission: Transmission, contenders: &mut [Contender]) -> u32 {
+        let Transmission { from, start, .. } = transmission;
+        let key = if let Some(key) = self.vacant.pop() {
+            self.transmissions[key as usize] = transmission;
+            key
+        } else {
+            self.transmissions.push(transmission);
+            self.transmissions.len() as u32 - 1
         };
-        !self.on_air.swap_remove(index).corrupted
-    }
-}
-
-/// The power of a station's own frame at its own place: nothing survives it there, nor does it
-/// survive anything.
-pub(crate) const OWN_POWER: f64 = f64::INFINITY;
-
-/// Divides stations into domains: those that hear the same, of those that are `kin`. See
-/// [`super::station::Station::domain`].
-pub(crate) fn divide(positions: &[Position], kin: &[u32], propagation: &Propagation) -> Vec<Domain> {
-    let heard = |at: usize| -> Vec<(u32, Hearing)> {
-        let all = positions.iter().enumerate().map(|(other, position)| {
-            let hearing = propagation.hearing(*position, positions[at]);
-            (other as u32, if other == at { Hearing::Decodes } else { hearing })
-        });
-        all.filter(|(_, hearing)| *hearing != Hearing::Nothing).collect()
-    };
-    let mut by_neighbourhood: BTreeMap<_, u32> = BTreeMap::new();
-    let mut domains: Vec<Domain> = Vec::new();
-    let mut neighbourhoods: Vec<Vec<(u32, Hearing)>> = Vec::new();
-    let mut domain_of = vec![0; positions.len()];
-    for (station, kin) in kin.iter().enumerate() {
-        let neighbourhood = heard(station);
-        let key = (neighbourhood.clone(), *kin);
-        let index = *by_neighbourhood.entry(key).or_insert_with(|| {
-            domains.push(Domain::default());
-            neighbourhoods.push(neighbourhood);
-            domains.len() as u32 - 1
-        });
-        domains[index as usize].members.push(station as u32);
-        domain_of[station] = index;
-    }
-    for (index, neighbourhood) in neighbourhoods.iter().enumerate() {
-        // Hearing is mutual: whom a domain hears, by whom it is heard.
-        let mut audience = BTreeMap::new();
-        for (station, hearing) in neighbourhood {
-            audience.insert(domain_of[*station as usize], *hearing == Hearing::Decodes);
+        let home = self.home(from);
+        for audience in 0..self.domains[home as usize].audience.len() {
+            let at = self.domains[home as usize].audience[audience].domain;
+            let power = self.power_at(at, from);
+            let domain = &mut self.domains[at as usize];
+            domain.turn_busy(start, &self.times, contenders, &mut self.due);
+            domain.begins(key, start, power, self.capture);
         }
-        let domain = &mut domains[index];
-        domain.audience =
-            audience.into_iter().map(|(domain, decodes)| Audience { domain, decodes }).collect();
-        domain.is_clique = matches!(domain.audience[..], [Audience { decodes: true, .. }]);
+        key
     }
-    domains
+
+    /// A station's power where a domain's members stand; no matter which, where it is asked for.
+    fn power_at(&self, domain: u32, from: u32) -> f64 {
+        if self.capture.is_none() || self.home(from) == domain {
+            return domain::OWN_POWER;
+        }
+        let listener = self.domains[domain as usize].members[0];
+        self.propagation.power(self.position(from), self.position(listener))
+    }
+
+    /// A transmission ends, wherever it is sensed. Returns it, and whether its addressee has decoded it. Of a
+    /// broadcast `receivers` are those that have.
+    pub(crate) fn end(
+        &mut self,
+        key: u32,
+        now: Instant,
+        contenders: &mut [Contender],
+        receivers: &mut Vec<u32>,
+    ) -> (Transmission, bool) {
+        let transmission = self.transmissions[key as usize];
+        self.vacant.push(key);
+        let Transmission { from, to, kind, initiator, reserves, .. } = transmission;
+        self.sent(from, now);
+        let home = self.home(from);
+        let target = to.map(|to| self.home(to));
+        let mut reached = false;
+        for audience in 0..self.domains[home as usize].audience.len() {
+            let at = self.domains[home as usize].audience[audience];
+            let domain = &mut self.domains[at.domain as usize];
+            let decoded = domain.ends(key) && at.decodes;
+            if decoded {
+                domain.decoded_at = Some(now);
+                reached |= target == Some(at.domain);
+                if reserves > 0 {
+                    let initiator = Contender::station_of(initiator);
+                    let addressee = if from == initiator { to.unwrap_or(from) } else { from };
+                    let (until, may_be_reset) = (now.after_nanos(reserves), kind == Kind::Rts);
+                    domain.nav.reserve(Reservation {
+                        initiator,
+                        addressee,
+                        until,
+                        set_at: now,
+                        may_be_reset,
+                    });
+                }
+                if to.is_none() {
+                    receivers.extend_from_slice(&domain.members);
+                }
+            }
+            if domain.is_silent() {
+                self.begin_idle(at.domain, now, contenders);
+                if at.domain == home {
+                    self.part(from, contenders);
+                }
+            }
+        }
+        if to.is_none() {
+            receivers.sort_unstable();
+        }
+        (transmission, reached)
+    }
+
+    /// Whether nobody outside a domain hears it, and it hears nobody outside: its exchanges are settled when
+    /// they begin.
+    #[inline]
+    pub(crate) fn is_clique(&self, domain: u32) -> bool {
+        self.domains[domain as usize].is_clique
+    }
+
+    /// A contender of a clique begins an exchange that is settled at once.
+    pub(crate) fn begin_settled(&mut self, domain: u32, initiator: u32) {
+        self.domains[domain as usize].settled = initiator;
+        self.settling += 1;
+    }
+
+    /// The initiator of a domain's settled exchange.
+    pub(crate) fn settled(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].settled
+    }
+
+    /// A domain's settled exchange is over, or with `decoded` `false` its collision.
+    pub(crate) fn end_settled(
+        &mut self,
+        domain: u32,
+        now: Instant,
+        decoded: bool,
+        contenders: &mut [Contender],
+    ) {
+        self.settling -= 1;
+        if decoded {
+            self.domains[domain as usize].decoded_at = Some(now);
+        }
+        self.begin_idle(domain, now, contenders);
+    }
 }

@@ -13,7 +13,8 @@
 //! | `tim` | its size |
 //! | `buffer`, `buffers` | what waits at the access point; the answer to a PS-Poll |
 //! | `sleeper`, `dozing` | when a station is awake, and why |
-//! | `state` | all of it |
+//! //!
+//! What leads from here to queues and to the medium is in `wlan/power_save.rs`.
 //!
 //! Beacons and PS-Polls are a station's *own frames* ([`OwnFrame`]): they carry no packet, never
 //! wait in a queue, and no output is about them.
@@ -24,116 +25,100 @@ mod buffers;
 pub mod config;
 mod dozing;
 mod sleeper;
-mod state;
 #[cfg(test)]
 mod tests;
 mod tim;
 
-use lasthop_packet::time::nanos;
-use lasthop_packet::{Instant, Rng};
-
-use super::events::Event;
 use super::frame::OwnFrame;
-use super::wlan::Wlan;
-use crate::id::StationId;
 
 use buffer::Buffer;
 pub use config::PowerSaveConfig;
+pub(crate) use dozing::Polls;
 use sleeper::Sleeper;
-use state::Announced;
-pub(crate) use state::PowerSave;
 
-impl Wlan {
-    /// Puts these stations into power-save mode for the whole run; the access point, if it is among
-    /// them, stays awake. To be called after the last station was added and before the first frame.
-    pub fn save_power(&mut self, access_point: StationId, stations: &[StationId], config: PowerSaveConfig) {
-        assert!(self.domains.is_empty(), "power save begins before the first frame");
-        let beacon_interval = nanos(config.beacon_interval).max(1);
-        let first = config
-            .first_beacon
-            .map_or_else(|| Rng::named(self.seed, "radio beacons").below(beacon_interval), nanos);
-        let mut sleepers = vec![Sleeper::awake(); self.stations.len()];
-        for station in stations.iter().filter(|station| **station != access_point) {
-            sleepers[station.index()] = Sleeper::dozing();
-        }
-        for (index, sleeper) in sleepers.iter_mut().enumerate().filter(|(_, it)| it.saves_power) {
-            sleeper.ps_poll = Some(self.plan_ps_poll(index as u32, access_point));
-        }
-        let buffers = sleepers.iter().map(|_| Buffer::default()).collect();
-        self.power_save = Some(Box::new(PowerSave {
+/// A cell with power save.
+#[derive(Debug)]
+pub(crate) struct PowerSave {
+    config: PowerSaveConfig,
+    access_point: u32,
+    /// TBTTs so far.
+    beacons: u64,
+    /// What the latest beacon said, apart from the TIM's bits of stations.
+    announced: Announced,
+    /// The More Data field of the frame that the access point is sending.
+    more_data: bool,
+    /// By station; the access point's own never changes.
+    sleepers: Vec<Sleeper>,
+    /// Frames for each station, by station.
+    buffers: Vec<Buffer>,
+    /// Group frames that wait for a DTIM.
+    group: Buffer,
+    /// Group frames that were moved into the access point's queue after a DTIM and are not yet sent.
+    group_left: u32,
+    /// Packets and octets in all buffers.
+    waiting: (usize, u64),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Announced {
+    is_dtim: bool,
+    /// Group frames follow.
+    group: bool,
+}
+
+impl PowerSave {
+    /// `doze` says of each station whether it is in power-save mode.
+    pub(crate) fn new(config: PowerSaveConfig, access_point: u32, doze: &[bool]) -> Self {
+        let sleepers: Vec<Sleeper> = doze.iter().map(|doze| Sleeper::new(*doze)).collect();
+        Self {
             config,
-            beacon_interval,
-            access_point: access_point.0,
+            access_point,
             beacons: 0,
             announced: Announced::default(),
             more_data: false,
+            buffers: sleepers.iter().map(|_| Buffer::default()).collect(),
             sleepers,
-            buffers,
             group: Buffer::default(),
             group_left: 0,
             waiting: (0, 0),
-        }));
-        self.events.push(Instant::from_nanos(first), access_point.0, Event::Tbtt(access_point.0));
-    }
-
-    /// Gives a station a frame of its own to send, ahead of its queue. With `draws` it backs off
-    /// even if the medium is idle.
-    #[inline(never)]
-    fn send_own(&mut self, now: Instant, index: u32, frame: OwnFrame, draws: bool) {
-        let station = &mut self.stations[index as usize];
-        if station.is_transmitting() {
-            station.next_own = Some(frame);
-            return;
-        }
-        let had_frame = station.has_frame();
-        station.set_own(frame, now);
-        if !had_frame {
-            if draws {
-                self.contend_with_back_off(now, index);
-            } else {
-                self.contend(now, index);
-            }
         }
     }
 
-    /// An exchange begins: its frames carry the present state (TIM, More Data).
-    #[cold]
-    pub(crate) fn power_save_begins(&mut self, index: u32) {
-        let own = self.stations[index as usize].own;
-        match own {
-            None => {}
-            Some(OwnFrame::Beacon) => self.counters.beacons += 1,
-            Some(OwnFrame::PsPoll { .. }) => self.counters.ps_polls += 1,
-        }
-        self.counters.attempts -= u64::from(own.is_some());
-        let to = self.partner(index);
-        let Some(power_save) = self.power_save.as_deref_mut() else { return };
-        if power_save.access_point != index {
+    /// Nanoseconds from TBTT to TBTT.
+    pub(crate) fn interval(&self) -> u64 {
+        self.config.interval()
+    }
+
+    pub(crate) const fn access_point(&self) -> u32 {
+        self.access_point
+    }
+
+    /// A station's exchange begins, of a frame of its own or of a packet to a station or to all: its frames
+    /// carry the present state (TIM, More Data).
+    pub(crate) fn begins(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
+        if self.access_point != station {
             return;
         }
-        power_save.more_data = match (own, to) {
+        self.more_data = match (own, to) {
             (Some(_), _) => {
-                power_save.announce();
+                self.announce();
                 false
             }
-            (None, Some(to)) => !power_save.buffers[to as usize].is_empty(),
-            (None, None) => power_save.group_left > 1,
+            (None, Some(to)) => !self.buffers[to as usize].is_empty(),
+            (None, None) => self.group_left > 1,
         };
     }
 
-    /// A station's current frame was delivered or given up, and is about to leave the MAC.
-    #[cold]
-    pub(crate) fn power_save_ends(&mut self, index: u32) {
-        let (own, to) = (self.stations[index as usize].own, self.partner(index));
-        let Some(power_save) = self.power_save.as_deref_mut() else { return };
+    /// Its frame was delivered or given up, and is about to leave the MAC.
+    pub(crate) fn ends(&mut self, station: u32, own: Option<OwnFrame>, to: Option<u32>) {
         match (own, to) {
             (Some(OwnFrame::Beacon), _) => {}
             // Even a PS-Poll that was given up may have arrived and only its ACK been lost: the
             // station waits for the response.
-            (Some(OwnFrame::PsPoll { .. }), _) => power_save.sleepers[index as usize].awaits_response(),
-            _ if power_save.access_point != index => {}
-            (None, Some(to)) => power_save.buffers[to as usize].is_responding = false,
-            (None, None) => power_save.group_left = power_save.group_left.saturating_sub(1),
+            (Some(OwnFrame::PsPoll { .. }), _) => self.sleepers[station as usize].awaits_response(),
+            _ if self.access_point != station => {}
+            (None, Some(to)) => self.buffers[to as usize].is_responding = false,
+            (None, None) => self.group_left = self.group_left.saturating_sub(1),
         }
     }
 }

@@ -14,4 +14,4 @@ mod support;
 mod topologies;
 mod traces;
 
-pub(crate) use support::AIR;
+pub(crate) use support::{AIR, OnAir};

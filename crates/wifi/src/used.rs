@@ -14,3 +14,16 @@ pub struct Used {
     /// Nanoseconds that they were at the head of its queue before their first transmission.
     pub access: u64,
 }
+
+impl Used {
+    /// The sum of both.
+    pub(crate) const fn plus(self, other: Self) -> Self {
+        Self {
+            frames: self.frames + other.frames,
+            transmissions: self.transmissions + other.transmissions,
+            given_up: self.given_up + other.given_up,
+            air_time: self.air_time + other.air_time,
+            access: self.access + other.access,
+        }
+    }
+}

@@ -1,20 +1,47 @@
-//! The state machine: what goes in, what comes out, when it wants to be called.
+//! The state machine: its parts, and what leads from one to another.
+//!
+//! | part | what it owns |
+//! |---|---|
+//! | `medium` | who hears whom, what is in the air, who transmits next |
+//! | `contenders` | queues, frames in the hands of the MAC, back-offs, exchanges |
+//! | `stations` | rates, duplicate filters, what stations know of each other |
+//! | `errors` | frames lost without a collision |
+//! | `power_save` | who dozes, and what waits for them |
+//! | `reports` | what is told |
+//! | `events` | what is to come |
+//!
+//! No part calls another, but that the medium lets contenders count down. What leads from one to
+//! another is a method of [`Wlan`], a file for each subject. A frame goes from `queueing` by `access`,
+//! `planning` and `settle` or `exchange` to `outcome`.
+
+mod access;
+mod exchange;
+mod moving;
+mod options;
+mod outcome;
+mod planning;
+mod power_save;
+mod queueing;
+mod settle;
+#[cfg(test)]
+mod tests;
 
 use lasthop_link::Channel;
 use lasthop_packet::time::nanos;
 use lasthop_packet::{Instant, Rng};
 
 use super::config::{MacConfig, WlanConfig};
-use super::contention::Due;
+use super::contender::Contender;
 use super::errors::{ErrorConfig, Errors};
 use super::events::{Event, Events};
 use super::frame::CTS_OCTETS;
-use super::medium::{self, Domain, Transmission};
+use super::knowledge::OptionsKnowledge;
+use super::medium::Medium;
 use super::output::{Output, WlanCounters};
 use super::phy::PhyConfig;
 use super::power_save::PowerSave;
-use super::propagation::{Capture, Propagation};
-use super::station::{Station, StationConfig};
+use super::reports::Reports;
+use super::station::{DuplicateFilter, Station, StationConfig};
 use super::times::Times;
 use super::used::Used;
 use crate::id::StationId;
@@ -22,39 +49,23 @@ use crate::id::StationId;
 /// Stations on one channel. See the crate.
 #[derive(Debug)]
 pub struct Wlan {
-    pub(crate) seed: u64,
-    pub(crate) phy: PhyConfig,
-    pub(crate) mac: MacConfig,
-    pub(crate) propagation: Propagation,
-    pub(crate) capture: Option<Capture>,
-    pub(crate) settles: bool,
-    pub(crate) times: Times,
-    pub(crate) errors: Errors,
-    pub(crate) stations: Vec<Station>,
-    /// Empty until the first frame comes: stations are added before.
-    pub(crate) domains: Vec<Domain>,
-    /// The initiator of each domain's settled exchange.
-    pub(crate) settled: Vec<u32>,
-    /// Settled exchanges that are not over.
-    pub(crate) settling: u32,
-    /// Stations have moved, and domains are as they were before.
-    pub(crate) has_moved: bool,
-    pub(crate) transmissions: Vec<Transmission>,
-    pub(crate) vacant: Vec<u32>,
-    pub(crate) events: Events,
-    pub(crate) due: Vec<Due>,
+    seed: u64,
+    phy: PhyConfig,
+    mac: MacConfig,
+    times: Times,
+    medium: Medium,
+    stations: Vec<Station>,
+    /// By [`Contender::of`].
+    contenders: Vec<Contender>,
+    errors: Errors,
+    events: Events,
     /// Who has heard the broadcast that has just ended.
-    pub(crate) receivers: Vec<u32>,
-    /// Stations that will transmit at a moment to come, whatever they hear.
-    pub(crate) committed: u32,
-    pub(crate) outputs: Vec<Output>,
-    /// Of them, those that were told.
-    told: usize,
-    pub(crate) tells_attempts: bool,
-    pub(crate) tells_fates: bool,
-    pub(crate) tells_transmissions: bool,
-    pub(crate) counters: WlanCounters,
-    pub(crate) power_save: Option<Box<PowerSave>>,
+    receivers: Vec<u32>,
+    /// Contenders that will transmit at a moment to come, whatever they hear.
+    committed: u32,
+    reports: Reports,
+    counters: WlanCounters,
+    power_save: Option<Box<PowerSave>>,
 }
 
 impl Wlan {
@@ -78,27 +89,15 @@ impl Wlan {
             seed,
             phy,
             mac,
-            propagation,
-            capture,
-            settles: settle,
             times,
-            errors: Errors::new(seed, errors),
+            medium: Medium::new(times, propagation, capture, settle),
             stations: Vec::new(),
-            domains: Vec::new(),
-            settled: Vec::new(),
-            settling: 0,
-            has_moved: false,
-            transmissions: Vec::new(),
-            vacant: Vec::new(),
+            contenders: Vec::new(),
+            errors: Errors::new(seed, errors),
             events: Events::default(),
-            due: Vec::new(),
             receivers: Vec::new(),
             committed: 0,
-            outputs: Vec::new(),
-            told: 0,
-            tells_attempts: false,
-            tells_fates: true,
-            tells_transmissions: false,
+            reports: Reports::new(),
             counters: WlanCounters::default(),
             power_save: None,
         }
@@ -106,36 +105,42 @@ impl Wlan {
 
     /// Adds a station, before the first frame.
     pub fn add_station(&mut self, config: &StationConfig) -> StationId {
-        assert!(self.domains.is_empty(), "stations are added before the first frame");
+        assert!(self.medium.domains() == 0, "stations are added before the first frame");
         let id = StationId::from_index(self.stations.len());
-        let rng = Rng::named(self.seed, &format!("radio {} back-off", id.index()));
-        let rate = config.rate.unwrap_or(self.phy.rate);
-        // Powers differ from place to place: with capture each station hears for itself.
-        let domain = if self.capture.is_some() { id.0 } else { 0 };
-        let limits = (self.phy.cw_min, self.mac.short_retry_limit);
-        self.stations.push(Station::new(config, domain, rate, limits, rng));
+        self.medium.add(config.position);
+        self.stations.push(Station {
+            rate: config.rate.unwrap_or(self.phy.rate),
+            refuses: false,
+            duplicates: DuplicateFilter::default(),
+            options: OptionsKnowledge::new(config.knows_options),
+        });
+        for _ in Contender::all_of(id.0) {
+            let rng = Rng::named(self.seed, &format!("radio {} back-off", id.index()));
+            self.contenders.push(Contender::new(config, self.phy.cw_min, self.mac.short_retry_limit, rng));
+        }
         id
     }
 
     /// Whether each transmission is told ([`Output::Attempt`]); not by default.
     pub fn tell_attempts(&mut self, tell: bool) {
-        self.tells_attempts = tell;
+        self.reports.tell_attempts(tell);
     }
 
     /// Whether more is told of frames to one station than their arrival and that they were given up;
     /// by default it is.
     pub fn tell_fates(&mut self, tell: bool) {
-        self.tells_fates = tell;
+        self.reports.tell_fates(tell);
     }
 
     /// Whether it is.
     pub fn tells_fates(&self) -> bool {
-        self.tells_fates
+        self.reports.tells_fates()
     }
 
     /// What a station has had of the air so far.
     pub fn used(&self, station: StationId) -> Used {
-        self.stations[station.index()].used
+        Contender::all_of(station.0)
+            .fold(Used::default(), |sum, it| sum.plus(self.contenders[it as usize].used()))
     }
 
     /// Gives one direction of a link an error process of its own, from its next frame on.
@@ -192,13 +197,10 @@ impl Wlan {
     /// tell. Whoever calls puts nothing in before that. Returns the time of what was done last and
     /// how many moments later than `now` there were.
     pub fn go_on(&mut self, now: Instant, horizon: Instant) -> (Instant, u64) {
-        if !self.has_output() {
-            self.outputs.clear();
-            self.told = 0;
-        }
+        self.reports.forget_told();
         let (mut now, mut later) = (now, 0);
         while let Some((at, event)) =
-            self.events.pop_if(|at| at <= now || at < horizon && self.outputs.is_empty())
+            self.events.pop_if(|at| at <= now || at < horizon && self.reports.is_empty())
         {
             if at > now {
                 now = at;
@@ -207,16 +209,14 @@ impl Wlan {
             match event {
                 Event::Tbtt(access_point) => self.on_tbtt(access_point, at),
                 Event::Access(domain) => self.on_access(domain, at),
-                Event::Begin(station) => self.begin(station, at),
+                Event::Begin(contender) => self.begin(contender, at),
                 Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
-                Event::SendCts(station, initiator) => self.send_cts(station, initiator, at),
-                Event::SendAck(station, initiator) => self.send_ack(station, initiator, at),
-                Event::SendData(initiator) => self.send_data(initiator, at),
-                Event::Timeout(station) => self.on_timeout(station, at),
+                Event::Send(station, initiator) => self.send(station, initiator, at),
+                Event::Timeout(contender) => self.on_timeout(contender, at),
                 Event::SettledData(domain) => self.on_settled_data(domain, at),
                 Event::SettledEnd(domain) => {
                     if self.on_settled_end(domain, at) {
-                        let horizon = if self.outputs.is_empty() { horizon } else { now };
+                        let horizon = if self.reports.is_empty() { horizon } else { now };
                         if let Some(at) = self.access_at_once(domain, horizon) {
                             (now, later) = (at, later + 1);
                         }
@@ -230,7 +230,7 @@ impl Wlan {
 
     /// Whether [`Self::poll`] has something to tell.
     pub fn has_output(&self) -> bool {
-        self.told < self.outputs.len()
+        self.reports.has_next()
     }
 
     /// What has happened next.
@@ -241,9 +241,7 @@ impl Wlan {
     /// As [`Self::poll`], where it lies.
     #[inline]
     pub fn next_output(&mut self) -> Option<&Output> {
-        let next = self.outputs.get(self.told)?;
-        self.told += 1;
-        Some(next)
+        self.reports.next()
     }
 
     /// What was counted so far.
@@ -253,29 +251,14 @@ impl Wlan {
 
     /// Sense domains: stations that hear the same share one. 0 before the first frame.
     pub fn domains(&self) -> usize {
-        self.domains.len()
+        self.medium.domains()
     }
 
-    pub(crate) fn divide(&mut self) {
-        self.group();
-        for domain in &mut self.domains {
-            // Nobody has ever heard anything: what comes first need not wait.
-            domain.contention.resume(Instant::ZERO);
-            domain.ifs = self.times.difs;
-        }
-    }
-
-    /// Divides stations into domains, of which nothing else is known yet.
-    pub(crate) fn group(&mut self) {
-        let (positions, kin): (Vec<_>, Vec<_>) =
-            self.stations.iter().map(|station| (station.position, station.domain)).unzip();
-        self.domains = medium::divide(&positions, &kin, &self.propagation);
-        self.settled.resize(self.domains.len(), 0);
-        for (index, domain) in self.domains.iter_mut().enumerate() {
-            domain.is_clique &= self.settles;
-            for member in &domain.members {
-                self.stations[*member as usize].domain = index as u32;
-            }
+    /// Divides stations into domains, when the first frame comes.
+    #[inline]
+    fn divide(&mut self) {
+        if self.medium.domains() == 0 {
+            self.medium.divide();
         }
     }
 }

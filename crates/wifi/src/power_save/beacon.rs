@@ -2,69 +2,12 @@
 
 use lasthop_packet::Instant;
 
-use super::state::{Announced, PowerSave};
-use super::tim;
-use crate::events::Event;
-use crate::frame::{Kind, OwnFrame, Receiver};
+use super::{Announced, PowerSave, tim};
 use crate::phy::Standard;
-use crate::plan::{Guard, Plan};
-use crate::wlan::Wlan;
-
-impl Wlan {
-    /// A TBTT: stations wake, frames that are too old are dropped, and the access point sends a beacon
-    /// next. If the previous beacon has not been sent yet, that one is sent, and no second one: its
-    /// contents are made when it is sent.
-    pub(crate) fn on_tbtt(&mut self, access_point: u32, now: Instant) {
-        if self.domains.is_empty() {
-            self.divide();
-        }
-        let Some(power_save) = self.power_save.as_deref_mut() else { return };
-        power_save.tbtt(now);
-        self.events.push(
-            now.after_nanos(power_save.beacon_interval),
-            access_point,
-            Event::Tbtt(access_point),
-        );
-        self.drop_old_frames(now);
-        self.send_own(now, access_point, OwnFrame::Beacon, false);
-    }
-
-    /// The exchange of a station's own frame: a beacon is a broadcast, a PS-Poll is sent at the rate
-    /// of control frames (9.7.6).
-    #[cold]
-    pub(crate) fn plan_own(&self, index: u32, frame: OwnFrame) -> Option<Plan> {
-        match frame {
-            OwnFrame::Beacon => {
-                let octets = self.power_save.as_deref()?.beacon_octets(self.phy.standard);
-                let rate = self.phy.broadcast_rate();
-                Some(Plan {
-                    to: Receiver::Broadcast,
-                    guard: Guard::Nothing,
-                    data: self.phy.air_nanos(rate, octets),
-                    data_octets: octets,
-                    data_rate: rate,
-                    ack: None,
-                })
-            }
-            OwnFrame::PsPoll { .. } => self.power_save.as_deref()?.sleepers[index as usize].ps_poll,
-        }
-    }
-
-    /// A beacon has ended; these stations received it without a collision.
-    #[cold]
-    pub(crate) fn receive_beacon(&mut self, from: u32, receivers: &[u32], (start, end): (Instant, Instant)) {
-        for &index in receivers {
-            if self.heeds_beacon_since(index, start)
-                && !self.is_in_error(Kind::Data, (from, index), from, (start, end))
-            {
-                self.hear_beacon(index, end);
-            }
-        }
-    }
-}
 
 impl PowerSave {
-    fn tbtt(&mut self, now: Instant) {
+    /// A TBTT: the stations that listen to this beacon wake.
+    pub(crate) fn tbtt(&mut self, now: Instant) {
         let number = self.beacons;
         self.beacons += 1;
         self.wake_for_beacon(now, number, self.is_dtim(number));
@@ -85,8 +28,8 @@ impl PowerSave {
         }
     }
 
-    /// Association identifiers count the stations of the cell from 1, without the access point.
-    fn beacon_octets(&self, standard: Standard) -> u32 {
+    /// Octets of a beacon now. Association identifiers count the stations of the cell from 1, without the access point.
+    pub(crate) fn beacon_octets(&self, standard: Standard) -> u32 {
         let own = self.access_point as usize;
         let others = self.buffers.iter().enumerate().filter(|(index, _)| *index != own);
         let set = others.zip(1..).filter(|((_, buffer), _)| buffer.has_traffic());

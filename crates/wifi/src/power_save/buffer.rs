@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use lasthop_link::QueueLimit;
 
-use crate::station::Queued;
+use crate::contender::Queued;
 
 /// Frames that wait at the access point.
 #[derive(Debug, Default)]

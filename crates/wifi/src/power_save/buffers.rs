@@ -2,12 +2,11 @@
 
 use lasthop_packet::Instant;
 
-use super::state::PowerSave;
+use super::PowerSave;
+use super::buffer::Buffer;
+use crate::contender::Queued;
 use crate::frame::{MacFrame, Receiver};
 use crate::id::StationId;
-use crate::output::Output;
-use crate::station::Queued;
-use crate::wlan::Wlan;
 
 impl PowerSave {
     /// Whether frames for a receiver are buffered at the access point. Group frames are as soon as
@@ -59,74 +58,40 @@ impl PowerSave {
         self.waiting.0 -= 1;
         self.waiting.1 -= u64::from(frame.octets);
     }
-}
 
-impl Wlan {
-    /// The access point has received a PS-Poll: it contends for the medium to send the next frame for
-    /// that station. Until that frame is delivered or given up, further PS-Polls of the station are
-    /// acknowledged and ignored.
-    #[cold]
-    pub(crate) fn receive_ps_poll(&mut self, index: u32, from: u32, now: Instant) {
-        let Some(power_save) = self.power_save.as_deref_mut().filter(|it| it.access_point == index) else {
-            return;
-        };
-        let buffer = &mut power_save.buffers[from as usize];
-        if buffer.is_responding {
-            return;
+    /// The access point has received a PS-Poll. Returns the next frame for that station, if there is one.
+    /// Until it is delivered or given up, further PS-Polls of the station are acknowledged and ignored.
+    pub(crate) fn on_ps_poll(&mut self, access_point: u32, from: u32) -> Option<Queued> {
+        let buffer = &mut self.buffers[from as usize];
+        if self.access_point != access_point || buffer.is_responding {
+            return None;
         }
-        let Some(queued) = buffer.pop() else { return };
+        let queued = buffer.pop()?;
         buffer.is_responding = true;
-        power_save.forget(queued.frame);
-        self.move_ahead(index, [queued].into_iter(), false, now);
+        self.forget(queued.frame);
+        Some(queued)
     }
 
-    /// A beacon was sent; if it had a DTIM, the group frames follow it.
-    #[cold]
-    pub(crate) fn release_group(&mut self, index: u32, now: Instant) {
-        let Some(power_save) = self.power_save.as_deref_mut() else { return };
-        if !power_save.announced.is_dtim || power_save.group.is_empty() {
-            return;
+    /// A beacon was sent. Returns the group frames that follow it; it had a DTIM if there are any.
+    pub(crate) fn take_group(&mut self) -> Vec<Queued> {
+        if !self.announced.is_dtim {
+            return Vec::new();
         }
-        let frames: Vec<Queued> = std::iter::from_fn(|| power_save.group.pop()).collect();
-        power_save.group_left += frames.len() as u32;
+        let frames: Vec<Queued> = std::iter::from_fn(|| self.group.pop()).collect();
+        self.group_left += frames.len() as u32;
         for queued in &frames {
-            power_save.forget(queued.frame);
+            self.forget(queued.frame);
         }
-        self.move_ahead(index, frames.into_iter(), true, now);
+        frames
     }
 
-    /// Puts frames ahead of a station's queue; with `first`, also ahead of frames put there before.
-    fn move_ahead(
-        &mut self,
-        index: u32,
-        frames: impl ExactSizeIterator<Item = Queued>,
-        first: bool,
-        now: Instant,
-    ) {
-        let station = &mut self.stations[index as usize];
-        let (had_frame, had_packet) = (station.has_frame(), !station.queue.is_empty());
-        station.push_ahead(frames, first, now);
-        if !had_packet {
-            self.outputs.push(Output::Departs { from: StationId(index) });
-        }
-        if !had_frame {
-            self.contend(now, index);
-        }
-    }
-
-    /// Drops frames that are too old.
-    pub(super) fn drop_old_frames(&mut self, now: Instant) {
-        let Some(power_save) = self.power_save.as_deref_mut() else { return };
-        let (most, from) = (power_save.config.most_age(), StationId(power_save.access_point));
+    /// Takes out the next frame that is too old.
+    pub(crate) fn pop_old(&mut self, now: Instant) -> Option<MacFrame> {
+        let most = self.config.most_age();
         let is_old = |queued: &Queued| now.as_nanos() - queued.arrived.as_nanos() > most;
-        for index in 0..power_save.buffers.len() {
-            while power_save.buffers[index].front().is_some_and(is_old)
-                && let Some(Queued { frame, .. }) = power_save.buffers[index].pop()
-            {
-                power_save.forget(frame);
-                self.counters.aged += 1;
-                self.outputs.push(Output::TooOld { from, frame });
-            }
-        }
+        let mut all = self.buffers.iter_mut();
+        let old = all.find(|buffer| buffer.front().is_some_and(is_old)).and_then(Buffer::pop)?;
+        self.forget(old.frame);
+        Some(old.frame)
     }
 }

@@ -46,6 +46,11 @@ impl PowerSaveConfig {
     /// The standard's time unit (TU).
     pub const TIME_UNIT: Duration = Duration::from_micros(1024);
 
+    /// Nanoseconds from TBTT to TBTT.
+    pub(crate) fn interval(&self) -> u64 {
+        lasthop_packet::time::nanos(self.beacon_interval).max(1)
+    }
+
     /// Nanoseconds after which a frame is too old.
     pub(super) fn most_age(&self) -> u64 {
         let listen = self.beacon_interval.saturating_mul(self.listen_interval);

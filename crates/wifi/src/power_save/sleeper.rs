@@ -2,8 +2,6 @@
 
 use lasthop_packet::Instant;
 
-use crate::plan::Plan;
-
 /// Why a station is awake, apart from frames to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasons(u8);
@@ -20,12 +18,10 @@ impl Reasons {
 }
 
 /// A station as power save knows it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Sleeper {
     /// Whether it is in power-save mode.
     pub(super) saves_power: bool,
-    /// The exchange of its PS-Polls.
-    pub(super) ps_poll: Option<Plan>,
     reasons: Reasons,
     /// `None` while it dozes.
     awake_since: Option<Instant>,
@@ -34,20 +30,10 @@ pub(super) struct Sleeper {
 }
 
 impl Sleeper {
-    /// A station that is always awake.
-    pub(super) const fn awake() -> Self {
-        Self {
-            saves_power: false,
-            ps_poll: None,
-            reasons: Reasons(0),
-            awake_since: Some(Instant::ZERO),
-            awake: 0,
-        }
-    }
-
-    /// A station in power-save mode.
-    pub(super) const fn dozing() -> Self {
-        Self { saves_power: true, ps_poll: None, reasons: Reasons(0), awake_since: None, awake: 0 }
+    /// A station that dozes, or one that is always awake.
+    pub(super) fn new(saves_power: bool) -> Self {
+        let awake_since = (!saves_power).then_some(Instant::ZERO);
+        Self { saves_power, reasons: Reasons(0), awake_since, awake: 0 }
     }
 
     pub(super) const fn awaits_response(&mut self) {

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 
 use lasthop_packet::Instant;
 
-use crate::frame::{Kind, OwnFrame};
 use crate::output::Fate;
 use crate::{
     MacFrame, Output, Position, Propagation, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
@@ -28,31 +27,6 @@ pub(crate) struct OnAir {
 thread_local! {
     /// The frames in the air of this thread's cells, where exchanges go frame by frame.
     pub(crate) static AIR: RefCell<Vec<OnAir>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Wlan {
-    pub(crate) fn log_frame(
-        &mut self,
-        (from, to): (u32, Option<u32>),
-        kind: Kind,
-        initiator: u32,
-        start: Instant,
-        duration: u64,
-    ) {
-        let station = &self.stations[initiator as usize];
-        let what = match (kind, station.own) {
-            (Kind::Data, Some(OwnFrame::Beacon)) => format!("beacon{}", self.tim_in_words()),
-            (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
-            (Kind::Data, None) => {
-                let key = station.packet().map_or(0, |frame| frame.key);
-                format!("data {key}{}", if self.has_more_data(from) { " more" } else { "" })
-            }
-            (Kind::Ack, _) => "ACK".to_owned(),
-            (kind, _) => format!("{kind:?}"),
-        };
-        let frame = OnAir { start: start.as_nanos(), duration, from, to, what };
-        AIR.with_borrow_mut(|air| air.push(frame));
-    }
 }
 
 pub(super) struct Cell {

@@ -4,17 +4,16 @@ use lasthop_link::QueueLimit;
 use lasthop_packet::Instant;
 
 use super::support::{Cell, by_frame, ms, power_save};
-use crate::{MacFrame, Output, PowerSaveConfig, Receiver};
+use crate::{MacFrame, Output, PowerSaveConfig, Receiver, Scheduler, StationConfig};
 
 const FIRST: u64 = 1;
 const SECOND: u64 = 2;
 
 /// The access point's queue, in which flows take turns.
 fn taking_turns(power_save: PowerSaveConfig, limit: QueueLimit) -> Cell {
-    let mut cell = Cell::new(by_frame(), power_save, (1, 1));
-    cell.wlan.stations[0].flows = Some(Box::default());
-    cell.wlan.stations[0].limit = limit;
-    cell
+    let access_point =
+        StationConfig { queue: limit, scheduler: Scheduler::PerFlow, ..StationConfig::default() };
+    Cell::with_access_point(&access_point, by_frame(), power_save, (1, 1))
 }
 
 impl Cell {
@@ -59,7 +58,7 @@ fn nothing_is_displaced_for_a_frame_that_finds_no_room_beside_those_that_go_befo
     }
     let released = (0..10_000).map(|step| ms(100).after_nanos(step * 1_000)).find(|now| {
         cell.run(*now);
-        cell.wlan.stations[0].ahead >= 2
+        cell.wlan.contender(cell.stations[0]).queue.ahead() >= 2
     });
     let now = released.expect("group frames follow the beacon");
     assert_eq!(cell.send_of(now, SECOND, 20, 50), (vec![], false));
@@ -81,7 +80,7 @@ fn options_go_into_the_packets_frame_and_not_into_the_ps_poll_before_it() {
     cell.send(ms(50), 0, 1, 7);
     let polls_at = (0..20_000).map(|step| ms(100).after_nanos(step * 1_000)).find(|now| {
         cell.run(*now);
-        cell.wlan.stations[1].own.is_some()
+        cell.wlan.contender(cell.stations[1]).own().is_some()
     });
     let now = polls_at.expect("the station polls");
     let frame = MacFrame { to: Receiver::Station(access_point), key: 9, octets: 1000 };

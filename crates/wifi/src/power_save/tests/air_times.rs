@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::support::{Cell, by_frame, ms, power_save};
-use crate::frame::OwnFrame;
+use crate::frame::{Kind, OwnFrame};
 use crate::{Rate, Standard, StationId, WlanConfig};
 
 /// Octets and microseconds of a beacon whose TIM has these stations' bits, sent at a rate.
@@ -22,9 +22,9 @@ fn check_beacon(standard: Standard, short: bool, rate: Rate, set: &[usize], octe
     for station in set {
         cell.send(ms(1), 0, *station, 0);
     }
-    let plan = cell.wlan.plan_own(0, OwnFrame::Beacon).expect("power save");
-    assert_eq!(plan.data_octets, octets, "{standard:?} {set:?}");
-    assert_eq!(plan.data, micros * 1_000, "{standard:?} {rate:?} {set:?}");
+    let plan = cell.wlan.plan_own(0, OwnFrame::Beacon);
+    assert_eq!(plan.data.mpdus[0].octets, octets, "{standard:?} {set:?}");
+    assert_eq!(plan.frames()[0].1, micros * 1_000, "{standard:?} {rate:?} {set:?}");
     // The same on the air.
     cell.run(ms(100));
     cell.run(ms(100) + Duration::from_micros(micros));
@@ -98,8 +98,8 @@ fn check_poll(standard: Standard, short: bool, rate: Rate, basic: &[Rate], micro
         config.phy.basic_rates = basic.to_vec();
     }
     let cell = Cell::new(config, power_save(), (1, 0));
-    let plan = cell.wlan.plan_own(1, OwnFrame::PsPoll { to: StationId::from_index(0) }).expect("a plan");
-    let found = (plan.data / 1_000, plan.ack.expect("it is acknowledged") / 1_000);
+    let plan = cell.wlan.plan_own(1, OwnFrame::PsPoll { to: StationId::from_index(0) });
+    let found = (plan.frames()[0].1 / 1_000, plan.frames()[1].1 / 1_000);
     assert_eq!(found, micros, "{standard:?} {rate:?} {short}");
 }
 
@@ -132,8 +132,8 @@ fn a_ps_poll_of_802_11g_is_heard_by_stations_of_802_11b_where_they_are_protected
     let mut config = WlanConfig::new(Standard::Erp);
     config.mac.cts_to_self = true;
     let cell = Cell::new(config, power_save(), (1, 0));
-    let plan = cell.wlan.plan_own(1, OwnFrame::PsPoll { to: StationId::from_index(0) }).expect("a plan");
-    assert_eq!((plan.data, plan.ack), (272_000, Some(248_000)));
+    let plan = cell.wlan.plan_own(1, OwnFrame::PsPoll { to: StationId::from_index(0) });
+    assert_eq!(plan.frames(), [(Kind::Data, 272_000), (Kind::Ack, 248_000)]);
 }
 
 #[test]

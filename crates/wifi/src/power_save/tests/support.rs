@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lasthop_packet::Instant;
 
+use crate::power_save::PowerSave;
 use crate::tests::AIR;
 use crate::{
     MacFrame, Output, PowerSaveConfig, Receiver, Standard, StationConfig, StationId, Wlan, WlanConfig,
@@ -46,10 +47,19 @@ impl Cell {
         power_save: PowerSaveConfig,
         (dozing, awake): (usize, usize),
     ) -> Self {
+        Self::with_access_point(&StationConfig::default(), config, power_save, (dozing, awake))
+    }
+
+    pub(super) fn with_access_point(
+        access_point: &StationConfig,
+        config: WlanConfig,
+        power_save: PowerSaveConfig,
+        (dozing, awake): (usize, usize),
+    ) -> Self {
         AIR.with_borrow_mut(Vec::clear);
         let mut wlan = Wlan::new(config, 1);
-        let stations: Vec<_> =
-            (0..=dozing + awake).map(|_| wlan.add_station(&StationConfig::default())).collect();
+        let mut stations = vec![wlan.add_station(access_point)];
+        stations.extend((0..dozing + awake).map(|_| wlan.add_station(&StationConfig::default())));
         wlan.save_power(stations[0], &stations[1..=dozing], power_save);
         Self { wlan, stations, log: Vec::new() }
     }
@@ -124,21 +134,20 @@ impl Cell {
     }
 }
 
-impl Wlan {
+impl PowerSave {
     /// The TIM of the beacon that begins, in words.
     pub(crate) fn tim_in_words(&self) -> String {
-        let Some(power_save) = self.power_save.as_deref() else { return String::new() };
-        let mut words = if power_save.announced.is_dtim { " DTIM".to_owned() } else { String::new() };
-        if power_save.announced.group {
+        let mut words = if self.announced.is_dtim { " DTIM".to_owned() } else { String::new() };
+        if self.announced.group {
             words.push_str(" group");
         }
-        for (index, _) in power_save.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_announced) {
+        for (index, _) in self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_announced) {
             write!(words, " for {index}").expect("room in memory");
         }
         words
     }
 
     pub(crate) fn has_more_data(&self, from: u32) -> bool {
-        self.power_save.as_deref().is_some_and(|it| it.access_point == from && it.more_data)
+        self.access_point == from && self.more_data
     }
 }

@@ -2,22 +2,17 @@
 
 use lasthop_packet::Instant;
 
-use super::frame::{MacFrame, Receiver};
-use super::station::Station;
-use super::wlan::Wlan;
+use super::Wlan;
+use crate::contender::Contender;
+use crate::frame::{MacFrame, Receiver};
 use crate::id::StationId;
+use crate::station::Scheduler;
 
 impl Wlan {
     /// A packet for a station to send. `false`: its queue is full.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, station: StationId, frame: MacFrame) -> bool {
-        self.put(now, station, frame, |station| {
-            if station.receivers.is_some() {
-                station.push_in_round(frame, now)
-            } else {
-                station.push(frame, now)
-            }
-        })
+        self.put(now, station, frame, |contender| contender.push(frame, now))
     }
 
     /// As [`Self::enqueue`], for a packet of the flow with this number where flows take turns.
@@ -30,7 +25,7 @@ impl Wlan {
         (flow, frame): (u64, MacFrame),
         displaced: impl FnMut(MacFrame),
     ) -> bool {
-        self.put(now, station, frame, |station| station.push_in_turn(flow, frame, now, displaced))
+        self.put(now, station, frame, |contender| contender.push_in_turn(flow, frame, now, displaced))
     }
 
     /// Has a frame buffered for its receiver to wake, or pushed into its station's queue.
@@ -41,25 +36,25 @@ impl Wlan {
         now: Instant,
         station: StationId,
         frame: MacFrame,
-        push: impl FnOnce(&mut Station) -> bool,
+        push: impl FnOnce(&mut Contender) -> bool,
     ) -> bool {
-        if self.domains.is_empty() {
-            self.divide();
-        }
+        self.divide();
         if let Some(power_save) = self.power_save.as_deref_mut()
             && power_save.buffers(station.0, frame.to)
         {
             return power_save.buffer(frame, now);
         }
-        let index = station.index();
-        let had_head = !self.stations[index].queue.is_empty();
-        if !push(&mut self.stations[index]) {
+        let index = Contender::of(station.0);
+        let contender = &mut self.contenders[index as usize];
+        let had_head = !contender.queue.is_empty();
+        if !push(contender) {
             return false;
         }
+        let has_own = contender.own().is_some();
         if !had_head {
             self.wake(station.0, now);
-            if self.stations[index].own.is_none() {
-                self.contend(now, station.0);
+            if !has_own {
+                self.contend(now, index, false);
             }
         }
         true
@@ -67,12 +62,12 @@ impl Wlan {
 
     /// Whether flows take turns at a station.
     pub fn takes_turns(&self, station: StationId) -> bool {
-        self.stations[station.index()].flows.is_some()
+        self.of(station).queue.scheduler() == Scheduler::PerFlow
     }
 
     /// Takes back what waits at a station for another one; not the frame in the hands of its MAC.
     pub fn withdraw(&mut self, station: StationId, to: StationId) -> Vec<MacFrame> {
-        let mut gone = self.stations[station.index()].withdraw(to);
+        let mut gone = self.contenders[Contender::of(station.0) as usize].queue.withdraw(to);
         if let Some(power_save) = self.power_save.as_deref_mut() {
             gone.extend(power_save.withdraw(station.0, to, !gone.is_empty()));
         }
@@ -81,7 +76,7 @@ impl Wlan {
 
     /// Packets and octets that wait at a station, the one that is being transmitted not counted.
     pub fn waiting(&self, station: StationId) -> (usize, u64) {
-        let (packets, octets) = self.stations[station.index()].waiting();
+        let (packets, octets) = self.of(station).queue.waiting();
         match self.power_save.as_deref().map(|it| it.waiting(station.0)) {
             None => (packets, octets),
             Some((buffered, of_them)) => (packets + buffered, octets + of_them),
@@ -90,23 +85,27 @@ impl Wlan {
 
     /// The frame in the hands of a station's MAC: no longer one that waits.
     pub fn head(&self, station: StationId) -> Option<MacFrame> {
-        self.stations[station.index()].queue.front().map(|queued| queued.frame)
+        self.of(station).queue.head().map(|queued| queued.frame)
     }
 
     /// Whether that frame has arrived already, though its station may not know.
     pub fn head_has_arrived(&self, station: StationId) -> bool {
-        let Station { own, attempts, set_aside, .. } = &self.stations[station.index()];
-        if own.is_some() { set_aside.delivered } else { attempts.delivered }
+        self.of(station).has_arrived()
     }
 
     /// Whether a frame that comes to a station now has to wait: for another one, or for its receiver
     /// to wake.
     pub fn would_wait(&self, station: StationId, to: Receiver) -> bool {
-        self.stations[station.index()].has_frame() || self.buffers(station, to)
+        self.of(station).has_frame() || self.buffers(station, to)
     }
 
     /// Whether a frame that comes to a station now is kept for its receiver to wake.
     pub fn buffers(&self, station: StationId, to: Receiver) -> bool {
         self.power_save.as_deref().is_some_and(|it| it.buffers(station.0, to))
+    }
+
+    /// The contender for a station's packets.
+    fn of(&self, station: StationId) -> &Contender {
+        &self.contenders[Contender::of(station.0) as usize]
     }
 }

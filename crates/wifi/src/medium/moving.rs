@@ -6,47 +6,38 @@
 
 use lasthop_packet::Instant;
 
-use super::medium::Domain;
-use super::propagation::Position;
-use super::station::Station;
-use super::wlan::Wlan;
-use crate::id::StationId;
+use super::Medium;
+use super::domain::Domain;
+use crate::contender::Contender;
+use crate::propagation::Position;
 
-impl Wlan {
-    /// Where a station stands.
-    pub fn position(&self, station: StationId) -> Position {
-        self.stations[station.index()].position
-    }
-
-    /// Stations will move: exchanges go frame by frame from now on.
-    pub fn expect_moves(&mut self) {
+impl Medium {
+    /// Exchanges go frame by frame from now on.
+    pub(crate) fn stop_settling(&mut self) {
         self.settles = false;
         for domain in &mut self.domains {
             domain.is_clique = false;
         }
     }
 
-    /// Stations are at other places from now on. If an exchange is under way where nobody could
-    /// have interfered, their old places count until it is over, a few milliseconds at most; later
-    /// exchanges go frame by frame.
-    pub fn move_stations(&mut self, now: Instant, positions: &[(StationId, Position)]) {
-        for (station, position) in positions {
-            self.stations[station.index()].position = *position;
-        }
-        if self.domains.is_empty() {
-            return;
-        }
-        self.expect_moves();
-        self.has_moved = true;
-        self.divide_if_moved(now);
+    /// A station is at another place from now on, for its domain once that is divided anew.
+    pub(crate) fn move_to(&mut self, station: u32, position: Position) {
+        self.places[station as usize].position = position;
+        self.has_moved = !self.domains.is_empty();
     }
 
-    pub(crate) fn divide_if_moved(&mut self, now: Instant) {
+    pub(crate) fn has_moved(&self) -> bool {
+        self.has_moved
+    }
+
+    /// Divides domains anew, if stations have moved and no exchange is under way that was settled for
+    /// their old places. Returns whether it has.
+    pub(crate) fn divide_anew(&mut self, now: Instant, contenders: &mut [Contender]) -> bool {
         if !self.has_moved || self.settling > 0 {
-            return;
+            return false;
         }
         self.has_moved = false;
-        let home: Vec<u32> = self.stations.iter().map(|station| station.domain).collect();
+        let home: Vec<u32> = self.places.iter().map(|place| place.domain).collect();
         let old = std::mem::take(&mut self.domains);
         self.group();
         self.keep_transmissions(&old, &home);
@@ -55,14 +46,13 @@ impl Wlan {
             domain.goes_on(&old[home[domain.members[0] as usize] as usize]);
             match (domain.contention.is_busy(), domain.is_silent()) {
                 // In the middle of a frame that is out of range now: it is lost.
-                (true, true) => self.begin_idle(index, now),
+                (true, true) => self.begin_idle(index, now, contenders),
                 // Into the middle of a frame.
-                (false, false) => domain.turn_busy(now, &self.times, &mut self.stations, &mut self.due),
+                (false, false) => domain.turn_busy(now, &self.times, contenders, &mut self.due),
                 _ => {}
             }
-            self.schedule_access(index);
         }
-        self.commit_due();
+        true
     }
 
     fn keep_transmissions(&mut self, old: &[Domain], home: &[u32]) {
@@ -71,10 +61,10 @@ impl Wlan {
                 continue;
             }
             let sent = self.transmissions[key as usize];
-            let Station { domain: sender, position, .. } = self.stations[sent.from as usize];
+            let sender = self.home(sent.from);
             for audience in 0..self.domains[sender as usize].audience.len() {
                 let index = self.domains[sender as usize].audience[audience].domain;
-                let power = self.power_at(index, sent.from, position);
+                let power = self.power_at(index, sent.from);
                 let domain = &mut self.domains[index as usize];
                 let before = &old[home[domain.members[0] as usize] as usize];
                 domain.hears_on(key, sent.start, power, before);

@@ -4,14 +4,14 @@ use lasthop_packet::Instant;
 
 /// What an exchange's frames have reserved.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reservation {
-    pub(crate) initiator: u32,
-    pub(crate) addressee: u32,
-    pub(crate) until: Instant,
+pub(super) struct Reservation {
+    pub(super) initiator: u32,
+    pub(super) addressee: u32,
+    pub(super) until: Instant,
     /// When the frame ended that said so.
-    pub(crate) set_at: Instant,
+    pub(super) set_at: Instant,
     /// That was an RTS, and nothing has followed it.
-    pub(crate) may_be_reset: bool,
+    pub(super) may_be_reset: bool,
 }
 
 impl Reservation {
@@ -34,11 +34,11 @@ impl Reservation {
 /// hearing, one entry for each pair of stations. It binds all but the two: an initiator does not
 /// hear its own frames, and its addressee is who they are for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Nav(Vec<Reservation>);
+pub(super) struct Nav(Vec<Reservation>);
 
 impl Nav {
     /// A frame has ended that reserves the medium.
-    pub(crate) fn reserve(&mut self, new: Reservation) {
+    pub(super) fn reserve(&mut self, new: Reservation) {
         self.0.retain(|old| old.until > new.set_at);
         let same = |old: &&mut Reservation| (old.initiator, old.addressee) == (new.initiator, new.addressee);
         match self.0.iter_mut().find(same) {
@@ -50,7 +50,7 @@ impl Nav {
 
     /// The medium, idle since `idle_since`, turns busy: what was reset by now does not come back,
     /// and nothing else is reset any more.
-    pub(crate) fn turn_busy(&mut self, idle_since: Instant, now: Instant, reset_after: Option<u64>) {
+    pub(super) fn turn_busy(&mut self, idle_since: Instant, now: Instant, reset_after: Option<u64>) {
         self.0.retain_mut(|it| {
             let was_reset = it.reset_at(idle_since, reset_after).is_some_and(|reset| reset <= now);
             it.may_be_reset = false;
@@ -60,7 +60,7 @@ impl Nav {
 
     /// When it ends for a station, `None` for one that takes part in no exchange, if the medium has
     /// been idle since `idle_since` and stays so.
-    pub(crate) fn ends(
+    pub(super) fn ends(
         &self,
         station: Option<u32>,
         idle_since: Instant,
@@ -71,17 +71,17 @@ impl Nav {
     }
 
     /// Whether some of it does not bind a station.
-    pub(crate) fn exempts(&self, station: u32) -> bool {
+    pub(super) fn exempts(&self, station: u32) -> bool {
         self.0.iter().any(|it| it.involves(station))
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whom a reservation does not bind, if it was made before now. Those of a frame that ends now
     /// respond, or are told that they do not.
-    pub(crate) fn exempt(&self, reservation: usize, now: Instant) -> Option<[u32; 2]> {
+    pub(super) fn exempt(&self, reservation: usize, now: Instant) -> Option<[u32; 2]> {
         let it = &self.0[reservation];
         (it.until > now && it.set_at < now).then_some([it.initiator, it.addressee])
     }

@@ -1,27 +1,27 @@
 //! Contention, computed: who transmits when.
 //!
 //! Stations that hear the same (a *sense domain*) count down together. The domain has a counter of
-//! *virtual slots* that goes on by the whole slots of each idle period; a station whose back-off
+//! *virtual slots* that goes on by the whole slots of each idle period; a contender whose back-off
 //! has `r` slots left enters a queue with the counter's value plus `r`, and never moves until it
 //! transmits. So a busy medium freezes every back-off at the cost of one division.
 //!
-//! Stations that count from another moment than the rest, for one idle period, stand apart in a
+//! Contenders that count from another moment than the rest, for one idle period, stand apart in a
 //! short list: those whose transmission failed (from `ACKTimeout` plus DIFS), those that a frame
 //! did not reach intact, and those that came upon an idle medium and need no back-off. At the next
 //! freeze they join the others.
 //!
-//! A station that is to transmit senses what began `carrier_sense_delay` before, a slot by default.
+//! A contender that is to transmit senses what began `carrier_sense_delay` before, a slot by default.
 //! What began since it does not know of: whose back-offs end together collide, and so do those of
 //! stations apart that end within a slot of each other.
 
 use lasthop_link::Upcoming;
 use lasthop_packet::Instant;
 
-use super::station::{BackOff, Station};
-use super::times::Times;
+use crate::contender::{Contender, Stage};
+use crate::times::Times;
 
 #[derive(Debug, Default)]
-pub(crate) struct Contention {
+pub(super) struct Contention {
     /// When slots begin to count in this idle period: its start and an inter-frame space, or the
     /// end of a NAV and DIFS. `None` while the medium is busy.
     slots_from: Option<Instant>,
@@ -31,120 +31,120 @@ pub(crate) struct Contention {
     apart: Vec<Apart>,
 }
 
-/// A station that counts with the others.
+/// A contender that counts with the others.
 #[derive(Clone, Copy, Debug)]
 struct Counting {
     /// The virtual slot in which it transmits.
     end: u64,
-    station: u32,
-    /// That of the station, if this is still so.
+    contender: u32,
+    /// The contender's, unless this entry is stale.
     stamp: u32,
 }
 
 impl Counting {
     #[inline]
-    fn is_stale(&self, stations: &[Station]) -> bool {
-        stations[self.station as usize].stamp != self.stamp
+    fn is_stale(&self, contenders: &[Contender]) -> bool {
+        contenders[self.contender as usize].back_off.stamp() != self.stamp
     }
 }
 
 impl lasthop_link::Due for Counting {
-    /// Slot, station and stamp as one number.
+    /// Slot, contender and stamp as one number.
     type Turn = u128;
 
     #[inline]
     fn turn(&self) -> u128 {
-        u128::from(self.end) << 64 | u128::from(self.station) << 32 | u128::from(self.stamp)
+        u128::from(self.end) << 64 | u128::from(self.contender) << 32 | u128::from(self.stamp)
     }
 }
 
-/// A station that counts from a moment of its own.
+/// A contender that counts from a moment of its own.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
-    station: u32,
+    contender: u32,
     slots_from: Instant,
     slots: u64,
     /// It has no back-off, and draws one if the medium is busy before it transmits.
     at_once: bool,
 }
 
-/// A station that transmits, at a moment that nothing it hears from now on will change.
+/// A contender that transmits, at a moment that nothing it hears from now on will change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
-    pub(crate) station: u32,
+    pub(crate) contender: u32,
     pub(crate) at: Instant,
 }
 
 impl Contention {
-    pub(crate) const fn is_busy(&self) -> bool {
+    pub(super) const fn is_busy(&self) -> bool {
         self.slots_from.is_none()
     }
 
-    pub(crate) const fn slots_from(&self) -> Option<Instant> {
+    pub(super) const fn slots_from(&self) -> Option<Instant> {
         self.slots_from
     }
 
     /// The medium is idle, and slots count from `slots_from` on.
-    pub(crate) fn resume(&mut self, slots_from: Instant) {
+    pub(super) fn resume(&mut self, slots_from: Instant) {
         self.slots_from = Some(slots_from);
     }
 
-    /// A station with a back-off of so many slots counts with the others, from their present slot.
-    pub(crate) fn enter(&mut self, now: Instant, station: u32, slots: u64, slot: u64, at: &mut Station) {
+    /// A contender with a back-off of so many slots counts with the others, from their present slot.
+    pub(super) fn enter(&mut self, now: Instant, contender: u32, slots: u64, slot: u64, at: &mut Contender) {
         let end = self.slots_at(now, slot) + slots;
-        self.count(station, end, at);
+        self.count(contender, end, at);
     }
 
-    /// A station's back-off ends with this virtual slot.
-    fn count(&mut self, station: u32, end: u64, at: &mut Station) {
+    /// A contender's back-off ends with this virtual slot.
+    fn count(&mut self, contender: u32, end: u64, at: &mut Contender) {
         if at.has_frame() {
-            at.back_off = BackOff::Counting(end);
-            self.counting.push(Counting { end, station, stamp: at.stamp });
+            at.back_off.set(Stage::Counting(end));
+            self.counting.push(Counting { end, contender, stamp: at.back_off.stamp() });
         } else {
-            at.back_off = BackOff::Post(end);
+            at.back_off.set(Stage::Post(end));
         }
     }
 
-    /// A station counts from a moment of its own.
-    pub(crate) fn stand_apart(
+    /// A contender counts from a moment of its own.
+    pub(super) fn stand_apart(
         &mut self,
-        station: u32,
+        contender: u32,
         slots_from: Instant,
         slots: u64,
         at_once: bool,
-        at: &mut Station,
+        at: &mut Contender,
     ) {
-        at.back_off = BackOff::Apart;
-        self.apart.push(Apart { station, slots_from, slots, at_once });
+        at.back_off.set(Stage::Apart);
+        self.apart.push(Apart { contender, slots_from, slots, at_once });
     }
 
-    /// A station that counts with the others stands apart from now on.
-    pub(crate) fn part(&mut self, station: u32, slots_from: Instant, at: &mut Station) {
-        let (BackOff::Counting(end) | BackOff::Post(end)) = at.back_off else { return };
+    /// A contender that counts with the others stands apart from now on.
+    pub(super) fn part(&mut self, contender: u32, slots_from: Instant, at: &mut Contender) {
+        let (Stage::Counting(end) | Stage::Post(end)) = at.back_off.stage() else { return };
         let slots = end.saturating_sub(self.slots);
         if slots == 0 && !at.has_frame() {
             return;
         }
-        at.stamp = at.stamp.wrapping_add(1);
-        self.stand_apart(station, slots_from, slots, false, at);
+        at.back_off.invalidate();
+        self.stand_apart(contender, slots_from, slots, false, at);
     }
 
-    /// A frame has come to a station whose queue was empty: goes on with its post-back-off. `false`
+    /// A frame has come to a contender whose queue was empty: goes on with its post-back-off. `false`
     /// if that is over.
-    pub(crate) fn continue_post_back_off(
+    pub(super) fn continue_post_back_off(
         &mut self,
         now: Instant,
-        station: u32,
+        contender: u32,
         slot: u64,
-        at: &mut Station,
+        at: &mut Contender,
     ) -> bool {
-        match at.back_off {
-            BackOff::Post(end) if end > self.slots_at(now, slot) => {
-                self.count(station, end, at);
+        match at.back_off.stage() {
+            Stage::Post(end) if end > self.slots_at(now, slot) => {
+                self.count(contender, end, at);
                 true
             }
-            BackOff::Apart => {
-                let Some(index) = self.apart.iter().position(|apart| apart.station == station) else {
+            Stage::Apart => {
+                let Some(index) = self.apart.iter().position(|apart| apart.contender == contender) else {
                     return false;
                 };
                 let Apart { slots_from, slots, .. } = self.apart[index];
@@ -161,27 +161,27 @@ impl Contention {
     /// When somebody transmits if the medium stays idle.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
-    pub(crate) fn next_access(&mut self, slot: u64, stations: &[Station]) -> Option<Instant> {
+    pub(super) fn next_access(&mut self, slot: u64, contenders: &[Contender]) -> Option<Instant> {
         let slots_from = self.slots_from?;
-        self.drop_stale(stations);
+        self.drop_stale(contenders);
         let first = self.counting.next();
         let mut next = first.map(|first| slots_from.after_nanos(first.end.saturating_sub(self.slots) * slot));
-        for apart in self.apart.iter().filter(|apart| stations[apart.station as usize].has_frame()) {
+        for apart in self.apart.iter().filter(|apart| contenders[apart.contender as usize].has_frame()) {
             let access = apart.slots_from.after_nanos(apart.slots * slot);
             next = Some(next.map_or(access, |next| next.min(access)));
         }
         next
     }
 
-    /// The medium turns busy: all back-offs stop but those that end before their stations can sense
+    /// The medium turns busy: all back-offs stop but those that end before their contenders can sense
     /// it. Who transmits therefore is told in `due`.
     #[expect(clippy::inline_always, reason = "every exchange; measured")]
     #[inline(always)]
-    pub(crate) fn freeze(
+    pub(super) fn freeze(
         &mut self,
         now: Instant,
         times: &Times,
-        stations: &mut [Station],
+        contenders: &mut [Contender],
         due: &mut Vec<Due>,
     ) {
         let Some(slots_from) = self.slots_from.take() else { return };
@@ -192,46 +192,46 @@ impl Contention {
         let begun = u64::from(!idle.is_multiple_of(slot));
         let next = slots_from.max(now.after_nanos(begun * (slot - idle % slot)));
         if is_unsensed(next) {
-            self.take_due(self.slots + begun, next, stations, due);
+            self.take_due(self.slots + begun, next, contenders, due);
         }
         // In order of arrival; what comes of it does not depend on the order.
         for index in 0..self.apart.len() {
-            let Apart { station, slots_from, slots, at_once } = self.apart[index];
-            let at = &mut stations[station as usize];
+            let Apart { contender, slots_from, slots, at_once } = self.apart[index];
+            let at = &mut contenders[contender as usize];
             let access = slots_from.after_nanos(slots * slot);
             if at.has_frame() && is_unsensed(access) {
-                due.push(Due { station, at: access.max(now) });
+                due.push(Due { contender, at: access.max(now) });
                 continue;
             }
             let passed = now.as_nanos().saturating_sub(slots_from.as_nanos()) / slot;
-            let left = if at_once { at.draw() } else { slots.saturating_sub(passed) };
+            let left = if at_once { at.back_off.draw() } else { slots.saturating_sub(passed) };
             let end = self.slots + left;
-            self.count(station, end, at);
+            self.count(contender, end, at);
         }
         self.apart.clear();
     }
 
     /// Those that transmit with this virtual slot, which begins at `at`.
-    fn take_due(&mut self, slot: u64, at: Instant, stations: &[Station], due: &mut Vec<Due>) {
-        while let Some(next) = self.counting.pop_if(|next| next.end <= slot || next.is_stale(stations)) {
-            if !next.is_stale(stations) {
-                due.push(Due { station: next.station, at });
+    fn take_due(&mut self, slot: u64, at: Instant, contenders: &[Contender], due: &mut Vec<Due>) {
+        while let Some(next) = self.counting.pop_if(|next| next.end <= slot || next.is_stale(contenders)) {
+            if !next.is_stale(contenders) {
+                due.push(Due { contender: next.contender, at });
             }
         }
     }
 
-    fn drop_stale(&mut self, stations: &[Station]) {
-        while self.counting.pop_if(|next| next.is_stale(stations)).is_some() {}
+    fn drop_stale(&mut self, contenders: &[Contender]) {
+        while self.counting.pop_if(|next| next.is_stale(contenders)).is_some() {}
     }
 
     /// The same for some of its stations, in order of their numbers: they go on by themselves.
-    pub(crate) fn part_of(&self, members: &[u32]) -> Self {
-        let stays = |station: &u32| members.binary_search(station).is_ok();
+    pub(super) fn part_of(&self, members: &[u32]) -> Self {
+        let stays = |it: &u32| members.binary_search(&Contender::station_of(*it)).is_ok();
         Self {
             slots_from: self.slots_from,
             slots: self.slots,
-            counting: self.counting.iter().filter(|counting| stays(&counting.station)).copied().collect(),
-            apart: self.apart.iter().filter(|apart| stays(&apart.station)).copied().collect(),
+            counting: self.counting.iter().filter(|counting| stays(&counting.contender)).copied().collect(),
+            apart: self.apart.iter().filter(|apart| stays(&apart.contender)).copied().collect(),
         }
     }
 

@@ -5,77 +5,71 @@
 //! station that knows none drops it and does not acknowledge it. So a sender whose first such frame
 //! to a neighbour goes without an ACK sends it again as a standard frame, without options, as it
 //! does the next ones, and tries another frame with options after a while
-//! ([`MacConfig::options_probe_interval`](super::MacConfig)). A neighbour that has acknowledged one is
+//! ([`MacConfig::options_probe_interval`](crate::MacConfig)). A neighbour that has acknowledged one is
 //! known to know them until a frame to it is given up.
 
 use lasthop_packet::Instant;
 use lasthop_packet::time::nanos;
 
-use super::frame::Receiver;
-use super::knowledge::Knowledge;
-use super::wlan::Wlan;
+use super::Wlan;
+use crate::contender::Contender;
+use crate::frame::Receiver;
 use crate::id::StationId;
+use crate::knowledge::Knowledge;
 
 impl Wlan {
     /// Whether a station knows options in frames; by default none does.
     pub fn set_knows_options(&mut self, station: StationId, knows: bool) {
-        self.stations[station.index()].knows_options = knows;
+        self.stations[station.index()].options.set_knows(knows);
     }
 
     /// Whether it does.
     pub fn knows_options(&self, station: StationId) -> bool {
-        self.stations[station.index()].knows_options
+        self.stations[station.index()].options.knows()
     }
 
-    /// Whether the times of each data frame that arrives are told ([`super::Output::Transmission`]);
+    /// Whether the times of each data frame that arrives are told ([`crate::Output::Transmission`]);
     /// not by default.
     pub fn tell_transmissions(&mut self, tell: bool) {
-        self.tells_transmissions = tell;
+        self.reports.tell_transmissions(tell);
     }
 
     /// Whether they are.
     pub fn tells_transmissions(&self) -> bool {
-        self.tells_transmissions
+        self.reports.tells_transmissions()
     }
 
     /// Gives the frame in the hands of a station's MAC this number of octets of options, before its
     /// first transmission. `false` if it goes without: it is broadcast, or its receiver does not know
     /// options.
     pub fn attach_options(&mut self, station: StationId, key: u32, octets: u16, now: Instant) -> bool {
-        let sender = &mut self.stations[station.index()];
-        let Some(head) = sender.queue.front().filter(|head| head.frame.key == key) else { return false };
+        let sender = &mut self.contenders[Contender::of(station.0) as usize];
+        let Some(head) = sender.queue.head().filter(|head| head.frame.key == key) else { return false };
         let Receiver::Station(to) = head.frame.to else { return false };
-        // A frame of its own may be in the MAC's hands before that at the head.
-        let attempts = if sender.own.is_some() { &mut sender.set_aside } else { &mut sender.attempts };
-        if !sender.knows_options || attempts.transmissions > 0 {
-            return false;
-        }
-        let goes = match sender.neighbours.get(to.index()) {
-            Some(Knowledge::FallBack(until)) => now >= *until,
-            Some(Knowledge::Untried | Knowledge::Knows) | None => true,
-        };
+        let attempts = sender.of_packet();
+        let goes = attempts.transmissions() == 0 && self.stations[station.index()].options.may_send(to, now);
         if goes {
-            attempts.options = octets;
+            attempts.set_options(octets);
         }
         goes
     }
 
-    /// Whether the addressee of the frame at the head of a station's queue would drop it for its
+    /// Whether the addressee of the frame at the head of a contender's queue would drop it for its
     /// type.
-    pub(crate) fn drops_type(&self, initiator: u32) -> bool {
-        self.stations[initiator as usize].attempts.options > 0
-            && self.addressee(initiator).is_some_and(|to| !self.stations[to as usize].knows_options)
+    pub(super) fn drops_type(&self, initiator: u32) -> bool {
+        self.contenders[initiator as usize].attempts.options() > 0
+            && self.addressee(initiator).is_some_and(|to| !self.stations[to as usize].options.knows())
     }
 
     /// The addressee of a frame with options has acknowledged it.
     #[cold]
-    pub(crate) fn note_options_acknowledged(&mut self, index: u32) {
+    pub(super) fn note_options_acknowledged(&mut self, index: u32) {
         self.note(index, |knowledge| *knowledge = Knowledge::Knows);
     }
 
     /// An exchange of a frame with options failed: whether its data frame was sent or only its RTS.
     /// If its receiver is not known to know options, it goes without from now on.
-    pub(crate) fn note_options_failed(&mut self, index: u32, now: Instant, data_sent: bool) {
+    pub(super) fn note_options_failed(&mut self, index: u32, now: Instant, data_sent: bool) {
         let until = now.after_nanos(nanos(self.mac.options_probe_interval));
         let falls_back = self.note(index, |knowledge| {
             let falls_back = data_sent && *knowledge != Knowledge::Knows;
@@ -85,13 +79,13 @@ impl Wlan {
             falls_back
         });
         if falls_back == Some(true) {
-            self.stations[index as usize].attempts.options = 0;
+            self.contenders[index as usize].attempts.set_options(0);
             self.counters.options_refused += 1;
         }
     }
 
     /// A frame with options was given up: who was to receive it may be another by now.
-    pub(crate) fn note_options_given_up(&mut self, index: u32) {
+    pub(super) fn note_options_given_up(&mut self, index: u32) {
         self.note(index, |knowledge| {
             if *knowledge == Knowledge::Knows {
                 *knowledge = Knowledge::Untried;
@@ -99,17 +93,15 @@ impl Wlan {
         });
     }
 
-    /// What is known of the receiver of the frame at the head of a station's queue; `None` where
+    /// What is known of the receiver of the frame at the head of a contender's queue; `None` where
     /// that has no options.
     fn note<R>(&mut self, index: u32, note: impl FnOnce(&mut Knowledge) -> R) -> Option<R> {
-        let station = &mut self.stations[index as usize];
-        if station.attempts.options == 0 {
+        let contender = &self.contenders[index as usize];
+        if contender.attempts.options() == 0 {
             return None;
         }
-        let Receiver::Station(to) = station.queue.front()?.frame.to else { return None };
-        if station.neighbours.len() <= to.index() {
-            station.neighbours.resize(to.index() + 1, Knowledge::Untried);
-        }
-        Some(note(&mut station.neighbours[to.index()]))
+        let Receiver::Station(to) = contender.queue.head()?.frame.to else { return None };
+        let station = &mut self.stations[Contender::station_of(index) as usize];
+        Some(note(station.options.of(to)))
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_link::Length;
 
-use super::frame::Receiver;
+use crate::frame::Receiver;
 
 /// A queue for each receiver. Receivers stand in a ring while there is something for them; the one
 /// whose frame is in the hands of the MAC does not. `T` is a frame that waits for its first
 /// transmission, `B` one that was transmitted and not acknowledged.
 #[derive(Debug)]
-pub(crate) struct Round<T, B> {
+pub(super) struct Round<T, B> {
     queues: Vec<ReceiverQueue<T, B>>,
     numbers: BTreeMap<Receiver, usize>,
     ring: VecDeque<usize>,
@@ -34,7 +34,7 @@ impl<T, B> ReceiverQueue<T, B> {
 }
 
 /// The frame whose turn it is.
-pub(crate) enum Turn<T, B> {
+pub(super) enum Turn<T, B> {
     First(T),
     Again(B),
 }
@@ -54,11 +54,11 @@ impl<T, B> Default for Round<T, B> {
 
 impl<T: Length, B> Round<T, B> {
     /// Packets and octets that wait for their first transmission.
-    pub(crate) const fn size(&self) -> (usize, u64) {
+    pub(super) const fn size(&self) -> (usize, u64) {
         self.size
     }
 
-    pub(crate) fn push(&mut self, to: Receiver, frame: T) {
+    pub(super) fn push(&mut self, to: Receiver, frame: T) {
         let Self { queues, numbers, ring, in_hand, size, .. } = self;
         let number = *numbers.entry(to).or_insert_with(|| {
             queues.push(ReceiverQueue { begun: None, waiting: VecDeque::new() });
@@ -73,7 +73,7 @@ impl<T: Length, B> Round<T, B> {
     }
 
     /// Takes the frame whose turn it is into the hands of the MAC.
-    pub(crate) fn take(&mut self) -> Option<Turn<T, B>> {
+    pub(super) fn take(&mut self) -> Option<Turn<T, B>> {
         let number = self.ring.pop_front()?;
         self.in_hand = Some(number);
         let queue = &mut self.queues[number];
@@ -87,12 +87,12 @@ impl<T: Length, B> Round<T, B> {
     }
 
     /// Whether the frame in the hands of the MAC is from here, and another receiver waits for its turn.
-    pub(crate) fn has_another(&self) -> bool {
+    pub(super) fn has_another(&self) -> bool {
         self.in_hand.is_some() && !self.ring.is_empty()
     }
 
     /// The frame in the hands of the MAC waits for its next turn, which comes last.
-    pub(crate) fn put_back(&mut self, begun: B) {
+    pub(super) fn put_back(&mut self, begun: B) {
         if let Some(number) = self.in_hand.take() {
             self.queues[number].begun = Some(begun);
             self.ring.push_back(number);
@@ -100,7 +100,7 @@ impl<T: Length, B> Round<T, B> {
     }
 
     /// The frame in the hands of the MAC is done with: its receiver's next turn comes last.
-    pub(crate) fn done(&mut self) {
+    pub(super) fn done(&mut self) {
         if let Some(number) = self.in_hand.take()
             && !self.queues[number].is_empty()
         {
@@ -109,14 +109,14 @@ impl<T: Length, B> Round<T, B> {
     }
 
     /// A sequence number for a frame that comes into the hands of the MAC.
-    pub(crate) fn new_sequence(&mut self) -> u16 {
+    pub(super) fn new_sequence(&mut self) -> u16 {
         self.last_sequence = (self.last_sequence + 1) & 0x0fff;
         self.last_sequence
     }
 
     /// Takes out the frames for a receiver, but for one that was transmitted.
     #[cold]
-    pub(crate) fn withdraw(&mut self, to: Receiver) -> Vec<T> {
+    pub(super) fn withdraw(&mut self, to: Receiver) -> Vec<T> {
         let Some(&number) = self.numbers.get(&to) else { return Vec::new() };
         let gone: Vec<T> = self.queues[number].waiting.drain(..).collect();
         self.size.0 -= gone.len();

@@ -1,0 +1,88 @@
+//! The back-off procedure (IEEE 802.11-2020, 10.3.3 and 10.3.4.3).
+
+use lasthop_packet::Rng;
+
+/// Where a back-off stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Over, and nothing to send.
+    None,
+    /// It counts down with its domain and transmits when the domain's slot counter reaches this.
+    Counting(u64),
+    /// The same with nothing to send: post-back-off. No event comes of it.
+    Post(u64),
+    /// It counts down at its own pace for this idle period.
+    Apart,
+    /// Over: it transmits at a moment that is set, and does not sense what has begun since.
+    Committed,
+    /// It transmits, or waits for a response.
+    Exchanging,
+}
+
+/// A contender's back-off and contention window.
+#[derive(Debug)]
+pub(crate) struct BackOff {
+    stage: Stage,
+    /// Entries of its contention with another stamp are not valid any more.
+    stamp: u32,
+    cw: u32,
+    rng: Rng,
+}
+
+impl BackOff {
+    pub(super) const fn new(cw_min: u32, rng: Rng) -> Self {
+        Self { stage: Stage::None, stamp: 0, cw: cw_min, rng }
+    }
+
+    #[inline]
+    pub(crate) const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    #[inline]
+    pub(crate) const fn set(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// Whether an exchange is under way, or sure to begin.
+    pub(crate) const fn is_transmitting(&self) -> bool {
+        matches!(self.stage, Stage::Committed | Stage::Exchanging)
+    }
+
+    #[inline]
+    pub(crate) const fn stamp(&self) -> u32 {
+        self.stamp
+    }
+
+    /// It does not count as it did.
+    #[inline]
+    pub(crate) const fn invalidate(&mut self) {
+        self.stamp = self.stamp.wrapping_add(1);
+    }
+
+    /// There is nothing to send any more.
+    pub(super) fn stop_counting(&mut self) {
+        if let Stage::Counting(end) = self.stage {
+            self.invalidate();
+            self.stage = Stage::Post(end);
+        }
+    }
+
+    //= IEEE 802.11-2020, 10.3.3: a pseudorandom integer from a uniform distribution over the interval [0,
+    //# CW].
+    #[inline]
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.rng.below(u64::from(self.cw) + 1)
+    }
+
+    /// An exchange succeeded, or its frame was given up.
+    #[inline]
+    pub(crate) const fn reset_window(&mut self, cw_min: u32) {
+        self.cw = cw_min;
+    }
+
+    /// An exchange failed, and will be repeated.
+    pub(crate) fn double_window(&mut self, cw_max: u32) {
+        self.cw = self.cw.saturating_mul(2).saturating_add(1).min(cw_max);
+    }
+}

@@ -1,0 +1,170 @@
+//! An exchange: the frames that it consists of, and how far it has come.
+
+use lasthop_packet::Instant;
+
+use crate::frame::{Kind, Receiver};
+use crate::phy::Rate;
+
+/// How an exchange goes. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) to: Receiver,
+    pub(crate) data: Ppdu,
+    frames: [(Kind, u64); 4],
+    count: usize,
+    /// The initiator's frames.
+    pub(crate) air_time: u64,
+    /// From its beginning to the end of the data.
+    pub(crate) to_data_end: u64,
+    /// From its beginning to its end.
+    pub(crate) duration: u64,
+}
+
+/// What the exchange is for: MPDUs that go at one rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ppdu {
+    pub(crate) mpdus: [Mpdu; 1],
+    pub(crate) rate: Rate,
+    /// Nanoseconds.
+    pub(crate) duration: u64,
+}
+
+impl Ppdu {
+    pub(crate) fn octets(self) -> u32 {
+        self.mpdus.iter().map(|mpdu| mpdu.octets).sum()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mpdu {
+    /// MAC header and FCS included.
+    pub(crate) octets: u32,
+}
+
+impl Plan {
+    /// Without frames yet.
+    pub(crate) const fn new(to: Receiver, data: Ppdu) -> Self {
+        let frames = [(Kind::Data, 0); 4];
+        Self { to, data, frames, count: 0, air_time: 0, to_data_end: 0, duration: 0 }
+    }
+
+    /// Adds a frame, a SIFS after the one before: what protects the data, the data, what answers it.
+    #[inline]
+    pub(crate) fn push(&mut self, kind: Kind, duration: u64, sifs: u64) {
+        let Some(place) = self.frames.get_mut(self.count) else { return };
+        *place = (kind, duration);
+        self.duration += if self.count > 0 { sifs } else { 0 } + duration;
+        self.count += 1;
+        self.air_time += if kind.is_of_responder() { 0 } else { duration };
+        if kind == Kind::Data {
+            self.to_data_end = self.duration;
+        }
+    }
+
+    /// Its frames and their durations.
+    #[inline]
+    pub(crate) fn frames(&self) -> &[(Kind, u64)] {
+        self.frames.get(..self.count).unwrap_or_default()
+    }
+
+    /// The addressee; `None` for a broadcast.
+    #[inline]
+    pub(crate) const fn addressee(&self) -> Option<u32> {
+        self.to.station()
+    }
+}
+
+/// An exchange that is under way, or the last one.
+#[derive(Debug, Default)]
+pub(crate) struct Exchange {
+    /// The last plan for a packet.
+    packet: Option<Plan>,
+    /// The last one for a frame that the MAC makes itself.
+    own: Option<Plan>,
+    is_own: bool,
+    began: Instant,
+    /// Frames that have begun.
+    begun: usize,
+    has_arrived: bool,
+    /// Whether its addressee refused frames when it began.
+    is_refused: bool,
+    /// The frame that errors will take, where that was drawn when it began.
+    to_be_lost: Option<Kind>,
+}
+
+impl Exchange {
+    #[inline]
+    pub(crate) const fn plan(&self) -> Option<&Plan> {
+        if self.is_own { self.own.as_ref() } else { self.packet.as_ref() }
+    }
+
+    /// Whether the plan is for these: frames come in rows to one station and of one length.
+    #[inline]
+    pub(crate) fn is_for(&self, to: Receiver, mpdus: [Mpdu; 1]) -> bool {
+        self.plan().is_some_and(|plan| plan.data.mpdus == mpdus && plan.to == to)
+    }
+
+    /// An exchange for a frame of its own, or for a packet, is next.
+    #[inline]
+    pub(crate) const fn select(&mut self, is_own: bool) {
+        self.is_own = is_own;
+    }
+
+    pub(crate) fn set_plan(&mut self, plan: Plan) {
+        *(if self.is_own { &mut self.own } else { &mut self.packet }) = Some(plan);
+    }
+
+    /// It begins, as planned.
+    #[inline]
+    pub(crate) const fn begin(&mut self, now: Instant, is_refused: bool) {
+        self.began = now;
+        self.begun = 0;
+        self.has_arrived = false;
+        self.is_refused = is_refused;
+    }
+
+    #[inline]
+    pub(crate) const fn began(&self) -> Instant {
+        self.began
+    }
+
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
+    /// Its next frame begins: what it is, how long it lasts, and for how long after that it reserves the
+    /// medium.
+    #[inline]
+    pub(crate) fn send(&mut self, sifs: u64) -> Option<(Kind, u64, u64)> {
+        let (frame, rest) = self.plan()?.frames().get(self.begun..)?.split_first()?;
+        let (kind, duration, after) = (frame.0, frame.1, rest.iter().map(|(_, rest)| sifs + rest).sum());
+        self.begun += 1;
+        Some((kind, duration, after))
+    }
+
+    /// Whether it has come to its data, and whether that came after an RTS.
+    pub(crate) fn has_sent_data(&self) -> (bool, bool) {
+        let begun = self.plan().and_then(|plan| plan.frames().get(..self.begun)).unwrap_or_default();
+        let data_sent = begun.iter().any(|(kind, _)| *kind == Kind::Data);
+        (data_sent, data_sent && matches!(begun, [(Kind::Rts, _), ..]))
+    }
+
+    /// Its data has arrived.
+    #[inline]
+    pub(crate) const fn arrive(&mut self) {
+        self.has_arrived = true;
+    }
+
+    #[inline]
+    pub(crate) const fn has_arrived(&self) -> bool {
+        self.has_arrived
+    }
+
+    pub(crate) const fn to_be_lost(&self) -> Option<Kind> {
+        self.to_be_lost
+    }
+
+    pub(crate) const fn lose(&mut self, kind: Option<Kind>) {
+        self.to_be_lost = kind;
+    }
+}

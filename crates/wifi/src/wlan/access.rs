@@ -1,0 +1,106 @@
+//! How a contender gains access to the medium (IEEE 802.11-2020, 10.3.4.2): at once where it is idle,
+//! else by a back-off.
+
+use lasthop_packet::Instant;
+
+use super::Wlan;
+use crate::contender::{Contender, Stage};
+use crate::events::Event;
+use crate::frame::Receiver;
+use crate::medium::Due;
+
+impl Wlan {
+    /// A frame has come to a contender that had none. It transmits at once where the medium is idle, unless
+    /// it is to back off even so.
+    #[inline]
+    pub(super) fn contend(&mut self, now: Instant, index: u32, with_back_off: bool) {
+        self.medium.contend(index, now, with_back_off, &mut self.contenders[index as usize]);
+        self.schedule_access(self.medium.home(Contender::station_of(index)));
+    }
+
+    pub(super) fn schedule_access(&mut self, domain: u32) {
+        if let Some(at) = self.medium.next_access(domain, &self.contenders) {
+            self.schedule_access_at(domain, at);
+        }
+    }
+
+    fn schedule_access_at(&mut self, domain: u32, at: Instant) {
+        if self.medium.schedules(domain, at) {
+            self.events.push(at, domain, Event::Access(domain));
+        }
+    }
+
+    /// A domain's medium has turned idle. If its next access comes before `horizon` and before every
+    /// other event here, nothing can change it: it takes place at once, and its time is returned. If
+    /// not, it is scheduled.
+    #[inline]
+    pub(super) fn access_at_once(&mut self, domain: u32, horizon: Instant) -> Option<Instant> {
+        let at = self.medium.next_access(domain, &self.contenders)?;
+        if at >= horizon || self.events.next_at().is_some_and(|next| next <= at) {
+            self.schedule_access_at(domain, at);
+            return None;
+        }
+        self.medium.unschedule(domain);
+        self.access(domain, at);
+        Some(at)
+    }
+
+    pub(super) fn on_access(&mut self, domain: u32, now: Instant) {
+        if !self.medium.counts(domain, now) {
+            return;
+        }
+        self.medium.unschedule(domain);
+        if self.medium.next_access(domain, &self.contenders) == Some(now) {
+            self.access(domain, now);
+        } else {
+            self.schedule_access(domain);
+        }
+    }
+
+    /// The contenders whose back-offs end now transmit.
+    #[inline(never)]
+    fn access(&mut self, domain: u32, now: Instant) {
+        self.medium.access(domain, now, &mut self.contenders);
+        if self.medium.is_clique(domain) {
+            self.settle(domain, now);
+        }
+        if !self.medium.due().is_empty() {
+            self.commit_due();
+        }
+    }
+
+    /// The contenders whose back-offs have ended transmit, whatever begins before their moment has
+    /// come.
+    pub(super) fn commit_due(&mut self) {
+        for Due { contender, at } in self.medium.take_due() {
+            self.contenders[contender as usize].back_off.set(Stage::Committed);
+            self.committed += 1;
+            self.events.push(at, contender, Event::Begin(contender));
+        }
+    }
+
+    /// An exchange of a contender's frame begins, as its plan says.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    pub(super) fn begin_attempt(&mut self, index: u32, now: Instant) -> Option<&mut Contender> {
+        let to = self.plan(index)?;
+        // A PS-Poll is answered all the same: it carries nothing.
+        let is_refused = matches!(to, Receiver::Station(to) if self.stations[to.index()].refuses)
+            && self.contenders[index as usize].own().is_none();
+        let contender = &mut self.contenders[index as usize];
+        debug_assert!(
+            matches!(contender.back_off.stage(), Stage::Counting(_) | Stage::Apart | Stage::Committed),
+            "{:?}",
+            contender.back_off
+        );
+        contender.back_off.invalidate();
+        contender.back_off.set(Stage::Exchanging);
+        contender.attempts.begin(now);
+        contender.exchange.begin(now, is_refused);
+        self.counters.attempts += 1;
+        if self.power_save.is_some() {
+            self.power_save_begins(index);
+        }
+        Some(&mut self.contenders[index as usize])
+    }
+}

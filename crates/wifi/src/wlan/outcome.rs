@@ -1,0 +1,195 @@
+//! What follows from success and failure: one place for exchanges that are settled at once and
+//! those that go frame by frame.
+
+use lasthop_packet::Instant;
+
+use super::Wlan;
+use crate::contender::{Contender, Plan, Stage};
+use crate::frame::{ACK_OCTETS, Kind, OwnFrame, RTS_OCTETS};
+use crate::id::StationId;
+use crate::output::{Fate, Output};
+
+/// Why an exchange failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// No response began within `ACKTimeout` or `CTSTimeout`.
+    NoResponse,
+    /// A response came, and was not decoded.
+    BadResponse,
+}
+
+impl Wlan {
+    /// Whether an undisturbed frame of an initiator's exchange is lost by errors on its way.
+    pub(super) fn is_in_error(
+        &mut self,
+        kind: Kind,
+        (from, to): (u32, u32),
+        initiator: u32,
+        (start, end): (Instant, Instant),
+    ) -> bool {
+        if self.errors.is_none() {
+            return false;
+        }
+        let contender = &self.contenders[initiator as usize];
+        let Some(plan) = contender.exchange.plan() else { return false };
+        let is_control = kind.is_control() || matches!(contender.own(), Some(OwnFrame::PsPoll { .. }));
+        if let Some(to_be_lost) = contender.exchange.to_be_lost() {
+            return kind == to_be_lost;
+        }
+        let (rate, octets) = match kind {
+            Kind::Data => (plan.data.rate, plan.data.octets()),
+            // Bit errors of control frames: at the rate of an ACK.
+            Kind::Rts => (self.phy.response_rate(plan.data.rate), RTS_OCTETS),
+            Kind::Cts | Kind::CtsToSelf | Kind::Ack => (self.phy.response_rate(plan.data.rate), ACK_OCTETS),
+        };
+        let link = (StationId(from), StationId(to));
+        if kind == Kind::Data
+            && let Some(packet) = self.contenders[initiator as usize].packet()
+        {
+            self.errors.begins(link, packet.key, start);
+        }
+        let lost = self.errors.loses(link, is_control, (rate, octets), (start, end));
+        self.reports.extend(self.errors.changes());
+        self.counters.errors += u64::from(lost);
+        lost
+    }
+
+    /// An addressee has received a data frame intact, or a PS-Poll.
+    pub(super) fn receive(&mut self, index: u32, initiator: u32, now: Instant) {
+        let from = Contender::station_of(initiator);
+        let contender = &mut self.contenders[initiator as usize];
+        contender.exchange.arrive();
+        if contender.own().is_some() {
+            self.receive_ps_poll(index, from, now);
+            return;
+        }
+        contender.attempts.deliver();
+        let is_retry = contender.attempts.transmissions() > 1;
+        let Some(frame) = contender.queue.head().map(|head| head.frame) else { return };
+        //= IEEE 802.11-2020, 10.3.2.14: a retry with the sequence number of the frame before it is a duplicate.
+        let duplicates = &mut self.stations[index as usize].duplicates;
+        if duplicates.is_new(initiator, contender.sequence(), is_retry) {
+            self.counters.delivered += 1;
+            let from = StationId(from);
+            if self.reports.tells_transmissions() {
+                self.reports.extend(contender.transmission(from, now, self.times.difs));
+            }
+            self.reports.push(Output::Delivered { at: StationId(index), from, frame });
+        } else {
+            self.counters.duplicates += 1;
+        }
+        if self.power_save.is_some() {
+            self.hear_response(index, from, now);
+        }
+    }
+
+    /// The exchange succeeded, as far as anybody says: post-back-off from CWmin.
+    #[inline]
+    pub(super) fn succeed(&mut self, index: u32, now: Instant) {
+        let contender = &mut self.contenders[index as usize];
+        contender.exchange.arrive();
+        let is_beacon = contender.own() == Some(OwnFrame::Beacon);
+        if contender.attempts.options() > 0 {
+            self.note_options_acknowledged(index);
+        }
+        self.finish(index, now, Fate::Delivered);
+        let contender = &mut self.contenders[index as usize];
+        contender.back_off.reset_window(self.phy.cw_min);
+        self.medium.back_off(index, now, now, contender);
+        if self.power_save.is_some() {
+            let station = Contender::station_of(index);
+            if is_beacon {
+                self.release_group(station, now);
+            }
+            self.doze(station, now);
+        }
+    }
+
+    /// The exchange failed.
+    pub(super) fn fail(&mut self, index: u32, now: Instant, failure: Failure) {
+        let station = Contender::station_of(index);
+        let contender = &mut self.contenders[index as usize];
+        contender.exchange.lose(None);
+        let is_packet = contender.own().is_none();
+        if is_packet {
+            self.counters.failures += 1;
+            self.counters.acks_lost += u64::from(contender.exchange.has_arrived());
+        }
+        let (data_sent, was_long) = contender.exchange.has_sent_data();
+        let is_first = contender.attempts.transmissions() == 1;
+        //= IEEE 802.11-2020, 10.3.3: CW takes the next value of the series at each failure until it is CWmax,
+        //# and is CWmin again once the frame is delivered or given up.
+        let is_given_up = contender.fail(was_long, self.mac.long_retry_limit);
+        if is_given_up {
+            contender.back_off.reset_window(self.phy.cw_min);
+        } else {
+            contender.back_off.double_window(self.phy.cw_max);
+            self.tell_attempt(index, false);
+        }
+        self.note_options_failed(index, now, data_sent);
+        if is_first {
+            self.tell_fate(index, Fate::FirstTransmissionFailed);
+        }
+        if is_given_up {
+            self.counters.given_up += u64::from(is_packet);
+            self.note_options_given_up(index);
+            self.finish(index, now, Fate::GivenUp);
+        } else if self.contenders[index as usize].retry(now) {
+            self.reports.push(Output::Departs { from: StationId(station) });
+        }
+        let earliest = match failure {
+            Failure::NoResponse => now.after_nanos(self.times.difs),
+            Failure::BadResponse => {
+                self.medium.missed(station, now);
+                now
+            }
+        };
+        self.medium.back_off(index, now, earliest, &mut self.contenders[index as usize]);
+        // It may have moved away from whoever did not reach it, and then nobody else does this.
+        self.schedule_access(self.medium.home(station));
+        if self.power_save.is_some() {
+            self.doze(station, now);
+        }
+    }
+
+    /// The frame in a contender's hands is done with.
+    #[expect(clippy::inline_always, reason = "every exchange; measured")]
+    #[inline(always)]
+    fn finish(&mut self, index: u32, now: Instant, fate: Fate) {
+        debug_assert_eq!(self.contenders[index as usize].back_off.stage(), Stage::Exchanging);
+        self.tell_attempt(index, fate == Fate::Delivered);
+        self.tell_fate(index, fate);
+        if self.power_save.is_some() {
+            self.power_save_ends(index);
+        }
+        let contender = &mut self.contenders[index as usize];
+        contender.pop(now, fate == Fate::GivenUp);
+        contender.back_off.set(Stage::None);
+    }
+
+    #[inline]
+    fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
+        if self.reports.tells_attempts() {
+            let from = StationId(Contender::station_of(index));
+            self.reports.extend(self.contenders[index as usize].attempt(from, acknowledged));
+        }
+    }
+
+    #[inline]
+    fn tell_fate(&mut self, index: u32, fate: Fate) {
+        let contender = &self.contenders[index as usize];
+        if contender.packet().is_some_and(|frame| self.reports.tells(fate, frame.to)) {
+            self.reports.extend(contender.fate(StationId(Contender::station_of(index)), fate));
+        }
+    }
+
+    /// The addressee of a contender's exchange; `None` for a broadcast.
+    pub(super) fn partner(&self, index: u32) -> Option<u32> {
+        self.contenders[index as usize].exchange.plan().and_then(Plan::addressee)
+    }
+
+    /// The addressee of the frame in a contender's hands; `None` for a broadcast.
+    pub(super) fn addressee(&self, index: u32) -> Option<u32> {
+        self.contenders[index as usize].receiver()?.station()
+    }
+}

@@ -1,0 +1,168 @@
+//! Exchanges settled when they begin, where nobody can interfere: all stations of a domain hear
+//! each other and nobody else, and only one of them transmits. What errors do to its frames is
+//! drawn at once, each link's in the order in which they are sent. If they spare them all the
+//! exchange succeeds; only its data frame's end and its own end are events. If several begin at
+//! the same moment nobody decodes anything: their stations wait in vain for responses. Everything
+//! else, an exchange that an error ends among it, goes frame by frame (`exchange`), by the same
+//! plans and with the same outcome.
+
+use lasthop_packet::Instant;
+
+use super::Wlan;
+use crate::contender::Contender;
+use crate::events::Event;
+use crate::frame::Kind;
+use crate::medium::Due;
+
+impl Wlan {
+    /// The contenders whose back-offs have ended in a clique transmit: settles what comes of it, if it
+    /// can be; then none of them is due.
+    pub(super) fn settle(&mut self, domain: u32, now: Instant) {
+        if self.medium.due().len() > 1 {
+            self.settle_collision(domain, now);
+        } else {
+            self.settle_exchange(domain, now);
+        }
+    }
+
+    fn settle_exchange(&mut self, domain: u32, now: Instant) {
+        let Some(index) = self.only_winner(domain, now).filter(|index| !self.draws_a_loss(*index, now))
+        else {
+            return;
+        };
+        drop(self.medium.take_due());
+        let Some(contender) = self.begin_attempt(index, now) else { return };
+        let Some(plan) = contender.exchange.plan() else { return };
+        let end = now.after_nanos(plan.to_data_end);
+        contender.attempts.transmit(plan.air_time);
+        self.medium.begin_settled(domain, index);
+        self.events.push(end, index, Event::SettledData(domain));
+    }
+
+    /// Several contenders transmit at once.
+    #[inline(never)]
+    fn settle_collision(&mut self, domain: u32, now: Instant) {
+        if self.committed > 0 || self.medium.due().iter().any(|due| due.at > now) {
+            return;
+        }
+        let due = 0..self.medium.due().len();
+        if !due.clone().all(|number| self.waits_for_response(self.medium.due()[number].contender)) {
+            return;
+        }
+        let ends = due.filter_map(|number| {
+            let contender = self.medium.due()[number].contender;
+            Some((self.collide(contender, now)?, contender))
+        });
+        if let Some((last, contender)) = ends.max() {
+            self.medium.begin_settled(domain, contender);
+            self.events.push(last, contender, Event::CollisionEnd(domain));
+        }
+        drop(self.medium.take_due());
+    }
+
+    /// Whether a contender's first frame is answered if it arrives.
+    fn waits_for_response(&mut self, contender: u32) -> bool {
+        self.plan(contender);
+        let plan = self.contenders[contender as usize].exchange.plan();
+        plan.and_then(|plan| plan.frames().get(1)).is_some_and(|(kind, _)| kind.is_of_responder())
+    }
+
+    /// A contender's frame begins that nobody decodes. Returns when it ends.
+    fn collide(&mut self, index: u32, now: Instant) -> Option<Instant> {
+        let sifs = self.times.sifs;
+        let contender = self.begin_attempt(index, now)?;
+        let (_, duration, _) = contender.exchange.send(sifs)?;
+        contender.attempts.transmit(duration);
+        let end = now.after_nanos(duration);
+        self.medium.sent(Contender::station_of(index), end);
+        self.events.push(end.after_nanos(self.times.timeout), index, Event::Timeout(index));
+        Some(end)
+    }
+
+    pub(super) fn on_collision_end(&mut self, domain: u32, now: Instant) {
+        self.medium.end_settled(domain, now, false, &mut self.contenders);
+        self.schedule_access(domain);
+        self.divide_if_moved(now);
+    }
+
+    /// The only contender that transmits, if nothing but errors can make it fail.
+    fn only_winner(&self, domain: u32, now: Instant) -> Option<u32> {
+        let [Due { contender: index, .. }] = *self.medium.due() else { return None };
+        if self.committed > 0 {
+            return None;
+        }
+        let can_answer = |to: u32| {
+            self.medium.home(to) == domain
+                && !self.stations[to as usize].refuses
+                && self.medium.nav_of(to) <= now
+                && to != Contender::station_of(index)
+                && self.listens_since(to, now)
+        };
+        if self.drops_type(index) {
+            return None;
+        }
+        // A broadcast needs no answer.
+        self.addressee(index).is_none_or(can_answer).then_some(index)
+    }
+
+    /// Whether errors will end a contender's exchange that nothing else can; if so it is known by
+    /// which of its frames.
+    fn draws_a_loss(&mut self, index: u32, now: Instant) -> bool {
+        if self.errors.is_none() {
+            return false;
+        }
+        // The receivers of a broadcast draw when it ends.
+        let Some(to) = self.addressee(index) else { return false };
+        self.plan(index);
+        let Some(plan) = self.contenders[index as usize].exchange.plan().copied() else { return false };
+        let from = Contender::station_of(index);
+        let mut start = now;
+        for &(kind, duration) in plan.frames() {
+            let end = start.after_nanos(duration);
+            let link = if kind.is_of_responder() { (to, from) } else { (from, to) };
+            if kind != Kind::CtsToSelf && self.is_in_error(kind, link, index, (start, end)) {
+                self.contenders[index as usize].exchange.lose(Some(kind));
+                return true;
+            }
+            start = end.after_nanos(self.times.sifs);
+        }
+        false
+    }
+
+    pub(super) fn on_settled_data(&mut self, domain: u32, now: Instant) {
+        let initiator = self.medium.settled(domain);
+        let exchange = &self.contenders[initiator as usize].exchange;
+        let Some(plan) = exchange.plan() else { return };
+        let (partner, rest) = (plan.addressee(), plan.duration - plan.to_data_end);
+        let began = exchange.began();
+        self.events.push(now.after_nanos(rest), partner.unwrap_or(initiator), Event::SettledEnd(domain));
+        if let Some(to) = partner {
+            self.receive(to, initiator, now);
+        } else {
+            self.receivers.extend_from_slice(self.medium.members(domain));
+            self.receive_broadcast(initiator, (began, now));
+        }
+    }
+
+    /// A settled exchange is over, and the medium of its domain is idle. Returns whether the caller is to
+    /// begin or schedule the domain's next access. Where stations have moved that is done here, because
+    /// the domains are then divided anew.
+    #[must_use]
+    pub(super) fn on_settled_end(&mut self, domain: u32, now: Instant) -> bool {
+        let initiator = self.medium.settled(domain);
+        self.medium.end_settled(domain, now, true, &mut self.contenders);
+        let partner = self.partner(initiator);
+        self.succeed(initiator, now);
+        if let Some(to) = partner
+            && self.power_save.is_some()
+        {
+            self.ack_sent(to, now);
+        }
+        if self.medium.has_moved() {
+            self.schedule_access(domain);
+            self.divide_if_moved(now);
+            return false;
+        }
+        true
+    }
+}

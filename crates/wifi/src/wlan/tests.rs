@@ -1,0 +1,49 @@
+//! What tests look at.
+
+use lasthop_packet::Instant;
+
+use super::Wlan;
+use crate::contender::{Contender, Plan};
+use crate::frame::{Kind, OwnFrame, PS_POLL_OCTETS};
+use crate::id::StationId;
+use crate::power_save::PowerSave;
+use crate::tests::{AIR, OnAir};
+
+impl Wlan {
+    pub(crate) fn contender(&self, station: StationId) -> &Contender {
+        &self.contenders[Contender::of(station.0) as usize]
+    }
+
+    /// The exchange of a frame that a station's MAC makes itself.
+    pub(crate) fn plan_own(&self, station: u32, frame: OwnFrame) -> Plan {
+        let octets = if frame == OwnFrame::Beacon { self.beacon_octets() } else { PS_POLL_OCTETS };
+        self.plan_frames(station, frame.receiver(), octets, true)
+    }
+
+    pub(super) fn log_frame(
+        &self,
+        (from, to): (u32, Option<u32>),
+        kind: Kind,
+        initiator: u32,
+        start: Instant,
+        duration: u64,
+    ) {
+        let contender = &self.contenders[initiator as usize];
+        let power_save = self.power_save.as_deref();
+        let what = match (kind, contender.own()) {
+            (Kind::Data, Some(OwnFrame::Beacon)) => {
+                format!("beacon{}", power_save.map(PowerSave::tim_in_words).unwrap_or_default())
+            }
+            (Kind::Data, Some(OwnFrame::PsPoll { .. })) => "PS-Poll".to_owned(),
+            (Kind::Data, None) => {
+                let key = contender.packet().map_or(0, |frame| frame.key);
+                let has_more = power_save.is_some_and(|it| it.has_more_data(from));
+                format!("data {key}{}", if has_more { " more" } else { "" })
+            }
+            (Kind::Ack, _) => "ACK".to_owned(),
+            (kind, _) => format!("{kind:?}"),
+        };
+        let frame = OnAir { start: start.as_nanos(), duration, from, to, what };
+        AIR.with_borrow_mut(|air| air.push(frame));
+    }
+}
