@@ -140,32 +140,6 @@ impl Contender {
         is_queued
     }
 
-    /// Puts a frame among those of its flow. Where there is no room, flows with more octets lose their
-    /// last frames until there is some, which `displaced` is told. `false`: the frame does not go, and no
-    /// other is dropped for it.
-    pub(crate) fn push_in_turn(
-        &mut self,
-        flow: u64,
-        frame: MacFrame,
-        now: Instant,
-        displaced: impl FnMut(MacFrame),
-    ) -> bool {
-        if self.queue.is_empty() {
-            return self.push(frame, now);
-        }
-        self.queue.push_in_turn(flow, frame, now, displaced)
-    }
-
-    #[cold]
-    fn push_in_round(&mut self, frame: MacFrame, now: Instant) -> bool {
-        let is_free = self.queue.is_empty();
-        let is_queued = self.queue.push_in_round(frame, now);
-        if is_free {
-            self.take_from_round(now);
-        }
-        is_queued
-    }
-
     /// Puts frames before others that wait, with `first` before all of these.
     pub(crate) fn push_ahead(
         &mut self,
@@ -183,7 +157,9 @@ impl Contender {
     /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether the frame is
     /// given up.
     pub(crate) const fn fail(&mut self, was_long: bool, long_retry_limit: u32) -> bool {
-        self.attempts.fail(was_long, self.short_retry_limit, long_retry_limit)
+        let Attempts { short, long, .. } = &mut self.attempts;
+        *(if was_long { &mut *long } else { &mut *short }) += 1;
+        *short >= self.short_retry_limit || *long >= long_retry_limit
     }
 
     /// The frame in its hands is done with, and the next one is there.
@@ -203,32 +179,10 @@ impl Contender {
         self.take_next_own(now);
     }
 
-    #[cold]
-    fn next_in_round(&mut self, now: Instant) {
-        // For a frame that goes before the round, now or later.
-        self.sequence = self.queue.done_in_round().unwrap_or(self.sequence);
-        if self.queue.is_empty() {
-            self.take_from_round(now);
-        }
-    }
-
-    /// The frame whose turn it is comes to the head of the queue.
-    fn take_from_round(&mut self, now: Instant) {
-        if let Some((attempts, sequence)) = self.queue.take_from_round(now) {
-            self.sequence = sequence;
-            *self.of_packet() = attempts;
-        }
-    }
-
     /// The frame in its hands, or another that is next, will be transmitted again. Returns whether the
     /// packet has yielded to one for another receiver, whose turn it is.
     pub(crate) fn retry(&mut self, now: Instant) -> bool {
-        let yields = self.queue.scheduler() == Scheduler::PerReceiver
-            && self.own.is_none()
-            && self.queue.yield_turn(self.attempts, self.sequence);
-        if yields {
-            self.take_from_round(now);
-        }
+        let yields = self.queue.scheduler() == Scheduler::PerReceiver && self.yield_turn(now);
         self.take_next_own(now);
         yields
     }

@@ -9,10 +9,10 @@ use lasthop_packet::Instant;
 pub(crate) enum Event {
     /// A transmission ends.
     FrameEnd(u32),
-    /// The data frame of a domain's settled exchange ends, intact.
-    SettledData(u32),
-    /// A domain's settled exchange is over.
-    SettledEnd(u32),
+    /// The data frame of a domain's settled exchange of this initiator ends, intact.
+    SettledData(u32, u32),
+    /// A domain's settled exchange of this initiator is over.
+    SettledEnd(u32, u32),
     /// The last frame of a domain's settled collision ends.
     CollisionEnd(u32),
     /// A contender has waited in vain for a response.
@@ -30,7 +30,7 @@ pub(crate) enum Event {
 impl Event {
     const fn class(self) -> u64 {
         match self {
-            Self::FrameEnd(_) | Self::SettledData(_) | Self::SettledEnd(_) | Self::CollisionEnd(_) => 0,
+            Self::FrameEnd(_) | Self::SettledData(..) | Self::SettledEnd(..) | Self::CollisionEnd(_) => 0,
             Self::Timeout(_) => 1,
             Self::Send(..) => 2,
             Self::Tbtt(_) => 3,

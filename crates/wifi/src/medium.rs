@@ -236,15 +236,9 @@ impl Medium {
         self.domains[domain as usize].is_clique
     }
 
-    /// A contender of a clique begins an exchange that is settled at once.
-    pub(crate) fn begin_settled(&mut self, domain: u32, initiator: u32) {
-        self.domains[domain as usize].settled = initiator;
+    /// An exchange begins in a clique that is settled at once, or a collision.
+    pub(crate) const fn begin_settled(&mut self) {
         self.settling += 1;
-    }
-
-    /// The initiator of a domain's settled exchange.
-    pub(crate) fn settled(&self, domain: u32) -> u32 {
-        self.domains[domain as usize].settled
     }
 
     /// A domain's settled exchange is over, or with `decoded` `false` its collision.

@@ -12,7 +12,7 @@
 //! | `beacon` | TBTTs; what a beacon says; who hears it |
 //! | `tim` | its size |
 //! | `buffer`, `buffers` | what waits at the access point; the answer to a PS-Poll |
-//! | `sleeper`, `dozing` | when a station is awake, and why |
+//! | `dozing` | when a station is awake, and why |
 //! //!
 //! What leads from here to queues and to the medium is in `wlan/power_save.rs`.
 //!
@@ -24,7 +24,6 @@ mod buffer;
 mod buffers;
 pub mod config;
 mod dozing;
-mod sleeper;
 #[cfg(test)]
 mod tests;
 mod tim;
@@ -34,7 +33,7 @@ use super::frame::OwnFrame;
 use buffer::Buffer;
 pub use config::PowerSaveConfig;
 pub(crate) use dozing::Polls;
-use sleeper::Sleeper;
+use dozing::Sleeper;
 
 /// A cell with power save.
 #[derive(Debug)]

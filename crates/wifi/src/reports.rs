@@ -3,52 +3,34 @@
 use super::frame::Receiver;
 use super::output::{Fate, Output};
 
-/// What waits to be told, and what is wanted.
+/// What is wanted of what need not be told.
 #[derive(Debug)]
+pub(crate) struct Wanted {
+    /// Each transmission.
+    pub(crate) attempts: bool,
+    /// Of frames to one station more than their arrival and that they were given up.
+    pub(crate) fates: bool,
+    /// The times of each data frame that arrives.
+    pub(crate) transmissions: bool,
+}
+
+impl Wanted {
+    /// Whether a frame's fate is told.
+    #[inline]
+    pub(crate) fn has(&self, fate: Fate, to: Receiver) -> bool {
+        self.fates || fate == Fate::GivenUp || to == Receiver::Broadcast
+    }
+}
+
+/// What waits to be told.
+#[derive(Debug, Default)]
 pub(crate) struct Reports {
     outputs: Vec<Output>,
     /// Of them, those that were told.
     told: usize,
-    attempts: bool,
-    fates: bool,
-    transmissions: bool,
 }
 
 impl Reports {
-    pub(crate) const fn new() -> Self {
-        Self { outputs: Vec::new(), told: 0, attempts: false, fates: true, transmissions: false }
-    }
-
-    pub(crate) const fn tell_attempts(&mut self, tell: bool) {
-        self.attempts = tell;
-    }
-
-    pub(crate) const fn tell_fates(&mut self, tell: bool) {
-        self.fates = tell;
-    }
-
-    pub(crate) const fn tells_fates(&self) -> bool {
-        self.fates
-    }
-
-    pub(crate) const fn tells_attempts(&self) -> bool {
-        self.attempts
-    }
-
-    /// Whether a frame's fate is told.
-    #[inline]
-    pub(crate) fn tells(&self, fate: Fate, to: Receiver) -> bool {
-        self.fates || fate == Fate::GivenUp || to == Receiver::Broadcast
-    }
-
-    pub(crate) const fn tell_transmissions(&mut self, tell: bool) {
-        self.transmissions = tell;
-    }
-
-    pub(crate) const fn tells_transmissions(&self) -> bool {
-        self.transmissions
-    }
-
     /// Whether something waits.
     pub(crate) const fn has_next(&self) -> bool {
         self.told < self.outputs.len()
@@ -74,11 +56,6 @@ impl Reports {
             self.outputs.clear();
             self.told = 0;
         }
-    }
-
-    #[inline]
-    pub(crate) fn push(&mut self, output: Output) {
-        self.outputs.push(output);
     }
 
     #[inline]

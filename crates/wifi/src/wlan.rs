@@ -40,7 +40,7 @@ use super::medium::Medium;
 use super::output::{Output, WlanCounters};
 use super::phy::PhyConfig;
 use super::power_save::PowerSave;
-use super::reports::Reports;
+use super::reports::{Reports, Wanted};
 use super::station::{DuplicateFilter, Station, StationConfig};
 use super::times::Times;
 use super::used::Used;
@@ -63,6 +63,7 @@ pub struct Wlan {
     receivers: Vec<u32>,
     /// Contenders that will transmit at a moment to come, whatever they hear.
     committed: u32,
+    wanted: Wanted,
     reports: Reports,
     counters: WlanCounters,
     power_save: Option<Box<PowerSave>>,
@@ -97,7 +98,8 @@ impl Wlan {
             events: Events::default(),
             receivers: Vec::new(),
             committed: 0,
-            reports: Reports::new(),
+            wanted: Wanted { attempts: false, fates: true, transmissions: false },
+            reports: Reports::default(),
             counters: WlanCounters::default(),
             power_save: None,
         }
@@ -123,18 +125,18 @@ impl Wlan {
 
     /// Whether each transmission is told ([`Output::Attempt`]); not by default.
     pub fn tell_attempts(&mut self, tell: bool) {
-        self.reports.tell_attempts(tell);
+        self.wanted.attempts = tell;
     }
 
     /// Whether more is told of frames to one station than their arrival and that they were given up;
     /// by default it is.
     pub fn tell_fates(&mut self, tell: bool) {
-        self.reports.tell_fates(tell);
+        self.wanted.fates = tell;
     }
 
     /// Whether it is.
     pub fn tells_fates(&self) -> bool {
-        self.reports.tells_fates()
+        self.wanted.fates
     }
 
     /// What a station has had of the air so far.
@@ -213,9 +215,9 @@ impl Wlan {
                 Event::FrameEnd(transmission) => self.on_frame_end(transmission, at),
                 Event::Send(station, initiator) => self.send(station, initiator, at),
                 Event::Timeout(contender) => self.on_timeout(contender, at),
-                Event::SettledData(domain) => self.on_settled_data(domain, at),
-                Event::SettledEnd(domain) => {
-                    if self.on_settled_end(domain, at) {
+                Event::SettledData(domain, initiator) => self.on_settled_data(domain, initiator, at),
+                Event::SettledEnd(domain, initiator) => {
+                    if self.on_settled_end(domain, initiator, at) {
                         let horizon = if self.reports.is_empty() { horizon } else { now };
                         if let Some(at) = self.access_at_once(domain, horizon) {
                             (now, later) = (at, later + 1);

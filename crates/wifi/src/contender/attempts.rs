@@ -12,9 +12,9 @@ pub(crate) struct Attempts {
     /// Transmissions of the data frame or, if that failed, of its RTS.
     transmissions: u32,
     /// Short retry count.
-    short: u32,
+    pub(super) short: u32,
     /// Long retry count.
-    long: u32,
+    pub(super) long: u32,
     /// Nanoseconds of its sender's frames for it.
     air_time: u64,
     /// When it came to the head of the queue.
@@ -69,14 +69,6 @@ impl Attempts {
 
     pub(crate) const fn is_delivered(&self) -> bool {
         self.delivered
-    }
-
-    /// A transmission failed; `was_long`: it was the data frame after an RTS. Returns whether a limit is
-    /// reached.
-    pub(super) const fn fail(&mut self, was_long: bool, short_limit: u32, long_limit: u32) -> bool {
-        let count = if was_long { &mut self.long } else { &mut self.short };
-        *count += 1;
-        self.short >= short_limit || self.long >= long_limit
     }
 }
 

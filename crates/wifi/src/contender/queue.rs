@@ -139,8 +139,11 @@ impl Queue {
         let Some(done) = self.frames.pop_front() else { return };
         self.octets -= u64::from(done.frame.octets);
         self.ahead = self.ahead.saturating_sub(1);
-        if self.is_empty() {
-            self.take_turn();
+        if self.is_empty()
+            && let Behind::Flows(flows) = &mut self.behind
+            && let Some(next) = flows.pop()
+        {
+            self.put(next);
         }
     }
 

@@ -3,22 +3,28 @@
 
 use lasthop_packet::Instant;
 
-use super::Attempts;
-use super::queue::{Begun, Behind, Queue, Queued};
+use super::queue::{Begun, Behind, Queued};
 use super::round::Turn;
+use super::{Attempts, Contender};
 use crate::frame::MacFrame;
 
-impl Queue {
-    /// As `Contender::push_in_turn`, where a frame is in the hands of the MAC.
-    pub(super) fn push_in_turn(
+impl Contender {
+    /// Puts a frame among those of its flow. Where there is no room, flows with more octets lose their
+    /// last frames until there is some, which `displaced` is told. `false`: the frame does not go, and no
+    /// other is dropped for it.
+    pub(crate) fn push_in_turn(
         &mut self,
         flow: u64,
         frame: MacFrame,
         now: Instant,
         mut displaced: impl FnMut(MacFrame),
     ) -> bool {
-        let (limit, len, ahead) = (self.limit, frame.octets as usize, self.behind_head());
-        let Behind::Flows(flows) = &mut self.behind else { return self.push(frame, now) };
+        let (limit, len, ahead) = (self.queue.limit, frame.octets as usize, self.queue.behind_head());
+        let is_empty = self.queue.is_empty();
+        let Behind::Flows(flows) = &mut self.queue.behind else { return self.push(frame, now) };
+        if is_empty {
+            return self.push(frame, now);
+        }
         let has_room = |(packets, octets)| limit.has_room(ahead.0 + packets, ahead.1 + octets, len);
         // None is dropped in vain: mostly the next one is enough.
         let (packets, octets) = flows.size();
@@ -37,59 +43,63 @@ impl Queue {
         true
     }
 
-    /// The queue is empty: the frame of the flow whose turn it is comes to its head.
-    #[inline]
-    pub(super) fn take_turn(&mut self) {
-        if let Behind::Flows(flows) = &mut self.behind
-            && let Some(next) = flows.pop()
-        {
-            self.put(next);
-        }
-    }
-
     /// Puts a frame among those for its receiver, if there is room.
+    #[cold]
     pub(super) fn push_in_round(&mut self, frame: MacFrame, now: Instant) -> bool {
-        let waiting = self.waiting();
-        if !self.is_empty() && !self.limit.has_room(waiting.0, waiting.1, frame.octets as usize) {
+        let (packets, octets) = self.queue.waiting();
+        let is_free = self.queue.is_empty();
+        if !is_free && !self.queue.limit.has_room(packets, octets, frame.octets as usize) {
             return false;
         }
-        if let Behind::Receivers(round) = &mut self.behind {
+        if let Behind::Receivers(round) = &mut self.queue.behind {
             round.push(frame.to, Queued { frame, arrived: now });
+        }
+        if is_free {
+            self.take_from_round(now);
         }
         true
     }
 
-    /// The frame whose turn it is comes to the head of the queue. Returns what became of it so far, and its
-    /// sequence number.
-    pub(super) fn take_from_round(&mut self, now: Instant) -> Option<(Attempts, u16)> {
-        let Behind::Receivers(round) = &mut self.behind else { return None };
-        let Begun { queued, attempts, sequence } = match round.take()? {
-            Turn::Again(begun) => begun,
-            Turn::First(queued) => {
+    /// The frame whose turn it is comes to the head of the queue.
+    fn take_from_round(&mut self, now: Instant) {
+        let Behind::Receivers(round) = &mut self.queue.behind else { return };
+        let next = match round.take() {
+            None => return,
+            Some(Turn::Again(begun)) => begun,
+            Some(Turn::First(queued)) => {
                 Begun { queued, attempts: Attempts::at_head(now), sequence: round.new_sequence() }
             }
         };
-        self.put(queued);
-        Some((attempts, sequence))
+        self.queue.put(next.queued);
+        self.sequence = next.sequence;
+        *self.of_packet() = next.attempts;
     }
 
-    /// A frame is done with, and gone from the queue. Returns the sequence number of the next one.
-    pub(super) fn done_in_round(&mut self) -> Option<u16> {
-        let Behind::Receivers(round) = &mut self.behind else { return None };
+    /// A frame is done with, and gone from the queue.
+    #[cold]
+    pub(super) fn next_in_round(&mut self, now: Instant) {
+        let Behind::Receivers(round) = &mut self.queue.behind else { return };
         round.done();
-        Some(round.new_sequence())
+        // For a frame that goes before the round, now or later.
+        self.sequence = round.new_sequence();
+        if self.queue.is_empty() {
+            self.take_from_round(now);
+        }
     }
 
-    /// Puts the frame at the head, which was transmitted, behind those of other receivers, if there are any
-    /// and none went before them. Whether it has.
-    pub(super) fn yield_turn(&mut self, attempts: Attempts, sequence: u16) -> bool {
-        let Self { frames, octets, behind: Behind::Receivers(round), .. } = self else { return false };
-        if frames.len() != 1 || !round.has_another() {
+    /// The transmission of the packet in its hands has failed, and that of another receiver has its
+    /// turn. Whether there is one.
+    #[cold]
+    pub(super) fn yield_turn(&mut self, now: Instant) -> bool {
+        let Self { own: None, queue, attempts, sequence, .. } = self else { return false };
+        let Behind::Receivers(round) = &mut queue.behind else { return false };
+        if queue.frames.len() != 1 || !round.has_another() {
             return false;
         }
-        let Some(queued) = frames.pop_front() else { return false };
-        *octets -= u64::from(queued.frame.octets);
-        round.put_back(Begun { queued, attempts, sequence });
+        let Some(queued) = queue.frames.pop_front() else { return false };
+        queue.octets -= u64::from(queued.frame.octets);
+        round.put_back(Begun { queued, attempts: *attempts, sequence: *sequence });
+        self.take_from_round(now);
         true
     }
 }

@@ -114,9 +114,8 @@ impl Medium {
         self.domains[domain as usize].contention.next_access(self.times.slot, contenders)
     }
 
-    /// Whether an access event of a domain is needed at this moment: none is to come before. If so, one
-    /// is from now on.
-    pub(crate) fn schedules(&mut self, domain: u32, at: Instant) -> bool {
+    /// Whether an access event is needed at this moment: none is to come before.
+    pub(crate) fn schedule(&mut self, domain: u32, at: Instant) -> bool {
         let scheduled = &mut self.domains[domain as usize].scheduled;
         let is_earlier = scheduled.is_none_or(|scheduled| at < scheduled);
         if is_earlier {
@@ -125,20 +124,18 @@ impl Medium {
         is_earlier
     }
 
-    /// Whether an access event is the one that counts.
-    pub(crate) fn counts(&self, domain: u32, at: Instant) -> bool {
-        // An event from before stations moved may be of a domain that is no more.
-        self.domains.get(domain as usize).is_some_and(|it| it.scheduled == Some(at))
+    /// An access event is due: whether it is the one that counts.
+    pub(crate) fn unschedule(&mut self, domain: u32, at: Instant) -> bool {
+        // One from before stations moved may be of a domain that is no more.
+        let domain = self.domains.get_mut(domain as usize);
+        domain.and_then(|it| it.scheduled.take_if(|scheduled| *scheduled == at)).is_some()
     }
 
-    /// No access event counts any more.
-    pub(crate) fn unschedule(&mut self, domain: u32) {
-        self.domains[domain as usize].scheduled = None;
-    }
-
-    /// The contenders whose back-offs end now transmit.
+    /// The contenders transmit whose back-offs end now.
     pub(crate) fn access(&mut self, domain: u32, now: Instant, contenders: &mut [Contender]) {
-        self.domains[domain as usize].turn_busy(now, &self.times, contenders, &mut self.due);
+        let domain = &mut self.domains[domain as usize];
+        domain.scheduled = None;
+        domain.turn_busy(now, &self.times, contenders, &mut self.due);
     }
 
     /// The contenders that transmit and have not been taken.

@@ -36,8 +36,6 @@ pub(super) struct Domain {
     /// When the last frame ended that its members decoded.
     pub(super) decoded_at: Option<Instant>,
     on_air: Vec<OnAir>,
-    /// The initiator of its settled exchange.
-    pub(super) settled: u32,
     /// The access event that counts.
     pub(super) scheduled: Option<Instant>,
     /// Nobody outside hears it, and it hears nobody outside.

@@ -6,7 +6,44 @@
 use lasthop_packet::Instant;
 
 use super::PowerSave;
-use super::sleeper::Reasons;
+
+/// A station as power save knows it.
+#[derive(Debug)]
+pub(super) struct Sleeper {
+    /// Whether it is in power-save mode.
+    pub(super) saves_power: bool,
+    /// Why it is awake, apart from frames to send: some of the constants below.
+    reasons: u8,
+    /// `None` while it dozes.
+    awake_since: Option<Instant>,
+    /// Nanoseconds awake, without those since `awake_since`.
+    awake: u64,
+}
+
+/// It expects a beacon.
+const BEACON: u8 = 1;
+/// It has sent a PS-Poll and expects the response.
+const RESPONSE: u8 = 2;
+/// It expects group frames.
+const GROUP: u8 = 4;
+/// It has received a frame and has not sent the ACK yet.
+const ACK: u8 = 8;
+
+impl Sleeper {
+    /// A station that dozes, or one that is always awake.
+    pub(super) fn new(saves_power: bool) -> Self {
+        let awake_since = (!saves_power).then_some(Instant::ZERO);
+        Self { saves_power, reasons: 0, awake_since, awake: 0 }
+    }
+
+    pub(super) const fn awaits_response(&mut self) {
+        self.set(RESPONSE, true);
+    }
+
+    const fn set(&mut self, reason: u8, holds: bool) {
+        self.reasons = if holds { self.reasons | reason } else { self.reasons & !reason };
+    }
+}
 
 /// What a station is to do about PS-Polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +62,21 @@ impl PowerSave {
             return;
         }
         for sleeper in self.sleepers.iter_mut().filter(|sleeper| sleeper.saves_power) {
-            sleeper.set(Reasons::BEACON, true);
-            sleeper.wake(now);
+            sleeper.set(BEACON, true);
+            sleeper.awake_since.get_or_insert(now);
         }
     }
 
     /// Nanoseconds that a station has been awake up to now; `None` if it is not in power-save mode.
     pub(crate) fn awake_time(&self, station: u32, now: Instant) -> Option<u64> {
         let sleeper = &self.sleepers[station as usize];
-        sleeper.saves_power.then(|| sleeper.awake_until(now))
+        let until_now = sleeper.awake_since.map_or(0, |since| now.as_nanos() - since.as_nanos());
+        sleeper.saves_power.then_some(sleeper.awake + until_now)
     }
 
     /// Whether a station's receiver has been on from `start` to now.
     pub(crate) fn listens_since(&self, station: u32, start: Instant) -> bool {
-        self.sleepers[station as usize].is_awake_since(start)
+        self.sleepers[station as usize].awake_since.is_some_and(|since| since <= start)
     }
 
     /// The same, for a station in power-save mode only.
@@ -48,23 +86,27 @@ impl PowerSave {
 
     /// A station has a frame to send.
     pub(crate) fn wake(&mut self, station: u32, now: Instant) {
-        self.sleepers[station as usize].wake(now);
+        self.sleepers[station as usize].awake_since.get_or_insert(now);
     }
 
     /// A station in power-save mode dozes, unless it has a reason to be awake or a frame to send.
     pub(crate) fn doze(&mut self, station: u32, now: Instant, has_frame: impl FnOnce() -> bool) {
         let sleeper = &mut self.sleepers[station as usize];
-        if sleeper.saves_power && !sleeper.has_reason() && !has_frame() {
-            sleeper.doze(now);
+        if sleeper.saves_power
+            && sleeper.reasons == 0
+            && !has_frame()
+            && let Some(since) = sleeper.awake_since.take()
+        {
+            sleeper.awake += now.as_nanos() - since.as_nanos();
         }
     }
 
     /// A station that was awake has received a beacon.
     pub(crate) fn hear_beacon(&mut self, station: u32) -> Polls {
         let sleeper = &mut self.sleepers[station as usize];
-        sleeper.set(Reasons::BEACON, false);
-        sleeper.set(Reasons::RESPONSE, false);
-        sleeper.set(Reasons::GROUP, self.announced.group);
+        sleeper.set(BEACON, false);
+        sleeper.set(RESPONSE, false);
+        sleeper.set(GROUP, self.announced.group);
         if self.buffers[station as usize].is_announced { Polls::Send } else { Polls::Cancel }
     }
 
@@ -74,24 +116,24 @@ impl PowerSave {
         if !sleeper.saves_power {
             return None;
         }
-        sleeper.set(Reasons::ACK, true);
+        sleeper.set(ACK, true);
         if from != self.access_point {
             return None;
         }
-        sleeper.set(Reasons::RESPONSE, false);
+        sleeper.set(RESPONSE, false);
         Some(if self.more_data { Polls::Send } else { Polls::Cancel })
     }
 
     /// A station has sent its ACK.
     pub(crate) fn ack_sent(&mut self, station: u32) {
-        self.sleepers[station as usize].set(Reasons::ACK, false);
+        self.sleepers[station as usize].set(ACK, false);
     }
 
     /// A station has received a group frame. Returns whether the access point has sent it.
     pub(crate) fn hear_group_frame(&mut self, station: u32, from: u32) -> bool {
         let is_expected = from == self.access_point;
         if is_expected {
-            self.sleepers[station as usize].set(Reasons::GROUP, self.more_data);
+            self.sleepers[station as usize].set(GROUP, self.more_data);
         }
         is_expected
     }

@@ -25,7 +25,7 @@ impl Wlan {
     }
 
     fn schedule_access_at(&mut self, domain: u32, at: Instant) {
-        if self.medium.schedules(domain, at) {
+        if self.medium.schedule(domain, at) {
             self.events.push(at, domain, Event::Access(domain));
         }
     }
@@ -40,16 +40,14 @@ impl Wlan {
             self.schedule_access_at(domain, at);
             return None;
         }
-        self.medium.unschedule(domain);
         self.access(domain, at);
         Some(at)
     }
 
     pub(super) fn on_access(&mut self, domain: u32, now: Instant) {
-        if !self.medium.counts(domain, now) {
+        if !self.medium.unschedule(domain, now) {
             return;
         }
-        self.medium.unschedule(domain);
         if self.medium.next_access(domain, &self.contenders) == Some(now) {
             self.access(domain, now);
         } else {

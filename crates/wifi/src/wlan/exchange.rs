@@ -134,7 +134,11 @@ impl Wlan {
                 && !self.is_in_error(Kind::Data, (from, index), initiator, (start, end))
             {
                 self.counters.delivered += 1;
-                self.reports.push(Output::Delivered { at: StationId(index), from: StationId(from), frame });
+                self.reports.extend([Output::Delivered {
+                    at: StationId(index),
+                    from: StationId(from),
+                    frame,
+                }]);
                 if self.power_save.is_some() {
                     self.hear_group_frame(index, from, end);
                 }

@@ -31,12 +31,12 @@ impl Wlan {
     /// Whether the times of each data frame that arrives are told ([`crate::Output::Transmission`]);
     /// not by default.
     pub fn tell_transmissions(&mut self, tell: bool) {
-        self.reports.tell_transmissions(tell);
+        self.wanted.transmissions = tell;
     }
 
     /// Whether they are.
     pub fn tells_transmissions(&self) -> bool {
-        self.reports.tells_transmissions()
+        self.wanted.transmissions
     }
 
     /// Gives the frame in the hands of a station's MAC this number of octets of options, before its

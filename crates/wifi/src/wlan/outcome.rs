@@ -71,10 +71,10 @@ impl Wlan {
         if duplicates.is_new(initiator, contender.sequence(), is_retry) {
             self.counters.delivered += 1;
             let from = StationId(from);
-            if self.reports.tells_transmissions() {
+            if self.wanted.transmissions {
                 self.reports.extend(contender.transmission(from, now, self.times.difs));
             }
-            self.reports.push(Output::Delivered { at: StationId(index), from, frame });
+            self.reports.extend([Output::Delivered { at: StationId(index), from, frame }]);
         } else {
             self.counters.duplicates += 1;
         }
@@ -135,7 +135,7 @@ impl Wlan {
             self.note_options_given_up(index);
             self.finish(index, now, Fate::GivenUp);
         } else if self.contenders[index as usize].retry(now) {
-            self.reports.push(Output::Departs { from: StationId(station) });
+            self.reports.extend([Output::Departs { from: StationId(station) }]);
         }
         let earliest = match failure {
             Failure::NoResponse => now.after_nanos(self.times.difs),
@@ -169,7 +169,7 @@ impl Wlan {
 
     #[inline]
     fn tell_attempt(&mut self, index: u32, acknowledged: bool) {
-        if self.reports.tells_attempts() {
+        if self.wanted.attempts {
             let from = StationId(Contender::station_of(index));
             self.reports.extend(self.contenders[index as usize].attempt(from, acknowledged));
         }
@@ -178,7 +178,7 @@ impl Wlan {
     #[inline]
     fn tell_fate(&mut self, index: u32, fate: Fate) {
         let contender = &self.contenders[index as usize];
-        if contender.packet().is_some_and(|frame| self.reports.tells(fate, frame.to)) {
+        if contender.packet().is_some_and(|frame| self.wanted.has(fate, frame.to)) {
             self.reports.extend(contender.fate(StationId(Contender::station_of(index)), fate));
         }
     }

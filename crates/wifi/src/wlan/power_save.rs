@@ -43,7 +43,7 @@ impl Wlan {
         self.events.push(next, access_point, Event::Tbtt(access_point));
         while let Some(frame) = power_save.pop_old(now) {
             self.counters.aged += 1;
-            self.reports.push(Output::TooOld { from: StationId(access_point), frame });
+            self.reports.extend([Output::TooOld { from: StationId(access_point), frame }]);
         }
         self.send_own(now, access_point, OwnFrame::Beacon, false);
     }
@@ -119,7 +119,7 @@ impl Wlan {
         let (had_frame, had_packet) = (contender.has_frame(), !contender.queue.is_empty());
         contender.push_ahead(frames, first, now);
         if !had_packet {
-            self.reports.push(Output::Departs { from: StationId(station) });
+            self.reports.extend([Output::Departs { from: StationId(station) }]);
         }
         if !had_frame {
             self.contend(now, index, false);

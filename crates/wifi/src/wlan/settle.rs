@@ -35,8 +35,8 @@ impl Wlan {
         let Some(plan) = contender.exchange.plan() else { return };
         let end = now.after_nanos(plan.to_data_end);
         contender.attempts.transmit(plan.air_time);
-        self.medium.begin_settled(domain, index);
-        self.events.push(end, index, Event::SettledData(domain));
+        self.medium.begin_settled();
+        self.events.push(end, index, Event::SettledData(domain, index));
     }
 
     /// Several contenders transmit at once.
@@ -54,7 +54,7 @@ impl Wlan {
             Some((self.collide(contender, now)?, contender))
         });
         if let Some((last, contender)) = ends.max() {
-            self.medium.begin_settled(domain, contender);
+            self.medium.begin_settled();
             self.events.push(last, contender, Event::CollisionEnd(domain));
         }
         drop(self.medium.take_due());
@@ -129,13 +129,16 @@ impl Wlan {
         false
     }
 
-    pub(super) fn on_settled_data(&mut self, domain: u32, now: Instant) {
-        let initiator = self.medium.settled(domain);
+    pub(super) fn on_settled_data(&mut self, domain: u32, initiator: u32, now: Instant) {
         let exchange = &self.contenders[initiator as usize].exchange;
         let Some(plan) = exchange.plan() else { return };
         let (partner, rest) = (plan.addressee(), plan.duration - plan.to_data_end);
         let began = exchange.began();
-        self.events.push(now.after_nanos(rest), partner.unwrap_or(initiator), Event::SettledEnd(domain));
+        self.events.push(
+            now.after_nanos(rest),
+            partner.unwrap_or(initiator),
+            Event::SettledEnd(domain, initiator),
+        );
         if let Some(to) = partner {
             self.receive(to, initiator, now);
         } else {
@@ -148,8 +151,7 @@ impl Wlan {
     /// begin or schedule the domain's next access. Where stations have moved that is done here, because
     /// the domains are then divided anew.
     #[must_use]
-    pub(super) fn on_settled_end(&mut self, domain: u32, now: Instant) -> bool {
-        let initiator = self.medium.settled(domain);
+    pub(super) fn on_settled_end(&mut self, domain: u32, initiator: u32, now: Instant) -> bool {
         self.medium.end_settled(domain, now, true, &mut self.contenders);
         let partner = self.partner(initiator);
         self.succeed(initiator, now);
