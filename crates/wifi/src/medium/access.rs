@@ -15,14 +15,15 @@ impl Medium {
         if contention.continue_post_back_off(now, index, self.times.slot, at) {
             return;
         }
-        match self.slots_from(station) {
-            Some(from) if !with_back_off && self.nav_of(station) <= now => {
-                // An idle medium: no back-off, but for the rest of the inter-frame space.
-                let domain = self.home(station);
-                let contention = &mut self.domains[domain as usize].contention;
-                contention.stand_apart(index, from.max(now), 0, true, at);
-            }
-            _ => self.back_off(index, now, now, at),
+        if !with_back_off
+            && let Some(from) = self.slots_from(station)
+            && self.nav_of(station) <= now
+        {
+            // An idle medium: no back-off, but for the rest of the inter-frame space.
+            let contention = &mut self.domains[self.places[station as usize].domain as usize].contention;
+            contention.stand_apart(index, from.max(now), 0, true, at);
+        } else {
+            self.back_off(index, now, now, at);
         }
     }
 

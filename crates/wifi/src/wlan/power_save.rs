@@ -137,7 +137,9 @@ impl Wlan {
                 && let Some(polls) = self.power_save.as_deref_mut().map(|it| it.hear_beacon(station))
             {
                 self.poll_for_frames(station, polls, during.1);
-                self.doze(station, during.1);
+                if polls == Polls::Cancel {
+                    self.doze(station, during.1);
+                }
             }
         }
     }
