@@ -19,11 +19,11 @@ fn main() {
     let a = WlanConfig::new(Standard::Ofdm);
     let g = WlanConfig::new(Standard::Erp);
     let mut pure_g = g.clone();
-    pure_g.phy.eifs_rate = Rate::Ofdm6;
+    pure_g.phy.eifs_rate = Rate::OFDM_6;
     // 34 octets around a datagram.
     let mut ns2 = b.clone();
     ns2.mac.overhead.llc = 6;
-    ns2.phy.basic_rates = vec![Rate::Dsss1];
+    ns2.phy.basic_rates = vec![Rate::DSSS_1];
     // Nobody decodes anything of a collision, and EIFS does not follow; carrier sense at once; ACKs
     // at 11 Mbit/s.
     let [ns3_b, ns3_a] = [&b, &a].map(|base| {
@@ -32,7 +32,7 @@ fn main() {
         config.phy.carrier_sense_delay = Some(Duration::ZERO);
         config
     });
-    let ns3_b = WlanConfig { phy: PhyConfig { basic_rates: vec![Rate::Cck11], ..ns3_b.phy }, ..ns3_b };
+    let ns3_b = WlanConfig { phy: PhyConfig { basic_rates: vec![Rate::CCK_11], ..ns3_b.phy }, ..ns3_b };
     let cases = [
         ("b 11", b),
         ("b 11, ns-2's frames", ns2),

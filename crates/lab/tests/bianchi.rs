@@ -18,7 +18,7 @@ fn cell(standard: Standard, rts: bool) -> WlanConfig {
 
 /// By how much the simulator is above the model, for so many stations.
 fn excess(config: &WlanConfig, stations: u32, freezing: Freezing) -> f64 {
-    let seconds = if config.phy.rate == Rate::Cck11 { 400 } else { 120 };
+    let seconds = if config.phy.rate == Rate::CCK_11 { 400 } else { 120 };
     let measured = measure(config, stations, 1500, Duration::from_secs(seconds), 1);
     measured / Saturation::of(config, stations, 1500).throughput(freezing) - 1.0
 }
@@ -87,7 +87,7 @@ fn ns_2_is_within_half_a_percent_of_the_model_with_its_own_rules() {
     let measured = [6.0835, 6.317, 6.138, 5.794, 5.343, 4.622];
     let mut config = cell(Standard::HrDsss, false);
     config.mac.overhead.llc = 6;
-    config.phy.basic_rates = vec![Rate::Dsss1];
+    config.phy.basic_rates = vec![Rate::DSSS_1];
     for (stations, measured) in STATIONS.into_iter().zip(measured) {
         let standard = Saturation::of(&config, stations, 1500);
         let difs = config.phy.difs().as_secs_f64();
@@ -105,6 +105,6 @@ fn in_802_11g_stations_that_collide_settle_it_before_the_others_take_part() {
     // is as a is.
     check(&cell(Standard::Erp, false), Freezing::Counts, &[50], (0.30, 0.45));
     let mut config = cell(Standard::Erp, false);
-    config.phy.eifs_rate = Rate::Ofdm6;
+    config.phy.eifs_rate = Rate::OFDM_6;
     check(&config, Freezing::Stops, &STATIONS, (-0.01, 0.01));
 }

@@ -134,8 +134,8 @@ fn name_of(block: &Block<'_>) -> String {
 /// Every frame has the bandwidth of the links; all stations of a cell hear each other.
 fn config(bandwidth: Bitrate) -> WlanConfig {
     let phy = PhyConfig {
-        rate: Rate::Dsss1,
-        basic_rates: vec![Rate::Dsss1],
+        rate: Rate::DSSS_1,
+        basic_rates: vec![Rate::DSSS_1],
         bandwidth: Some(bandwidth),
         ..PhyConfig::new(Standard::Dsss)
     };

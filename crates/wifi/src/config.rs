@@ -150,7 +150,7 @@ mod tests {
             change(&mut config);
             config.problem().unwrap_or_default()
         };
-        assert!(with(|config| config.phy.rate = Rate::Ofdm54).contains("rate"));
+        assert!(with(|config| config.phy.rate = Rate::OFDM_54).contains("rate"));
         assert!(with(|config| config.phy.cw_min = 2000).contains("CWmin"));
         assert!(with(|config| config.phy.slot = Duration::ZERO).contains("slot"));
         assert!(with(|config| config.mac.long_retry_limit = 0).contains("retry"));

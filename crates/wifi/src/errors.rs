@@ -18,9 +18,9 @@ use crate::id::StationId;
 pub struct ErrorConfig {
     /// Packet error rate: of each frame, whatever its length.
     pub packet: Probability,
-    /// Bit error rate by rate, in the order of [`Rate::ALL`], each from 0 to 1; frames are lost by
+    /// Bit error rate by rate, in the order of [`Rate::all`], each from 0 to 1; frames are lost by
     /// their length. `None` for none.
-    pub bit: Option<[f64; 12]>,
+    pub bit: Option<[f64; Rate::COUNT]>,
     /// Two states, by exponential sojourn times or by a trace ([`ChannelConfig`]). Forced losses
     /// mean nothing here.
     pub channel: Option<ChannelConfig>,
@@ -182,7 +182,7 @@ impl Errors {
                 .channel
                 .clone()
                 .map(|it| Channel::new(it, Instant::ZERO, stream("stays"), stream("losses")));
-            Link { config, channel, rng: stream("errors"), last: (0, Rate::Dsss1, Probability::ZERO) }
+            Link { config, channel, rng: stream("errors"), last: (0, Rate::DSSS_1, Probability::ZERO) }
         });
         if is_control && !link.config.control {
             return false;
@@ -190,7 +190,7 @@ impl Errors {
         let mut lost = link.rng.happens(link.config.packet);
         if let Some(rates) = &link.config.bit {
             if link.last.0 != octets || link.last.1 != rate {
-                link.last = (octets, rate, frame_error_rate(rates[rate as usize], octets));
+                link.last = (octets, rate, frame_error_rate(rates[rate.index()], octets));
             }
             lost |= link.rng.happens(link.last.2);
         }

@@ -3,6 +3,7 @@
 //! Clauses are those of IEEE 802.11-2012: 16 (DSSS), 17 (HR/DSSS, 802.11b), 18 (OFDM, 802.11a), 19
 //! (ERP, 802.11g), 9.3 (DCF).
 
+use std::ops::Range;
 use std::time::Duration;
 
 use lasthop_packet::Bitrate;
@@ -33,72 +34,103 @@ pub enum Preamble {
     Short,
 }
 
-/// A data rate. Its name says the modulation's family and Mbit/s.
+/// What a standard has. Times are in microseconds.
+struct StandardRow {
+    /// Places in the table of rates.
+    rates: Range<u8>,
+    slot: u64,
+    sifs: u64,
+    cw_min: u32,
+    rx_start_delay: u64,
+    signal_extension: u64,
+}
+
+/// In the order of [`Standard`].
+const STANDARDS: [StandardRow; 4] = [
+    StandardRow { rates: 0..2, slot: 20, sifs: 10, cw_min: 31, rx_start_delay: 192, signal_extension: 0 },
+    StandardRow { rates: 0..4, slot: 20, sifs: 10, cw_min: 31, rx_start_delay: 192, signal_extension: 0 },
+    StandardRow { rates: 4..12, slot: 9, sifs: 16, cw_min: 15, rx_start_delay: 20, signal_extension: 0 },
+    StandardRow { rates: 0..12, slot: 9, sifs: 10, cw_min: 15, rx_start_delay: 20, signal_extension: 6 },
+];
+
+impl Standard {
+    /// Its rates, slowest first in each family.
+    pub fn rates(self) -> impl DoubleEndedIterator<Item = Rate> {
+        STANDARDS[self as usize].rates.clone().map(Rate)
+    }
+}
+
+/// A data rate: a place in the table of rates. Its name says the modulation's family and Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(u8);
+
+struct RateRow {
+    kbps: u64,
+    is_ofdm: bool,
+    is_mandatory: bool,
+    /// Whether it is a basic rate, by default.
+    is_basic: bool,
+}
+
+/// Slowest first in each family.
+const RATES: [RateRow; 12] = [
+    RateRow { kbps: 1_000, is_ofdm: false, is_mandatory: true, is_basic: true },
+    RateRow { kbps: 2_000, is_ofdm: false, is_mandatory: true, is_basic: true },
+    RateRow { kbps: 5_500, is_ofdm: false, is_mandatory: true, is_basic: false },
+    RateRow { kbps: 11_000, is_ofdm: false, is_mandatory: true, is_basic: false },
+    RateRow { kbps: 6_000, is_ofdm: true, is_mandatory: true, is_basic: true },
+    RateRow { kbps: 9_000, is_ofdm: true, is_mandatory: false, is_basic: false },
+    RateRow { kbps: 12_000, is_ofdm: true, is_mandatory: true, is_basic: true },
+    RateRow { kbps: 18_000, is_ofdm: true, is_mandatory: false, is_basic: false },
+    RateRow { kbps: 24_000, is_ofdm: true, is_mandatory: true, is_basic: true },
+    RateRow { kbps: 36_000, is_ofdm: true, is_mandatory: false, is_basic: false },
+    RateRow { kbps: 48_000, is_ofdm: true, is_mandatory: false, is_basic: false },
+    RateRow { kbps: 54_000, is_ofdm: true, is_mandatory: false, is_basic: false },
+];
+
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Rate {
-    Dsss1,
-    Dsss2,
-    Cck5_5,
-    Cck11,
-    Ofdm6,
-    Ofdm9,
-    Ofdm12,
-    Ofdm18,
-    Ofdm24,
-    Ofdm36,
-    Ofdm48,
-    Ofdm54,
+impl Rate {
+    pub const DSSS_1: Self = Self(0);
+    pub const DSSS_2: Self = Self(1);
+    pub const CCK_5_5: Self = Self(2);
+    pub const CCK_11: Self = Self(3);
+    pub const OFDM_6: Self = Self(4);
+    pub const OFDM_9: Self = Self(5);
+    pub const OFDM_12: Self = Self(6);
+    pub const OFDM_18: Self = Self(7);
+    pub const OFDM_24: Self = Self(8);
+    pub const OFDM_36: Self = Self(9);
+    pub const OFDM_48: Self = Self(10);
+    pub const OFDM_54: Self = Self(11);
 }
 
 impl Rate {
+    /// How many there are.
+    pub const COUNT: usize = RATES.len();
+
     /// All of them, slowest first in each family.
-    pub const ALL: [Self; 12] = [
-        Self::Dsss1,
-        Self::Dsss2,
-        Self::Cck5_5,
-        Self::Cck11,
-        Self::Ofdm6,
-        Self::Ofdm9,
-        Self::Ofdm12,
-        Self::Ofdm18,
-        Self::Ofdm24,
-        Self::Ofdm36,
-        Self::Ofdm48,
-        Self::Ofdm54,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT as u8).map(Self)
+    }
+
+    /// Its place among all of them.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
 
     /// Kilobits a second.
     pub const fn kbps(self) -> u64 {
-        match self {
-            Self::Dsss1 => 1_000,
-            Self::Dsss2 => 2_000,
-            Self::Cck5_5 => 5_500,
-            Self::Cck11 => 11_000,
-            Self::Ofdm6 => 6_000,
-            Self::Ofdm9 => 9_000,
-            Self::Ofdm12 => 12_000,
-            Self::Ofdm18 => 18_000,
-            Self::Ofdm24 => 24_000,
-            Self::Ofdm36 => 36_000,
-            Self::Ofdm48 => 48_000,
-            Self::Ofdm54 => 54_000,
-        }
+        RATES[self.index()].kbps
     }
 
     /// Whether it is one of OFDM's.
     pub const fn is_ofdm(self) -> bool {
-        self as u8 >= Self::Ofdm6 as u8
+        RATES[self.index()].is_ofdm
     }
 
     /// Whether a receiver of this physical layer has it.
-    pub const fn is_of(self, standard: Standard) -> bool {
-        match standard {
-            Standard::Dsss => matches!(self, Self::Dsss1 | Self::Dsss2),
-            Standard::HrDsss => !self.is_ofdm(),
-            Standard::Ofdm => self.is_ofdm(),
-            Standard::Erp => true,
-        }
+    pub fn is_of(self, standard: Standard) -> bool {
+        STANDARDS[standard as usize].rates.contains(&self.0)
     }
 }
 
@@ -147,33 +179,22 @@ pub struct PhyConfig {
 impl PhyConfig {
     /// The defaults of a standard.
     pub fn new(standard: Standard) -> Self {
+        let row = &STANDARDS[standard as usize];
         let us = Duration::from_micros;
-        let (slot, sifs, cw_min, rx_start_delay) = match standard {
-            Standard::Dsss | Standard::HrDsss => (us(20), us(10), 31, us(192)),
-            Standard::Ofdm => (us(9), us(16), 15, us(20)),
-            Standard::Erp => (us(9), us(10), 15, us(20)),
-        };
-        let (slow, fast) = ([Rate::Dsss1, Rate::Dsss2], [Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24]);
-        let (rate, basic_rates) = match standard {
-            Standard::Dsss => (Rate::Dsss2, slow.to_vec()),
-            Standard::HrDsss => (Rate::Cck11, slow.to_vec()),
-            Standard::Ofdm => (Rate::Ofdm54, fast.to_vec()),
-            Standard::Erp => (Rate::Ofdm54, slow.into_iter().chain(fast).collect()),
-        };
         Self {
             standard,
             preamble: Preamble::Long,
-            rate,
+            rate: Rate(row.rates.end - 1),
             bandwidth: None,
-            basic_rates,
-            slot,
+            basic_rates: standard.rates().filter(|rate| RATES[rate.index()].is_basic).collect(),
+            slot: us(row.slot),
             carrier_sense_delay: None,
-            sifs,
-            cw_min,
+            sifs: us(row.sifs),
+            cw_min: row.cw_min,
             cw_max: 1023,
-            rx_start_delay,
-            eifs_rate: if standard == Standard::Ofdm { Rate::Ofdm6 } else { Rate::Dsss1 },
-            signal_extension: if standard == Standard::Erp { us(6) } else { Duration::ZERO },
+            rx_start_delay: us(row.rx_start_delay),
+            eifs_rate: Rate(row.rates.start),
+            signal_extension: us(row.signal_extension),
         }
     }
 
@@ -230,7 +251,7 @@ impl PhyConfig {
             return symbols.saturating_mul(4_000).saturating_add(preamble);
         }
         let plcp = match self.preamble {
-            Preamble::Short if rate != Rate::Dsss1 => 96_000,
+            Preamble::Short if rate != Rate::DSSS_1 => 96_000,
             _ => 192_000,
         };
         (bits * 1_000_000).div_ceil(bps).saturating_mul(1000).saturating_add(plcp)
@@ -239,24 +260,17 @@ impl PhyConfig {
     /// The rate of the ACK or CTS that answers a frame: the highest basic rate of the same family
     /// that is not above the frame's, or the highest mandatory one if there is none (9.7.6.5.2).
     pub fn response_rate(&self, rate: Rate) -> Rate {
-        let mandatory: &[Rate] = if rate.is_ofdm() {
-            &[Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24]
-        } else if self.standard == Standard::Dsss {
-            &[Rate::Dsss1, Rate::Dsss2]
-        } else {
-            &[Rate::Dsss1, Rate::Dsss2, Rate::Cck5_5, Rate::Cck11]
-        };
-        let highest = |rates: &[Rate]| {
-            rates.iter().copied().filter(|basic| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate).max()
-        };
-        highest(&self.basic_rates).or_else(|| highest(mandatory)).unwrap_or(rate)
+        let answers = |basic: &Rate| basic.is_ofdm() == rate.is_ofdm() && *basic <= rate;
+        let mandatory = || self.standard.rates().filter(|rate| RATES[rate.index()].is_mandatory);
+        let highest = self.basic_rates.iter().copied().filter(answers).max();
+        highest.or_else(|| mandatory().filter(answers).max()).unwrap_or(rate)
     }
 
     /// The rate of RTS frames before data at `rate`: as for responses, so that whoever decodes the
     /// data decodes it, too. Before OFDM frames that need protection it is the highest basic rate
     /// that stations of 802.11b have (9.23).
     pub fn initial_control_rate(&self, rate: Rate, protected: bool) -> Rate {
-        if protected { self.response_rate(Rate::Cck11) } else { self.response_rate(rate) }
+        if protected { self.response_rate(Rate::CCK_11) } else { self.response_rate(rate) }
     }
 
     /// The rate of broadcasts: the lowest basic one.

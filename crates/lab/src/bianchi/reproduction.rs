@@ -36,7 +36,7 @@ struct Case {
 fn cases() -> Vec<Case> {
     let case = |standard, config| Case { standard, config };
     let mut pure_g = WlanConfig::new(Standard::Erp);
-    pure_g.phy.eifs_rate = Rate::Ofdm6;
+    pure_g.phy.eifs_rate = Rate::OFDM_6;
     vec![
         case("802.11b", WlanConfig::new(Standard::HrDsss)),
         case("802.11a", WlanConfig::new(Standard::Ofdm)),
@@ -91,7 +91,7 @@ fn row(standard: &str, config: &WlanConfig, has_rts: bool, stations: u32, sample
     .map(|(name, value)| (name.to_owned(), value))
     .into_iter()
     .collect();
-    let by_the_letter = config.phy.standard == Standard::Erp && config.phy.eifs_rate == Rate::Dsss1;
+    let by_the_letter = config.phy.standard == Standard::Erp && config.phy.eifs_rate == Rate::DSSS_1;
     Row {
         paper: "bianchi".to_owned(),
         item: if by_the_letter {

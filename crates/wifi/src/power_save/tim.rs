@@ -19,11 +19,12 @@ const TIM: u32 = 2 + 3;
 /// ascending order.
 pub(super) fn beacon_octets(standard: Standard, set: impl Iterator<Item = u32>) -> u32 {
     // Up to eight rates, and the others in an element of their own (8.4.2.3, 8.4.2.15).
-    let (rates, others) = match standard {
-        Standard::Dsss => (2 + 2, DSSS_PARAMETER_SET),
-        Standard::HrDsss => (2 + 4, DSSS_PARAMETER_SET),
-        Standard::Ofdm => (2 + 8, 0),
-        Standard::Erp => (2 + 8 + 2 + 4, DSSS_PARAMETER_SET + ERP_INFORMATION),
+    let rates = standard.rates().count() as u32;
+    let rates = 2 + rates + if rates > 8 { 2 } else { 0 };
+    let others = match standard {
+        Standard::Dsss | Standard::HrDsss => DSSS_PARAMETER_SET,
+        Standard::Ofdm => 0,
+        Standard::Erp => DSSS_PARAMETER_SET + ERP_INFORMATION,
     };
     HEADER_AND_FCS + FIXED_FIELDS + SSID + rates + others + TIM + partial_virtual_bitmap(set)
 }

@@ -67,7 +67,7 @@ fn one_direction_of_a_link_can_have_errors_of_its_own() {
 #[test]
 fn bit_errors_lose_frames_by_their_length_at_the_rate_of_the_frame() {
     let mut rates = [0.0; 12];
-    rates[crate::Rate::Cck11 as usize] = 1e-5;
+    rates[crate::Rate::CCK_11.index()] = 1e-5;
     for octets in [100, 1500] {
         let errors = ErrorConfig { bit: Some(rates), ..ErrorConfig::none() };
         let mut cell = Cell::new(with_errors(errors), &[0.0, 1.0]);

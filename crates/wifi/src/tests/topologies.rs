@@ -204,7 +204,7 @@ fn a_nav_does_not_bind_the_station_that_has_set_it() {
     // which others would reset their NAV; it would hold until the end of a data frame at 1 Mbit/s.
     let mut config = b(RANGES);
     config.mac.rts_threshold = 500;
-    config.phy.rate = crate::Rate::Dsss1;
+    config.phy.rate = crate::Rate::DSSS_1;
     (config.phy.cw_min, config.phy.cw_max) = (1023, 1023);
     let rts_end = 1_000 + 352;
     let mut retries = Vec::new();

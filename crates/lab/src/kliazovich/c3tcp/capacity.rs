@@ -26,7 +26,7 @@ fn exchange(phy: &PhyConfig, octets: u32) -> Duration {
 /// What 1000 octets take at this rate in bit/s.
 pub(super) fn of_string(datagrams_bps: f64) -> f64 {
     let mut phy = PhyConfig::new(Standard::HrDsss);
-    phy.basic_rates = vec![Rate::Dsss1];
+    phy.basic_rates = vec![Rate::DSSS_1];
     let round = exchange(&phy, PAYLOAD + HEADERS + OF_DATA) + exchange(&phy, HEADERS + OF_ACKS);
     let taken = datagrams_bps / 8000.0 * exchange(&phy, 1028).as_secs_f64();
     (1.0 - taken) * f64::from(PAYLOAD) * 8.0 / (HOPS * round).as_secs_f64() / 1e6

@@ -17,7 +17,7 @@ impl Written for DataRate {
 
     fn read(text: &str) -> Result<Self, String> {
         let rate = text.parse::<Bitrate>().map_err(|error| error.to_string())?;
-        let found = Rate::ALL.into_iter().find(|known| known.kbps() * 1000 == rate.as_bps());
+        let found = Rate::all().find(|known| known.kbps() * 1000 == rate.as_bps());
         found.map(Self).ok_or_else(|| not::<Self>(text))
     }
 }

@@ -50,11 +50,11 @@ pub(super) fn read(
     table: &ErrorTable,
 ) -> Result<ErrorConfig, FileError> {
     let all = table.bit_error_rate.map(|Text(rate)| rate.value());
-    let mut bit = all.map(|rate| [rate; Rate::ALL.len()]);
+    let mut bit = all.map(|rate| [rate; Rate::COUNT]);
     for (written, Text(rate)) in &table.bit_error_rates {
         let key = [place, &["bit-error-rates", written]].concat();
         let DataRate(of) = DataRate::read(written).map_err(|problem| reader.fail(&key, problem))?;
-        bit.get_or_insert([0.0; Rate::ALL.len()])[of as usize] = rate.value();
+        bit.get_or_insert([0.0; Rate::COUNT])[of.index()] = rate.value();
     }
     let channel_place = [place, &["channel"]].concat();
     let channel =

@@ -73,7 +73,7 @@ pub(super) fn rate(
         return Ok(rate);
     }
     let megabits = |rate: Rate| format!("{}", rate.kbps() as f64 / 1000.0);
-    let mut known: Vec<Rate> = Rate::ALL.into_iter().filter(|rate| rate.is_of(standard)).collect();
+    let mut known: Vec<Rate> = standard.rates().collect();
     known.sort_by_key(|rate| rate.kbps());
     let known: Vec<String> = known.into_iter().map(megabits).collect();
     let problem = format!(

@@ -34,30 +34,29 @@ fn check_beacon(standard: Standard, short: bool, rate: Rate, set: &[usize], octe
 
 #[test]
 fn a_beacon_of_802_11b_takes_its_preamble_and_whole_microseconds() {
-    use Rate::{Cck5_5, Cck11, Dsss1, Dsss2};
     let check = |short, rate, set: &[usize], octets, micros| {
         check_beacon(Standard::HrDsss, short, rate, set, octets, micros);
     };
     // 24 + 12 + 9 + 6 + 3 + 5 + 4 = 63, and the bitmap: 1 octet if no bit is set, or only station 7's.
     for (set, octets, bits) in [(&[][..], 64, 512), (&[7], 64, 512), (&[16], 64, 512)] {
-        check(false, Dsss1, set, octets, 192 + bits);
-        check(false, Dsss2, set, octets, 192 + 256);
+        check(false, Rate::DSSS_1, set, octets, 192 + bits);
+        check(false, Rate::DSSS_2, set, octets, 192 + 256);
         // 93.1 and 46.5 us.
-        check(false, Cck5_5, set, octets, 192 + 94);
-        check(false, Cck11, set, octets, 192 + 47);
+        check(false, Rate::CCK_5_5, set, octets, 192 + 94);
+        check(false, Rate::CCK_11, set, octets, 192 + 47);
         // 1 Mbit/s has the long preamble always.
-        check(true, Dsss1, set, octets, 192 + bits);
-        check(true, Dsss2, set, octets, 96 + 256);
-        check(true, Cck5_5, set, octets, 96 + 94);
-        check(true, Cck11, set, octets, 96 + 47);
+        check(true, Rate::DSSS_1, set, octets, 192 + bits);
+        check(true, Rate::DSSS_2, set, octets, 96 + 256);
+        check(true, Rate::CCK_5_5, set, octets, 96 + 94);
+        check(true, Rate::CCK_11, set, octets, 96 + 47);
     }
     // Octets 0 and 1; 0 to 7: 70 octets are 560 bits, 101.8 us at 5.5 Mbit/s, 50.9 at 11.
-    check(false, Dsss1, &[8], 65, 192 + 520);
+    check(false, Rate::DSSS_1, &[8], 65, 192 + 520);
     for (rate, long, short) in [
-        (Dsss1, 192 + 560, 192 + 560),
-        (Dsss2, 192 + 280, 96 + 280),
-        (Cck5_5, 192 + 102, 96 + 102),
-        (Cck11, 192 + 51, 96 + 51),
+        (Rate::DSSS_1, 192 + 560, 192 + 560),
+        (Rate::DSSS_2, 192 + 280, 96 + 280),
+        (Rate::CCK_5_5, 192 + 102, 96 + 102),
+        (Rate::CCK_11, 192 + 51, 96 + 51),
     ] {
         check(false, rate, &[1, 50], 70, long);
         check(true, rate, &[1, 50], 70, short);
@@ -68,23 +67,23 @@ fn a_beacon_of_802_11b_takes_its_preamble_and_whole_microseconds() {
 fn beacons_of_the_other_standards_have_other_elements() {
     use Standard::{Dsss, Erp, Ofdm};
     // 24 + 12 + 9 + 4 + 3 + 5 + 1 + 4.
-    check_beacon(Dsss, false, Rate::Dsss1, &[], 62, 192 + 496);
-    check_beacon(Dsss, false, Rate::Dsss2, &[1, 50], 68, 192 + 272);
+    check_beacon(Dsss, false, Rate::DSSS_1, &[], 62, 192 + 496);
+    check_beacon(Dsss, false, Rate::DSSS_2, &[1, 50], 68, 192 + 272);
     // 24 + 12 + 9 + 10 + 5 + 1 + 4 = 69 without, 65: 24 + 12 + 9 + 10 + 6 + 4. 520 bits and 22 are
     // 22.6 symbols of 24 bits, 11.3 of 48, 5.6 of 96.
-    check_beacon(Ofdm, false, Rate::Ofdm6, &[], 65, 20 + 4 * 23);
-    check_beacon(Ofdm, false, Rate::Ofdm12, &[], 65, 20 + 4 * 12);
-    check_beacon(Ofdm, false, Rate::Ofdm24, &[], 65, 20 + 4 * 6);
+    check_beacon(Ofdm, false, Rate::OFDM_6, &[], 65, 20 + 4 * 23);
+    check_beacon(Ofdm, false, Rate::OFDM_12, &[], 65, 20 + 4 * 12);
+    check_beacon(Ofdm, false, Rate::OFDM_24, &[], 65, 20 + 4 * 6);
     // 24 + 12 + 9 + 10 + 6 + 3 + 3 + 6 + 4 = 77: 616 bits. With 22 they are 26.6 symbols of 24
     // bits, 13.3 of 48, 6.6 of 96; and 6 us of signal extension.
-    check_beacon(Erp, false, Rate::Dsss1, &[], 77, 192 + 616);
-    check_beacon(Erp, true, Rate::Dsss2, &[], 77, 96 + 308);
-    check_beacon(Erp, false, Rate::Cck5_5, &[], 77, 192 + 112);
-    check_beacon(Erp, false, Rate::Cck11, &[], 77, 192 + 56);
-    check_beacon(Erp, false, Rate::Ofdm6, &[], 77, 20 + 4 * 27 + 6);
-    check_beacon(Erp, false, Rate::Ofdm12, &[], 77, 20 + 4 * 14 + 6);
-    check_beacon(Erp, false, Rate::Ofdm24, &[], 77, 20 + 4 * 7 + 6);
-    check_beacon(Erp, false, Rate::Ofdm6, &[1, 50], 83, 20 + 4 * 29 + 6);
+    check_beacon(Erp, false, Rate::DSSS_1, &[], 77, 192 + 616);
+    check_beacon(Erp, true, Rate::DSSS_2, &[], 77, 96 + 308);
+    check_beacon(Erp, false, Rate::CCK_5_5, &[], 77, 192 + 112);
+    check_beacon(Erp, false, Rate::CCK_11, &[], 77, 192 + 56);
+    check_beacon(Erp, false, Rate::OFDM_6, &[], 77, 20 + 4 * 27 + 6);
+    check_beacon(Erp, false, Rate::OFDM_12, &[], 77, 20 + 4 * 14 + 6);
+    check_beacon(Erp, false, Rate::OFDM_24, &[], 77, 20 + 4 * 7 + 6);
+    check_beacon(Erp, false, Rate::OFDM_6, &[1, 50], 83, 20 + 4 * 29 + 6);
 }
 
 /// Microseconds of a PS-Poll and of its ACK, for data at a rate.
@@ -105,26 +104,27 @@ fn check_poll(standard: Standard, short: bool, rate: Rate, basic: &[Rate], micro
 
 #[test]
 fn a_ps_poll_goes_at_the_rate_of_control_frames() {
-    use Rate::{Cck5_5, Cck11, Dsss1, Dsss2, Ofdm6, Ofdm12, Ofdm24, Ofdm54};
     use Standard::{Dsss, Erp, HrDsss, Ofdm};
     // 160 bits; an ACK has 112. By default 1 and 2 Mbit/s are basic rates.
-    check_poll(HrDsss, false, Cck11, &[], (192 + 80, 192 + 56));
-    check_poll(HrDsss, true, Cck11, &[], (96 + 80, 96 + 56));
-    check_poll(HrDsss, false, Dsss1, &[], (192 + 160, 192 + 112));
-    check_poll(HrDsss, true, Dsss1, &[], (192 + 160, 192 + 112));
-    check_poll(Dsss, false, Dsss2, &[], (192 + 80, 192 + 56));
+    check_poll(HrDsss, false, Rate::CCK_11, &[], (192 + 80, 192 + 56));
+    check_poll(HrDsss, true, Rate::CCK_11, &[], (96 + 80, 96 + 56));
+    check_poll(HrDsss, false, Rate::DSSS_1, &[], (192 + 160, 192 + 112));
+    check_poll(HrDsss, true, Rate::DSSS_1, &[], (192 + 160, 192 + 112));
+    check_poll(Dsss, false, Rate::DSSS_2, &[], (192 + 80, 192 + 56));
     // 29.1 and 20.4 us; 14.5 and 10.2.
-    check_poll(HrDsss, false, Cck5_5, &[Cck5_5], (192 + 30, 192 + 21));
-    check_poll(HrDsss, true, Cck5_5, &[Cck5_5], (96 + 30, 96 + 21));
-    check_poll(HrDsss, false, Cck11, &[Cck11], (192 + 15, 192 + 11));
-    check_poll(HrDsss, true, Cck11, &[Cck11], (96 + 15, 96 + 11));
+    check_poll(HrDsss, false, Rate::CCK_5_5, &[Rate::CCK_5_5], (192 + 30, 192 + 21));
+    check_poll(HrDsss, true, Rate::CCK_5_5, &[Rate::CCK_5_5], (96 + 30, 96 + 21));
+    check_poll(HrDsss, false, Rate::CCK_11, &[Rate::CCK_11], (192 + 15, 192 + 11));
+    check_poll(HrDsss, true, Rate::CCK_11, &[Rate::CCK_11], (96 + 15, 96 + 11));
     // 182 bits and 134 with SERVICE and tail: 8 and 6 symbols at 6 Mbit/s, 4 and 3 at 12, 2 and 2
     // at 24. 802.11g has 6 us of signal extension.
-    for (rate, poll, ack) in [(Ofdm6, 52, 44), (Ofdm12, 36, 32), (Ofdm24, 28, 28), (Ofdm54, 28, 28)] {
+    for (rate, poll, ack) in
+        [(Rate::OFDM_6, 52, 44), (Rate::OFDM_12, 36, 32), (Rate::OFDM_24, 28, 28), (Rate::OFDM_54, 28, 28)]
+    {
         check_poll(Ofdm, false, rate, &[], (poll, ack));
         check_poll(Erp, false, rate, &[], (poll + 6, ack + 6));
     }
-    check_poll(Erp, false, Cck11, &[], (192 + 80, 192 + 56));
+    check_poll(Erp, false, Rate::CCK_11, &[], (192 + 80, 192 + 56));
 }
 
 #[test]
