@@ -1,4 +1,4 @@
-//! The agent, for an access point: the table of flows, the hops that they go over, and the account of memory.
+//! The agent, for an access point: the flow table, the hops of the flows, and the memory account.
 
 use lasthop_agent::{
     Accounts, Agent, Budget, Context, Deadline, FlowState, FlowTable, ImportError, Room, Scope, Side, Slot,
@@ -11,35 +11,36 @@ use super::flow::{Recovery, SnoopFlow};
 use super::settings::{Settings, UplinkHalf};
 use super::uplink::Uplink;
 
-/// The Snoop agent, with one way to detect losses. It needs nothing of the link layer.
+/// The Snoop agent, with one method of loss detection. It needs no link-layer information.
 #[derive(Debug)]
 pub struct Snoop<R> {
     pub(super) settings: Settings,
-    /// What local windows aim at.
+    /// The targets of the local windows.
     pub(super) targets: Targets,
-    /// By the direction from the core to the radio side, each with its local timer.
+    /// The flows, keyed by the direction from the core to the radio side, each with its local
+    /// timer.
     pub(super) flows: FlowTable<SnoopFlow<R>>,
-    /// Where connections have a local window: one for each mobile host.
+    /// The hops of connections with a local window, one for each mobile host.
     pub(super) hops: Hops,
-    /// Of all of them together.
+    /// The loss record of all hops together.
     pub(super) trust: Trust,
-    /// Octets of memory that all flows take beside their table.
+    /// Octets of memory of all flows, without their table.
     pub(super) octets: usize,
-    /// Octets of memory beside that: of tables, of what waits for hops, and what something else has taken
-    /// of the same memory.
+    /// Octets of other memory: tables, packets that wait for hops, and memory that another owner
+    /// has taken from the same budget.
     pub(super) beside: usize,
-    /// Octets of the tables among them.
+    /// Octets of the tables, a part of `beside`.
     tables: usize,
-    /// Octets that something else has taken.
+    /// Octets that another owner has taken, a part of `beside`.
     others: usize,
-    /// Packets that wait for room in a local window.
+    /// The number of packets that wait for room in a local window.
     pub(super) held: u64,
-    /// The other direction, where something is done for it.
+    /// The state of uploads, if that half is enabled.
     pub(super) uplink: Option<Uplink>,
 }
 
 impl<R: Recovery> Snoop<R> {
-    /// An agent that has seen nothing yet.
+    /// An agent without flows.
     pub fn new(settings: Settings) -> Self {
         let flows = FlowTable::new(settings.eviction_grace);
         let uplink = (settings.uplink == UplinkHalf::Nack).then(|| Uplink::new(&settings));
@@ -59,18 +60,18 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// What is known of a connection, by its direction from the core side to the radio side.
+    /// A connection's flow, by its direction from the core side to the radio side.
     pub fn flow(&self, connection: FlowKey) -> Option<&SnoopFlow<R>> {
         self.flows.peek(connection)
     }
 
-    /// Leaves room for octets that something else has taken of the same memory.
+    /// Reserves octets that another owner has taken from the same memory budget.
     pub const fn leave_room(&mut self, octets: usize) {
         self.beside = self.beside - self.others + octets;
         self.others = octets;
     }
 
-    /// Brings the account of memory up to date with what the tables take now.
+    /// Updates the memory account for the tables.
     pub(super) fn charge_tables(&mut self) {
         let tables =
             self.flows.octets() + self.hops.octets() + self.uplink.as_ref().map_or(0, Uplink::octets);
@@ -78,29 +79,29 @@ impl<R: Recovery> Snoop<R> {
         self.tables = tables;
     }
 
-    /// The same for what waits for a hop.
+    /// Updates the memory account for the packets that wait for a hop.
     pub(super) fn charge_hop(&mut self, at: Option<Slot>) {
         if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
             hop.charge(&mut self.beside);
         }
     }
 
-    /// Brings the account of memory up to date with what a flow takes now. Returns what is left.
+    /// Updates the memory account for a flow. Returns the remaining memory.
     pub(super) fn charge(&mut self, slot: Slot, budget: Budget) -> Option<Room> {
         Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget.beside(self.beside)))
     }
 
-    /// The hop that a flow goes over.
+    /// The hop of a flow.
     pub(super) fn hop(&self, slot: Slot) -> Option<&LastHop> {
         self.hops.get(self.flows.get(slot)?.hop?)
     }
 
-    /// The same, to be changed.
+    /// The hop of a flow, mutable.
     pub(super) fn hop_mut(&mut self, slot: Slot) -> Option<&mut LastHop> {
         self.hops.get_mut(self.flows.get(slot)?.hop?)
     }
 
-    /// Keeps the account of the hop that a flow goes over.
+    /// Updates the octets in flight on a flow's hop.
     pub(super) fn count_in_flight(&mut self, slot: Slot, before: u64, after: u64) {
         if let Some(hop) = self.hop_mut(slot) {
             hop.recount(before, after);
@@ -109,8 +110,8 @@ impl<R: Recovery> Snoop<R> {
 }
 
 impl<R: Recovery> Snoop<R> {
-    /// Takes note of a packet of either direction, for what the mobile host sends.
-    fn note_upload(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+    /// Processes a packet of either direction for uploads.
+    fn track_upload(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         if from == Side::Radio
             && !packet.payload().is_empty()
             && let Some(hop) = self.hops.find(key.destination.0).and_then(|at| self.hops.get_mut(at))
@@ -124,7 +125,7 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Forgets what is known of an upload.
+    /// Forgets the state of an upload.
     fn forget_upload(&mut self, key: FlowKey) {
         if let Some(uplink) = &mut self.uplink {
             uplink.forget(key);
@@ -147,7 +148,7 @@ impl<R: Recovery> Agent for Snoop<R> {
             self.forget_upload(key);
             return Verdict::Forward;
         }
-        self.note_upload(packet, key, from, cx);
+        self.track_upload(packet, key, from, cx);
         self.permit_upload(packet, key, from, cx);
         let known = match from {
             Side::Core => self.find_or_admit(packet, key, cx),
@@ -171,14 +172,14 @@ impl<R: Recovery> Agent for Snoop<R> {
             self.forget(key, cx);
             self.forget_upload(key);
         } else {
-            self.note_upload(packet, key, from, cx);
-            self.note_passed(packet, key, from, cx);
+            self.track_upload(packet, key, from, cx);
+            self.on_bypassed(packet, key, from, cx);
         }
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
         self.flows.prefetch(connections, SnoopFlow::look);
-        // Only now: where a hop is, its flow says.
+        // Second, because the flow names its hop.
         for key in connections {
             let hop = self.flows.peek(*key).and_then(|flow| self.hops.get(flow.hop?));
             hop.inspect(|hop| hop.look());
@@ -236,7 +237,7 @@ impl<R: Recovery> Transfer for Snoop<R> {
     fn drain(&mut self, cx: &mut Context<'_>) {
         let holds = |slot: &Slot| self.flows.get(*slot).is_some_and(|flow| !flow.waiting.is_empty());
         let holding: Vec<Slot> = self.flows.slots().filter(holds).collect();
-        // At once: each flush would look for its own among all.
+        // All at once: otherwise each flush would search for its own flow among all.
         for slot in &holding {
             let at = self.flows.get(*slot).and_then(|flow| flow.hop);
             if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {

@@ -1,28 +1,28 @@
-//! How long the path beyond the agent is, to the sender.
+//! The round-trip time of the path between the agent and the sender.
 
 use std::time::Duration;
 
 use lasthop_packet::{Instant, Seq, Tcp};
 
-/// The round-trip time from here to the sender, by timestamps (RFC 7323): from a TSval that goes up to
-/// its echo. The sender may have been asked for nothing meanwhile, so that it is the least that
-/// counts.
+/// The minimum round-trip time between the agent and the sender, by timestamps (RFC 7323): from a
+/// TSval sent to the sender until its echo. Only the minimum counts, since the sender may have had
+/// no data to send for a while.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CorePath {
-    /// A TSval, and when it first went up.
+    /// A TSval, and when it was first sent to the sender.
     timed: Option<(Seq, Instant)>,
     least: Option<Duration>,
 }
 
 impl CorePath {
-    /// A packet goes up, to the sender.
+    /// Records a packet to the sender.
     pub fn on_up(&mut self, tcp: &Tcp, now: Instant) {
         if let (None, Some(timestamps)) = (self.timed, tcp.options.timestamps) {
             self.timed = Some((Seq(timestamps.value), now));
         }
     }
 
-    /// A packet comes down.
+    /// Records a packet from the sender.
     pub fn on_down(&mut self, tcp: &Tcp, now: Instant) {
         let (Some((value, went_up)), Some(timestamps)) = (self.timed, tcp.options.timestamps) else { return };
         if !Seq(timestamps.echo_reply).before(value) {
@@ -32,7 +32,7 @@ impl CorePath {
         }
     }
 
-    /// The least that was measured.
+    /// The minimum measured so far.
     pub const fn least(&self) -> Option<Duration> {
         self.least
     }

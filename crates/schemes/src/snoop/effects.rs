@@ -1,53 +1,53 @@
-//! What data, an acknowledgment and the timer have done to a flow, for the agent to act on.
+//! The effects of data, acknowledgments and the timer on a flow, which the agent acts on.
 
 use lasthop_agent::Verdict;
 use lasthop_hop::last_hop::Progress;
 
-/// What a data packet did.
+/// The effect of a data packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataEffect {
-    /// The local timer starts anew.
+    /// The local timer restarts.
     pub restart_timer: bool,
     /// The bound that kept the packet out of the cache.
     pub at_bound: Option<&'static str>,
 }
 
-/// What an acknowledgment did.
+/// The effect of an acknowledgment.
 #[derive(Debug)]
 pub struct AckEffect {
-    /// What becomes of it.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// What the timer does.
+    /// The action on the local timer.
     pub timer: TimerAction,
-    /// What it shows of the hop; `None` where it shows nothing.
+    /// What it shows about the hop, if anything.
     pub progress: Option<Progress>,
 }
 
-/// What the local timer's expiry did.
+/// The effect of the local timer's expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerEffect {
     /// It was not due yet.
     NotDue,
-    /// What few segments had overtaken counts as lost now.
+    /// The reordering window ended: its overtaken segments now count as lost.
     WindowEnded,
     /// An acknowledgment is overdue.
     Expired {
-        /// Retransmissions are used up.
+        /// The retransmissions are used up.
         has_given_up: bool,
-        /// What the timer does.
+        /// The action on the local timer.
         timer: TimerAction,
     },
 }
 
-/// What the local timer of a flow is to do.
+/// An action on the local timer of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerAction {
     /// It stays as it is.
     Keep,
     /// It starts if it does not run.
     Start,
-    /// It starts anew.
+    /// It restarts.
     Restart,
-    /// It runs to when it is due now. One that is due too early is left alone.
+    /// It is set to the current due time, unless it expires earlier anyway.
     Follow,
 }

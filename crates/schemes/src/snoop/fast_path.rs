@@ -1,11 +1,11 @@
-//! What may pass without asking: data in order and its acknowledgments, while nothing waits here,
-//! nothing is missing, and the local window has room.
+//! The bypass: data in order and its acknowledgments pass without the agent while no packet waits,
+//! none is missing, and the local window has room.
 //!
-//! A world that takes this up shows the packets afterwards, and they are cached as if they had been
-//! asked for. Over a hop that is only watched it shows headers, and nothing is cached. Whatever
-//! else a packet is, its fate is decided here as ever. Late news has two small costs: a round-trip
-//! time is measured from when a packet was shown, and a copy that left behind a packet not yet shown
-//! counts as having left before it.
+//! The world shows these packets to the agent afterwards, and they are cached as if they had
+//! passed through it. Over a hop that is only watched it shows headers, and no data is cached. All
+//! other packets are processed as usual. The delay has two small costs: a round-trip time is
+//! measured from when a packet was shown, and a copy that was sent after a packet not yet shown
+//! counts as sent before it.
 
 use lasthop_agent::{Bypass, Context, Limits, Shown, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, LARGEST_WINDOW, Packet, TcpFlags};
@@ -14,7 +14,7 @@ use super::agent::Snoop;
 use super::flow::{Recovery, SnoopFlow};
 
 impl<R: Recovery> Snoop<R> {
-    /// Says what of a flow may pass, where that has changed.
+    /// Reports the bypass limits of a flow, if they have changed.
     pub(super) fn permit(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get(slot) else { return };
         let limits = self.limits(flow);
@@ -29,8 +29,8 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Lets data from a mobile host pass where none has come to it: there is nothing to be done about
-    /// that. The first data to it does not pass without asking.
+    /// Lets data from a mobile host pass if no data was sent to it: the agent has no work there.
+    /// The first data to the host does not bypass the agent.
     pub(super) fn permit_upload(&self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return };
         let is_upload = from == Side::Radio && !packet.payload().is_empty();
@@ -41,9 +41,9 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// An even share of the window's room. Shares that others have not used yet are not taken off,
-    /// so that connections which come to life at once exceed the window by as much again at most,
-    /// for one round trip.
+    /// The bypass limits: an even share of the window's room. Shares that others have not used yet
+    /// are not subtracted, so that connections that become active at once exceed the window at most
+    /// twofold, for one round trip.
     fn limits(&self, flow: &SnoopFlow<R>) -> Option<Limits> {
         let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
         let room = match flow.hop.and_then(|hop| self.hops.get(hop)) {
@@ -57,10 +57,10 @@ impl<R: Recovery> Snoop<R> {
         Some(Limits { acknowledged, from, until, shown: Shown::Whole })
     }
 
-    /// Takes note of what has passed.
-    pub(super) fn note_passed(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
+    /// Processes a packet that has bypassed the agent.
+    pub(super) fn on_bypassed(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         let Some(slot) = self.flows.find(key) else {
-            // Forgotten since, if it was more than an upload.
+            // The flow was forgotten, unless this is an upload.
             if from == Side::Core && !packet.payload().is_empty() {
                 cx.allow_bypass(Bypass { flow: key, limits: None });
             }
@@ -68,28 +68,28 @@ impl<R: Recovery> Snoop<R> {
         };
         self.flows.touch_at(slot, cx.now());
         match from {
-            Side::Core => self.note_data_passed(packet, slot, cx),
-            // Data, and what acknowledges more and reports nothing, go on as they came. Past an
-            // agent that is late so does the rest: then the sender hears of what would have been
-            // kept from it, and is right, too.
+            Side::Core => self.on_bypassed_data(packet, slot, cx),
+            // Data, and ACKs that acknowledge more and report no loss, passed as they came. When
+            // the agent is late, so did the other ACKs: the sender then receives reports that would
+            // have been withheld, which are correct, too.
             Side::Radio => {
                 let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) =
                     self.on_radio(&mut packet.clone(), slot, cx);
             }
         }
-        // A flow that bypasses the agent continues to. A world needs to know only a new end, or that it is
-        // to show more or less of each packet.
-        let said = |limits: Option<Limits>| limits.map(|limits| (limits.until, limits.shown));
-        if self.flows.get(slot).is_some_and(|flow| said(flow.limits) != said(self.limits(flow))) {
+        // A flow that bypasses the agent continues to. The world needs only a new end of the
+        // limits, or a change in how much of each packet it is to show.
+        let reported = |limits: Option<Limits>| limits.map(|limits| (limits.until, limits.shown));
+        if self.flows.get(slot).is_some_and(|flow| reported(flow.limits) != reported(self.limits(flow))) {
             self.permit(slot, cx);
         }
         self.charge(slot, cx.budget());
     }
 
-    fn note_data_passed(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
+    fn on_bypassed_data(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         if packet.segment_len() == 0 {
             if let Some((flow, tcp)) = self.flows.get_mut(slot).zip(packet.tcp()) {
-                flow.note_timestamp(tcp);
+                flow.record_timestamp(tcp);
             }
             return;
         }

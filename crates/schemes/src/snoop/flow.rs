@@ -1,5 +1,5 @@
-//! One direction of a connection, from the core to the radio side: what is known of it whichever way its losses
-//! are detected, and what it leaves to that way.
+//! One direction of a connection, from the core to the radio side: the state that both methods of
+//! loss detection share, and the trait between it and them.
 
 use std::fmt::Debug;
 use std::hint::black_box;
@@ -17,20 +17,20 @@ use super::segmentation::stamp;
 use super::settings::Settings;
 use super::waiting::{Portion, Waiting};
 
-/// How losses on the hop are detected, and what is done about them: as published, or for today's TCP.
+/// A method to detect and repair losses on the hop: as published, or for current TCP.
 pub trait Recovery: Debug + Send + Sized + 'static {
-    /// Whether headers are enough of what passes over a hop that loses nothing.
+    /// Whether headers suffice of packets that pass over a hop without losses.
     const HEADERS_SUFFICE: bool;
 
-    /// What is known of a flow whose first packet seen starts at `seq`.
+    /// The state of a flow whose first seen packet starts at `seq`.
     fn new(settings: &Settings, seq: Seq) -> Self;
 
-    /// The same where only what is known of the receiver stays.
+    /// A new state that keeps only what is known of the receiver.
     #[must_use]
-    fn anew(&self, settings: &Settings, seq: Seq) -> Self;
+    fn restarted(&self, settings: &Settings, seq: Seq) -> Self;
 
-    /// Takes note of a packet with sequence space that goes to the radio side. `room` is the memory that may still
-    /// be taken.
+    /// Processes a packet with sequence space on its way to the radio side. `room` is the remaining
+    /// memory.
     fn on_data(
         flow: &mut SnoopFlow<Self>,
         packet: &Packet,
@@ -39,8 +39,8 @@ pub trait Recovery: Debug + Send + Sized + 'static {
         now: Instant,
     ) -> DataEffect;
 
-    /// Takes note of a packet from the radio side, by the acknowledgment in it: sends copies of what is lost, and
-    /// edits it.
+    /// Processes a packet from the radio side, by the acknowledgment in it: sends copies of lost
+    /// data, and edits the packet.
     fn on_ack(
         flow: &mut SnoopFlow<Self>,
         packet: &mut Packet,
@@ -48,10 +48,10 @@ pub trait Recovery: Debug + Send + Sized + 'static {
         cx: &mut Context<'_>,
     ) -> AckEffect;
 
-    /// The local timer expired.
+    /// Processes the expiry of the local timer.
     fn on_timer(flow: &mut SnoopFlow<Self>, settings: &Settings, cx: &mut Context<'_>) -> TimerEffect;
 
-    /// When a loss shows by time alone; `None`: by the time-out only.
+    /// When a loss is detected by time alone; `None` if only the time-out detects it.
     fn loss_due(_flow: &SnoopFlow<Self>) -> Option<Instant> {
         None
     }
@@ -59,13 +59,13 @@ pub trait Recovery: Debug + Send + Sized + 'static {
     /// Whether at most one segment is outstanding, whose ACK may be delayed.
     fn is_single(flow: &SnoopFlow<Self>) -> bool;
 
-    /// Whether the timer has an acknowledgment to wait for.
+    /// Whether an acknowledgment is outstanding that the timer waits for.
     fn waits_for_ack(flow: &SnoopFlow<Self>) -> bool;
 
-    /// Octets that left and are neither acknowledged nor known to be lost.
+    /// Octets that were sent and are neither acknowledged nor known to be lost.
     fn outstanding(flow: &SnoopFlow<Self>) -> u64;
 
-    /// Whether the receiver has reported nothing to be missing.
+    /// Whether the receiver has reported no missing data.
     fn is_complete(&self) -> bool;
 
     /// Whether the receiver has sent SACK blocks.
@@ -73,117 +73,121 @@ pub trait Recovery: Debug + Send + Sized + 'static {
         false
     }
 
-    /// Whether a packet has the data of a cached one in smaller segments, so that copies of that are of no use.
-    fn is_segmented_anew(_flow: &SnoopFlow<Self>, _packet: &Packet) -> bool {
+    /// Whether a packet contains the data of a cached one in smaller segments, so that copies of
+    /// the cached one are useless.
+    fn is_resegmented(_flow: &SnoopFlow<Self>, _packet: &Packet) -> bool {
         false
     }
 
-    /// Nothing that has left measures a round-trip time.
+    /// Excludes all packets sent so far from round-trip measurements.
     fn mark_times_ambiguous(&mut self) {}
 
-    /// Octets of memory that it takes, beside its fixed state.
+    /// Octets of allocated memory, without the fixed state.
     fn allocated(&self) -> usize {
         0
     }
 
-    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
+    /// Reads a field of each cache line: see [`lasthop_agent::Agent::prefetch`].
     fn look(&self) {}
 
-    /// What moves with the flow of it.
+    /// The state to export with the flow.
     fn save(flow: &SnoopFlow<Self>) -> SavedRecovery;
 
-    /// When what starts at `seq` last left, and whether it left more than once, where that is not noted in the
-    /// cache.
+    /// When the data at `seq` was last sent, and whether it was sent more than once, if the cache
+    /// does not record that.
     fn departure(&self, _seq: Seq) -> Option<(Instant, bool)> {
         None
     }
 
-    /// Goes on from what moved here.
+    /// Restores imported state.
     fn restore(&mut self, saved: &SavedRecovery);
 
-    /// Octets of memory that it takes more for one more cached packet.
+    /// Octets of memory that one more cached packet adds.
     fn cost_of_one(&self) -> usize {
         0
     }
 
-    /// A packet that moved here is in the cache, with these notes.
+    /// Records that an imported packet is in the cache, with these notes.
     fn on_restored(&mut self, _packet: &Packet, _notes: &Notes) {}
 }
 
-/// What Snoop knows of data on its way to one mobile host.
+/// The state of data on its way to one mobile host.
 #[derive(Debug)]
 pub struct SnoopFlow<R> {
-    /// How its losses are detected and repaired.
+    /// The state of loss detection and repair.
     pub(super) recovery: R,
     /// Data that passed and is not acknowledged.
     pub(super) cache: SegmentCache<Notes>,
-    /// The highest acknowledgment number that passed; `None` until one did.
+    /// The highest acknowledgment number that passed, if any.
     pub(super) last_ack: Option<Seq>,
-    /// The window that came with it, unscaled.
+    /// The window of that acknowledgment, unscaled.
     pub(super) window: u16,
-    /// Where the receiver's first hole ends, as far as its SACK blocks have said since `last_ack`.
+    /// The end of the receiver's first hole, according to its SACK blocks since `last_ack`.
     pub(super) hole_end: Option<Seq>,
-    /// The number behind all data that passed, cached or not.
+    /// The end of all data that passed, cached or not.
     pub(super) highest: Seq,
-    /// The number behind the sender's FIN.
+    /// The sequence number after the sender's FIN.
     pub(super) fin: Option<Seq>,
     pub(super) rtt: HopRtt,
-    /// When the timer was last started: what it waits for.
+    /// The start of the current timer period.
     pub(super) timing_since: Instant,
-    /// How often the timer expired since the last progress.
+    /// The number of timer expiries since the last progress.
     pub(super) expiries: u32,
     /// Whether the receiver answers.
     pub(super) receiver: Receiver,
     /// Packets that wait for room in the local window.
     pub(super) waiting: Waiting,
-    /// The number behind what waits, or the highest that passed.
+    /// The end of the waiting data, or `highest` if none waits.
     pub(super) arrived: Seq,
-    /// The hop that it goes over, where it has a local window.
+    /// The flow's hop, if it has a local window.
     pub(super) hop: Option<Slot>,
-    /// How much of it arrives in a round trip over the hop.
+    /// How much of its data arrives in a round trip over the hop.
     pub(super) pace: Pace,
-    /// Whether it is in the line of those that wait for room.
+    /// Whether it is queued for room on the hop.
     pub(super) is_in_line: bool,
-    /// Octets of memory that the agent's account has for this flow.
+    /// Octets of memory charged to this flow in the agent's account.
     charged: usize,
-    /// Octets of memory that were left for it when its memory was last counted.
+    /// Octets of memory that remained for it when its memory was last counted.
     pub(super) spare: usize,
-    /// What bypasses the agent, as it was last allowed.
+    /// The last allowed bypass limits.
     pub(super) limits: Option<Limits>,
-    /// The latest TSval that the receiver may have taken over.
+    /// The latest TSval that the receiver may have stored as TS.Recent.
     pub(super) highest_tsval: Option<Seq>,
-    /// Whether copies carry it.
+    /// Whether copies carry `highest_tsval`.
     pub(super) monotone_timestamps: bool,
     /// The path to the sender.
-    pub(super) beyond: CorePath,
-    /// Its sender does as well without us: all of it passes untouched.
+    pub(super) core_path: CorePath,
+    /// Whether its sender does as well without the agent, so that all of its packets pass
+    /// unchanged.
     pub(super) is_left_to_sender: bool,
 }
 
-/// Whether a receiver answers.
+/// Whether a receiver responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// It does, or that is not known yet.
+    /// It does, or this is not known yet.
     Answers,
     /// The local timer has expired since it last acknowledged something.
     Silent {
-        /// Octets that had left by then and were not acknowledged.
+        /// Octets that had been sent by then and were not acknowledged.
         overdue: u64,
     },
-    /// It did so as often as retransmissions are allowed: nothing waits for it any more.
+    /// The timer expired as often as retransmissions are allowed: no packets wait for this
+    /// receiver.
     GivenUp,
 }
 
-/// What is noted on a cached packet.
+/// The notes on a cached packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Notes {
-    /// When it last left towards the receiver.
+    /// When it was last sent towards the receiver.
     pub(super) sent: Instant,
     /// Local retransmissions since the sender last sent it.
     pub(super) local: u32,
     /// Whether the sender retransmitted it.
     pub(super) by_sender: bool,
-    /// Whether it left more than once, or may have: it measures no round-trip time (Karn's rule).
+    /// Whether it was, or may have been, sent more than once: then it gives no round-trip time
+    /// (Karn's rule).
     pub(super) ambiguous: bool,
 }
 
@@ -192,7 +196,7 @@ pub struct Notes {
 pub(super) struct Passing {
     pub(super) seq: Seq,
     pub(super) end: Seq,
-    /// It starts below what passed before.
+    /// It starts below the end of the data that passed before.
     pub(super) is_late: bool,
     /// The receiver has all of it.
     pub(super) is_acknowledged: bool,
@@ -223,15 +227,15 @@ impl<R: Recovery> SnoopFlow<R> {
             limits: None,
             highest_tsval: None,
             monotone_timestamps: settings.monotone_timestamps,
-            beyond: CorePath::default(),
+            core_path: CorePath::default(),
             is_left_to_sender: false,
         }
     }
 
-    /// Forgets what it has of the data, as if the connection came here only now.
-    pub(super) fn begin_anew(&mut self, settings: &Settings) {
-        let recovery = self.recovery.anew(settings, self.highest);
-        let Self { last_ack, window, fin, rtt, highest_tsval, hop, charged, limits, beyond, .. } = *self;
+    /// Resets the state of the data, as if the connection were new here.
+    pub(super) fn reset(&mut self, settings: &Settings) {
+        let recovery = self.recovery.restarted(settings, self.highest);
+        let Self { last_ack, window, fin, rtt, highest_tsval, hop, charged, limits, core_path, .. } = *self;
         *self = Self {
             recovery,
             last_ack,
@@ -242,34 +246,34 @@ impl<R: Recovery> SnoopFlow<R> {
             charged,
             limits,
             highest_tsval,
-            beyond,
+            core_path,
             ..Self::new(settings, self.highest)
         };
     }
 
-    /// Forgets all but the memory that it has taken and where it goes: its sender does as well without us.
+    /// Resets all but the memory account and the hop: its sender does as well without the agent.
     pub(super) fn leave_to_sender(&mut self, settings: &Settings) {
         let Self { charged, limits, hop, highest, .. } = *self;
         *self = Self { charged, limits, hop, is_left_to_sender: true, ..Self::new(settings, highest) };
     }
 
-    /// Takes note of a packet with sequence space that goes to the radio side.
-    pub(super) fn note_passing(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Passing {
+    /// Records a packet with sequence space on its way to the radio side.
+    pub(super) fn record_passing(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> Passing {
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        self.note_timestamp(tcp);
-        self.beyond.on_down(tcp, now);
+        self.record_timestamp(tcp);
+        self.core_path.on_down(tcp, now);
         if tcp.flags.has(TcpFlags::FIN) {
             self.fin = Some(end);
         }
         let is_late = seq.before(self.highest);
         self.highest = self.highest.later(end);
         self.arrived = self.arrived.later(end);
-        // The receiver has it; its own duplicate ACK will tell the sender.
+        // The receiver has it; its own duplicate ACK will inform the sender.
         let is_acknowledged = self.last_ack.is_some_and(|ack| !end.after(ack));
         Passing { seq, end, is_late, is_acknowledged }
     }
 
-    /// The bound that keeps a packet out of the cache, if there is one.
+    /// The bound that keeps a packet out of the cache, if any.
     pub(super) fn bound_on(&self, sizes: Sizes, settings: &Settings, room: Room) -> Option<&'static str> {
         if self.cache.is_full() {
             Some("cached packets of a connection")
@@ -280,12 +284,13 @@ impl<R: Recovery> SnoopFlow<R> {
         }
     }
 
-    /// Takes note of the timestamp of a packet from the core side.
+    /// Records the timestamp of a packet from the core side.
     ///
-    /// Only of one that the receiver may take over as TS.Recent (RFC 7323, section 4.3): one that
-    /// starts within what is outstanding. So nobody outside the path can make us stamp copies with
-    /// a TSval from the future, after which the receiver would refuse the true sender for good.
-    pub fn note_timestamp(&mut self, tcp: &Tcp) {
+    /// Only timestamps that the receiver may store as TS.Recent (RFC 7323, section 4.3) count:
+    /// those of packets that start within the outstanding data. So an off-path host cannot make the
+    /// agent stamp copies with a TSval from the future, after which the receiver would reject all
+    /// packets of the true sender.
+    pub fn record_timestamp(&mut self, tcp: &Tcp) {
         let outstanding =
             !tcp.seq.after(self.highest) && self.last_ack.is_none_or(|ack| !tcp.seq.before(ack));
         if let Some(timestamps) = tcp.options.timestamps
@@ -296,14 +301,14 @@ impl<R: Recovery> SnoopFlow<R> {
         }
     }
 
-    /// Gives a packet that others may have overtaken the highest TSval that went to the receiver.
+    /// Stamps a packet that others may have overtaken with the highest TSval sent to the receiver.
     pub(super) fn stamp(&self, packet: &mut Packet) {
         if let Some(highest) = self.highest_tsval.filter(|_| self.monotone_timestamps) {
             stamp(packet, highest);
         }
     }
 
-    /// Nothing that has left measures a round-trip time.
+    /// Excludes all packets sent so far from round-trip measurements.
     pub(super) fn mark_times_ambiguous(&mut self) {
         for cached in self.cache.iter_mut() {
             cached.notes.ambiguous = true;
@@ -311,24 +316,24 @@ impl<R: Recovery> SnoopFlow<R> {
         self.recovery.mark_times_ambiguous();
     }
 
-    /// When the local timer has something to do.
+    /// When the local timer is due.
     pub fn due(&self, settings: &Settings) -> Instant {
         let timeout = self.timing_since + self.timeout(settings);
         R::loss_due(self).map_or(timeout, |at| at.min(timeout))
     }
 
-    /// It is not due before this: no time-out is shorter than the least.
+    /// A lower bound of the due time: no time-out is shorter than the minimum.
     pub(super) fn due_at_the_earliest(&self, settings: &Settings) -> Instant {
         R::loss_due(self).map_or(self.timing_since + settings.minimum_timeout, |_| Instant::ZERO)
     }
 
-    /// The local time-out now.
+    /// The current local time-out.
     pub fn timeout(&self, settings: &Settings) -> Duration {
         self.rtt.timeout(settings, self.expiries, R::is_single(self))
     }
 
-    /// Octets that are taken to be on the hop. What is overdue is not, as in RFC 6298 and RFC 5681: it
-    /// would keep others from being sent for as long as this receiver is silent.
+    /// Octets assumed to be on the hop. Overdue octets do not count, as in RFC 6298 and RFC 5681:
+    /// they would block other connections for as long as this receiver is silent.
     pub fn in_flight(&self) -> u64 {
         match self.receiver {
             Receiver::Answers => R::outstanding(self),
@@ -337,7 +342,7 @@ impl<R: Recovery> SnoopFlow<R> {
         }
     }
 
-    /// Whether nothing waits here, the receiver answers, and it has reported nothing to be missing.
+    /// Whether no packet waits here, the receiver responds, and it has reported no missing data.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_left_to_sender
             && self.recovery.is_complete()
@@ -347,34 +352,34 @@ impl<R: Recovery> SnoopFlow<R> {
             && self.receiver == Receiver::Answers
     }
 
-    /// Whether something waits for room. To a silent receiver nothing new is sent.
+    /// Whether packets wait for room. No new data is sent to a silent receiver.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty() && self.receiver == Receiver::Answers
     }
 
-    /// Octets that it may send though others have left no room.
+    /// Octets that it may send though others have left no room on the hop.
     pub(super) fn reserved(&self, hop: &LastHop, targets: &Targets) -> u64 {
         self.pace.reserved(self.in_flight(), hop, targets)
     }
 
-    /// Takes this portion of what waits; see [`Waiting::take`].
+    /// Takes this portion of the waiting packets; see [`Waiting::take`].
     pub(super) fn take_waiting(&mut self, portion: Portion) -> Option<(Packet, bool)> {
         let (mut packet, is_whole) = self.waiting.take(portion)?;
         self.stamp(&mut packet);
         Some((packet, is_whole))
     }
 
-    /// Whether the timer has something to wait for.
+    /// Whether an acknowledgment or a waiting packet needs the timer.
     pub fn needs_timer(&self) -> bool {
         R::waits_for_ack(self) || !self.waiting.is_empty()
     }
 
-    /// Whether the sender's FIN is acknowledged: there is nothing left to repair, ever.
+    /// Whether the sender's FIN is acknowledged, so that no more repairs are possible.
     pub fn is_finished(&self) -> bool {
         self.fin.zip(self.last_ack).is_some_and(|(fin, ack)| !fin.after(ack))
     }
 
-    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
+    /// Reads a field of each cache line: see [`lasthop_agent::Agent::prefetch`].
     pub fn look(&self) {
         black_box((
             self.cache.octets(),
@@ -389,8 +394,8 @@ impl<R: Recovery> SnoopFlow<R> {
         self.recovery.look();
     }
 
-    /// Brings the account of memory, `in_all` for all flows, up to date with what it takes now. Returns
-    /// what is left.
+    /// Updates the memory account `in_all` of all flows for this flow. Returns the remaining
+    /// memory.
     pub(super) fn charge(&mut self, in_all: &mut usize, budget: Budget) -> Room {
         let allocated = self.allocated();
         *in_all = *in_all - self.charged + allocated;
@@ -400,12 +405,12 @@ impl<R: Recovery> SnoopFlow<R> {
         room
     }
 
-    /// Octets of memory that the agent's account has for this flow.
+    /// Octets of memory charged to this flow in the agent's account.
     pub(super) const fn charged(&self) -> usize {
         self.charged
     }
 
-    /// Octets of memory that it takes, beside its fixed state.
+    /// Octets of allocated memory, without the fixed state.
     pub fn allocated(&self) -> usize {
         self.cache.allocated() + self.waiting.packets().allocated() + self.recovery.allocated()
     }
@@ -415,13 +420,13 @@ impl<R: Recovery> SnoopFlow<R> {
         self.cache.octets()
     }
 
-    /// Whether a packet belongs to another connection on the same ports, whose SYN went another
-    /// way.
+    /// Whether a packet belongs to another connection on the same ports, whose SYN took another
+    /// path.
     pub fn is_another(&self, seq: Seq, end: Seq) -> bool {
         self.is_out_of_reach(seq) || self.is_out_of_reach(end)
     }
 
-    /// Whether a number is so far from the data seen and cached that it cannot belong to it.
+    /// Whether a sequence number is too far from the seen and cached data to belong to it.
     fn is_out_of_reach(&self, seq: Seq) -> bool {
         let first = self.cache.first().map(|first| first.seq);
         seq.is_out_of_reach(self.highest) || first.is_some_and(|first| seq.is_out_of_reach(first))

@@ -1,14 +1,15 @@
-//! Packets that wait for room in the local window: taken over, let go, and dropped where too many
-//! wait.
+//! Packets that wait for room in the local window: queued, sent, and dropped if the queue is too
+//! long.
 //!
-//! With the default `held-delay` of 80 ms, a sender that halves its window keeps the hop busy where
-//! its round trip is no longer than that, and CUBIC, which takes off 30%, where it is twice as
-//! long. The delay also has to bridge the time for which a repair keeps ACKs back: at 5% loss both
-//! ways and a round trip of 54 ms, 60 ms did not always suffice.
+//! With the default `held-delay` of 80 ms, a sender that halves its window keeps the hop busy if
+//! its round trip is no longer than that, and CUBIC, which reduces by 30%, if it is twice as long.
+//! The delay also has to bridge the time for which a repair delays ACKs: at 5% loss both ways and a
+//! round trip of 54 ms, 60 ms did not always suffice.
 //!
-//! A drop that is to slow a sender down costs ACKs: until the segment comes again, the receiver acknowledges
-//! each one, and where the way back is narrow those ACKs set the pace. So there is one drop a window at most,
-//! and ever fewer where the sender does not slow down for them, such as BBR.
+//! A drop as a congestion signal costs ACKs: until the segment is retransmitted, the receiver
+//! acknowledges each segment, and on a narrow return path those ACKs limit the rate. So there is at
+//! most one drop per window, and drops become rarer if the sender does not slow down for them, such
+//! as BBR.
 
 use lasthop_agent::counter::{AT_BOUND, FULL};
 use lasthop_agent::{Context, Report, Side, Slot, Verdict};
@@ -18,13 +19,13 @@ use super::agent::Snoop;
 use super::flow::{Receiver, Recovery};
 use super::segmentation::{is_repairable, take_front};
 
-/// Packets of a connection may wait so many times as long as it takes until one is dropped: a
-/// sender in slow start goes on doubling for a round trip after the drop, and to lose the better
-/// part of that window would cost it a time-out.
-const AT_MOST: usize = 4;
+/// The maximum delay of waiting packets, as a multiple of the delay at which one is dropped: a
+/// sender in slow start keeps doubling for a round trip after the drop, and to lose most of that
+/// window would cost it a time-out.
+const MAX_DELAY_FACTOR: usize = 4;
 
 impl<R: Recovery> Snoop<R> {
-    /// Lets a packet with sequence space pass, or takes it over until there is room.
+    /// Lets a packet with sequence space pass, or queues it until there is room.
     pub(super) fn hold_or_pass(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let octets = packet.payload().len() as u32;
         let segment = packet.segment_payload();
@@ -35,11 +36,12 @@ impl<R: Recovery> Snoop<R> {
             return Verdict::Forward;
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
-        // What the sender sends again keeps its turn, unlike our repairs: had it come back before
-        // what left the sender earlier and waits here, RACK would take all of that for lost (RFC
-        // 8985, section 6.2). Where the receiver tells of no blocks, RACK has nothing to go by, and
-        // we do not see what frees the window: only what the receiver waits for can. Of a receiver that
-        // is silent the sender knows as much as we do.
+        // The sender's retransmission keeps its place in the order, unlike the agent's repairs: if
+        // it were delivered before packets that left the sender earlier and wait here, RACK would
+        // mark all of those as lost (RFC 8985, section 6.2). If the receiver sends no SACK blocks,
+        // RACK has no information, and the agent does not see which segments arrived: only the one
+        // that the receiver waits for can open the window. About a silent receiver the sender knows
+        // as much as the agent.
         let is_late = tcp.seq.before(flow.arrived);
         let is_alone = flow.receiver != Receiver::Answers || !flow.recovery.has_seen_sack();
         let overtakes = (is_late && is_alone) || flow.receiver == Receiver::GivenUp;
@@ -49,7 +51,8 @@ impl<R: Recovery> Snoop<R> {
             flow.waiting.on_sent_again(tcp.seq, end, flow.arrived, cx.now());
         }
         if !is_repairable(tcp) {
-            // What waits is stamped when it leaves, and this may not be. It passes, behind what waits.
+            // Waiting packets are stamped when they leave, and this one must not be stamped. It
+            // passes after them.
             self.flush(slot, cx);
             self.on_leaving(packet, slot, cx);
             return Verdict::Forward;
@@ -65,9 +68,9 @@ impl<R: Recovery> Snoop<R> {
         }
         let patience = hop.patience(&self.targets);
         let now = cx.now();
-        // Nor is it dropped as long as there is any room at all: its loss would cost a time-out.
-        let at_most = if is_late { usize::MAX } else { patience.saturating_mul(AT_MOST) };
-        let room = at_most.min(self.settings.held_octets).saturating_sub(flow.waiting.packets().octets());
+        // A retransmission is not dropped while there is any room: its loss would cost a time-out.
+        let limit = if is_late { usize::MAX } else { patience.saturating_mul(MAX_DELAY_FACTOR) };
+        let room = limit.min(self.settings.held_octets).saturating_sub(flow.waiting.packets().octets());
         let mut sizes = packet.sizes();
         if sizes.octets > room {
             let headers = sizes.octets - packet.payload().len();
@@ -79,7 +82,7 @@ impl<R: Recovery> Snoop<R> {
         }
         let memory = cx.budget().room(flow.charged(), self.octets + self.beside);
         if let Some(bound) = memory.lacks(flow.waiting.packets().cost_of(sizes)) {
-            // It passes, behind what waits.
+            // It passes, after the waiting packets.
             cx.report(Report::of(&AT_BOUND).which(bound));
             self.flush(slot, cx);
             self.on_leaving(packet, slot, cx);
@@ -93,7 +96,8 @@ impl<R: Recovery> Snoop<R> {
         flow.waiting.judge_signal();
         let is_signal_due = flow.waiting.packets().octets() > patience && flow.waiting.may_signal(now);
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
-        // Usually only packets of this connection wait, and there is still no room for the first of them.
+        // Usually only packets of this connection wait, and there is still no room for the first of
+        // them.
         let waits = flow.waiting.packets().len() > 1
             && hop.turns.len() == 1
             && flow.waiting.portion(hop, &self.trust).is_none();
@@ -110,8 +114,9 @@ impl<R: Recovery> Snoop<R> {
         Verdict::Absorb
     }
 
-    /// Drops the segment that has waited longest, uncached: the sender is to hear of it as soon as
-    /// can be, and to slow down. Not one that the sender sends again: it has slowed down for that.
+    /// Drops the segment that has waited longest, uncached, so that the sender detects the loss as
+    /// soon as possible and slows down. The sender's retransmissions are exempt: it has slowed down
+    /// for them.
     fn signal(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         let Some((dropped, is_whole)) = flow.waiting.signal(flow.highest, cx.now()) else { return };
@@ -119,14 +124,14 @@ impl<R: Recovery> Snoop<R> {
         cx.report_dropped(&dropped, dropped.payload().len(), &FULL);
     }
 
-    /// Sends what waits for a hop, connection by connection, as long as there is room.
+    /// Sends packets that wait for a hop, in turn by connection, while there is room.
     pub(super) fn send_held(&mut self, hop: Option<Slot>, cx: &mut Context<'_>) {
         self.send_waiting(hop, cx);
         self.charge_hop(hop);
     }
 
     fn send_waiting(&mut self, hop: Option<Slot>, cx: &mut Context<'_>) {
-        // In a row, because they have their share already.
+        // The number of connections in a row that already have their share.
         let mut passed_on = 0;
         loop {
             let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) else { return };
@@ -162,7 +167,7 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Sends what a connection may send though others have left no room, and have their turn first.
+    /// Sends what a connection may send though others have left no room and come first.
     pub(super) fn send_reserved(&mut self, slot: Slot, cx: &mut Context<'_>) {
         while let Some(flow) = self.flows.get_mut(slot) {
             let Some(hop) = flow.hop.and_then(|at| self.hops.get(at)) else { return };
@@ -180,7 +185,7 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Sends all that a connection holds, room or not.
+    /// Sends all waiting packets of a connection, regardless of room.
     pub(super) fn flush(&mut self, slot: Slot, cx: &mut Context<'_>) {
         while let Some(flow) = self.flows.get_mut(slot) {
             let Some(mut packet) = flow.waiting.pop() else { break };
@@ -192,7 +197,7 @@ impl<R: Recovery> Snoop<R> {
         self.follow_line(slot);
     }
 
-    /// Has a flow wait in line for room, or not, as it is now.
+    /// Adds a flow to the queue of its hop, or removes it, by its current state.
     pub(super) fn follow_line(&mut self, slot: Slot) {
         let (Some(key), Some(flow)) = (self.flows.key(slot), self.flows.get_mut(slot)) else { return };
         let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) else { return };
@@ -205,9 +210,9 @@ impl<R: Recovery> Snoop<R> {
         hop.charge(&mut self.beside);
     }
 
-    /// Ends the wait for a receiver that does not answer any more. What waits is dropped: by now the
-    /// sender takes it for lost, and so much at once would delay what goes to others. A receiver that was
-    /// never heard may be one whose ACKs take another way; it gets all of it.
+    /// Ends the wait for a silent receiver. Its waiting packets are dropped: by now the sender
+    /// treats them as lost, and to send them all at once would delay packets to others. A receiver
+    /// without any ACK may be one whose ACKs take another path; it gets all of them.
     pub(super) fn give_up_held(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         if flow.last_ack.is_none() {

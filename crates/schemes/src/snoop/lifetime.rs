@@ -1,4 +1,4 @@
-//! The beginning and the end of what is known of a connection.
+//! The beginning and the end of a flow's state.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use super::flow::{Receiver, Recovery, SnoopFlow};
 use super::uplink::Uplink;
 
 impl<R: Recovery> Snoop<R> {
-    /// Makes a flow; `None` if there is no room for it.
+    /// Creates a flow; `None` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> Option<Slot> {
         let budget = cx.budget();
         let most = self.flows.most(budget, self.octets + self.beside, 0);
@@ -41,7 +41,7 @@ impl<R: Recovery> Snoop<R> {
         Some(slot)
     }
 
-    /// The hop to a mobile host, made if it is not there; `None` where there is no room for it.
+    /// The hop to a mobile host, created if it is new; `None` if there is no memory for it.
     fn hop_to(&mut self, host: IpAddr, cx: &Context<'_>) -> Option<Slot> {
         if let Some(known) = self.hops.find(host) {
             return Some(known);
@@ -59,7 +59,7 @@ impl<R: Recovery> Snoop<R> {
         Some(at)
     }
 
-    /// Forgets a flow and its cache; what it holds is sent, unless the receiver is silent.
+    /// Forgets a flow and its cache. Its waiting packets are sent, unless the receiver is silent.
     pub(super) fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         cx.allow_bypass(Bypass { flow: key, limits: None });
         let Some(slot) = self.flows.find(key) else { return };

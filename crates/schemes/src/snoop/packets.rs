@@ -1,4 +1,4 @@
-//! What packets do, from the core side and from the radio side.
+//! Processing of packets from the core side and from the radio side.
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Context, Report, Slot, Verdict};
@@ -10,7 +10,7 @@ use super::effects::{AckEffect, TimerAction};
 use super::flow::Recovery;
 
 impl<R: Recovery> Snoop<R> {
-    /// The flow that a packet from the core side belongs to; the first data makes it.
+    /// The flow of a packet from the core side; the first data creates it.
     pub(super) fn find_or_admit(
         &mut self,
         packet: &Packet,
@@ -29,7 +29,7 @@ impl<R: Recovery> Snoop<R> {
         if packet.payload().is_empty() { None } else { self.admit(key, seq, cx) }
     }
 
-    /// Decides what becomes of a packet from the core side.
+    /// Processes a packet from the core side and returns the verdict on it.
     pub(super) fn on_core(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let Some(flow) = self.flows.touch_at(slot, cx.now()) else { return Verdict::Forward };
         if flow.is_left_to_sender {
@@ -40,19 +40,19 @@ impl<R: Recovery> Snoop<R> {
             return Verdict::Forward;
         }
         if packet.segment_len() == 0 {
-            // At once, whatever waits: it acknowledges data of the other direction.
+            // It does not wait: it acknowledges data of the other direction.
             if let Some(tcp) = packet.tcp() {
-                flow.note_timestamp(tcp);
+                flow.record_timestamp(tcp);
             }
             return Verdict::Forward;
         }
-        if R::is_segmented_anew(flow, packet) {
+        if R::is_resegmented(flow, packet) {
             self.forget_copies(slot, cx);
         }
         self.hold_or_pass(packet, slot, cx)
     }
 
-    /// Caches data that leaves towards the radio side.
+    /// Caches data that is sent to the radio side.
     pub(super) fn on_leaving(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_to_sender) else { return };
@@ -71,7 +71,8 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Decides what becomes of a packet from the radio side, by the acknowledgment in it.
+    /// Processes a packet from the radio side, by the acknowledgment in it, and returns the verdict
+    /// on it.
     pub(super) fn on_radio(&mut self, packet: &mut Packet, slot: Slot, cx: &mut Context<'_>) -> Verdict {
         let Some(flow) = self.flows.touch_at(slot, cx.now()).filter(|flow| !flow.is_left_to_sender) else {
             return Verdict::Forward;
@@ -90,7 +91,7 @@ impl<R: Recovery> Snoop<R> {
         verdict
     }
 
-    /// What follows from what an ACK shows of the hop.
+    /// Applies what an ACK shows about the hop.
     fn settle(
         &mut self,
         slot: Slot,

@@ -1,9 +1,10 @@
-//! Packets that are too large for a link behind the hop. Nothing can be done with our copies of them: the
-//! sender sends that data again in smaller segments, and what we know of the hop and of the receiver is
-//! all that is kept.
+//! Packets that exceed the MTU of a link downstream of the hop. The cached copies of them are
+//! useless: the sender retransmits that data in smaller segments. Only the state of the hop and of
+//! the receiver is kept.
 //!
-//! A router's message passes here on its way to the sender, which acts on it. Where there is none, the
-//! sender finds out by itself (RFC 4821), and its smaller segments tell us.
+//! The agent sees a router's message on its way to the sender, which acts on it. Without such a
+//! message, the sender detects the MTU itself (RFC 4821), and its smaller segments show it to the
+//! agent.
 
 use lasthop_agent::{Context, Slot};
 use lasthop_packet::{Packet, PacketTooBig};
@@ -12,7 +13,7 @@ use super::agent::Snoop;
 use super::flow::{Recovery, SnoopFlow};
 
 impl<R: Recovery> Snoop<R> {
-    /// A router behind the hop cannot send a packet on.
+    /// A router downstream of the hop reports that a packet exceeds the next MTU.
     pub(super) fn on_too_big(&mut self, too_big: &PacketTooBig, cx: &mut Context<'_>) {
         let Some(slot) = self.flows.find(too_big.quotation.flow) else { return };
         if self.flows.get(slot).is_some_and(|flow| flow.has_too_large(too_big)) {
@@ -21,14 +22,14 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Leaves all that is outstanding to its sender, and sends on what waits.
+    /// Leaves all outstanding data to its sender, and sends the waiting packets.
     pub(super) fn forget_copies(&mut self, slot: Slot, cx: &mut Context<'_>) {
         self.flush(slot, cx);
         let Some(flow) = self.flows.get_mut(slot) else { return };
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
             hop.recount(flow.in_flight(), 0);
         }
-        flow.begin_anew(&self.settings);
+        flow.reset(&self.settings);
         let hop = flow.hop;
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
         self.flows.clear_timer_at(slot);
@@ -37,7 +38,8 @@ impl<R: Recovery> Snoop<R> {
 }
 
 impl<R: Recovery> SnoopFlow<R> {
-    /// Whether the segment that a router's message is about is cached here in packets that it refuses.
+    /// Whether the segment quoted in a router's message is cached in packets that exceed the
+    /// reported MTU.
     fn has_too_large(&self, too_big: &PacketTooBig) -> bool {
         self.cache.covering(too_big.quotation.seq).is_some_and(|cached| {
             let headers = cached.packet.len() - cached.packet.payload().len();
@@ -45,8 +47,8 @@ impl<R: Recovery> SnoopFlow<R> {
         })
     }
 
-    /// Whether a packet holds the beginning of a cached one, in smaller segments.
-    pub fn is_segmented_anew_by(&self, packet: &Packet) -> bool {
+    /// Whether a packet contains the beginning of a cached packet in smaller segments.
+    pub fn is_resegmented_by(&self, packet: &Packet) -> bool {
         let Some(seq) = packet.tcp().map(|tcp| tcp.seq).filter(|seq| seq.before(self.highest)) else {
             return false;
         };

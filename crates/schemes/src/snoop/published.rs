@@ -1,79 +1,79 @@
-//! The published scheme, as snoop.cc has it: a loss shows by duplicate ACKs, which are counted in packets, one hole
-//! at a time.
+//! The published scheme, as in snoop.cc: losses are detected by duplicate ACKs, counted in packets,
+//! one hole at a time.
 //!
 //! # The rules
 //!
 //! Data from the core side, the paper's "Data transfer from a fixed host" and its flowchart of
 //! `snoop_data`; [`Published::on_data`]:
 //!
-//! | packet | what happens |
+//! | packet | action |
 //! |---|---|
 //! | next in sequence, or further on | cached, forwarded |
-//! | below what passed already, cached | the sender retransmitted it: marked, its count of local retransmissions starts anew, forwarded; the timer starts anew |
-//! | below what passed already, not cached | cached, and if it is then the first in the cache, marked as the sender's retransmission; the timer starts anew |
-//! | acknowledged already | forwarded |
+//! | below the highest, cached | the sender retransmitted it: marked, its count of local retransmissions is reset, forwarded; the timer restarts |
+//! | below the highest, not cached | cached, and marked as the sender's retransmission if it is then the first in the cache; the timer restarts |
+//! | already acknowledged | forwarded |
 //! | no room in the cache | forwarded, not cached |
 //!
 //! ACKs from the radio side, the same section and its flowchart of `snoop_ack`; [`Published::on_ack`]:
 //!
-//! | ACK | what happens |
+//! | ACK | action |
 //! |---|---|
-//! | new | cleans the cache up to it, measures the hop's round-trip time unless a packet that it covers left twice (Karn), starts the timer anew, ends all expectations |
+//! | new | removes what it covers from the cache, measures the hop's round-trip time unless a covered packet was sent twice (Karn), restarts the timer, clears the expected duplicates |
 //! | lower than the last | forwarded |
 //! | duplicate, its packet not cached or marked | forwarded |
 //! | the first duplicate | forwarded |
-//! | the second | the packet is retransmitted, the ACK suppressed. Expected from now on: as many more as packets are cached from the missing one on, less two |
+//! | the second | the packet is retransmitted, the ACK suppressed. Expected duplicates from now on: the number of packets cached from the missing one on, less two |
 //! | expected | suppressed |
-//! | beyond what was expected | counted anew: the first is forwarded, so is the second if the packet was retransmitted already |
-//! | after a count below zero | the packet is retransmitted as long as that happened less than twice; then forwarded |
+//! | more than expected | counted anew: the first is forwarded, so is the second if the packet was retransmitted already |
+//! | after a count below zero | the packet is retransmitted while that happened less than twice; then forwarded |
 //!
-//! A timer of srtt + 4 rttvar, at least 100 ms, runs while something is cached ([`super::rtt`]). When it
-//! expires and the first cached packet is the one that the receiver waits for, that packet is
-//! retransmitted, at most 10 times; [`Published::on_timer`].
+//! A timer of srtt + 4 rttvar, at least 100 ms, runs while the cache is not empty ([`super::rtt`]).
+//! When it expires and the first cached packet is the one that the receiver waits for, that packet
+//! is retransmitted, at most 10 times; [`Published::on_timer`].
 //!
 //! # Where snoop.cc differs from the paper
 //!
 //! - The paper retransmits at the first duplicate ACK; snoop.cc lets one pass, for reordering.
 //!   [`Settings::duplicates_passed`].
-//! - The paper drops an ACK lower than the last; snoop.cc forwards it. So do we.
+//! - The paper drops an ACK lower than the last; snoop.cc and we forward it.
 //! - The paper answers a retransmission of acknowledged data with an ACK in the receiver's name;
-//!   snoop.cc forwards the data. So do we: an agent that speaks for the receiver does not fail
+//!   snoop.cc and we forward the data: an agent that acknowledges for the receiver does not fail
 //!   open.
-//! - The paper has a second, "persist" timer for a connection gone silent; snoop.cc only declares
-//!   it. The round-trip timer does its work here.
-//! - In snoop.cc the weights of srtt are the other way round than Jacobson's (7/8 for the latest
+//! - The paper has a second, "persist" timer for a silent connection; snoop.cc only declares it.
+//!   The round-trip timer does its work here.
+//! - In snoop.cc the weights of srtt are the reverse of Jacobson's (7/8 for the latest
 //!   measurement). Kept.
 //!
 //! # Where we differ from snoop.cc
 //!
-//! - Its count of the duplicates that passed is one variable for all connections and outlives a new
-//!   ACK. Ours belongs to the connection and starts anew with each new ACK.
+//! - Its count of passed duplicates is one variable for all connections, and a new ACK does not
+//!   reset it. Ours belongs to the connection and is reset by each new ACK.
 //! - It measures the round-trip time with retransmitted packets too. The paper, and Karn, do not.
-//! - It does not notice a sender's retransmission while the cache is full. We do; that takes no
-//!   room.
+//! - It does not detect a sender's retransmission while the cache is full. We do; that needs no
+//!   memory.
 //! - Once the sender has retransmitted a packet, it still suppresses the duplicates that it
 //!   expected before. We let them all pass, as the paper says: the sender counts them.
 //! - Once a packet was retransmitted as often as allowed, it still suppresses the duplicates that
-//!   it expected. We let them all pass: nobody but the sender can help then.
+//!   it expected. We let them all pass: only the sender can repair the loss then.
 //! - A count that falls short by two is treated as one that falls short by one.
 //! - It caches nothing while the interface queue is nearly full, to leave congestion to the sender.
-//!   An agent sees no queue here; what the queue behind it drops is repaired as if the air had lost
-//!   it.
+//!   Our agent does not see that queue; packets that it drops are repaired as if they were lost on
+//!   the air.
 //!
-//! # Where it does harm
+//! # Where it harms
 //!
-//! - Today's senders (RACK, RFC 8985) may retransmit after one duplicate ACK with a SACK block: the
+//! - Current senders (RACK, RFC 8985) may retransmit after one duplicate ACK with a SACK block: the
 //!   first, which passes. And each new ACK over a second hole carries SACK blocks, so that several
 //!   losses in one window reach the sender.
-//! - While duplicates are suppressed the sender sends nothing new (no limited transmit), so the hop
-//!   may run idle.
+//! - While duplicates are suppressed the sender sends no new data (no limited transmit), so the hop
+//!   may become idle.
 //! - Packets that are forwarded after the count elicit duplicates that are not expected; three of
 //!   them start fast retransmit.
-//! - Congestion at the queue behind the agent is hidden from the sender. Loss in front of it is
+//! - Congestion in the queue downstream of the agent is hidden from the sender. Loss upstream is
 //!   not.
-//! - A timer without back-off on a hop whose delay rises quickly (a full queue, power saving)
-//!   retransmits what was never lost.
-//! - With BBR, or any sender that does not slow down for loss, there is little to gain.
+//! - On a hop whose delay rises quickly (a full queue, power saving), a timer without back-off
+//!   retransmits packets that were not lost.
+//! - With BBR, or another sender that does not slow down for loss, there is little to gain.
 //! - A super-packet counts as one packet, so too few duplicates are expected of it.
 
 use lasthop_agent::counter::{DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
@@ -88,17 +88,17 @@ use super::saved::{Duplicates, SavedRecovery};
 use super::segmentation::{cut, is_repairable, send_copy};
 use super::settings::Settings;
 
-/// What the published scheme knows of losses.
+/// The loss state of the published scheme.
 #[derive(Debug)]
 pub struct Published {
-    /// What is to be done with the next duplicate ACK.
+    /// The action for the next duplicate ACK.
     pub(super) duplicates: Duplicates,
-    /// Cached packets from here on are counted as those that elicit duplicate ACKs (snoop.cc,
+    /// The first cached packet to count among those that elicit duplicate ACKs (snoop.cc,
     /// `expNextAck_`).
     count_from: Seq,
 }
 
-/// What to do about a sign of loss.
+/// The action on a sign of loss.
 #[derive(Clone, Copy)]
 enum Remedy {
     Pass,
@@ -113,7 +113,7 @@ impl Recovery for Published {
         Self { duplicates: Duplicates::default(), count_from: seq }
     }
 
-    fn anew(&self, settings: &Settings, seq: Seq) -> Self {
+    fn restarted(&self, settings: &Settings, seq: Seq) -> Self {
         Self::new(settings, seq)
     }
 
@@ -126,7 +126,7 @@ impl Recovery for Published {
         now: Instant,
     ) -> DataEffect {
         let Some(tcp) = packet.tcp() else { return DataEffect::default() };
-        let passing = flow.note_passing(packet, tcp, now);
+        let passing = flow.record_passing(packet, tcp, now);
         if passing.is_acknowledged {
             return DataEffect::default();
         }
@@ -164,8 +164,8 @@ impl Recovery for Published {
         let passes = effect(Verdict::Forward, TimerAction::Keep);
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return passes };
         let old = flow.last_ack.is_some_and(|last| tcp.ack.before(last));
-        // An ACK for what never passed is not acceptable (RFC 9293, section 3.10.7.4), or the data
-        // took another way.
+        // An ACK of data that never passed is not acceptable (RFC 9293, section 3.10.7.4), or the
+        // data took another path.
         if old || tcp.ack.after(flow.highest) {
             return passes;
         }
@@ -173,10 +173,10 @@ impl Recovery for Published {
         flow.window = tcp.window;
         if flow.last_ack != Some(tcp.ack) {
             let progress = flow.advance(tcp.ack, settings, cx.now());
-            flow.note_hole(tcp);
+            flow.record_hole(tcp);
             return AckEffect { progress: Some(progress), ..effect(Verdict::Forward, TimerAction::Restart) };
         }
-        flow.note_hole(tcp);
+        flow.record_hole(tcp);
         let reports_loss = flow.hole_end.is_some() && !tcp.options.sack.is_empty();
         if !packet.payload().is_empty() || !may_be_duplicate(tcp) || (window_changed && !reports_loss) {
             return effect(Verdict::Forward, TimerAction::Start);
@@ -237,7 +237,8 @@ impl Recovery for Published {
 }
 
 impl SnoopFlow<Published> {
-    /// Marks what is cached of it as retransmitted by the sender; whether there was any.
+    /// Marks the cached part of a packet as retransmitted by the sender. Returns whether there was
+    /// any.
     fn mark_retransmitted_by_sender(&mut self, Passing { seq, end, .. }: Passing, now: Instant) -> bool {
         let mut found = false;
         for cached in self.cache.iter_mut().filter(|cached| cached.seq.before(end) && cached.end.after(seq)) {
@@ -247,9 +248,9 @@ impl SnoopFlow<Published> {
         found
     }
 
-    /// A packet that was not cached and lies below what passed already: the network reordered it,
-    /// or lost it before us and the sender repairs that. As the first in the cache it is taken for
-    /// the sender's retransmission.
+    /// Handles a packet that was not cached and is below the highest: the network reordered it, or
+    /// lost it upstream and the sender repairs that. As the first in the cache it is treated as the
+    /// sender's retransmission.
     fn fill_in(&mut self, seq: Seq) {
         let Some(first) = self.cache.first_mut() else { return };
         if first.seq == seq {
@@ -258,8 +259,8 @@ impl SnoopFlow<Published> {
         self.recovery.count_from = first.seq;
     }
 
-    /// A new ACK: forgets what it covers, and measures the round-trip time if none of that left
-    /// twice.
+    /// Processes a new ACK: removes what it covers, and measures the round-trip time if no covered
+    /// packet was sent twice.
     fn advance(&mut self, ack: Seq, settings: &Settings, now: Instant) -> Progress {
         let before = self.octets();
         let (mut sent, mut ambiguous) = (None, false);
@@ -274,7 +275,7 @@ impl SnoopFlow<Published> {
         self.expiries = 0;
         self.receiver = Receiver::Answers;
         if let Some(first) = self.cache.first_mut().filter(|first| first.seq.before(ack)) {
-            // Acknowledged in part: what is missing of it now is another hole.
+            // Partly acknowledged: the missing rest is another hole.
             first.notes.local = 0;
             first.notes.by_sender = false;
             first.notes.ambiguous = true;
@@ -288,9 +289,9 @@ impl SnoopFlow<Published> {
         Progress { delivered: (before - self.octets()) as u64, sent, ..Progress::default() }
     }
 
-    /// Remembers where the first hole ends. Later ACKs name only the latest blocks (RFC 2018,
+    /// Records where the first hole ends. Later ACKs contain only the latest blocks (RFC 2018,
     /// section 4), so the earliest left edge since the last new ACK counts.
-    fn note_hole(&mut self, tcp: &Tcp) {
+    fn record_hole(&mut self, tcp: &Tcp) {
         for (left, _) in tcp.options.sack.as_slice() {
             if left.after(tcp.ack) && !left.after(self.highest) {
                 self.hole_end = Some(self.hole_end.map_or(*left, |end| end.earlier(*left)));
@@ -298,15 +299,15 @@ impl SnoopFlow<Published> {
         }
     }
 
-    /// What to do about a sign that the packet at `ack` is lost.
+    /// The action on a sign that the packet at `ack` is lost.
     fn remedy(&mut self, ack: Seq, settings: &Settings) -> Remedy {
         let Some(first) = self.cache.first().filter(|first| !first.seq.after(ack)) else {
-            // It never reached us: the sender has to repair that, and to slow down.
+            // It never reached the agent: the sender has to repair it, and to slow down.
             return Remedy::Pass;
         };
         if first.notes.by_sender || first.notes.local >= settings.local_retransmissions {
-            // The sender counts the duplicates of what it retransmitted; and where we have given
-            // up, it has to know.
+            // The sender counts the duplicates of its own retransmission; and it has to learn of a
+            // loss that the agent has given up.
             return Remedy::Pass;
         }
         let Published { duplicates, count_from } = &mut self.recovery;
@@ -337,8 +338,8 @@ impl SnoopFlow<Published> {
         }
     }
 
-    /// A copy of what the receiver misses of the first cached packet; `None` if it was
-    /// retransmitted `limit` times.
+    /// A copy of the missing part of the first cached packet; `None` if it was retransmitted
+    /// `limit` times.
     fn repair(&mut self, limit: u32, now: Instant) -> Option<Packet> {
         let first = self.cache.first_mut()?;
         if first.notes.local >= limit {
@@ -360,8 +361,8 @@ impl SnoopFlow<Published> {
     }
 }
 
-/// Whether a segment without data and with the number of the one before may be a duplicate ACK:
-/// nothing in it but an ACK, a window that the sender can use, and SACK blocks about data above.
+/// Whether a segment without data, with the same number as the last, may be a duplicate ACK: it
+/// contains only an ACK, a nonzero window, and SACK blocks above it.
 fn may_be_duplicate(tcp: &Tcp) -> bool {
     tcp.flags == TcpFlags::ACK
         && tcp.window != 0

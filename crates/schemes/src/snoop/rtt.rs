@@ -6,57 +6,56 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::{Settings, Timer};
 
-/// However often a timer backs off, it does not wait longer than this.
-const LONGEST: Duration = Duration::from_secs(1);
+/// The maximum of a time-out after back-off.
+const MAX_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A round-trip time beyond this (RFC 9293, section 3.4.1, the maximum segment lifetime) is none.
-const LONGEST_HOP: Duration = Duration::from_secs(120);
+/// The maximum of a plausible round-trip time (RFC 9293, section 3.4.1, the maximum segment
+/// lifetime).
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(120);
 
-/// The longest that the ACK of a single segment is waited for beyond a round trip (Linux,
-/// `TCP_DELACK_MAX`).
-const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
+/// The maximum additional wait for the delayed ACK of a single segment (Linux, `TCP_DELACK_MAX`).
+const MAX_DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// So many needless copies, with few needed ones between, tell of an ACK that is late. Fewer may be
-/// of ACKs that were lost, and where those are lost data is lost, too, and should not wait.
-const CHANCE: u32 = 8;
+/// More needless copies than this, with few needed ones in between, indicate a late ACK. Fewer may
+/// be caused by lost ACKs; where ACKs are lost, data is lost, too, and its repair should not wait.
+const LOST_ACKS: u32 = 8;
 
-/// What each needless copy beyond that adds to the wait.
+/// The additional wait for each needless copy above [`LOST_ACKS`].
 const STEP: Duration = Duration::from_millis(50);
 
-/// More needless copies than this are not counted.
-const MOST: u32 = CHANCE + 4;
+/// The maximum count of needless copies.
+const MAX_NEEDLESS: u32 = LOST_ACKS + 4;
 
-/// Smoothed round-trip time, deviation, the least that was measured, and whether the timer's copies
-/// were needed.
+/// The smoothed round-trip time, its deviation and minimum, and how many of the timer's copies were
+/// needless.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct HopRtt {
     srtt: Duration,
     rttvar: Duration,
     least: Option<Duration>,
-    /// The timer's copies that were needless; half as many after each needed one.
+    /// Needless copies by the timer; halved by each needed one.
     needless: u32,
 }
 
 impl HopRtt {
-    /// An estimate before the first measurement.
+    /// An estimate before the first measurement, with these initial values.
     pub const fn new(srtt: Duration, rttvar: Duration) -> Self {
         Self { srtt, rttvar, least: None, needless: 0 }
     }
 
-    /// The same where it comes from elsewhere: nothing in it is longer than a packet can be on a
-    /// hop.
+    /// An imported estimate, with each time limited to `MAX_ROUND_TRIP`.
     #[must_use]
     pub fn bounded(self) -> Self {
-        let bounded = |time: Duration| time.min(LONGEST_HOP);
+        let bounded = |time: Duration| time.min(MAX_ROUND_TRIP);
         Self {
             srtt: bounded(self.srtt),
             rttvar: bounded(self.rttvar),
             least: self.least.map(bounded),
-            needless: self.needless.min(MOST),
+            needless: self.needless.min(MAX_NEEDLESS),
         }
     }
 
-    /// The least round-trip time measured; zero before the first measurement.
+    /// The minimum round-trip time measured; zero before the first measurement.
     pub fn least(&self) -> Duration {
         self.least.unwrap_or_default()
     }
@@ -66,40 +65,41 @@ impl HopRtt {
         self.srtt
     }
 
-    /// How long what few segments have overtaken may still come, where so many may overtake: a
-    /// quarter of the least round trip for each, one round trip at most (RFC 8985, section 6.2,
-    /// `RACK.reo_wnd`).
+    /// How long a segment that few segments have overtaken may still arrive, where `segments` may
+    /// overtake it: a quarter of the minimum round trip for each, at most one round trip (RFC 8985,
+    /// section 6.2, `RACK.reo_wnd`).
     pub fn reordering_window(&self, segments: u32) -> Duration {
         let least = self.least.unwrap_or(self.srtt);
         (least / 4).saturating_mul(segments.max(1)).min(self.srtt)
     }
 
-    /// The timer expired. As long as nothing is measured the estimate doubles: on a slow hop each
-    /// segment would be copied before its ACK could come, and copies measure nothing.
+    /// The timer expired. Before the first measurement the estimate doubles: on a slow hop each
+    /// segment would otherwise be copied before its ACK could arrive, and copies give no
+    /// measurement.
     //= RFC 6298, section 5.5: RTO <- RTO * 2.
     pub fn back_off(&mut self) {
-        if self.least.is_none() && self.plain_timeout() < LONGEST {
+        if self.least.is_none() && self.plain_timeout() < MAX_TIMEOUT {
             (self.srtt, self.rttvar) = (2 * self.srtt, 2 * self.rttvar);
         }
     }
 
-    /// As in RFC 6298, without bounds.
+    /// The time-out of RFC 6298, without bounds.
     const fn plain_timeout(&self) -> Duration {
         self.srtt.saturating_add(self.rttvar.saturating_mul(4))
     }
 
-    /// A copy of the timer's turned out to be needless, or needed.
+    /// Records whether a copy by the timer was needless.
     pub fn judge_copy(&mut self, was_needless: bool) {
-        self.needless = if was_needless { (self.needless + 1).min(MOST) } else { self.needless / 2 };
+        self.needless = if was_needless { (self.needless + 1).min(MAX_NEEDLESS) } else { self.needless / 2 };
     }
 
     /// How long the receiver may delay the ACK of a single segment.
     fn delayed_ack(&self, settings: &Settings) -> Duration {
-        let longest = LONGEST_DELAYED_ACK.max(settings.delayed_ack);
-        settings.delayed_ack.saturating_add(STEP * self.needless.saturating_sub(CHANCE)).min(longest)
+        let longest = MAX_DELAYED_ACK.max(settings.delayed_ack);
+        settings.delayed_ack.saturating_add(STEP * self.needless.saturating_sub(LOST_ACKS)).min(longest)
     }
 
-    /// Takes a measurement, from a packet that was sent once.
+    /// Adds a measurement, of a packet that was sent once.
     pub fn measure(&mut self, rtt: Duration, timer: Timer) {
         if rtt.is_zero() {
             return;
@@ -112,11 +112,11 @@ impl HopRtt {
     }
 
     /// With g = 1/8: srtt = g srtt + (1 - g) rtt, and rttvar = (1 - g) rttvar + g |rtt - srtt| with
-    /// the new srtt (`snoop_rtt`). The weights of srtt are the other way round than Jacobson's; so
-    /// they are in snoop.cc.
+    /// the new srtt (`snoop_rtt`). The weights of srtt are the reverse of Jacobson's, as in
+    /// snoop.cc.
     fn measure_as_published(&mut self, rtt: Duration) {
-        // A measurement is at most the age of a cached packet, but nothing here may overflow,
-        // whatever the clock says.
+        // A measurement is at most the age of a cached packet; the arithmetic saturates in case the
+        // clock jumps.
         self.srtt = (self.srtt / 8).saturating_add(rtt / 8 * 7);
         let deviation = rtt.abs_diff(self.srtt);
         self.rttvar = if self.rttvar.is_zero() {
@@ -137,10 +137,10 @@ impl HopRtt {
         self.srtt = (self.srtt / 8 * 7).saturating_add(rtt / 8);
     }
 
-    /// How long to wait for an ACK: srtt + 4 rttvar, at least the minimum. The published timer does
-    /// not back off; the other doubles with each expiry since the last progress, and where
-    /// `is_single`, only one segment is outstanding, waits for a delayed ACK on top of the least
-    /// round trip at least. Not on top of srtt: samples of such segments have the delay in them.
+    /// The time-out: srtt + 4 rttvar, at least the minimum. The published timer does not back off;
+    /// the other doubles with each expiry since the last progress. If `is_single`, only one segment
+    /// is outstanding, and its time-out is at least the minimum round trip plus the delayed ACK.
+    /// srtt does not serve here: samples of such segments include the delay.
     pub fn timeout(&self, settings: &Settings, expiries: u32, is_single: bool) -> Duration {
         let plain = self.plain_timeout().max(settings.minimum_timeout);
         match settings.timer {
@@ -149,7 +149,7 @@ impl HopRtt {
                 let least = self.least.unwrap_or(self.srtt).max(settings.minimum_timeout);
                 let delayed = least.saturating_add(self.delayed_ack(settings));
                 let once = if is_single { plain.max(delayed) } else { plain };
-                once.saturating_mul(1 << expiries.min(16)).min(LONGEST.max(once))
+                once.saturating_mul(1 << expiries.min(16)).min(MAX_TIMEOUT.max(once))
             }
         }
     }
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(rtt.timeout(&settings, 0, false), 48 * MILLI, "R + 4 R / 2");
         assert_eq!(rtt.timeout(&settings, 0, true), 60 * MILLI, "the least, for a delayed ACK");
         assert_eq!(rtt.timeout(&settings, 2, false), 192 * MILLI);
-        assert_eq!(rtt.timeout(&settings, 20, false), LONGEST);
+        assert_eq!(rtt.timeout(&settings, 20, false), MAX_TIMEOUT);
         for _ in 0..200 {
             rtt.measure(8 * MILLI, Timer::Hop);
         }

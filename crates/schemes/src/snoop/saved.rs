@@ -1,40 +1,40 @@
-//! What moves with a flow of how its losses are detected. Each way reads what the other has written.
+//! The exported state of a flow's loss detection. Each method reads the state of the other.
 
 use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
 
-/// What moves with a flow of how its losses are detected.
+/// The exported state of a flow's loss detection.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SavedRecovery {
-    /// What is to be done with the next duplicate ACK.
+    /// The action for the next duplicate ACK.
     pub(super) duplicates: Duplicates,
-    /// Cached packets from here on are counted as those that elicit duplicate ACKs.
+    /// The first cached packet to count among those that elicit duplicate ACKs.
     pub(super) count_from: Seq,
-    /// The receiver sends SACK blocks.
+    /// Whether the receiver sends SACK blocks.
     pub(super) sack_seen: bool,
 }
 
-/// What is to be done with duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
+/// The handling of duplicate ACKs (snoop.cc, `expDupacks_` and `thresh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Duplicates {
-    /// None is expected; so many passed since the last new ACK, or since the last that were
-    /// expected.
+    /// No duplicate is expected; this number has passed since the last new ACK, or since the last
+    /// expected one.
     Passed(u32),
-    /// The repair is under way; so many more are elicited by packets that were on their way
-    /// already.
+    /// The repair is in progress; packets already in flight elicit this number of further
+    /// duplicates.
     Expected(u32),
-    /// Fewer packets were cached than duplicate ACKs came: the count is not to be trusted.
+    /// Fewer packets were cached than duplicate ACKs arrived: the count is unreliable.
     Miscounted,
 }
 
 impl Duplicates {
-    /// The same where it comes from elsewhere: as many as packets can elicit.
+    /// Imported state, limited to the number that packets can elicit.
     #[must_use]
     pub fn bounded(self) -> Self {
-        const MOST: u32 = 1 << 16;
+        const MAX: u32 = 1 << 16;
         match self {
-            Self::Passed(count) => Self::Passed(count.min(MOST)),
-            Self::Expected(count) => Self::Expected(count.min(MOST)),
+            Self::Passed(count) => Self::Passed(count.min(MAX)),
+            Self::Expected(count) => Self::Expected(count.min(MAX)),
             Self::Miscounted => Self::Miscounted,
         }
     }

@@ -1,4 +1,4 @@
-//! The local timer of each flow: when it runs, and what is done when it expires.
+//! The local timer of each flow: when it runs, and its expiry.
 
 use lasthop_agent::{Context, Slot};
 use lasthop_packet::Instant;
@@ -8,7 +8,7 @@ use super::effects::{TimerAction, TimerEffect};
 use super::flow::{Receiver, Recovery};
 
 impl<R: Recovery> Snoop<R> {
-    /// The timer of a flow expired.
+    /// Processes the expiry of a flow's timer.
     pub(super) fn on_timer(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         flow.charge(&mut self.octets, cx.budget().beside(self.beside));
@@ -36,8 +36,8 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// The receiver of a flow is silent. Whether the octets that it does not acknowledge are still on the hop
-    /// is unknown: they take no room of other flows any more.
+    /// Processes a silence of the receiver. Whether its unacknowledged octets are still on the hop
+    /// is unknown: they no longer take room of other flows.
     fn on_silence(&mut self, slot: Slot, has_given_up: bool, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         let before = flow.in_flight();
@@ -55,8 +55,8 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Packets have bypassed the agent, perhaps with the ACKs that flows wait for. Their timers start anew, and
-    /// no packet that left before measures a round-trip time.
+    /// Restarts all timers after packets have bypassed the agent, perhaps with the ACKs that flows
+    /// wait for. Packets sent before then give no round-trip time.
     pub(super) fn resume_timers(&mut self, now: Instant) {
         let slots: Vec<Slot> = self.flows.slots().collect();
         for slot in slots {
@@ -66,7 +66,7 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Starts the timer of a flow anew, or clears it if there is nothing to wait for.
+    /// Restarts the timer of a flow, or clears it if it is not needed.
     pub(super) fn restart_timer(&mut self, slot: Slot, now: Instant) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
         flow.timing_since = now;
@@ -78,8 +78,8 @@ impl<R: Recovery> Snoop<R> {
         }
     }
 
-    /// Has the timer of a flow run if there is something to wait for. One that runs and is due too
-    /// early is left alone.
+    /// Lets the timer of a flow run if it is needed. A running timer that expires too early is not
+    /// changed.
     pub(super) fn follow_timer(&mut self, slot: Slot) {
         let Some(flow) = self.flows.get(slot) else { return };
         if !flow.needs_timer() {
@@ -87,7 +87,7 @@ impl<R: Recovery> Snoop<R> {
             return;
         }
         let running = self.flows.timer_at(slot);
-        // Mostly that is known without working out the time-out.
+        // Usually this is known without computing the time-out.
         if running.is_some_and(|running| running <= flow.due_at_the_earliest(&self.settings)) {
             return;
         }

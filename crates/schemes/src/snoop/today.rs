@@ -1,32 +1,33 @@
-//! Snoop for the TCP of today, with SACK, timestamps and segmentation offload.
+//! Snoop for current TCP, with SACK, timestamps and segmentation offload.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | [`scoreboard`] | what was delivered and what was lost, by SACK |
-//! | `acknowledgments` | what an ACK says |
-//! | `repairs` | what is sent again |
-//! | `rewriting` | what the sender hears of the receiver's state |
-//! | `account` | what another scheme may ask |
+//! | [`scoreboard`] | delivered and lost data, by SACK |
+//! | `acknowledgments` | the processing of ACKs |
+//! | `repairs` | local retransmissions |
+//! | `rewriting` | what the sender learns about the receiver's state |
+//! | `account` | queries by other schemes |
 //!
-//! *What is withheld is under repair*, or will be within a quarter of the hop's least round trip: a
-//! segment that no more than `reordering` others have overtaken is repaired then ([`scoreboard`]).
-//! To let those SACK blocks pass would be simpler, and the sender could go on sending (RFC 3042);
-//! but it would hear of nearly every loss, and RACK would act on some.
+//! *Withheld losses are under repair*, or will be within a quarter of the hop's minimum round trip:
+//! a segment that at most `reordering` others have overtaken is repaired after that time
+//! ([`scoreboard`]). To pass those SACK blocks would be simpler, and the sender could continue to
+//! send (RFC 3042); but it would learn of nearly every loss, and RACK would act on some.
 //!
-//! *An ACK may be late.* Where a single segment is outstanding the timer waits for a delayed ACK as
-//! well. Data that follows brings that ACK about, so the wait starts anew. And it becomes longer,
-//! up to 200 ms, where the receiver tells of many needless copies ([`super::rtt`]).
+//! *An ACK may be late.* While a single segment is outstanding the timer also waits for a delayed
+//! ACK. Data that follows elicits that ACK, so the wait restarts. It becomes longer, up to 200 ms,
+//! if the receiver reports many needless copies ([`super::rtt`]).
 //!
-//! *ACKs that queue* on a narrow way back make the round trip long, and no data waits longer for it. While
-//! the hop loses nothing, the window leaves that time out, by the timestamps of the ACKs
-//! ([`WayBack`]). Once it loses something, repairs take that time, too.
+//! *ACKs that queue* on a narrow return path make the round trip long, but data does not wait
+//! longer. While the hop loses no data, the window excludes that time, by the timestamps of the
+//! ACKs ([`WayBack`]). With losses, repairs take that time, too.
 //!
-//! *A silent receiver.* Its first ACK may tell that it was only late: if that echoes an older TSval than the
-//! first copy had (RFC 3522, section 3.2), no loss is inferred from it, nor from the sender's time-out.
+//! *A silent receiver.* Its first ACK may show that it was only late: if that ACK echoes a TSval
+//! older than that of the first copy (RFC 3522, section 3.2), no loss is inferred from it, nor from
+//! the sender's time-out.
 //!
-//! *A receiver without SACK* says of a hole only that it is there: more duplicate ACKs than
-//! `reordering`, or one and then none, start a repair of one segment, an ACK of the copy that stops
-//! short the next (RFC 6582), and a lost copy is the timer's.
+//! *A receiver without SACK* reports only that there is a hole: more duplicate ACKs than
+//! `reordering`, or one and then no more, start a repair of one segment; an ACK of the copy that
+//! stops short starts the next (RFC 6582); a lost copy is left to the timer.
 
 mod account;
 mod acknowledgments;
@@ -46,25 +47,25 @@ use super::segmentation::{is_repairable, send_copy};
 use super::settings::Settings;
 use scoreboard::{Departure, Scoreboard};
 
-/// What is known of losses by SACK.
+/// The loss state by SACK.
 #[derive(Debug)]
 pub struct Today {
-    /// What was delivered and what was lost.
+    /// Delivered and lost data.
     pub(super) scoreboard: Scoreboard,
-    /// How late ACKs come.
+    /// The lateness of ACKs.
     way_back: WayBack,
-    /// The TSval of the first copy that the timer has sent since the last ACK; `None` where copies have that
-    /// of the original.
+    /// The TSval of the first copy that the timer has sent since the last ACK; `None` if copies
+    /// keep the TSval of the original.
     copied: Option<Seq>,
-    /// What the sender sent again first since the receiver fell silent.
+    /// The first segment that the sender retransmitted since the receiver became silent.
     overdue: Option<Overdue>,
 }
 
-/// A segment that the sender sent again while its ACK was overdue.
+/// A segment that the sender retransmitted while its ACK was overdue.
 #[derive(Clone, Copy, Debug)]
 struct Overdue {
     seq: Seq,
-    /// The TSval that it had then.
+    /// The TSval of the retransmission.
     tsval: Option<Seq>,
 }
 
@@ -80,10 +81,10 @@ impl Recovery for Today {
         }
     }
 
-    fn anew(&self, settings: &Settings, seq: Seq) -> Self {
-        let mut anew = Self { way_back: self.way_back, ..Self::new(settings, seq) };
-        anew.scoreboard.sack_seen = self.scoreboard.sack_seen;
-        anew
+    fn restarted(&self, settings: &Settings, seq: Seq) -> Self {
+        let mut restarted = Self { way_back: self.way_back, ..Self::new(settings, seq) };
+        restarted.scoreboard.sack_seen = self.scoreboard.sack_seen;
+        restarted
     }
 
     fn on_data(
@@ -94,7 +95,7 @@ impl Recovery for Today {
         now: Instant,
     ) -> DataEffect {
         let Some(tcp) = packet.tcp() else { return DataEffect::default() };
-        let Passing { seq, end, is_late, is_acknowledged } = flow.note_passing(packet, tcp, now);
+        let Passing { seq, end, is_late, is_acknowledged } = flow.record_passing(packet, tcp, now);
         if is_acknowledged {
             flow.recovery.scoreboard.forget_copies(seq, end);
             return DataEffect::default();
@@ -128,7 +129,7 @@ impl Recovery for Today {
         let notes = Notes { sent: now, local: 0, by_sender: false, ambiguous: is_late };
         flow.cache.insert(packet, sizes, notes);
         let scoreboard = &mut flow.recovery.scoreboard;
-        // Whatever follows a segment whose ACK may be delayed brings that about.
+        // A segment that follows one with a delayed ACK elicits that ACK.
         let ends_delay = scoreboard.unsacked() > 0 && scoreboard.is_single();
         scoreboard.note_segment(packet.segment_payload());
         scoreboard.transmit(seq, end, now, is_again);
@@ -149,7 +150,7 @@ impl Recovery for Today {
 
     fn on_timer(flow: &mut SnoopFlow<Self>, settings: &Settings, cx: &mut Context<'_>) -> TimerEffect {
         let now = cx.now();
-        // Timers are lazy: progress only moves what they wait for.
+        // Timers are lazy: progress only changes their due time.
         if flow.due(settings) > now {
             return TimerEffect::NotDue;
         }
@@ -166,7 +167,7 @@ impl Recovery for Today {
         TimerEffect::Expired { has_given_up, timer }
     }
 
-    /// The end of the reordering window, where a segment has been overtaken by few.
+    /// The end of the reordering window, if few segments have overtaken one.
     fn loss_due(flow: &SnoopFlow<Self>) -> Option<Instant> {
         let scoreboard = &flow.recovery.scoreboard;
         Some(scoreboard.overtaken_since()? + flow.rtt.reordering_window(scoreboard.tolerated()))
@@ -192,8 +193,8 @@ impl Recovery for Today {
         self.scoreboard.sack_seen
     }
 
-    fn is_segmented_anew(flow: &SnoopFlow<Self>, packet: &Packet) -> bool {
-        flow.is_segmented_anew_by(packet)
+    fn is_resegmented(flow: &SnoopFlow<Self>, packet: &Packet) -> bool {
+        flow.is_resegmented_by(packet)
     }
 
     fn mark_times_ambiguous(&mut self) {
@@ -237,22 +238,22 @@ impl Recovery for Today {
 }
 
 impl SnoopFlow<Today> {
-    /// Marks what is here of `[seq, end)` as retransmitted by the sender; whether there was any.
+    /// Marks `[seq, end)` as retransmitted by the sender. Returns whether any of it was there.
     fn mark_retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant) -> bool {
-        let splits = self.ranges_allowed();
+        let max_ranges = self.ranges_allowed();
         self.expiries = 0;
-        self.recovery.scoreboard.retransmitted_by_sender(seq, end, now, splits)
+        self.recovery.scoreboard.retransmitted_by_sender(seq, end, now, max_ranges)
     }
 
-    /// How many pieces the scoreboard may be divided into: in proportion to what is on its way, or a
-    /// receiver that acknowledges single octets would make us keep more about the data than data;
-    /// and no more than there is memory for.
+    /// The maximum number of ranges in the scoreboard: in proportion to the data in flight, since
+    /// otherwise a receiver that acknowledges single octets could make the state larger than the
+    /// data; and limited by the memory.
     fn ranges_allowed(&self) -> usize {
         let scoreboard = &self.recovery.scoreboard;
         let not_kept = (scoreboard.unsacked() as usize).saturating_sub(self.cache.octets());
         let not_kept = not_kept / scoreboard.segment().max(1) as usize;
         let allowed = 2 * self.cache.len() + self.cache.octets() / 512 + not_kept + 16;
-        // One packet may lead to more than one division, and so to growth more than once.
+        // One packet may cause several splits, and so several growths.
         let is_short = self.spare < 4 * scoreboard.cost_of_growth();
         if is_short { allowed.min(scoreboard.spare_ranges()) } else { allowed }
     }

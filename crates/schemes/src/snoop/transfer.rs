@@ -1,8 +1,8 @@
-//! A connection's state as a value: its cache, what waits, and what is known of the hop.
+//! A connection's state as a value: its cache, its waiting packets, and the estimates of the hop.
 //!
-//! What the receiver has acknowledged selectively is left out: it repeats that. So are the state of
-//! the timer, and what was signalled to the sender: the agent that goes on may repair something a
-//! second time, or slow the sender down a second time.
+//! Selective acknowledgments are left out: the receiver repeats them. So are the state of the
+//! timer, and the signals to the sender: the importing agent may repair a segment a second time, or
+//! slow the sender down a second time.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope, Side, Slot};
 use lasthop_hop::last_hop::{HopEstimate, LastHop};
@@ -17,11 +17,11 @@ use super::saved::SavedRecovery;
 use super::segmentation::is_repairable;
 use super::settings::{NAME, Settings};
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
-/// another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning needs a new
+/// one.
 const VERSION: u8 = 2;
 
-/// What is exported of a flow.
+/// The exported state of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
     last_ack: Option<Seq>,
@@ -36,7 +36,7 @@ struct SavedFlow {
     held: Vec<PacketRecord>,
 }
 
-/// A cached segment, with what is noted on it.
+/// A cached segment, with its notes.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedSegment {
     packet: PacketRecord,
@@ -50,14 +50,14 @@ impl<R: Recovery> Snoop<R> {
     pub(super) fn export_flows(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
         let keys = scope.of(&self.flows);
         let states: Vec<FlowState> = keys.iter().filter_map(|key| self.save_flow(*key, cx)).collect();
-        // Only now: each that is forgotten makes room, which what another holds would take.
+        // Second: each forgotten flow makes room, which the waiting packets of another would take.
         for state in &states {
             self.forget(state.connection, cx);
         }
         states
     }
 
-    /// Saves a flow, and takes out what it holds.
+    /// Saves a flow, and removes its waiting packets.
     fn save_flow(&mut self, key: FlowKey, cx: &mut Context<'_>) -> Option<FlowState> {
         let slot = self.flows.find(key)?;
         let hop = self.hop(slot).map(LastHop::estimate);
@@ -101,8 +101,7 @@ impl<R: Recovery> Snoop<R> {
         Ok(())
     }
 
-    /// A packet that another agent held: it waits here, and where there is no room it goes on at
-    /// once.
+    /// Queues a packet that another agent held; if there is no room, it is sent at once.
     fn hold_again(&mut self, packet: Packet, slot: Slot, cx: &mut Context<'_>) {
         let room = self.charge(slot, cx.budget());
         let sizes = packet.sizes();
@@ -131,7 +130,7 @@ impl<R: Recovery> Snoop<R> {
 }
 
 impl SavedFlow {
-    /// Its packets, if they can be those of one connection at one time.
+    /// The saved packets, if they are consistent with one connection.
     #[expect(clippy::type_complexity, reason = "the two kinds, each in order")]
     fn packets(
         &self,
@@ -144,7 +143,7 @@ impl SavedFlow {
             return far;
         }
         let mut cached: Vec<(Packet, Notes)> = Vec::with_capacity(self.cached.len());
-        let mut behind = None;
+        let mut last = None;
         for saved in &self.cached {
             let packet = segment(saved.packet.clone(), key, cx)?;
             let seq = packet.tcp().map_or(self.highest, |tcp| tcp.seq);
@@ -152,10 +151,10 @@ impl SavedFlow {
             if !is_near(seq) || end.after(self.highest) {
                 return far;
             }
-            if behind.is_some_and(|before: Seq| !seq.after(before)) {
+            if last.is_some_and(|before: Seq| !seq.after(before)) {
                 return Err(ImportError::Malformed("its packets are not in order"));
             }
-            behind = Some(seq);
+            last = Some(seq);
             let notes = Notes {
                 sent: saved.sent.to(cx.now()).min(cx.now()),
                 local: saved.local,
@@ -211,7 +210,8 @@ impl<R: Recovery> SnoopFlow<R> {
         self.rtt = saved.rtt.bounded();
     }
 
-    /// Caches a segment again, where there is room: `left` octets of memory. How much is left then.
+    /// Caches an imported segment, if the `left` octets of memory suffice. Returns the remaining
+    /// octets.
     fn restore_segment(&mut self, packet: &Packet, notes: Notes, left: usize, settings: &Settings) -> usize {
         let sizes = packet.sizes();
         let cost = self.cache.cost_of(sizes) + self.recovery.cost_of_one();

@@ -1,23 +1,25 @@
-//! Data from the mobile host: the base station tells it at once what did not come off the hop (the
-//! paper, "Data transfer from a mobile host"; D. Kliazovich, dissertation, University of Trento
-//! 2006, section 2.4.1).
+//! Data from the mobile host: the base station reports losses on the hop to it at once (the paper,
+//! "Data transfer from a mobile host"; D. Kliazovich, dissertation, University of Trento 2006,
+//! section 2.4.1).
 //!
-//! The base station keeps the holes in what comes off the hop, and caches nothing. For a hole that
-//! more than `reordering` segments have overtaken it sends a negative acknowledgment: an ACK like
-//! the last one that the receiver sent, with an option that lists holes (`nack`). The mobile
-//! host's TCP sends them again at once, and neither waits for duplicate ACKs from afar nor reduces
-//! its window (`sender`). While a hole stays, it is reported again with data that comes two round trips
-//! over the hop later.
+//! The base station records the holes in the data from the hop, and caches nothing. For a hole that
+//! more than `reordering` segments have overtaken it sends a negative acknowledgment: a copy of the
+//! receiver's last ACK, with an option that lists holes (`nack`). The mobile host's TCP retransmits
+//! them at once, without waiting for duplicate ACKs from the remote host and without reducing its
+//! window (`sender`). While a hole persists, it is reported again with data that arrives two round
+//! trips over the hop later.
 //!
-//! *A hole ends* when it is filled, or acknowledged, with the connection, or with SYN or RST.
+//! *A hole ends* when it is filled or acknowledged, at the end of the connection, or at a SYN or
+//! RST.
 //!
-//! *Why no SACK blocks.* The paper lets the base station send selective acknowledgments. It would
-//! speak for the receiver of data that may yet be lost on the wire, and a sender as it is would
-//! suffer: see [`crate::eln`]. The option says what the base station knows and no more. Senders
-//! without Snoop's part ignore it (RFC 9293, section 3.1, MUST-6): to them it is a duplicate ACK
-//! without SACK blocks, which counts where SACK is not used.
+//! *Why no SACK blocks.* In the paper the base station sends selective acknowledgments. It would
+//! acknowledge data for the receiver that may still be lost on the wired path, and unmodified
+//! senders would suffer: see [`crate::eln`]. The option reports only what the base station knows.
+//! Senders without Snoop's extension ignore it (RFC 9293, section 3.1, MUST-6): to them it is a
+//! duplicate ACK without SACK blocks, which counts if SACK is not in use.
 //!
-//! Congestion stays a signal: what is missing while the hop's queue is full or stands is not reported.
+//! Congestion stays a signal: losses while the hop's queue is full or does not drain are not
+//! reported.
 
 mod nack;
 mod sender;
@@ -37,30 +39,30 @@ use super::settings::Settings;
 pub use nack::Nack;
 pub use sender::NackSender;
 
-/// Queueing that is never taken for congestion.
+/// Queueing delay that never counts as congestion.
 const FLOOR: Duration = Duration::from_millis(2);
-/// A hole is not reported again sooner.
-const SOONEST_AGAIN: Duration = Duration::from_millis(10);
+/// The minimum time between two reports of a hole.
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What is known of uploads.
+/// The state of uploads.
 #[derive(Debug)]
 pub(super) struct Uplink {
     flows: FlowTable<Upload>,
     reordering: u32,
-    /// Octets that something else has taken of the same memory.
+    /// Octets that another owner has taken from the same memory budget.
     others: usize,
 }
 
-/// One connection's upload. Constant state.
+/// The upload of one connection. Its state has constant size.
 #[derive(Debug)]
 struct Upload {
     holes: Holes,
     delay: HopDelay,
-    /// The last ACK that went to the mobile host, without what it carried.
+    /// The last ACK sent to the mobile host, without its data.
     last_ack: Option<Packet>,
-    /// Octets of the longest segment that came.
+    /// Octets of the longest segment received.
     segment: u32,
-    /// Holes below this number have been reported, and when any was last.
+    /// The end of the reported holes, and the time of the last report.
     reported: (Seq, Instant),
 }
 
@@ -70,12 +72,12 @@ impl Uplink {
         Self { flows, reordering: settings.reordering, others: 0 }
     }
 
-    /// Octets of memory that it has taken.
+    /// Octets of allocated memory.
     pub(super) fn octets(&self) -> usize {
         self.flows.octets()
     }
 
-    /// Leaves room for octets that something else has taken of the same memory.
+    /// Reserves octets that another owner has taken from the same memory budget.
     pub(super) const fn leave_room(&mut self, octets: usize) {
         self.others = octets;
     }
@@ -84,7 +86,7 @@ impl Uplink {
         self.flows.remove(key);
     }
 
-    /// Forgets uploads that another agent goes on with: it begins with the data that comes next.
+    /// Forgets uploads that move to another agent, which starts with the next data.
     pub(super) fn forget_of(&mut self, scope: Scope) {
         for key in scope.of(&self.flows) {
             self.flows.remove(key);
@@ -101,7 +103,7 @@ impl Uplink {
         self.flows.idlest()
     }
 
-    /// Takes note of a packet of a connection, and tells the mobile host of holes that it shows.
+    /// Processes a packet of a connection, and reports the holes that it shows to the mobile host.
     pub(super) fn on_packet(&mut self, packet: &Packet, key: FlowKey, from: Side, cx: &mut Context<'_>) {
         let Some(tcp) = packet.tcp() else { return };
         if from == Side::Core {
@@ -158,7 +160,7 @@ impl Upload {
         }
         self.holes.on_ack(tcp.ack);
         let mut tcp = tcp.clone();
-        // Without the data of the packet, it has the number of what comes next.
+        // Without the packet's data, the ACK has the next sequence number.
         tcp.seq += packet.segment_len();
         (tcp.flags, tcp.options.sack) = (TcpFlags::ACK, SackBlocks::NONE);
         self.last_ack = Some(Packet::tcp_segment(*packet.ip(), tcp, Payload::EMPTY));
@@ -180,12 +182,12 @@ impl Upload {
         }
     }
 
-    /// A report of the holes that are due.
+    /// A report of the holes that are due, if any.
     fn due(&mut self, reordering: u32, now: Instant) -> Option<Packet> {
         let (reported, at) = self.reported;
-        let again = self.delay.round_trip().map_or(SOONEST_AGAIN, |least| SOONEST_AGAIN.max(2 * least));
+        let again = self.delay.round_trip().map_or(MIN_INTERVAL, |least| MIN_INTERVAL.max(2 * least));
         let from = if now.since(at) >= again { self.holes.as_slice().first()?.seq } else { reported };
-        // Where a super-packet overtakes, as many segments do; and a short one counts as one.
+        // A super-packet counts as the segments that it contains; a short segment counts as one.
         let overtaken = reordering.saturating_mul(self.segment);
         let next = self.holes.next();
         let is_due = |hole: &&Hole| is_overtaken(hole, from, next, overtaken);
@@ -201,8 +203,8 @@ impl Upload {
     }
 }
 
-/// Whether a hole lies from a number on, is the hop's loss, and was overtaken by more octets than
-/// reordering explains.
+/// Whether a hole is at or above a number, is a loss on the hop, and was overtaken by more octets
+/// than reordering explains.
 fn is_overtaken(hole: &Hole, from: Seq, next: Seq, overtaken: u32) -> bool {
     hole.is_air && !hole.seq.before(from) && next - hole.end > overtaken
 }

@@ -51,7 +51,7 @@ impl WtcpFlow {
         if is_new
             || local.is_closed()
             || local.is_reordering()
-            || local.is_segmented_anew_by(packet)
+            || local.is_resegmented_by(packet)
             || local.has_given_up(tcp.seq, settings.local_retransmissions)
             || !tells_nothing(tcp, self.told)
             || !local.keeps(tcp.seq, tcp.seq + packet.segment_len())

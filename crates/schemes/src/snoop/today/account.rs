@@ -1,4 +1,4 @@
-//! What another scheme's agent that works on Snoop's cache may ask of a connection.
+//! Queries on a connection, for another scheme's agent that works on Snoop's cache.
 
 use std::time::Duration;
 
@@ -8,29 +8,29 @@ use super::Today;
 use super::scoreboard::State;
 use crate::snoop::flow::SnoopFlow;
 
-/// Nothing has been acknowledged since the local timer expired.
+/// A silence of the receiver: no acknowledgment since the local timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct Silence {
-    /// How often it expired.
+    /// The number of expiries.
     pub expiries: u32,
-    /// When it expired last.
+    /// The time of the last expiry.
     pub since: Instant,
 }
 
 impl SnoopFlow<Today> {
-    /// Whether all of `[seq, end)` that is not acknowledged is here, cached or waiting.
+    /// Whether all unacknowledged octets of `[seq, end)` are cached or waiting here.
     pub fn keeps(&self, seq: Seq, end: Seq) -> bool {
         let mut at = self.last_ack.map_or(seq, |ack| ack.later(seq));
         while at.before(end) {
             let cached = self.cache.covering(at).map(|cached| cached.end);
-            let Some(behind) = cached.or_else(|| self.held_behind(at)) else { return false };
-            at = behind;
+            let Some(end) = cached.or_else(|| self.waiting_end(at)) else { return false };
+            at = end;
         }
         self.last_ack.is_none_or(|ack| end.after(ack))
     }
 
-    /// Where the packet that waits with the octet `at` ends.
-    fn held_behind(&self, at: Seq) -> Option<Seq> {
+    /// The end of the waiting packet that contains the octet `at`.
+    fn waiting_end(&self, at: Seq) -> Option<Seq> {
         self.waiting.packets().iter().find_map(|packet| {
             let seq = packet.tcp()?.seq;
             let end = seq + packet.segment_len();
@@ -38,7 +38,7 @@ impl SnoopFlow<Today> {
         })
     }
 
-    /// Whether the receiver takes nothing: then only the sender asks for its window.
+    /// Whether the receiver's window is zero: then only the sender probes it.
     pub const fn is_closed(&self) -> bool {
         self.window == 0 && self.last_ack.is_some()
     }
@@ -48,30 +48,30 @@ impl SnoopFlow<Today> {
         self.last_ack
     }
 
-    /// The number behind all that came from the core side.
+    /// The end of all data that came from the core side.
     pub const fn arrived(&self) -> Seq {
         self.arrived
     }
 
-    /// When `seq` last left for the receiver, and whether it left more than once; a copy of the
-    /// timer's left when that expired, or a little earlier.
+    /// When `seq` was last sent to the receiver, and whether it was sent more than once; a copy by
+    /// the timer was sent when it expired, or a little earlier.
     pub fn last_departure(&self, seq: Seq) -> Option<(Instant, bool)> {
         let scoreboard = &self.recovery.scoreboard;
         let (sent, is_again) = scoreboard.last_departure(seq)?;
         Some(if scoreboard.is_probed(seq) { (self.timing_since.max(sent), true) } else { (sent, is_again) })
     }
 
-    /// The least round-trip time over the hop that was measured.
+    /// The minimum round-trip time over the hop measured so far.
     pub fn least_round_trip(&self) -> Duration {
         self.rtt.least()
     }
 
-    /// Whether the hop was seen to reorder.
+    /// Whether the hop reorders, as far as is known.
     pub fn is_reordering(&self) -> bool {
         self.recovery.scoreboard.is_reordering()
     }
 
-    /// Whether what is at `seq` was copied as often as it may be, and is lost all the same.
+    /// Whether the range at `seq` is lost although it was retransmitted as often as allowed.
     pub fn has_given_up(&self, seq: Seq, local_retransmissions: u32) -> bool {
         let range = self.recovery.scoreboard.range_at(seq);
         range.is_some_and(|range| range.state == State::Lost && range.copies >= local_retransmissions)

@@ -1,4 +1,4 @@
-//! ACKs from the mobile host: what was delivered, and what that says of losses.
+//! ACKs from the mobile host: what was delivered, and what that implies for losses.
 
 use lasthop_hop::last_hop::Progress;
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
@@ -7,44 +7,43 @@ use super::Today;
 use crate::snoop::flow::{Receiver, SnoopFlow};
 use crate::snoop::settings::Settings;
 
-/// Time-outs in a row after which what was on the hop is taken for lost; fewer may be a delay.
+/// Consecutive time-outs after which the data on the hop is assumed lost; fewer may be a delay.
 const SILENCE: u32 = 2;
 
-/// What an ACK without SACK blocks tells of losses.
+/// The signs of loss in an ACK without SACK blocks.
 #[derive(Clone, Copy, Debug)]
 struct Hints {
-    /// It acknowledges more than the one before.
+    /// It acknowledges more than the last one.
     advanced: bool,
     duplicate: bool,
     /// The local timer had expired several times.
     was_silent: bool,
 }
 
-/// What an ACK said.
+/// The result of processing an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSummary {
-    /// What it showed to be delivered.
+    /// The delivered data.
     pub progress: Progress,
-    /// It acknowledges more than the one before.
+    /// It acknowledges more than the last one.
     pub advanced: bool,
-    /// It has the number and the window of the one before, and nothing in it but an ACK and SACK
-    /// blocks.
+    /// It has the number and the window of the last one, and contains only an ACK and SACK blocks.
     pub duplicate: bool,
-    /// It is one that we can make sense of: neither old nor about data that never passed.
+    /// Whether the agent can interpret it: it is neither old nor about data that never passed.
     pub understood: bool,
 }
 
 impl SnoopFlow<Today> {
-    /// Takes note of the acknowledgment in a packet from the radio side.
+    /// Processes the acknowledgment in a packet from the radio side.
     pub fn process_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckSummary {
         let nothing = AckSummary::default();
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return nothing };
-        self.beyond.on_up(tcp, now);
+        self.core_path.on_up(tcp, now);
         if self.last_ack.is_some_and(|last| tcp.ack.before(last)) {
             return nothing;
         }
-        // Beyond what passed, the data took another way, or it is a lie. What passed is out of our
-        // hands in either case.
+        // Above the data that passed, the data took another path, or the ACK is false. Either way
+        // the data that passed needs no repair.
         let understood = !tcp.ack.after(self.highest);
         let ack = tcp.ack.earlier(self.highest);
         let advanced = self.last_ack != Some(ack);
@@ -55,25 +54,25 @@ impl SnoopFlow<Today> {
         let duplicate = is_bare && !advanced && understood;
         self.window = tcp.window;
         let blocks = tcp.options.sack.as_slice();
-        // Without blocks nothing is divided.
-        let splits = if blocks.is_empty() { 0 } else { self.ranges_allowed() };
+        // Without blocks no range is split.
+        let max_ranges = if blocks.is_empty() { 0 } else { self.ranges_allowed() };
         let least = self.rtt.least();
         let scoreboard = &mut self.recovery.scoreboard;
         let mut progress = Progress::default();
-        let mut probe_came_twice = false;
+        let mut probe_was_duplicate = false;
         if advanced || !blocks.is_empty() {
-            let mut believed = [(Seq(0), Seq(0)); 4];
+            let mut plausible = [(Seq(0), Seq(0)); 4];
             let mut count = 0;
             for (left, right) in blocks.iter().filter(|(_, right)| !right.after(self.highest)) {
-                believed[count] = (*left, *right);
+                plausible[count] = (*left, *right);
                 count += 1;
             }
             scoreboard.sack_seen |= count > 0;
             if count > 0 && tcp.sack_reports().0.is_some() {
-                probe_came_twice = scoreboard.delivered_twice(believed[0].0, believed[0].1);
+                probe_was_duplicate = scoreboard.delivered_twice(plausible[0].0, plausible[0].1);
             }
-            progress = scoreboard.acknowledge(ack, &believed[..count], now, least, splits);
-            let above = believed[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
+            progress = scoreboard.acknowledge(ack, &plausible[..count], now, least, max_ranges);
+            let above = plausible[..count].iter().map(|(left, _)| *left).filter(|left| left.after(ack));
             self.hole_end = above.reduce(Seq::earlier);
         }
         if let Some(own) = tcp.options.timestamps {
@@ -84,15 +83,15 @@ impl SnoopFlow<Today> {
             self.last_ack = Some(ack);
             self.cache.forget_acknowledged(ack);
         }
-        // What is acknowledged sooner than a round trip after the timer's copy was there before it,
-        // and the copy will be reported.
-        let is_of_original = self.expiries > 0 && is_of_before(tcp, self.recovery.copied);
+        // An ACK sooner than a round trip after the timer's copy is of the original, and the copy
+        // will be reported as a duplicate.
+        let is_of_original = self.expiries > 0 && is_of_earlier(tcp, self.recovery.copied);
         let is_answer = self.expiries > 0
             && !is_of_original
             && progress.delivered > 0
             && now.since(self.timing_since) >= least / 8 * 7;
-        if probe_came_twice || is_answer {
-            self.rtt.judge_copy(probe_came_twice);
+        if probe_was_duplicate || is_answer {
+            self.rtt.judge_copy(probe_was_duplicate);
         }
         if let Some(sent) = progress.sent {
             self.rtt.measure(now.since(sent), settings.timer);
@@ -116,22 +115,23 @@ impl SnoopFlow<Today> {
         AckSummary { progress, advanced, duplicate, understood }
     }
 
-    /// Octets that only the sender could repair, as this ACK shows: neither the original nor a copy of ours
-    /// arrived before the sender sent them again.
+    /// Octets that only the sender could repair, as this ACK shows: neither the original nor a copy
+    /// arrived before the sender retransmitted them.
     fn silently_lost(&mut self, tcp: &Tcp, ack: Seq) -> u64 {
         let Some(overdue) = self.recovery.overdue.take_if(|overdue| overdue.seq.before(ack)) else {
             return 0;
         };
-        if is_of_before(tcp, overdue.tsval) {
+        if is_of_earlier(tcp, overdue.tsval) {
             return 0;
         }
         self.recovery.scoreboard.segment().into()
     }
 
-    /// A receiver without SACK: more duplicate ACKs than segments may overtake tell of a hole, and
-    /// so does an ACK of a copy that stops short of what left before it (a partial acknowledgment;
-    /// RFC 6582, section 3.2), unless the hop reorders. What lies above a hole may have come, so it
-    /// is one segment at a time, and a lost copy is left to the timer.
+    /// Infers losses for a receiver without SACK: more duplicate ACKs than segments may overtake
+    /// indicate a hole, and so does an ACK of a copy that stops short of the data sent before it (a
+    /// partial acknowledgment; RFC 6582, section 3.2), unless the hop reorders. Data above a hole
+    /// may have arrived, so one segment is repaired at a time, and a lost copy is left to the
+    /// timer.
     fn infer_from_duplicates(&mut self, ack: Seq, hints: Hints, now: Instant) {
         let Hints { advanced, duplicate, was_silent } = hints;
         let scoreboard = &mut self.recovery.scoreboard;
@@ -140,13 +140,14 @@ impl SnoopFlow<Today> {
         }
         let Some(first) = scoreboard.range_at(ack).copied() else { return };
         if duplicate && scoreboard.expected > 0 {
-            // A timer's copy that was not needed comes back as a duplicate ACK.
+            // A needless copy by the timer elicits a duplicate ACK.
             scoreboard.expected -= 1;
             return;
         }
         scoreboard.duplicates += u32::from(duplicate);
         let is_hole = duplicate && scoreboard.duplicates > scoreboard.tolerated();
-        // What ends a silence of several time-outs is our copy's ACK: the rest went with the hop.
+        // After a silence of several time-outs this is the ACK of the copy: the other data on the
+        // hop was lost.
         let is_partial = advanced
             && (was_silent || (scoreboard.was_overtaken(&first) && !scoreboard.has_needless_copies()));
         if (is_hole || is_partial) && first.copies == 0 && !first.by_sender {
@@ -155,9 +156,9 @@ impl SnoopFlow<Today> {
     }
 }
 
-/// Whether an ACK is for what left before a retransmission with this TSval: it echoes an older one (RFC 3522,
-/// section 3.2). It was late, and nothing was lost.
-fn is_of_before(tcp: &Tcp, again: Option<Seq>) -> bool {
+/// Whether an ACK is for data sent before the retransmission with the TSval `again`: it echoes an
+/// older one (RFC 3522, section 3.2). Then it was late, and no data was lost.
+fn is_of_earlier(tcp: &Tcp, again: Option<Seq>) -> bool {
     let echo = tcp.options.timestamps.map(|timestamps| Seq(timestamps.echo_reply));
     echo.zip(again).is_some_and(|(echo, again)| echo.before(again))
 }

@@ -1,4 +1,4 @@
-//! What is sent again: copies of what is lost, and what the timer probes with.
+//! Local retransmissions: repairs of lost data, and probes by the timer.
 
 use lasthop_agent::Context;
 use lasthop_agent::report::Cause;
@@ -11,14 +11,14 @@ use crate::snoop::segmentation::{cut, send_copy};
 use crate::snoop::settings::Settings;
 
 impl SnoopFlow<Today> {
-    /// Sends copies of all that is known to be lost and can be repaired.
+    /// Sends copies of all lost data that can be repaired.
     pub(super) fn repair_losses(&mut self, settings: &Settings, cause: Cause, cx: &mut Context<'_>) {
         while let Some(copy) = self.next_repair(settings, cx.now()) {
             send_copy(copy, cause, cx);
         }
     }
 
-    /// The reordering window has ended: what few segments have overtaken counts as lost.
+    /// Ends the reordering window: its overtaken segments count as lost.
     pub(super) fn end_reordering_window(&mut self, now: Instant) {
         self.timing_since = now;
         self.recovery.scoreboard.end_reordering_window();
@@ -27,30 +27,29 @@ impl SnoopFlow<Today> {
         }
     }
 
-    /// Takes the first segment of a range for lost, and no more: of a super-packet the rest may
-    /// have come.
+    /// Marks only the first segment of a range as lost: the rest of a super-packet may have
+    /// arrived.
     pub(super) fn lose_one_segment(&mut self, range: Range, now: Instant) {
-        let splits = self.ranges_allowed();
+        let max_ranges = self.ranges_allowed();
         let scoreboard = &mut self.recovery.scoreboard;
         let end = range.end.earlier(range.seq + scoreboard.segment());
-        scoreboard.split_at(end, splits);
+        scoreboard.split_at(end, max_ranges);
         scoreboard.mark_lost(range.seq, now);
     }
 
-    /// The next copy that a loss calls for; `None` when all are repaired or cannot be.
+    /// The next copy of a lost range; `None` if all are repaired or cannot be.
     fn next_repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
         loop {
             let range = self.recovery.scoreboard.next_lost(now)?;
-            let splits = self.ranges_allowed();
+            let max_ranges = self.ranges_allowed();
             let scoreboard = &mut self.recovery.scoreboard;
             if range.copies >= settings.local_retransmissions {
                 continue;
             }
             let Some(cached) = self.cache.covering(range.seq) else { continue };
-            // A range reaches over the end of a packet only where a receiver has forgotten what it
-            // had SACKed.
+            // A range spans packets only if a receiver has discarded data that it had SACKed.
             let end = range.end.earlier(cached.end);
-            if !scoreboard.split_at(end, splits) {
+            if !scoreboard.split_at(end, max_ranges) {
                 continue;
             }
             scoreboard.repaired(range.seq, now);
@@ -58,8 +57,8 @@ impl SnoopFlow<Today> {
         }
     }
 
-    /// What the timer sends: the first segment that the receiver misses, and the last, whose SACK
-    /// tells of all between.
+    /// The timer's probes: the first missing segment, and the last, whose SACK reports all in
+    /// between.
     pub(super) fn probe(&mut self, settings: &Settings, now: Instant) -> [Option<Packet>; 2] {
         if self.expiries == 0 {
             self.recovery.copied = self.highest_tsval.filter(|_| self.monotone_timestamps);
@@ -67,7 +66,7 @@ impl SnoopFlow<Today> {
         self.expiries = self.expiries.saturating_add(1);
         self.timing_since = now;
         self.rtt.back_off();
-        // Into a closed window probes are the sender's business.
+        // Probes of a closed window are left to the sender.
         let is_closed = self.last_ack.is_some() && self.window == 0;
         if self.expiries > settings.local_retransmissions || is_closed {
             return [None, None];
@@ -84,12 +83,13 @@ impl SnoopFlow<Today> {
         let back = back.filter(|(seq, _)| !seq.before(front.1));
         [Some(front), back].map(|piece| {
             let (seq, end) = piece?;
-            // Data that is not cached cannot be sent again, so no duplicate ACK may be expected of it.
+            // Data that is not cached cannot be retransmitted, so no duplicate ACK of it may be
+            // expected.
             let copy = self.copy(seq, end)?;
-            let splits = self.ranges_allowed();
+            let max_ranges = self.ranges_allowed();
             let scoreboard = &mut self.recovery.scoreboard;
-            scoreboard.split_at(seq, splits);
-            scoreboard.split_at(end, splits);
+            scoreboard.split_at(seq, max_ranges);
+            scoreboard.split_at(end, max_ranges);
             scoreboard.probed(seq, end, now);
             scoreboard.expected += u32::from(!scoreboard.sack_seen);
             Some(copy)

@@ -1,9 +1,9 @@
-//! What the sender hears of the receiver's state: nothing of the holes that are being repaired
+//! What the sender learns about the receiver's state: all but the holes that are being repaired
 //! here.
 //!
-//! An ACK passes with its number as it is, always and at once. Only reports of data above a hole
-//! are kept back, and an ACK that then says nothing new. So the sender never hears of data that the
-//! receiver does not have.
+//! The acknowledgment number always passes unchanged and at once. Only reports of data above a hole
+//! are withheld, and an ACK without other information. So the sender never receives an
+//! acknowledgment of data that the receiver does not have.
 
 use lasthop_agent::counter::{DUPLICATE_ACK, DUPLICATE_ACKS_SUPPRESSED};
 use lasthop_agent::{Context, Report, Verdict};
@@ -15,8 +15,8 @@ use crate::snoop::flow::SnoopFlow;
 use crate::snoop::settings::Settings;
 
 impl SnoopFlow<Today> {
-    /// Takes out of an ACK what reports a hole that is repaired here. One that would then report nothing is
-    /// dropped.
+    /// Removes reports of a hole that is repaired here from an ACK. An ACK without other
+    /// information is dropped.
     pub(super) fn rewrite_ack(
         &self,
         packet: &mut Packet,
@@ -31,16 +31,16 @@ impl SnoopFlow<Today> {
             Verdict::Drop(&DUPLICATE_ACK)
         };
         let blocks = tcp.options.sack;
-        // A signature would not fit what is left of it.
+        // A signature would not match the edited ACK.
         let is_understood = summary.understood && tcp.options.unknown.is_none();
         if !is_understood || (blocks.is_empty() && !summary.duplicate) {
             return Verdict::Forward;
         }
-        // The sender's own timer knows the hop's round-trip time too.
+        // The sender's own timer includes the hop's round-trip time, too.
         let longest = settings.longest_withholding.saturating_add(self.rtt.smoothed().saturating_mul(2));
         let hole = scoreboard.first_own_hole(now, longest);
         if blocks.is_empty() {
-            // A receiver without SACK: a duplicate ACK speaks of the hole at its number.
+            // A receiver without SACK: a duplicate ACK indicates the hole at its number.
             let is_ours = !scoreboard.sack_seen && hole == Some(tcp.ack);
             return if is_ours { suppress() } else { Verdict::Forward };
         }
@@ -61,7 +61,7 @@ impl SnoopFlow<Today> {
         if reported == blocks {
             return Verdict::Forward;
         }
-        // Where the first hole of all is the sender's, its duplicate ACKs count.
+        // If the first hole of all is the sender's, its duplicate ACKs count.
         let says_nothing = hole == Some(tcp.ack) || rest.is_empty();
         if reported.is_empty() && summary.duplicate && says_nothing {
             return suppress();

@@ -1,32 +1,32 @@
-//! Which transmissions towards the receiver were delivered and which were lost: an account by
-//! octets, in sequence order, and the same transmissions in sending order.
+//! The scoreboard: which transmissions towards the receiver were delivered and which were lost, by
+//! octets, in sequence order and in sending order.
 //!
-//! Everything that leaves, first or again, gets serial numbers in sending order, one an octet. A
+//! Each transmission, first or repeated, gets serial numbers in sending order, one per octet. A
 //! wireless hop is first in, first out. So when an acknowledgment shows that an octet with serial
-//! number s was delivered, every outstanding octet that left before it is lost: also one that was
-//! itself a retransmission, at once. That is RACK (RFC 8985) with the sending order in place of
-//! times. A tolerance of some segments covers hops that reorder a little; it grows where copies
-//! turn out to be needless. What was overtaken by fewer segments than that is lost at the end
-//! of a reordering window, a part of the hop's round trip. So no hole that
-//! the receiver has reported waits for the timer.
+//! number s was delivered, each outstanding octet that was sent before it is lost, also if it was
+//! itself a retransmission. This is RACK (RFC 8985) with the sending order in place of times. A
+//! tolerance of some segments covers hops that reorder a little; it grows when copies turn out to
+//! be needless. A segment that fewer segments have overtaken is lost at the end of a reordering
+//! window, a part of the hop's round trip. So no hole that the receiver has reported waits for the
+//! timer.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | `ranges` | pieces of sequence space, in sequence order |
+//! | `ranges` | ranges of sequence space, in sequence order |
 //! | `transmission` | a transmission, and the serial numbers of its octets |
 //! | `log` | transmissions in sending order |
-//! | `departure` | what leaves, for the first time or again |
-//! | `delivery` | acknowledgments, and what they prove |
-//! | `loss` | what is lost, by what was proved |
-//! | `tolerance`, `copies` | how far segments may overtake; our latest copies |
-//! | `memory` | memory that is given back |
+//! | `departure` | transmissions, first or repeated |
+//! | `delivery` | acknowledgments, and what they show |
+//! | `loss` | loss detection |
+//! | `tolerance`, `copies` | how many segments may overtake; the agent's latest copies |
+//! | `memory` | release of memory |
 //!
-//! Memory: as many ranges as the flow allows, in proportion to what it caches, and at most `2 n +
-//! 16` transmissions of `n` ranges. Both give memory back when they need a quarter of it.
+//! Memory: as many ranges as the flow allows, in proportion to its cache, and at most `2 n + 16`
+//! transmissions of `n` ranges. Both release memory when they need less than a quarter of it.
 //!
-//! Cost: O(log n) for each block of an acknowledgment, and amortised O(log n) for each
-//! transmission. Neighbouring ranges that were selectively acknowledged are one range, so that
-//! blocks which the receiver repeats cost nothing anew.
+//! Cost: O(log n) for each block of an acknowledgment, and amortized O(log n) for each
+//! transmission. Adjacent selectively acknowledged ranges are merged, so that repeated blocks have
+//! no additional cost.
 
 mod copies;
 mod delivery;
@@ -51,51 +51,51 @@ use ranges::Ranges;
 pub use ranges::{Range, State};
 use tolerance::Tolerance;
 
-/// The account of one flow.
+/// The scoreboard of one flow.
 #[derive(Debug)]
 pub struct Scoreboard {
-    /// By sequence number; none overlaps another. What is not here never left or is not ours to
-    /// repair.
+    /// The ranges in sequence order, without overlaps. Other octets were not sent or are not the
+    /// agent's to repair.
     ranges: Ranges,
-    /// By serial number, what may still be found lost.
+    /// By serial number, the transmissions that may still be found lost.
     log: Log,
-    /// Everything before this serial number, less the tolerance, was delivered or is lost.
+    /// Octets before this serial number, less the tolerance, were delivered or are lost.
     proved: u64,
-    /// The same without tolerance: proved long after everything before it left.
+    /// Octets before this serial number, without tolerance, were delivered or are lost.
     proved_for_certain: u64,
-    /// Octets in ranges that are in flight.
+    /// Octets in ranges in flight.
     in_flight: u64,
-    /// Octets in ranges that the receiver does not have.
+    /// Octets in ranges that the receiver is not known to have.
     unsacked: u64,
     /// Octets found lost since the latest acknowledgment.
     lost: u64,
     tolerance: Tolerance,
     /// Octets of the largest segment seen.
     segment: u32,
-    /// What was marked as lost and not yet taken for repair.
+    /// A range that was marked as lost and not yet returned for repair.
     marked: Option<Seq>,
-    /// What was overtaken by fewer segments than are tolerated.
+    /// The reordering window, if fewer segments have overtaken a range than are tolerated.
     reordering_window: Option<ReorderingWindow>,
-    /// The latest.
+    /// The agent's latest copies.
     copies: Copies,
-    /// The receiver sends SACK blocks.
+    /// Whether the receiver sends SACK blocks.
     pub sack_seen: bool,
-    /// Duplicate ACKs in a row, of a receiver that sends no SACK blocks.
+    /// Duplicate ACKs in a row from a receiver without SACK.
     pub duplicates: u32,
-    /// Duplicate ACKs to come that a timer's copies may cause.
+    /// Duplicate ACKs that are still expected from the timer's copies.
     pub expected: u32,
 }
 
-/// Something was overtaken by fewer segments than are tolerated.
+/// A reordering window: fewer segments have overtaken a range than are tolerated.
 #[derive(Clone, Copy, Debug)]
 struct ReorderingWindow {
     since: Instant,
-    /// What was proved then.
+    /// The value of [`Scoreboard::proved`] then.
     proved: u64,
 }
 
 impl Scoreboard {
-    /// An empty account that tolerates so many segments overtaking.
+    /// An empty scoreboard that tolerates `reordering` overtaking segments.
     pub fn new(reordering: u32) -> Self {
         Self {
             ranges: Ranges::default(),
@@ -116,7 +116,7 @@ impl Scoreboard {
         }
     }
 
-    /// Reads something of every cache line: see [`lasthop_agent::Agent::prefetch`].
+    /// Reads a field of each cache line: see [`lasthop_agent::Agent::prefetch`].
     pub fn look(&self) {
         black_box((
             self.ranges.len(),
@@ -130,8 +130,9 @@ impl Scoreboard {
         ));
     }
 
-    /// Octets of memory that the account takes beside itself: its log counts as what it may grow to
-    /// with these ranges, and copies count with the first, so that only ranges make it cost more.
+    /// Octets of allocated memory. The log counts with the size that it may reach with these
+    /// ranges, and the copies count with the first range, so that only additional ranges increase
+    /// the cost.
     pub fn allocated(&self) -> usize {
         let copies = if self.has_memory() { Copies::MEMORY } else { 0 };
         copies + cost_of(self.ranges.capacity()).max(self.ranges.allocated() + self.log.allocated())
@@ -141,20 +142,20 @@ impl Scoreboard {
         self.ranges.capacity() > 0 || self.copies.has_memory()
     }
 
-    /// Octets of memory that it takes more, at most, once there is one range more.
+    /// The maximum additional octets of memory for one more range.
     pub fn cost_of_one(&self) -> usize {
         let capacity = self.ranges.capacity();
         if self.ranges.len() < capacity { 0 } else { self.cost_of_growth() }
     }
 
-    /// What the next growth costs.
+    /// The octets of memory of the next growth.
     pub fn cost_of_growth(&self) -> usize {
         let capacity = self.ranges.capacity();
         let copies = if self.has_memory() { 0 } else { Copies::MEMORY };
         copies + cost_of((2 * capacity).max(4)) - cost_of(capacity)
     }
 
-    /// How many ranges there may be without taking more memory.
+    /// The maximum number of ranges without more memory.
     pub fn spare_ranges(&self) -> usize {
         self.ranges.capacity()
     }
@@ -169,7 +170,7 @@ impl Scoreboard {
         self.segment
     }
 
-    /// A segment of so many octets passed.
+    /// Records the size of a segment that passed.
     pub fn note_segment(&mut self, octets: u32) {
         self.segment = self.segment.max(octets);
     }
@@ -179,7 +180,7 @@ impl Scoreboard {
         self.unsacked
     }
 
-    /// Whether at most one segment is outstanding and no more was delivered above it: then its ACK
+    /// Whether at most one segment is outstanding and no data above it was delivered: then its ACK
     /// may be delayed.
     pub fn is_single(&self) -> bool {
         let is_hole = self.ranges.back().is_some_and(|last| last.state == State::Sacked);
@@ -191,27 +192,27 @@ impl Scoreboard {
         self.ranges.iter()
     }
 
-    /// When `seq` last left, and whether it left more than once.
+    /// When `seq` was last sent, and whether it was sent more than once.
     pub fn last_departure(&self, seq: Seq) -> Option<(Instant, bool)> {
         self.range_at(seq).map(|range| (range.sent, range.ambiguous))
     }
 
-    /// Whether the timer sent a copy of `seq` since it last left.
+    /// Whether the timer has sent a copy of `seq` since its last transmission.
     pub fn is_probed(&self, seq: Seq) -> bool {
         self.range_at(seq).is_some_and(|range| range.probed)
     }
 
-    /// The range that `seq` lies in.
+    /// The range that contains `seq`.
     pub fn range_at(&self, seq: Seq) -> Option<&Range> {
-        self.ranges.get(self.ranges.first_behind(seq)).filter(|range| !range.seq.after(seq))
+        self.ranges.get(self.ranges.first_ending_after(seq)).filter(|range| !range.seq.after(seq))
     }
 
-    /// Divides the range that `seq` lies inside, if there may be more than are here. Whether none
-    /// reaches over `seq` now.
-    pub fn split_at(&mut self, seq: Seq, splits: usize) -> bool {
-        let at = self.ranges.first_behind(seq);
+    /// Splits the range that contains `seq`, if there are fewer than `max_ranges` ranges. Returns
+    /// whether `seq` is a boundary now.
+    pub fn split_at(&mut self, seq: Seq, max_ranges: usize) -> bool {
+        let at = self.ranges.first_ending_after(seq);
         let inside = self.ranges.get(at).is_some_and(|range| range.seq.before(seq));
-        if inside && self.ranges.len() < splits {
+        if inside && self.ranges.len() < max_ranges {
             self.ranges.split(at, seq);
             return true;
         }
@@ -224,8 +225,8 @@ impl Scoreboard {
         log.trim(2 * ranges.len(), |sent| ranges.outstanding(sent).is_some());
     }
 
-    /// Gives memory back that is no longer needed; all of it where nothing is outstanding, as
-    /// [`lasthop_agent::SegmentCache`] does.
+    /// Releases unneeded memory; all of it if no data is outstanding, like
+    /// [`lasthop_agent::SegmentCache`].
     fn shrink(&mut self) {
         if self.ranges.is_empty() {
             self.log.clear();
@@ -236,7 +237,7 @@ impl Scoreboard {
     }
 }
 
-/// Octets of memory that room for so many ranges costs, with the log that they may lead to.
+/// Octets of memory for this number of ranges, with the log that they may lead to.
 const fn cost_of(ranges: usize) -> usize {
     if ranges == 0 { 0 } else { ranges * size_of::<Range>() + Log::most(ranges) }
 }

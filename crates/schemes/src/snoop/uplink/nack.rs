@@ -1,5 +1,5 @@
 //! The option of a negative acknowledgment: kind 253, for experiments (RFC 4727), with an experiment
-//! identifier (RFC 6994), and the holes as SACK has blocks: left edge, right edge.
+//! identifier (RFC 6994), and the holes in the form of SACK blocks: left edge, right edge.
 
 use lasthop_packet::Seq;
 
@@ -7,14 +7,14 @@ use lasthop_packet::Seq;
 const KIND: u8 = 253;
 /// The experiment identifier: "lh".
 const EXPERIMENT: [u8; 2] = *b"lh";
-/// Holes that fit beside timestamps.
-const MOST: usize = 3;
+/// Holes that fit next to timestamps.
+const MAX_HOLES: usize = 3;
 
-/// Holes that a negative acknowledgment lists: three at most.
+/// The holes listed by a negative acknowledgment, at most three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nack {
     len: usize,
-    holes: [(Seq, Seq); MOST],
+    holes: [(Seq, Seq); MAX_HOLES],
 }
 
 impl Nack {
@@ -31,12 +31,12 @@ impl Nack {
         &self.holes[..self.len]
     }
 
-    /// Behind the last of them.
+    /// The end of the last hole.
     pub fn end(&self) -> Option<Seq> {
         self.holes().last().map(|(_, right)| *right)
     }
 
-    /// As an option.
+    /// The encoded option.
     pub fn to_option(self) -> Box<[u8]> {
         let mut octets = vec![KIND, (4 + 8 * self.len) as u8, EXPERIMENT[0], EXPERIMENT[1]];
         for (left, right) in self.holes() {
@@ -46,7 +46,7 @@ impl Nack {
         octets.into_boxed_slice()
     }
 
-    /// The first among these options, each with kind and length.
+    /// The first NACK option among `options`, each of which has kind and length.
     pub fn among(mut options: &[u8]) -> Option<Self> {
         while let [kind, len, ..] = *options {
             let (option, rest) = options.split_at_checked(usize::from(len.max(2)))?;

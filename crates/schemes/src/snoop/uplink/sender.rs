@@ -1,20 +1,20 @@
-//! The mobile host's part: it sends again what a negative acknowledgment lists.
+//! The mobile host's side: it retransmits the holes listed by a negative acknowledgment.
 
 use lasthop_packet::{Packet, Seq};
 use lasthop_tcp::{DuplicateAckResponse, SenderControl, SenderExtension};
 
 use super::nack::Nack;
 
-/// Segments of one hole that are sent again at most; the rest with the next one.
-const MOST: u32 = 64;
+/// Segments of one hole that are retransmitted at most; the next NACK covers the rest.
+const MAX_SEGMENTS: u32 = 64;
 
-/// Sends again at once what did not come off the hop.
+/// Retransmits at once the segments that were lost on the hop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NackSender {
-    /// The ACK in hand is a negative acknowledgment: no duplicate ACK of the receiver's.
+    /// The current ACK is a negative acknowledgment, not a duplicate ACK of the receiver.
     is_nack: bool,
-    /// The segments that were sent again last.
-    again: [Option<Seq>; 16],
+    /// The segments retransmitted last.
+    retransmitted: [Option<Seq>; 16],
     next: usize,
 }
 
@@ -26,27 +26,28 @@ impl SenderExtension for NackSender {
         let mss = sender.flight().mss.max(1);
         for (left, right) in nack.unwrap_or_default().holes() {
             let mut seq = *left;
-            for _ in 0..MOST {
+            for _ in 0..MAX_SEGMENTS {
                 if !seq.before(*right) {
                     break;
                 }
                 sender.retransmit(seq);
-                self.again[self.next] = Some(seq);
-                self.next = (self.next + 1) % self.again.len();
+                self.retransmitted[self.next] = Some(seq);
+                self.next = (self.next + 1) % self.retransmitted.len();
                 seq += mss;
             }
         }
     }
 
-    /// What duplicate ACKs of the receiver are for was sent again already. A negative acknowledgment
-    /// for something else says nothing of the oldest segment.
+    /// The segment that duplicate ACKs of the receiver indicate was retransmitted already. A
+    /// negative acknowledgment of another segment says nothing about the oldest.
     fn on_duplicate_ack(&mut self, _count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
         let una = sender.flight().una;
-        let Some(found) = self.again.iter().position(|again| *again == Some(una)) else {
+        let Some(found) = self.retransmitted.iter().position(|retransmitted| *retransmitted == Some(una))
+        else {
             return if self.is_nack { DuplicateAckResponse::Ignore } else { DuplicateAckResponse::Standard };
         };
         if !self.is_nack {
-            self.again[found] = None;
+            self.retransmitted[found] = None;
         }
         let cwnd = sender.flight().cwnd;
         DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: false }

@@ -1,4 +1,4 @@
-//! Acknowledgments: what was delivered, and what that proves.
+//! Acknowledgments: the delivered data, and what that proves.
 
 use std::mem;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use lasthop_packet::{Instant, Seq};
 use super::{Range, Scoreboard, State};
 
 impl Scoreboard {
-    /// Takes in a cumulative acknowledgment and SACK blocks above it. `hop` is the least round-trip
-    /// time known: what is acknowledged sooner after its copy left was not lost. `splits` is how
-    /// many ranges there may be.
+    /// Processes a cumulative acknowledgment and SACK blocks above it. `hop` is the minimum
+    /// round-trip time known: data that is acknowledged sooner after its copy was sent was not
+    /// lost. `max_ranges` is the maximum number of ranges.
     pub fn acknowledge(
         &mut self,
         ack: Seq,
         blocks: &[(Seq, Seq)],
         now: Instant,
         hop: Duration,
-        splits: usize,
+        max_ranges: usize,
     ) -> Progress {
         let mut progress = Progress { lost: mem::take(&mut self.lost), ..Progress::default() };
         let mut fills_hole = false;
@@ -32,29 +32,29 @@ impl Scoreboard {
             }
         }
         if fills_hole {
-            // What lay behind the hole may have come long ago, and the ACK that said so was lost.
+            // Data above the hole may have arrived long ago, and the ACK of it was lost.
             progress.sent = None;
         }
         for (left, right) in blocks {
             if left.after(ack) && right.after(*left) {
-                self.sack(*left, *right, now, hop, splits, &mut progress);
+                self.sack(*left, *right, now, hop, max_ranges, &mut progress);
             }
         }
         self.shrink();
         progress
     }
 
-    /// Whether `[left, right)` was delivered twice because of a copy of ours.
+    /// Whether `[left, right)` was delivered twice because of a copy by the agent.
     pub fn is_our_copy(&self, left: Seq, right: Seq) -> bool {
         self.copies.of(left, right).is_some()
     }
 
-    /// Takes note that `[left, right)` was delivered twice: a repair of ours that was taken for
-    /// needed was not. Whether it was a copy of the timer's instead.
+    /// Records that `[left, right)` was delivered twice: a repair that was judged as needed was
+    /// needless. Returns whether it was a copy by the timer instead.
     pub fn delivered_twice(&mut self, left: Seq, right: Seq) -> bool {
         let called_for = self.copies.of(left, right);
         if called_for == Some(true) {
-            self.tolerance.judge_anew();
+            self.tolerance.judge_again();
         }
         called_for == Some(false)
     }
@@ -65,16 +65,16 @@ impl Scoreboard {
         right: Seq,
         now: Instant,
         hop: Duration,
-        splits: usize,
+        max_ranges: usize,
         progress: &mut Progress,
     ) {
-        let mut at = self.ranges.first_behind(left);
+        let mut at = self.ranges.first_ending_after(left);
         while let Some(range) = self.ranges.get(at).copied().filter(|range| range.seq.before(right)) {
             if range.state != State::Sacked {
-                // Once there is no room for more ranges, what is covered in part does not count as
+                // At the maximum number of ranges, a partly covered range does not count as
                 // delivered.
                 let cut = range.seq.before(left) || range.end.after(right);
-                if cut && self.ranges.len() >= splits {
+                if cut && self.ranges.len() >= max_ranges {
                     at += 1;
                     continue;
                 }
@@ -95,7 +95,7 @@ impl Scoreboard {
         }
     }
 
-    /// Accounts for a range that the receiver turns out to have.
+    /// Accounts for a range that was delivered.
     fn deliver(&mut self, range: &Range, now: Instant, hop: Duration, progress: &mut Progress) {
         if range.state == State::InFlight {
             self.in_flight -= range.octets();
@@ -103,8 +103,8 @@ impl Scoreboard {
         self.unsacked -= range.octets();
         progress.delivered += range.octets();
         if range.copies > 0 && now.since(range.sent) < hop / 8 * 7 {
-            // The copy cannot have been there and back: it was the original that came, late. Its
-            // serial number is gone.
+            // The time is too short for the copy: the original arrived late. Its serial number is
+            // unknown by now.
             self.tolerance.judge(true);
             return;
         }

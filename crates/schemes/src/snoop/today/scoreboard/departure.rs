@@ -1,26 +1,25 @@
-//! What leaves: for the first time, or again.
+//! Transmissions: first or repeated.
 
 use lasthop_packet::{Instant, Seq};
 
 use super::transmission::NONE;
 use super::{Range, Scoreboard, State};
 
-/// What leaves.
+/// The kind of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// New data, of which there is a copy here.
+    /// New data with a cached copy.
     New,
-    /// New data of which there is none: the sender repairs it.
+    /// New data without a cached copy: the sender repairs it.
     NotKept,
-    /// What may have left before: the sender sent it again.
+    /// Data that may have been sent before: a retransmission by the sender.
     Again,
 }
 
 impl Scoreboard {
-    /// Notes that `[seq, end)` leaves, as far as is known for the first time. Only what overlaps
-    /// nothing that is here is taken in.
+    /// Records the first known transmission of `[seq, end)`. Ignored if it overlaps a known range.
     pub fn transmit(&mut self, seq: Seq, end: Seq, now: Instant, what: Departure) {
-        let at = self.ranges.first_behind(seq);
+        let at = self.ranges.first_ending_after(seq);
         if !end.after(seq) || self.ranges.get(at).is_some_and(|next| next.seq.before(end)) {
             return;
         }
@@ -47,18 +46,18 @@ impl Scoreboard {
         }
     }
 
-    /// Notes that the sender sent `[seq, end)` again and it passed: what is here of it is in flight
-    /// anew. Whether there was any. `splits` is how many more ranges there may be.
-    pub fn retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant, splits: usize) -> bool {
-        let mut at = self.ranges.first_behind(seq);
+    /// Records a retransmission of `[seq, end)` by the sender: its known ranges are in flight
+    /// again. Returns whether there were any. `max_ranges` is the maximum number of ranges.
+    pub fn retransmitted_by_sender(&mut self, seq: Seq, end: Seq, now: Instant, max_ranges: usize) -> bool {
+        let mut at = self.ranges.first_ending_after(seq);
         let mut found = false;
         while let Some(range) = self.ranges.get(at).copied().filter(|range| range.seq.before(end)) {
-            if range.seq.before(seq) && self.ranges.len() < splits {
+            if range.seq.before(seq) && self.ranges.len() < max_ranges {
                 self.ranges.split(at, seq);
                 at += 1;
                 continue;
             }
-            if range.end.after(end) && self.ranges.len() < splits {
+            if range.end.after(end) && self.ranges.len() < max_ranges {
                 self.ranges.split(at, end);
             }
             found = true;
@@ -75,14 +74,15 @@ impl Scoreboard {
         found
     }
 
-    /// The sender sent `[seq, end)` again: if it arrives twice, that may be told.
+    /// Forgets copies in `[seq, end)`, which the sender retransmitted: a report of duplicates there
+    /// may pass.
     pub fn forget_copies(&mut self, seq: Seq, end: Seq) {
         self.copies.forget(seq, end);
     }
 
-    /// Notes a copy of the range at `seq` that takes the place of what is lost.
+    /// Records a copy of the lost range at `seq`, a new transmission.
     pub fn repaired(&mut self, seq: Seq, now: Instant) {
-        let at = self.ranges.first_behind(seq);
+        let at = self.ranges.first_ending_after(seq);
         let Some(range) = self.ranges.get(at).copied() else { return };
         self.send_again(at, now);
         let range = Range { copies: range.copies + 1, probed: false, ..self.ranges[at] };
@@ -90,17 +90,18 @@ impl Scoreboard {
         self.copies.remember(range.seq, range.end, true);
     }
 
-    /// Acknowledgments may have passed unseen: what they come for now may have arrived long before.
+    /// Excludes all ranges from round-trip measurements: acknowledgments may have passed unseen,
+    /// and their data may have arrived long before.
     pub fn mark_times_ambiguous(&mut self) {
         for range in self.ranges.iter_mut() {
             range.ambiguous = true;
         }
     }
 
-    /// Notes a copy of `[seq, end)` that a timer sent, of what may still be on its way: it has the
-    /// place of the original.
+    /// Records a copy of `[seq, end)` that the timer sent while the original may be in flight: the
+    /// ranges keep the serial numbers of the original.
     pub fn probed(&mut self, seq: Seq, end: Seq, now: Instant) {
-        let mut at = self.ranges.first_behind(seq);
+        let mut at = self.ranges.first_ending_after(seq);
         while let Some(range) = self.ranges.get_mut(at).filter(|range| range.seq.before(end)) {
             (range.probed, range.ambiguous) = (true, true);
             range.missing_since.get_or_insert(now);
@@ -130,9 +131,9 @@ impl Scoreboard {
         };
     }
 
-    /// The sender sent again what the receiver has, or had and has forgotten. A block that is said
-    /// again proves nothing of this transmission, nor of any other: so it gets no serial number,
-    /// and the timer looks after it.
+    /// Marks a range in flight that the receiver has, or had and discarded, and that the sender
+    /// retransmitted. A repeated block proves neither this nor another transmission: so it gets no
+    /// serial number, and is left to the timer.
     fn unsack(&mut self, at: usize) {
         let range = &mut self.ranges[at];
         (range.state, range.ambiguous, range.probed) = (State::InFlight, true, false);
@@ -142,7 +143,7 @@ impl Scoreboard {
         self.unsacked += octets;
     }
 
-    /// Puts a transmission into the log; its serial number.
+    /// Adds a transmission to the log. Returns its serial number.
     fn log_transmission(&mut self, seq: Seq, end: Seq) -> u64 {
         self.trim_log();
         self.log.push(seq, end)

@@ -1,4 +1,4 @@
-//! Transmissions in sending order, as many as may still be found lost.
+//! The transmissions that may still be found lost, in sending order.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use lasthop_packet::Seq;
 use super::memory;
 use super::transmission::{NONE, Sent};
 
-/// Transmissions that are kept beside those that are outstanding, before the log is searched for
-/// others.
+/// Entries beyond the outstanding transmissions that are kept before the log is searched for stale
+/// ones.
 const SPARE: usize = 16;
 
 /// The transmissions of a flow.
@@ -19,7 +19,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// None yet.
+    /// An empty log.
     pub(super) const fn new() -> Self {
         Self { sent: VecDeque::new(), next_serial: NONE + 1 }
     }
@@ -29,28 +29,28 @@ impl Log {
         self.sent.len()
     }
 
-    /// Octets of memory that it grows to, at most, with so many ranges: it is trimmed at twice as
-    /// many entries and some, and a deque doubles.
+    /// The maximum octets of memory with this number of ranges: the log is trimmed at twice as many
+    /// entries plus [`SPARE`], and a deque doubles.
     pub(super) const fn most(ranges: usize) -> usize {
         2 * (2 * ranges + SPARE) * size_of::<Sent>()
     }
 
-    /// Octets of memory.
+    /// Octets of allocated memory.
     pub(super) fn allocated(&self) -> usize {
         self.sent.capacity() * size_of::<Sent>()
     }
 
-    /// The earliest.
+    /// The earliest transmission.
     pub(super) fn front(&self) -> Option<Sent> {
         self.sent.front().copied()
     }
 
-    /// Forgets the earliest.
+    /// Removes the earliest transmission.
     pub(super) fn pop_front(&mut self) {
         self.sent.pop_front();
     }
 
-    /// Puts one more in; the serial number of its first octet.
+    /// Adds a transmission. Returns the serial number of its first octet.
     pub(super) fn push(&mut self, seq: Seq, end: Seq) -> u64 {
         let serial = self.next_serial;
         self.next_serial += u64::from(end - seq);
@@ -58,22 +58,23 @@ impl Log {
         serial
     }
 
-    /// Forgets what is not outstanding any more, once there are more than `many`. The front alone
-    /// would not do: one segment that stays in flight there would keep everything that the sender
-    /// sends again and again behind it. `many` being twice what can be outstanding, half of the log
-    /// goes at least, and the search is O(1) for each transmission.
-    pub(super) fn trim(&mut self, many: usize, is_outstanding: impl Fn(&Sent) -> bool) {
-        if self.sent.len() >= many + SPARE {
+    /// Removes transmissions that are no longer outstanding, once there are `limit` plus [`SPARE`]. To pop
+    /// the front alone would not suffice: one segment that stays in flight there would keep all
+    /// retransmissions by the sender after it. As `limit` is twice the maximum that can be
+    /// outstanding, at least half of the log is removed, and the search is O(1) for each
+    /// transmission.
+    pub(super) fn trim(&mut self, limit: usize, is_outstanding: impl Fn(&Sent) -> bool) {
+        if self.sent.len() >= limit + SPARE {
             self.sent.retain(is_outstanding);
         }
     }
 
-    /// Forgets everything.
+    /// Removes all transmissions.
     pub(super) fn clear(&mut self) {
         self.sent.clear();
     }
 
-    /// Gives memory back.
+    /// Releases unneeded memory.
     pub(super) fn shrink(&mut self) {
         memory::shrink(&mut self.sent);
     }

@@ -1,4 +1,4 @@
-//! What is lost, by what was proved to have left later and arrived.
+//! Loss detection: a transmission is lost if a later one was delivered.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use lasthop_packet::{Instant, Seq};
 use super::{Range, ReorderingWindow, Scoreboard, State};
 
 impl Scoreboard {
-    /// Takes the next range that is lost, for the caller to repair it; `None` where none is any
-    /// more. To be called until then after each acknowledgment: it forgets transmissions that are
-    /// no longer outstanding, too.
+    /// Returns the next lost range, for the caller to repair it; `None` if there are no more.
+    /// Callers must repeat it until then after each acknowledgment: it also removes transmissions
+    /// that are no longer outstanding.
     pub fn next_lost(&mut self, now: Instant) -> Option<Range> {
         let marked = self.marked.take().and_then(|seq| self.range_at(seq).copied());
         if marked.is_some_and(|range| range.state == State::Lost) {
@@ -33,61 +33,61 @@ impl Scoreboard {
         None
     }
 
-    /// Marks the range at `seq` as lost: for a receiver that cannot say so itself.
+    /// Marks the range at `seq` as lost: for a receiver without SACK.
     pub fn mark_lost(&mut self, seq: Seq, now: Instant) {
-        let at = self.ranges.first_behind(seq);
+        let at = self.ranges.first_ending_after(seq);
         if self.ranges.get(at).is_some_and(|range| range.state == State::InFlight) {
             self.lose(at, now);
             self.marked = Some(self.ranges[at].seq);
         }
     }
 
-    /// Since when something has been missing that is not yet taken for lost, because few segments
+    /// The start of the reordering window, if a missing range is not yet lost because few segments
     /// have overtaken it.
     pub fn overtaken_since(&self) -> Option<Instant> {
         self.reordering_window.map(|window| window.since)
     }
 
-    /// Ends the reordering window: what was overtaken when it began is lost.
+    /// Ends the reordering window: ranges that were overtaken when it began are lost.
     pub fn end_reordering_window(&mut self) {
         if let Some(window) = self.reordering_window.take() {
             self.proved_for_certain = self.proved_for_certain.max(window.proved);
         }
     }
 
-    /// What duplicate ACKs of a receiver without SACK speak of, unless it is repaired already.
+    /// The range that duplicate ACKs of a receiver without SACK indicate, unless it is already
+    /// repaired.
     pub fn first_by_duplicates(&self) -> Option<&Range> {
-        let is_told = !self.sack_seen && self.duplicates > 0;
+        let reports_hole = !self.sack_seen && self.duplicates > 0;
         let is_ours =
             |first: &&Range| first.state == State::InFlight && first.copies == 0 && !first.by_sender;
-        self.ranges.front().filter(|_| is_told).filter(is_ours)
+        self.ranges.front().filter(|_| reports_hole).filter(is_ours)
     }
 
-    /// How far segments may overtake, in segments.
+    /// The number of segments that may overtake.
     pub const fn tolerated(&self) -> u32 {
         self.tolerance.segments()
     }
 
-    /// Whether something that left after `range` was delivered, tolerance or not.
+    /// Whether a transmission after `range` was delivered, regardless of the tolerance.
     pub const fn was_overtaken(&self, range: &Range) -> bool {
         range.serial < self.proved
     }
 
-    /// Whether copies turned out to be needless more often than is borne.
+    /// Whether copies were needless more often than is accepted.
     pub const fn has_needless_copies(&self) -> bool {
         self.tolerance.has_grown()
     }
 
-    /// Whether copies turned out to be needless, with a receiver that can tell what it has: the hop
-    /// reorders.
+    /// Whether copies were needless, with a receiver that sends SACK blocks: the hop reorders.
     pub const fn is_reordering(&self) -> bool {
         self.sack_seen && self.has_needless_copies()
     }
 
-    /// Where the first hole begins that the sender need not know of: one that we repair, and have
-    /// not tried to for `longest`. `None` on a hop that reorders: today's TCP adapts to the
-    /// reordering it sees, so it is told of every hole. Looks at the first `LOOKED_AT` ranges only: a
-    /// receiver with more disorder than that is left to the sender.
+    /// The start of the first hole that is withheld from the sender: one that the agent repairs,
+    /// and has not tried to for `longest`. `None` on a hop that reorders: current TCP adapts to the
+    /// reordering it sees, so every hole is reported. Only the first `LOOKED_AT` ranges count: with
+    /// more disorder than that, the receiver is left to the sender.
     pub fn first_own_hole(&self, now: Instant, longest: Duration) -> Option<Seq> {
         const LOOKED_AT: usize = 64;
         if self.is_reordering() {
@@ -101,8 +101,8 @@ impl Scoreboard {
         self.ranges.iter().take(LOOKED_AT).find(is_ours).map(|range| range.seq)
     }
 
-    /// The reordering window of what left first of all that is outstanding, if it was overtaken; the
-    /// same as before, if it is of that.
+    /// The reordering window of the earliest outstanding transmission, if it was overtaken; the
+    /// current window, if it is the one of that transmission.
     fn reordering_window_of(&self, first: &Range, now: Instant) -> Option<ReorderingWindow> {
         let end = first.serial_end();
         let was_overtaken = self.sack_seen && end <= self.proved;

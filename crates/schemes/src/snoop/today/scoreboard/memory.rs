@@ -1,15 +1,15 @@
-//! Memory that is given back.
+//! Release of memory.
 
 use std::collections::VecDeque;
 
-/// Gives back what a deque needs less than a quarter of, but for as much as it holds: so it is
-/// moved once in as many steps, at most.
+/// Shrinks a deque that uses less than a quarter of its capacity, to twice its length: so entries
+/// are moved at most once in as many steps.
 pub(super) fn shrink<T>(deque: &mut VecDeque<T>) {
-    /// Entries that no deque in use is worth shrinking for.
-    const LEAST: usize = 32;
+    /// Deques of at most this capacity are not shrunk.
+    const MIN_CAPACITY: usize = 32;
     if deque.is_empty() {
         *deque = VecDeque::new();
-    } else if deque.capacity() > LEAST && deque.len() < deque.capacity() / 4 {
+    } else if deque.capacity() > MIN_CAPACITY && deque.len() < deque.capacity() / 4 {
         deque.shrink_to(2 * deque.len());
     }
 }

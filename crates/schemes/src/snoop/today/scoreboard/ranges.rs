@@ -1,4 +1,4 @@
-//! Pieces of sequence space, what is known of each, and their list in sequence order.
+//! Ranges of sequence space with their states, and their list in sequence order.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -6,45 +6,45 @@ use std::ops::{Deref, DerefMut};
 use lasthop_packet::{Instant, Seq};
 
 use super::memory;
-use super::transmission::{Sent, behind};
+use super::transmission::{Sent, serial_after};
 
-/// What is known of a piece of sequence space.
+/// The state of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Sent and not known to be delivered or lost.
     InFlight,
-    /// The receiver has it, above a hole.
+    /// Selectively acknowledged.
     Sacked,
-    /// Lost, and not sent again: there was nothing to repair it from, or it was retransmitted as
-    /// often as allowed.
+    /// Lost, and not sent again: there was no cached copy, or it was retransmitted as often as
+    /// allowed.
     Lost,
 }
 
-/// A piece of sequence space whose octets have the same fate.
+/// A range of sequence space whose octets have the same state.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// Its first number.
+    /// The first sequence number.
     pub seq: Seq,
-    /// The number behind it.
+    /// The end, exclusive.
     pub end: Seq,
-    /// What is known of it.
+    /// The state of its octets.
     pub state: State,
     /// Local retransmissions since the sender last sent it.
     pub copies: u32,
-    /// Whether the hole is the sender's to repair: it has retransmitted it, or we kept no copy.
+    /// Whether the hole is left to the sender: it has retransmitted it, or there is no cached copy.
     pub by_sender: bool,
-    /// Whether a timer sent a copy: an acknowledgment then proves the delivery of the first
-    /// transmission only.
+    /// Whether the timer sent a copy: an acknowledgment then proves only the delivery of the first
+    /// transmission.
     pub(super) probed: bool,
-    /// Whether it left more than once (Karn's rule: it measures no round-trip time).
+    /// Whether it was sent more than once (Karn's rule: it gives no round-trip time).
     pub(super) ambiguous: bool,
-    /// The serial number of its first octet, when it last left.
+    /// The serial number of the first octet in its last transmission.
     pub(super) serial: u64,
-    /// The same of the first transmission that may be the one to arrive: it is no more than that
-    /// which an arrival proves, or a transmission in vain would make another one, and that the
-    /// next.
+    /// The serial number of the first octet in the earliest transmission that may arrive. An
+    /// arrival proves no more than this: otherwise a needless transmission would cause another one,
+    /// and that the next.
     pub(super) proves: u64,
-    /// When it last left.
+    /// The time of the last transmission.
     pub(super) sent: Instant,
     /// When it was first known to be missing.
     pub(super) missing_since: Option<Instant>,
@@ -57,11 +57,11 @@ impl Range {
     }
 
     pub(super) fn serial_end(&self) -> u64 {
-        behind(self.serial, self.octets())
+        serial_after(self.serial, self.octets())
     }
 
     pub(super) fn proves_end(&self) -> u64 {
-        behind(self.proves, self.octets())
+        serial_after(self.proves, self.octets())
     }
 }
 
@@ -84,8 +84,8 @@ impl DerefMut for Ranges {
 }
 
 impl Ranges {
-    /// The index of the first range that ends behind `seq`. Mostly the first, or behind the last.
-    pub(super) fn first_behind(&self, seq: Seq) -> usize {
+    /// The index of the first range that ends after `seq`. Usually 0 or the length.
+    pub(super) fn first_ending_after(&self, seq: Seq) -> usize {
         match (self.front(), self.back()) {
             (Some(front), _) if front.end.after(seq) => 0,
             (_, Some(back)) if !back.end.after(seq) => self.len(),
@@ -93,39 +93,40 @@ impl Ranges {
         }
     }
 
-    /// The index of the first range that is on its way by this transmission; `None` if all of it
-    /// was delivered, lost, or sent again.
+    /// The index of the first range that is in flight by this transmission; `None` if all of it was
+    /// delivered, lost, or sent again.
     pub(super) fn outstanding(&self, sent: &Sent) -> Option<usize> {
-        // Mostly all of it was acknowledged.
+        // Usually all of it was acknowledged.
         if self.front().is_none_or(|front| !front.seq.before(sent.end)) {
             return None;
         }
         let serials = sent.serials();
         let is_on_its_way = |range: &Range| range.state == State::InFlight && serials.contains(&range.serial);
-        let from = self.first_behind(sent.seq);
+        let from = self.first_ending_after(sent.seq);
         let within = self.range(from..).take_while(|range| range.seq.before(sent.end));
         within.into_iter().position(is_on_its_way).map(|at| from + at)
     }
 
-    /// Takes off what the first range has before `seq`, which lies inside it.
+    /// Splits off the part of the first range below `seq`, which lies inside it.
     pub(super) fn cut_front(&mut self, seq: Seq) -> Option<Range> {
         let front = self.front_mut()?;
         let (whole, octets) = (*front, u64::from(seq - front.seq));
         front.seq = seq;
-        (front.serial, front.proves) = (behind(whole.serial, octets), behind(whole.proves, octets));
+        (front.serial, front.proves) =
+            (serial_after(whole.serial, octets), serial_after(whole.proves, octets));
         Some(Range { end: seq, ..whole })
     }
 
-    /// Divides a range at `seq`, which lies inside it.
+    /// Splits a range at `seq`, which lies inside it.
     pub(super) fn split(&mut self, at: usize, seq: Seq) {
         let range = self[at];
         let front = u64::from(seq - range.seq);
-        let (serial, proves) = (behind(range.serial, front), behind(range.proves, front));
+        let (serial, proves) = (serial_after(range.serial, front), serial_after(range.proves, front));
         self[at].end = seq;
         self.insert(at + 1, Range { seq, serial, proves, ..range });
     }
 
-    /// Joins a range that the receiver has with such neighbours; the index of the whole.
+    /// Merges a selectively acknowledged range with adjacent ones. Returns the index of the result.
     pub(super) fn merge(&mut self, mut at: usize) -> usize {
         let joins = |a: Option<&Range>, b: Option<&Range>| {
             a.zip(b).is_some_and(|(a, b)| a.state == State::Sacked && b.state == a.state && a.end == b.seq)
@@ -142,12 +143,12 @@ impl Ranges {
         at
     }
 
-    /// Octets of memory.
+    /// Octets of allocated memory.
     pub(super) fn allocated(&self) -> usize {
         self.capacity() * size_of::<Range>()
     }
 
-    /// Gives memory back.
+    /// Releases unneeded memory.
     pub(super) fn shrink(&mut self) {
         memory::shrink(&mut self.0);
     }

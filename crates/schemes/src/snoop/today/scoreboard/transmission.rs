@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use lasthop_packet::Seq;
 
-/// The serial number of no transmission.
+/// The serial number that stands for no transmission.
 pub(super) const NONE: u64 = 0;
 
 /// A transmission.
@@ -22,7 +22,7 @@ impl Sent {
     }
 }
 
-/// The serial number so many octets behind one.
-pub(super) const fn behind(serial: u64, octets: u64) -> u64 {
+/// The serial number `octets` after `serial`.
+pub(super) const fn serial_after(serial: u64, octets: u64) -> u64 {
     if serial == NONE { NONE } else { serial + octets }
 }
