@@ -1,5 +1,5 @@
-//! Where connections are split: the split, and in front of it, towards the hop, the layer that makes
-//! and keeps back ACKs.
+//! The agent where connections are split: the split, and between it and the hop the layer that
+//! generates and suppresses ACKs.
 
 use lasthop_agent::{
     Accounts, Agent, Context, Deadline, FlowState, ImportError, LinkEvent, LinkSenses, Obligation, Outbox,
@@ -14,19 +14,19 @@ use crate::lle::{Lle, Place};
 
 /// The AS-TCP agent of an access point, or of the router before it.
 ///
-/// ACKs are made and kept back for connections alone that are split. The others' data has further to
-/// go than the hop, whose MAC ACKs say nothing of that.
+/// ACKs are generated and suppressed only for split connections. The data of others has further to
+/// go than the hop, which is all that MAC ACKs report on.
 pub struct AsTcpEdge {
     split: Transparent,
     acks: Lle,
-    /// While more octets than this wait to be sent on, frames are refused; `None`: none are.
+    /// Frames are refused while more octets than this wait to be forwarded; `None`: never.
     refuse_above: Option<u64>,
-    /// What the split has sent, and what the other layer has, in the call under way.
+    /// The output of the split and of the ACK layer in the current call.
     sent: [Outbox; 2],
 }
 
 impl AsTcpEdge {
-    /// An agent that has seen nothing yet, with its end of the hop at a place. Only an access point can
+    /// An agent without connections, with its end of the hop at `place`. Only an access point can
     /// refuse frames.
     pub fn new(settings: &Settings, place: Place) -> Self {
         let can_refuse = place == Place::EndOfHop && settings.refuse_above > 0;
@@ -38,30 +38,29 @@ impl AsTcpEdge {
         }
     }
 
-    /// Calls the split; what it sends over the hop passes through the other layer.
+    /// Calls the split; its output over the hop passes through the ACK layer.
     fn call_split<R>(
         &mut self,
         cx: &mut Context<'_>,
-        ask: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
+        f: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
     ) -> R {
         let mut sent = std::mem::take(&mut self.sent[0]);
-        let result = ask(&mut self.split, &mut cx.with_outbox(&mut sent, self.acks.octets()));
+        let result = f(&mut self.split, &mut cx.with_outbox(&mut sent, self.acks.octets()));
         self.send(&mut sent, Side::Radio, cx);
         self.sent[0] = sent;
         result
     }
 
-    /// Calls the layer that makes ACKs; these are for the split.
-    fn call_acks<R>(&mut self, cx: &mut Context<'_>, ask: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
+    /// Calls the ACK layer; its ACKs go to the split.
+    fn call_acks<R>(&mut self, cx: &mut Context<'_>, f: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
         let mut sent = std::mem::take(&mut self.sent[1]);
-        let result = ask(&mut self.acks, &mut cx.with_outbox(&mut sent, self.split.octets()));
+        let result = f(&mut self.acks, &mut cx.with_outbox(&mut sent, self.split.octets()));
         self.send(&mut sent, Side::Core, cx);
         self.sent[1] = sent;
         result
     }
 
-    /// Sends what a layer has put into its outbox. What goes to the side of the other layer leaves as
-    /// that has it.
+    /// Sends a layer's output. Packets to the side of the other layer pass through that one.
     fn send(&mut self, sent: &mut Outbox, others_side: Side, cx: &mut Context<'_>) {
         cx.pass_on(sent, false, |message| message);
         for (to, mut packet) in sent.packets.drain(..) {
@@ -82,27 +81,27 @@ impl AsTcpEdge {
             }
             match verdict {
                 Verdict::Forward => cx.send(to, packet),
-                // The world does not see this verdict.
+                // The caller does not see this verdict.
                 Verdict::Drop(reason) => cx.report_dropped(&packet, packet.payload().len(), reason),
                 Verdict::Absorb => {}
             }
         }
     }
 
-    /// Calls the split about what the world called for.
-    fn ask_split<R>(
+    /// Calls the split for an event from outside.
+    fn run_split<R>(
         &mut self,
         cx: &mut Context<'_>,
-        ask: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
+        f: impl FnOnce(&mut Transparent, &mut Context<'_>) -> R,
     ) -> R {
-        let result = self.call_split(cx, ask);
+        let result = self.call_split(cx, f);
         self.attach(0, cx);
         result
     }
 
-    /// The same for the layer that makes ACKs.
-    fn ask_acks<R>(&mut self, cx: &mut Context<'_>, ask: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
-        let result = self.call_acks(cx, ask);
+    /// Calls the ACK layer for an event from outside.
+    fn run_acks<R>(&mut self, cx: &mut Context<'_>, f: impl FnOnce(&mut Lle, &mut Context<'_>) -> R) -> R {
+        let result = self.call_acks(cx, f);
         self.attach(1, cx);
         result
     }
@@ -113,18 +112,18 @@ impl AsTcpEdge {
         }
     }
 
-    fn show_split(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        self.ask_split(cx, |split, cx| split.on_packet(packet, from, cx))
+    fn packet_to_split(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        self.run_split(cx, |split, cx| split.on_packet(packet, from, cx))
     }
 
-    fn show_acks(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
-        self.ask_acks(cx, |acks, cx| acks.on_packet(packet, from, cx))
+    fn packet_to_acks(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
+        self.run_acks(cx, |acks, cx| acks.on_packet(packet, from, cx))
     }
 
-    /// Has the other layer leave a connection that is not split, unless something is owed there.
+    /// Makes the ACK layer leave a connection that is not split, unless that owes data.
     fn leave_alone(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
         if !self.split.attends_to(connection) && self.acks.obligation(connection).is_free() {
-            self.ask_acks(cx, |acks, cx| acks.leave(connection, cx));
+            self.run_acks(cx, |acks, cx| acks.leave(connection, cx));
         }
     }
 }
@@ -132,21 +131,21 @@ impl AsTcpEdge {
 impl Agent for AsTcpEdge {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(connection) = packet.flow_key().map(|key| from.connection(key)) else {
-            return self.show_split(packet, from, cx);
+            return self.packet_to_split(packet, from, cx);
         };
         if from == Side::Radio {
-            let verdict = self.show_acks(packet, from, cx);
+            let verdict = self.packet_to_acks(packet, from, cx);
             if verdict != Verdict::Forward {
-                self.ask_split(cx, |split, cx| split.splits.on_passed(connection, packet, from, cx));
+                self.run_split(cx, |split, cx| split.splits.on_passed(connection, packet, from, cx));
                 return verdict;
             }
         }
-        let verdict = self.show_split(packet, from, cx);
+        let verdict = self.packet_to_split(packet, from, cx);
         self.leave_alone(connection, cx);
         if from == Side::Radio || verdict != Verdict::Forward {
             return verdict;
         }
-        self.show_acks(packet, from, cx)
+        self.packet_to_acks(packet, from, cx)
     }
 
     fn prefetch(&self, connections: &[FlowKey]) {
@@ -154,7 +153,7 @@ impl Agent for AsTcpEdge {
     }
 
     fn on_link(&mut self, event: &LinkEvent<'_>, cx: &mut Context<'_>) {
-        self.ask_acks(cx, |acks, cx| acks.on_link(event, cx));
+        self.run_acks(cx, |acks, cx| acks.on_link(event, cx));
     }
 
     fn deadline(&self) -> Option<Deadline> {
@@ -162,8 +161,8 @@ impl Agent for AsTcpEdge {
     }
 
     fn on_deadline(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, Agent::on_deadline);
-        self.ask_acks(cx, Agent::on_deadline);
+        self.run_split(cx, Agent::on_deadline);
+        self.run_acks(cx, Agent::on_deadline);
     }
 
     fn needs(&self) -> LinkSenses {
@@ -195,32 +194,32 @@ impl Accounts for AsTcpEdge {
 }
 
 impl Transfer for AsTcpEdge {
-    /// What the layer next to the hop has comes first: the split may send when it goes on.
+    /// The state of the ACK layer comes first: the split may send when it resumes.
     fn export(&mut self, scope: Scope, cx: &mut Context<'_>) -> Vec<FlowState> {
-        let of_acks = self.ask_acks(cx, |acks, cx| acks.export(scope, cx));
-        let of_split = self.ask_split(cx, |split, cx| split.export(scope, cx));
+        let of_acks = self.run_acks(cx, |acks, cx| acks.export(scope, cx));
+        let of_split = self.run_split(cx, |split, cx| split.export(scope, cx));
         let of_acks = of_acks.into_iter().filter_map(|state| wrap(Layer::Acks, state));
         of_acks.chain(of_split.into_iter().filter_map(|state| wrap(Layer::Split, state))).collect()
     }
 
     fn import(&mut self, state: &FlowState, cx: &mut Context<'_>) -> Result<(), ImportError> {
         match unwrap(state, cx)? {
-            (Layer::Split, state) => self.ask_split(cx, |split, cx| split.import(&state, cx)),
-            (Layer::Acks, state) => self.ask_acks(cx, |acks, cx| acks.import(&state, cx)),
+            (Layer::Split, state) => self.run_split(cx, |split, cx| split.import(&state, cx)),
+            (Layer::Acks, state) => self.run_acks(cx, |acks, cx| acks.import(&state, cx)),
         }
     }
 
     fn on_return(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, Transfer::on_return);
+        self.run_split(cx, Transfer::on_return);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) {
-        self.ask_split(cx, Transfer::drain);
-        self.ask_acks(cx, Transfer::drain);
+        self.run_split(cx, Transfer::drain);
+        self.run_acks(cx, Transfer::drain);
     }
 
     fn release(&mut self, connection: FlowKey, cx: &mut Context<'_>) {
-        self.ask_split(cx, |split, cx| split.release(connection, cx));
-        self.ask_acks(cx, |acks, cx| acks.release(connection, cx));
+        self.run_split(cx, |split, cx| split.release(connection, cx));
+        self.run_acks(cx, |acks, cx| acks.release(connection, cx));
     }
 }

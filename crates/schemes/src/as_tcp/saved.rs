@@ -1,4 +1,4 @@
-//! The state of one of the two layers, as the scheme's own.
+//! The state of one of the two layers, wrapped as a state of this scheme.
 
 use lasthop_agent::{Context, FlowState, ImportError};
 use lasthop_hop::transfer::{export, import};
@@ -16,20 +16,20 @@ pub(super) enum Layer {
     Acks,
 }
 
-/// What one of the layers exports of a connection.
+/// The exported state of a connection in one layer.
 #[derive(Debug, Serialize, Deserialize)]
 struct Saved {
     layer: u8,
     octets: Vec<u8>,
 }
 
-/// A layer's state as one of this scheme's.
+/// Wraps a layer's state as a state of this scheme.
 pub(super) fn wrap(layer: Layer, state: FlowState) -> Option<FlowState> {
     let saved = Saved { layer: layer as u8, octets: state.octets };
     export(NAME, VERSION, state.connection, &saved)
 }
 
-/// Which layer a state of this scheme's is of, and that layer's state.
+/// The layer of a state of this scheme, and that layer's state.
 pub(super) fn unwrap(state: &FlowState, cx: &Context<'_>) -> Result<(Layer, FlowState), ImportError> {
     let Saved { layer, octets } = import(state, NAME, VERSION, cx)?;
     let (layer, scheme) = match layer {

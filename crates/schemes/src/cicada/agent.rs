@@ -15,16 +15,16 @@ use super::settings::{NAME, Settings};
 use super::streams::Streams;
 use crate::eln::{self, Eln};
 
-/// The CICADA agent, for an access point. It needs nothing of the link layer.
+/// The CICADA agent, for an access point. It needs no link-layer information.
 pub struct Cicada {
     connections: Transparent,
     streams: Streams,
-    /// What connections aim at while there are calls, if they leave room for these.
+    /// The targets of connections during calls, if they leave room for calls.
     beside_calls: Option<Targets>,
 }
 
 impl Cicada {
-    /// An agent that has seen nothing yet.
+    /// An agent without connections.
     pub fn new(settings: &Settings) -> Self {
         let is_split = |input, output| policy(medium(input), medium(output)) == Policy::Split;
         let mut connections = Transparent::new(NAME, settings.splits(), is_split);
@@ -46,7 +46,7 @@ impl Agent for Cicada {
         if key.protocol == Protocol::Udp {
             let queue = match from {
                 Side::Core => self.connections.splits.queueing(key, self.streams.interval(), cx.now()),
-                // A mobile host's own queue lies behind it.
+                // A mobile host's own queue is in that host.
                 Side::Radio => Duration::ZERO,
             };
             let others = self.connections.octets();

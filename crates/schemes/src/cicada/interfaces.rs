@@ -1,22 +1,22 @@
-//! The CICADA table: which interfaces are wired and which are wireless, and what follows for a packet
-//! that goes from one to another.
+//! The CICADA table: which interfaces are wired and which are wireless, and the policy for a
+//! connection between two of them.
 //!
-//! A seat's radio side is what it watches: its wireless interfaces. All others, however many, and the
-//! node itself are its core side: wired. On a real access point the gateway finds out which is which
-//! (interface detection), unless its configuration says so.
+//! The radio side of an attachment point is its wireless interfaces. All others, and the node
+//! itself, are its core side: wired. On a real access point the gateway detects the interfaces,
+//! unless its configuration states them.
 
 use lasthop_agent::Side;
 
-/// What an interface is.
+/// The medium of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Ethernet, ADSL, a tunnel: any that is no hop over the air.
+    /// Ethernet, ADSL, a tunnel: all that are not a wireless hop.
     Wired,
-    /// A hop over the air.
+    /// A wireless hop.
     Wireless,
 }
 
-/// What the interfaces of a side are.
+/// The medium of a side's interfaces.
 pub const fn medium(side: Side) -> Medium {
     match side {
         Side::Core => Medium::Wired,
@@ -24,16 +24,16 @@ pub const fn medium(side: Side) -> Medium {
     }
 }
 
-/// What becomes of a connection.
+/// The policy for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Both media are the same: it is routed, and nothing else.
+    /// Both media are the same: it is only routed.
     Routed,
-    /// From wired to wireless, or back: it is split.
+    /// From wired to wireless, or the reverse: it is split.
     Split,
 }
 
-/// What becomes of connections that come in by one medium and go out by the other.
+/// The policy for connections that come in by one medium and go out by the other.
 pub const fn policy(input: Medium, output: Medium) -> Policy {
     match (input, output) {
         (Medium::Wired, Medium::Wireless) | (Medium::Wireless, Medium::Wired) => Policy::Split,

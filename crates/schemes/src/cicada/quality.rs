@@ -1,79 +1,80 @@
-//! The agreed quality of a call, and whether a sample keeps it.
+//! The agreed quality of a call, and whether a sample meets it.
 //!
-//! The paper has an access point hold a stream against a quality that was agreed on, and learn it from
-//! RTP and RTCP. Neither carries one: ends agree by SDP (RFC 4566), in messages that no access point
-//! need see. Here it is what an operator sets, the same for all calls.
+//! In the paper, an access point compares a stream with an agreed quality, and learns that from RTP
+//! and RTCP. Neither carries one: ends agree by SDP (RFC 4566), in messages that an access point
+//! need not see. Here the operator sets it, the same for all calls.
 
 use std::time::Duration;
 
-/// What a call's packets are to keep.
+/// The required quality of a call's packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// Delay from one end to the other, as far as it is known.
+    /// The maximum end-to-end delay, as far as it is known.
     pub delay: Duration,
-    /// How much longer than the stream's least delay a packet may take: what a receiver's playout
-    /// buffer makes good.
+    /// The maximum delay of a packet in excess of the stream's minimum, which a receiver's playout
+    /// buffer compensates for.
     pub variation: Duration,
-    /// Share of packets that may be missing, 0 to 1.
+    /// The maximum share of missing packets, 0 to 1.
     pub loss: f64,
 }
 
 impl Quality {
     /// Whether a packet can no longer arrive in time: one that took `variation` longer than the
-    /// stream's least delay, on a path whose legs take `path` one way at their best. Both have to
-    /// be too long: a receiver on a long path waits for its packets.
+    /// stream's minimum delay, on a path whose legs take at least `path` one way. Both limits must
+    /// be exceeded: a receiver on a long path waits for its packets.
     pub fn is_late(&self, variation: Duration, path: Duration) -> bool {
         variation > self.variation && path.saturating_add(variation) > self.delay
     }
 
-    /// Whether a sample keeps it.
+    /// Whether a sample meets it.
     pub fn is_kept_by(&self, sample: &Sample, path: Duration) -> bool {
         let expected = f64::from(sample.received) + f64::from(sample.lost);
         !self.is_late(sample.variation, path) && f64::from(sample.lost) <= self.loss * expected
     }
 }
 
-/// What the packets of a stream are held against.
+/// The terms by which the packets of a stream are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// What they are to keep.
+    /// The required quality.
     pub quality: Quality,
-    /// How often that is looked at: `T_RTP` in the paper.
+    /// The sampling interval: `T_RTP` in the paper.
     pub interval: Duration,
-    /// How long the legs of their path take one way at their best.
+    /// The minimum one-way delay of the path's legs.
     pub path: Duration,
-    /// How much longer than at its best the leg ahead takes now, by the last round trip over it.
+    /// The excess of the next leg's one-way delay over its minimum, by the last round trip over it.
     pub ahead: Duration,
-    /// How long a packet waits in the queue of the hop ahead.
+    /// The queueing delay on the hop ahead.
     pub queue: Duration,
 }
 
 impl Terms {
-    /// Whether a packet can no longer arrive in time, that takes this much longer than the stream's
-    /// quickest packets, the queue ahead included.
+    /// Whether a packet can no longer arrive in time that takes `variation` longer than the
+    /// stream's fastest packets, including the queue ahead.
     pub fn is_late(&self, variation: Duration) -> bool {
         self.quality.is_late(variation, self.path_beside(variation))
     }
 
-    /// Whether a sample keeps them.
+    /// Whether a sample meets the terms.
     pub fn are_kept_by(&self, sample: &Sample) -> bool {
         self.quality.is_kept_by(sample, self.path_beside(sample.variation))
     }
 
-    /// What the path takes beside this variation, of which what the leg ahead takes longer may be a part.
+    /// The delay of the path without `variation`, which may include a part of the next leg's
+    /// excess.
     fn path_beside(&self, variation: Duration) -> Duration {
         self.path.saturating_add(self.ahead.saturating_sub(variation))
     }
 }
 
-/// What was seen of a stream for one sampling interval.
+/// The record of a stream for one sampling interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Packets that came.
+    /// Received packets.
     pub received: u32,
-    /// Packets that did not, by their sequence numbers.
+    /// Missing packets, by their sequence numbers.
     pub lost: u32,
-    /// How much longer than the least one the longest delay was.
+    /// The excess of the longest delay over the minimum.
     pub variation: Duration,
 }
 

@@ -1,29 +1,31 @@
-//! Datagrams: the access point recognizes calls among them, holds them against their agreed
-//! quality, and gives up packets that would come too late.
+//! Datagrams: the access point recognizes calls among them, compares them with their agreed
+//! quality, and discards packets that would arrive too late.
 //!
-//! The paper has a virtual IP layer for each host and a pointer for each stream that goes there,
-//! and buffers nothing: an entry of the table here, which has an RTP source at most for each
-//! direction.
+//! The paper has a virtual IP layer for each host and a pointer for each stream to it, and buffers
+//! nothing: here an entry of the table, with up to four RTP sources for each direction.
 //!
-//! # What is done to whom
+//! # Rules
 //!
-//! - *What is not RTP* is never touched. Datagrams between two ports that do not turn out to be RTP
-//!   or RTCP after a few are not even looked at for a minute.
+//! - *Datagrams other than RTP* always pass. If the first datagrams between two ports are not RTP
+//!   or RTCP, later ones are not examined for a minute.
 //! - *A stream* is packets of one source with consecutive sequence numbers (`source`). Its clock's
-//!   rate is measured, not guessed from the payload type (`clock`): before, nothing of it is late.
-//! - *A call* has streams in both directions, of which one sends 25 packets in 5 to 10 s or more. Only of
-//!   calls is anything given up: who watches a video has a buffer of seconds.
-//! - *Late* is a packet that takes longer than the agreed quality allows: to here by its timestamp and
-//!   the quickest packets of the stream (`transit`); from here by the queue on the hop, which the round
-//!   trips of connections to the same mobile host show and which counts for `sampling-interval`; and on
-//!   both legs by their round trips, which RTCP tells (`legs`): at their best, and of the leg ahead the
-//!   last one. A packet that others have overtaken is judged like any other. The interarrival jitter of RFC 3550 is not used: it is a mean, and what counts is
-//!   each packet. No stream is silenced: what has been late for a sampling interval is what the
-//!   path is like now, nothing of the next interval is late, and the first packet of a talkspurt
-//!   always passes. Of the packets of a video frame only the first is judged.
+//!   rate is measured, not inferred from the payload type (`clock`): until then, none of its
+//!   packets is late.
+//! - *A call* has streams in both directions, at least one of which sends 25 packets in 5 to 10 s
+//!   or more. Only packets of calls are discarded: a video player has a buffer of seconds.
+//! - *Late* is a packet that takes longer than the agreed quality allows. The delay up to here is
+//!   derived from its timestamp and the fastest packets of the stream (`transit`); the delay from
+//!   here on from the queue on the hop, which the round trips of connections to the same mobile
+//!   host show and which counts for `sampling-interval`; and that of both legs from their round
+//!   trips, which RTCP reports (`legs`): their minimum, and for the next leg the last one. A packet
+//!   that others have overtaken is judged like any other. The interarrival jitter of RFC 3550 is
+//!   not used: it is a mean, and each packet counts. No stream is silenced: a delay that persists
+//!   for a sampling interval is the current delay of the path, no packet of the next interval is
+//!   late, and the first packet of a talkspurt always passes. Of the packets of a video frame only
+//!   the first is judged.
 //! - *Audio and video between the same ports*, as browsers send them (RFC 8843), are sources of one
 //!   call; each is judged by its own clock. There may be four in each direction.
-//! - *Elastic traffic* is held back while there are calls: see
+//! - *Elastic traffic* is held back during calls: see [`lasthop_hop::split::Splits::hold_back`].
 //!   [`lasthop_hop::split::Splits::hold_back`].
 
 mod clock;
@@ -45,7 +47,7 @@ use super::quality::{Quality, Terms};
 use legs::Legs;
 use source::Direction;
 
-/// RTP that would arrive too late.
+/// RTP packets that would arrive too late.
 pub static LATE: Counter = Counter::new("dropped_late", "RTP that would arrive too late");
 /// Sampling intervals of the streams of calls.
 pub static SAMPLES: Counter = Counter::new("rtp_samples", "Sampling intervals of the streams of calls.");
@@ -55,25 +57,24 @@ pub static MISSED: Counter = Counter::new(
     "Sampling intervals in which a stream of a call did not meet the agreed quality.",
 );
 
-/// Datagrams between two ports after which they are not looked at any more, if none was of a
-/// stream.
-const ENOUGH: u8 = 32;
+/// Consecutive datagrams outside of any stream after which an entry is no longer examined.
+const MAX_OTHERS: u8 = 32;
 
-/// An entry without datagrams that are looked at is forgotten after this time.
+/// The time without examined datagrams after which an entry is forgotten.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A call goes on for this long after its last packet in either direction: talkers pause.
+/// A call lasts for this time after its last packet in either direction: talkers pause.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// What is known of datagrams.
+/// The state of datagram streams.
 pub struct Streams {
     entries: FlowTable<Entry>,
     quality: Quality,
-    /// How often streams are sampled: `T_RTP` in the paper.
+    /// The sampling interval: `T_RTP` in the paper.
     interval: Duration,
-    /// When the last packet of a call came.
+    /// When the last packet of a call arrived.
     last_call: Option<Instant>,
-    /// Octets of memory for sources.
+    /// Octets of memory of the sources.
     of_sources: usize,
 }
 
@@ -83,33 +84,34 @@ struct Entry {
     from_core: Direction,
     from_radio: Direction,
     legs: Legs,
-    /// Datagrams that were of no stream.
+    /// Consecutive datagrams outside of any stream.
     others: u8,
 }
 
 impl Streams {
-    /// Nothing is known. Streams are sampled once an `interval`, and calls are to have this quality.
+    /// An empty state. Streams are sampled once per `interval`, and calls must have this quality.
     pub fn new(quality: Quality, interval: Duration) -> Self {
         Self { entries: FlowTable::new(Duration::ZERO), quality, interval, last_call: None, of_sources: 0 }
     }
 
-    /// How often streams are sampled, and for how long what is known of the hop counts.
+    /// The sampling interval, for which the state of the hop counts, too.
     pub const fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Octets of memory that it has taken.
+    /// Octets of allocated memory.
     pub fn octets(&self) -> usize {
         self.entries.octets() + self.of_sources
     }
 
-    /// Whether there is a call.
+    /// Whether there is a current call.
     pub fn has_calls(&self, now: Instant) -> bool {
         self.last_call.is_some_and(|last| now.since(last) <= SILENCE)
     }
 
-    /// Decides the fate of a datagram. `key` is its direction from the core side to the radio side; `queue` is
-    /// how long a packet waits on the hop ahead, and something else has taken `others` octets of the memory.
+    /// Processes a datagram. `key` is its direction from the core side to the radio side, `queue`
+    /// the queueing delay on the hop ahead, and `others` the octets of memory that another owner
+    /// has taken.
     pub fn on_datagram(
         &mut self,
         key: FlowKey,
@@ -119,13 +121,13 @@ impl Streams {
         others: usize,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        // A payload that a simulation does not write out is none that says anything.
+        // The content of a simulated payload is not known.
         let Payload::Bytes(octets) = packet.payload() else { return Verdict::Forward };
         if let Some(compound) = Compound::parse(octets) {
             self.on_control(key, compound, from, cx.now());
             return Verdict::Forward;
         }
-        if self.entries.peek(key).is_some_and(|entry| entry.others == ENOUGH) {
+        if self.entries.peek(key).is_some_and(|entry| entry.others == MAX_OTHERS) {
             return Verdict::Forward;
         }
         if self.entries.touch(key, cx.now()).is_none() && !self.begin(key, others, cx) {
@@ -140,12 +142,12 @@ impl Streams {
             Side::Core => (&mut entry.from_core, &entry.from_radio),
             Side::Radio => (&mut entry.from_radio, &entry.from_core),
         };
-        let heard = RtpPacket::parse(octets)
+        let arrival = RtpPacket::parse(octets)
             .and_then(|packet| direction.on_packet(&packet.header, &terms, room, cx.now()));
         let is_call = back.has_source(cx.now(), SILENCE)
             && [&*direction, back].iter().any(|of| of.is_talking(cx.now(), SILENCE));
         self.of_sources = self.of_sources - before + entry.octets();
-        let Some(heard) = heard else {
+        let Some(arrival) = arrival else {
             entry.count_other(key, cx);
             return Verdict::Forward;
         };
@@ -154,28 +156,29 @@ impl Streams {
             return Verdict::Forward;
         }
         self.last_call = Some(cx.now());
-        if let Some(kept) = heard.kept {
+        if let Some(kept) = arrival.kept {
             cx.report(Report::of(&SAMPLES));
             if !kept {
                 cx.report(Report::of(&MISSED));
             }
         }
-        if heard.is_late { Verdict::Drop(&LATE) } else { Verdict::Forward }
+        if arrival.is_late { Verdict::Drop(&LATE) } else { Verdict::Forward }
     }
 
-    /// RTCP came: on the stream's own ports (RFC 5761), or on the next ones (RFC 3550, section 11).
+    /// Processes RTCP on the stream's own ports (RFC 5761), or on the next ones (RFC 3550, section
+    /// 11).
     fn on_control(&mut self, key: FlowKey, compound: Compound<'_>, from: Side, now: Instant) {
-        let before = |(address, port): (_, u16)| Some((address, port.checked_sub(1)?));
-        let beside = before(key.source).zip(before(key.destination));
-        let beside = beside.map(|(source, destination)| FlowKey { source, destination, ..key });
+        let previous_port = |(address, port): (_, u16)| Some((address, port.checked_sub(1)?));
+        let rtp_key = previous_port(key.source).zip(previous_port(key.destination));
+        let rtp_key = rtp_key.map(|(source, destination)| FlowKey { source, destination, ..key });
         let has_entry = |key: &FlowKey| self.entries.peek(*key).is_some();
-        let Some(stream) = [Some(key), beside].into_iter().flatten().find(has_entry) else { return };
+        let Some(stream) = [Some(key), rtp_key].into_iter().flatten().find(has_entry) else { return };
         if let Some(entry) = self.entries.peek_mut(stream) {
             entry.legs.on_control(compound, from, now);
         }
     }
 
-    /// The first datagram between two ports; `false` if there is no room.
+    /// Creates an entry for the first datagram between two ports; `false` if there is no room.
     fn begin(&mut self, key: FlowKey, others: usize, cx: &Context<'_>) -> bool {
         let budget = Budget { flows: Budget::of_datagrams(cx.budget().flows), ..cx.budget() };
         let most = self.entries.most(budget, others + self.octets(), 0);
@@ -185,7 +188,8 @@ impl Streams {
         self.entries.insert(key, Entry::default(), most, cx.now()).is_ok()
     }
 
-    /// Forgets the streams of hosts that another agent serves from now on; that agent finds them by itself.
+    /// Forgets the streams of hosts that another agent serves from now on; that agent detects them
+    /// itself.
     pub fn leave(&mut self, scope: Scope) {
         for key in scope.of(&self.entries) {
             self.forget(key);
@@ -198,12 +202,12 @@ impl Streams {
         self.of_sources -= entry.as_ref().map_or(0, Entry::octets);
     }
 
-    /// When something is next to be forgotten.
+    /// When the next entry expires.
     pub fn next_timer(&self) -> Option<Instant> {
         self.entries.idle_since().map(|since| since + IDLE)
     }
 
-    /// Forgets what has been idle for too long.
+    /// Forgets expired entries.
     pub fn on_deadline(&mut self, now: Instant) {
         while let Some((last_used, key)) = self.entries.idlest()
             && last_used + IDLE <= now
@@ -214,15 +218,16 @@ impl Streams {
 }
 
 impl Entry {
-    /// Octets of memory that its sources take.
+    /// Octets of memory of its sources.
     fn octets(&self) -> usize {
         self.from_core.octets() + self.from_radio.octets()
     }
 
-    /// One more that is of no stream. The world need not show more of them after some.
+    /// Counts a datagram outside of any stream. After `MAX_OTHERS` of them the world need not show
+    /// more.
     fn count_other(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.others += 1;
-        if self.others == ENOUGH {
+        if self.others == MAX_OTHERS {
             cx.leave_alone(key);
         }
     }

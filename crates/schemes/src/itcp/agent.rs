@@ -15,25 +15,25 @@ use lasthop_tcp::State;
 use super::opening::{Opening, Outcome};
 use super::settings::{OpenedBy, Settings};
 
-/// The I-TCP agent, for an access point. It needs nothing of the link layer.
+/// The I-TCP agent, for an access point. It needs no link-layer information.
 pub struct Itcp {
     pub(super) settings: Settings,
-    /// SYNs that are not answered yet.
+    /// Connections whose SYN is not answered yet.
     pub(super) openings: FlowTable<Box<Opening>>,
     pub(super) splits: Splits,
-    /// Octets of memory that one that is being opened takes, beside its place in the table.
+    /// Octets of memory of an opening, without its table entry.
     of_opening: usize,
 }
 
 impl Itcp {
-    /// An agent that has seen nothing yet.
+    /// An agent without connections.
     pub fn new(settings: Settings) -> Self {
         let splits = Splits::new(settings.splits());
         let of_opening = Opening::memory(&settings.leg());
         Self { openings: FlowTable::new(settings.eviction_grace), splits, settings, of_opening }
     }
 
-    /// An end wants a connection.
+    /// Processes a SYN of a new connection.
     fn begin(&mut self, key: FlowKey, syn: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let iss = initial_number(cx);
         let opening = Opening::new(key, syn.clone(), from, &self.settings.leg(), iss);
@@ -45,7 +45,7 @@ impl Itcp {
     }
 
     pub(super) fn admit(&mut self, key: FlowKey, opening: Opening, cx: &mut Context<'_>) -> bool {
-        // One that opens becomes a pair, and finds room.
+        // Openings that complete become pairs, which need room, too.
         let flows = cx.budget().flows.saturating_sub(self.splits.count());
         let budget = Budget { flows, ..cx.budget() };
         if let Some(idlest) = self.openings.next_to_go(self.most(budget), cx.now(), |_| true) {
@@ -59,7 +59,7 @@ impl Itcp {
         is_there
     }
 
-    /// How many may be opened at a time.
+    /// The maximum number of simultaneous openings.
     fn most(&self, budget: Budget) -> usize {
         let taken = self.octets();
         let has_memory = budget.room(0, taken).in_all >= self.of_opening;
@@ -67,12 +67,12 @@ impl Itcp {
         self.openings.most(budget, taken, self.of_opening).min(of_memory)
     }
 
-    /// Has the pairs take no more memory than is left.
+    /// Limits the pairs to the remaining memory.
     fn leave_room(&mut self) {
         self.splits.leave_room(self.openings.octets() + self.openings.len() * self.of_opening);
     }
 
-    /// A packet of a connection that is being opened.
+    /// Processes a packet of a connection that is being opened.
     fn on_opening(&mut self, key: FlowKey, packet: &Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(opening) = self.openings.touch(key, cx.now()) else { return Verdict::Forward };
         if opening.is_of_the_ends(packet, from) {
@@ -84,7 +84,7 @@ impl Itcp {
         } else if opening.is_repeated_by(packet) {
             opening.onward.stand_for(packet.ip());
         } else {
-            // The end has given up, or opens another.
+            // The end has given up, or opens another connection.
             opening.onward.abort();
             self.follow(key, cx);
             self.openings.remove(key);
@@ -94,23 +94,25 @@ impl Itcp {
         Verdict::Absorb
     }
 
-    /// An ICMP error message about the SYN onward, such as that there is no such host, is put as one about
-    /// the SYN of the end that asks: it ignores messages about what it has not sent (RFC 5927, section 4.1).
-    fn put_in_the_ends_numbers(&self, message: &mut Packet, from: Side) {
+    /// Rewrites an ICMP error message about the onward SYN, such as host unreachable, to one about
+    /// the opener's SYN: an end ignores messages about segments that it has not sent (RFC 5927,
+    /// section 4.1).
+    fn rewrite_error(&self, message: &mut Packet, from: Side) {
         let Transport::Icmp(icmp) = *message.transport() else { return };
         let Some(quotation) = Quotation::of(message) else { return };
         let Some(opening) = self.openings.peek(from.opposite().connection(quotation.flow)) else { return };
-        // Only larger packets than a SYN are too big.
+        // A SYN is never too big.
         let is_about_it = opening.opener != from && quotation.seq == opening.onward.iss();
         if is_about_it
             && PacketTooBig::of(message).is_none()
-            && let Some(told) = error_about(&opening.syn, message.ip().source, icmp.kind, icmp.code)
+            && let Some(rewritten) = error_about(&opening.syn, message.ip().source, icmp.kind, icmp.code)
         {
-            *message = told;
+            *message = rewritten;
         }
     }
 
-    /// Sends what the leg onward has to send, and goes on once it is open or refused.
+    /// Sends what the onward leg has to send, and completes the opening once that leg is open or
+    /// refused.
     pub(super) fn follow(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(opening) = self.openings.peek_mut(key) else { return };
@@ -151,7 +153,7 @@ fn initial_number(cx: &mut Context<'_>) -> Seq {
 impl Agent for Itcp {
     fn on_packet(&mut self, packet: &mut Packet, from: Side, cx: &mut Context<'_>) -> Verdict {
         let Some(key) = packet.flow_key().filter(|_| packet.tcp().is_some()) else {
-            self.put_in_the_ends_numbers(packet, from);
+            self.rewrite_error(packet, from);
             return self.splits.on_error(packet, from, cx);
         };
         let key = from.connection(key);
@@ -180,7 +182,7 @@ impl Agent for Itcp {
             let Some(opening) = self.openings.peek_mut(key) else { continue };
             opening.onward.on_deadline(cx.now());
             if opening.onward.state() == State::Closed {
-                // The other end has not answered, and nobody answers in its name.
+                // The other end has not answered, so the opener gets no answer.
                 self.openings.remove(key);
             } else {
                 self.follow(key, cx);

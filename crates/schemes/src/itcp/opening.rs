@@ -1,4 +1,4 @@
-//! A connection that one end asks for: the leg onward to the other end opens first, and its fate is
+//! A connection that one end opens: the onward leg to the other end opens first, and its result is
 //! the answer.
 
 use lasthop_agent::Side;
@@ -8,42 +8,42 @@ use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, TcpFlags};
 use lasthop_tcp::connection::Endpoint;
 use lasthop_tcp::{Config, Connection, State};
 
-/// A SYN, and the leg onward that it has called for.
+/// A SYN, and the onward leg that it has started.
 pub(super) struct Opening {
-    /// Where the SYN came from.
+    /// The side that the SYN came from.
     pub(super) opener: Side,
     pub(super) onward: Connection,
     pub(super) syn: Packet,
-    /// The header of the latest packet of the end that is asked.
+    /// The IP header of the latest packet from the other end.
     pub(super) answer: Option<Ip>,
 }
 
-/// What has become of the leg onward.
+/// The state of the onward leg.
 pub(super) enum Outcome {
-    /// Nothing yet.
+    /// It is not decided yet.
     Waits,
-    /// It is there: the other leg opens, too.
+    /// It is open: the opener's leg opens, too.
     Opened(Box<Pair>),
-    /// It was refused: so is the end that asked.
+    /// It was refused: the opener is refused, too.
     Refused(Box<Connection>),
 }
 
-/// The headers of IPv6 have 20 octets more.
+/// The configuration for a leg to this address: the headers of IPv6 have 20 more octets.
 fn fitting(config: &Config, (address, _): Endpoint) -> Config {
     let mss = if address.is_ipv4() { config.mss } else { config.mss - 20 };
     Config { mss, ..config.clone() }
 }
 
 impl Opening {
-    /// An end wants a connection. `iss` is our initial sequence number towards the other one, which is
-    /// offered no larger segments than the end that asks has offered to take: what bounds those, such as
-    /// the MTU of a tunnel, may lie on our way to it, too.
+    /// Starts the onward leg for a SYN. `iss` is its initial sequence number. The other end is
+    /// offered no larger segments than the opener has offered to receive: a limit on those, such as
+    /// the MTU of a tunnel, may be on the path between the agent and the opener.
     pub(super) fn new(key: FlowKey, mut syn: Packet, opener: Side, config: &Config, iss: Seq) -> Self {
         let (local, remote) = match opener {
             Side::Radio => (key.destination, key.source),
             Side::Core => (key.source, key.destination),
         };
-        // Even an empty payload may keep its frame, which is not counted.
+        // Even an empty payload may hold its frame, whose memory is not counted.
         syn.set_payload(Payload::EMPTY);
         let offered = syn.tcp().and_then(|tcp| tcp.options.maximum_segment_size).map_or(536, u32::from);
         let config = fitting(config, local);
@@ -53,36 +53,36 @@ impl Opening {
         Self { opener, onward, syn, answer: None }
     }
 
-    /// Takes in a packet of the end that is asked.
+    /// Processes a packet from the other end.
     pub(super) fn on_answer(&mut self, packet: &Packet, now: Instant) {
         self.answer = Some(*packet.ip());
         self.onward.on_segment(packet, now);
     }
 
-    /// Octets of memory that one takes: its leg has a SYN to send.
+    /// Octets of memory of an opening: its leg has a SYN to send.
     pub(super) fn memory(config: &Config) -> usize {
         let mut onward = Connection::connect(config.clone(), NO_END, NO_END, Seq(0));
         let _ = onward.poll_transmit(Instant::ZERO);
         size_of::<Self>() + onward.memory() + onward.overhead()
     }
 
-    /// Whether a packet is the SYN once more.
+    /// Whether a packet is a repetition of the SYN.
     pub(super) fn is_repeated_by(&self, packet: &Packet) -> bool {
         let number = |packet: &Packet| packet.tcp().map(|tcp| (tcp.seq, tcp.flags.has(TcpFlags::SYN)));
         number(packet) == number(&self.syn)
     }
 
-    /// Whether a packet shows that the ends know each other by their own numbers: the SYN had come to
-    /// the other end before it came here, and passed; or it is forged, and they have had a connection all
-    /// along. Only the end in whose name the SYN was knows which, and answers with a reset what it does
-    /// not know (RFC 9293, section 3.5.1).
+    /// Whether a packet shows that the ends use each other's own numbers: the SYN reached the other
+    /// end before this agent received it; or it is forged, and they have a connection already. Only
+    /// the apparent sender of the SYN knows which, and answers unknown segments with a reset (RFC
+    /// 9293, section 3.5.1).
     pub(super) fn is_of_the_ends(&self, packet: &Packet, from: Side) -> bool {
         let (Some(tcp), Some(syn)) = (packet.tcp(), self.syn.tcp()) else { return false };
         if !tcp.flags.has(TcpFlags::ACK) || tcp.flags.has(TcpFlags::RST) {
             return false;
         }
         if from == self.opener {
-            // Nothing has answered it from here.
+            // The agent has not answered it.
             !tcp.flags.has(TcpFlags::SYN)
         } else {
             let answers_a_syn = tcp.flags.has(TcpFlags::SYN);
@@ -90,11 +90,11 @@ impl Opening {
         }
     }
 
-    /// What has become of it. `iss` is our initial sequence number towards the end that asked. Not to
-    /// be asked again once it has an outcome.
+    /// The state of the onward leg. `iss` is the initial sequence number towards the opener. Must
+    /// not be called again after a final result.
     pub(super) fn outcome(&mut self, config: Config, iss: Seq, now: Instant) -> Outcome {
         let (local, remote) = (self.onward.remote(), self.onward.local());
-        let stands = |mut back: Connection| {
+        let with_header = |mut back: Connection| {
             if let Some(ip) = &self.answer {
                 back.stand_for(ip);
             }
@@ -103,12 +103,12 @@ impl Opening {
         match self.onward.state() {
             State::SynSent | State::SynReceived => Outcome::Waits,
             State::Closed => {
-                let mut back = stands(Connection::closed(config, local, remote));
+                let mut back = with_header(Connection::closed(config, local, remote));
                 back.on_segment(&self.syn, now);
                 Outcome::Refused(Box::new(back))
             }
             _ => {
-                let mut back = stands(Connection::listen(fitting(&config, local), local, iss));
+                let mut back = with_header(Connection::listen(fitting(&config, local), local, iss));
                 back.on_segment(&self.syn, now);
                 let onward = std::mem::replace(&mut self.onward, Connection::closed(config, remote, local));
                 let (core, radio) = match self.opener {

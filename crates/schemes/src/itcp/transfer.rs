@@ -1,4 +1,4 @@
-//! Connections that are being opened, and pairs, as values for another agent.
+//! Openings and pairs as values for another agent.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope, Side};
 use lasthop_hop::split::check;
@@ -11,10 +11,10 @@ use super::agent::Itcp;
 use super::opening::Opening;
 use super::scheme::SCHEME;
 
-/// The version of [`SavedOpening`], which also tells it from a pair.
+/// The version of [`SavedOpening`], which also distinguishes it from a pair.
 const VERSION: u8 = 105;
 
-/// What is exported of a connection that is being opened.
+/// The exported state of a connection that is being opened.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedOpening {
     is_from_core: bool,

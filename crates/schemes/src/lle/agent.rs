@@ -1,4 +1,4 @@
-//! The ARQ agent: both sides of it, in one place.
+//! The ARQ agent: the sender's and the receiver's side in one.
 
 mod connections;
 mod core_side;
@@ -17,43 +17,43 @@ use lasthop_packet::{FlowKey, Packet};
 use super::control::LocalAck;
 use super::flow::LleFlow;
 use super::mark::Mark;
-use super::neighbours::Neighbours;
+use super::neighbours::Neighbors;
 use super::place::Place;
 use super::settings::Settings;
 use super::shares::{Account, Shares, on_wire_in_full};
 use crate::scheme::Role;
 
-/// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs to
-/// know each frame's fate.
+/// The ARQ agent of LLE-TCP, for an access point, a last-hop router or a mobile host. It needs the
+/// fate of each frame.
 #[derive(Debug)]
 pub struct Lle {
     pub(super) settings: Settings,
     place: Place,
-    /// By the direction from the core to the radio side, each with its timer.
+    /// The flows, keyed by the direction from the core to the radio side, each with its timer.
     pub(super) flows: FlowTable<LleFlow>,
-    /// Where ACKs are kept back: which neighbours have an agent.
-    neighbours: Neighbours,
-    /// Octets of memory that all flows take beside their table.
+    /// At a node that suppresses ACKs: the neighbors with an agent.
+    neighbours: Neighbors,
+    /// Octets of memory of all flows, without their table.
     octets: usize,
-    /// Octets of all flows that the link layer has, and the number of those flows.
+    /// Octets of all flows in the link layer's queue, and the number of those flows.
     queued: u64,
     queueing: u32,
-    /// ACKs that were kept back and pass later.
+    /// Suppressed ACKs that pass later.
     owed_acks: u64,
     owed: Owed,
 }
 
 impl Lle {
-    /// An agent that has seen nothing yet, at a node in this role.
+    /// An agent without flows, at a node in this role.
     pub fn new(settings: Settings, role: Role) -> Self {
         Self::at(Place::Node(role), settings)
     }
 
-    /// The same at any place.
+    /// An agent without flows, at any place.
     pub fn at(place: Place, settings: Settings) -> Self {
         Self {
             flows: FlowTable::new(settings.eviction_grace),
-            neighbours: Neighbours::new(settings.registration),
+            neighbours: Neighbors::new(settings.registration),
             settings,
             place,
             octets: 0,
@@ -64,20 +64,20 @@ impl Lle {
         }
     }
 
-    /// Forgets a flow, with the packets that it has.
+    /// Forgets a flow, with its packets.
     pub(super) fn discard(&mut self, key: FlowKey) {
         if let Some(flow) = self.flows.remove(key) {
             self.settle(Account::of(&flow), Account::default());
         }
     }
 
-    /// Puts the state of a flow in the place of another.
+    /// Replaces the state of a flow.
     pub(super) fn replace(&mut self, key: FlowKey, flow: LleFlow, budget: Budget) {
         let _ = self.with(key, budget, |known, _, _| *known = flow);
     }
 
-    /// Octets that senders take for arrived on this agent's word alone: what would be lost with it
-    /// if the receivers had not got it.
+    /// Octets that senders consider delivered only because of this agent's ACKs: they would be lost
+    /// with it if the receivers had not received them.
     pub fn unproven(&self) -> u64 {
         self.flows.keys().filter_map(|key| self.flows.peek(key)).map(|flow| u64::from(flow.unproven())).sum()
     }
@@ -87,13 +87,13 @@ impl Lle {
         self.place.confirms_to(host, cx)
     }
 
-    /// Whether ACKs are kept back here.
+    /// Whether ACKs are suppressed here.
     const fn receives(&self) -> bool {
         self.place.receives()
     }
 
-    /// Notes whether the neighbour of this call has an agent.
-    fn note_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
+    /// Records whether the neighbor of this call has an agent.
+    fn record_neighbour(&mut self, has_agent: bool, cx: &Context<'_>) {
         let Some(neighbour) = cx.neighbour().filter(|_| self.receives()) else { return };
         if has_agent {
             self.neighbours.on_announcement(neighbour, cx.budget().room(0, self.octets()).in_all, cx.now());
@@ -102,17 +102,17 @@ impl Lle {
         }
     }
 
-    /// Forgets which neighbours have an agent: the one that goes on here hears of it again.
+    /// Forgets which neighbors have an agent: a successor learns it again.
     pub(super) fn forget_neighbours(&mut self) {
-        self.neighbours = Neighbours::new(self.settings.registration);
+        self.neighbours = Neighbors::new(self.settings.registration);
     }
 
-    /// Whether the neighbour of this call had an agent not long ago.
+    /// Whether the neighbor of this call has recently had an agent.
     fn has_registered(&self, cx: &Context<'_>) -> bool {
         cx.neighbour().is_some_and(|neighbour| self.neighbours.has_agent(neighbour, cx.now()))
     }
 
-    /// Calls `f` on a flow's state, and keeps the accounts and its timer.
+    /// Calls `f` on a flow's state, and updates the accounts and its timer.
     pub(super) fn with<R>(
         &mut self,
         key: FlowKey,
@@ -133,7 +133,7 @@ impl Lle {
         let due = flow.deadline(&self.settings);
         self.settle(before, after);
         match due {
-            // Timers are lazy: one that runs and is due too early finds nothing to do.
+            // Timers are lazy: a running one that expires too early has no effect.
             Some(due) if self.flows.timer_at(slot).is_none_or(|running| running > due) => {
                 self.flows.set_timer_at(slot, due);
             }
@@ -143,7 +143,7 @@ impl Lle {
         Some(result)
     }
 
-    /// The link layer has decided on a packet.
+    /// Records that the link layer reported a packet's fate.
     pub(super) fn on_fate(&mut self, packet: &Packet, key: FlowKey) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         let before = flow.confirming.queued();
@@ -164,7 +164,7 @@ impl Lle {
         self.owed.change(before.obligation, after.obligation);
     }
 
-    /// Sends a copy of ours.
+    /// Sends a copy with current numbers.
     pub(super) fn send_again(&self, key: FlowKey, mut copy: Packet, cause: Cause, cx: &mut Context<'_>) {
         if let Some(flow) = self.flows.peek(key) {
             flow.freshen(&mut copy);
@@ -175,7 +175,7 @@ impl Lle {
         cx.send(Side::Radio, copy);
     }
 
-    /// Acknowledges to the TCP here.
+    /// Sends an ACK to the local TCP.
     pub(super) fn send_local_ack(&self, key: FlowKey, local: LocalAck, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek(key) else { return };
         let window = on_wire_in_full(local.window, flow.radio_shift().unwrap_or(0));

@@ -1,5 +1,5 @@
-//! The sender's side: data that the link layer delivers is acknowledged here, on the receiver's
-//! behalf.
+//! The sender's side: data that the link layer delivers is acknowledged here, in the receiver's
+//! name.
 
 mod ack_meaning;
 mod saved;
@@ -17,79 +17,80 @@ use super::settings::Settings;
 pub(super) use ack_meaning::{AckKind, AckMeaning, DUPLICATES};
 pub(super) use saved::SavedConfirming;
 
-/// What is known of data that goes out over the hop.
+/// The state of data that is sent over the hop.
 #[derive(Debug)]
 pub(super) struct Confirming {
-    /// The numbers below, once one is known.
-    pub(super) told: Option<Progress>,
-    /// Delivered beyond a hole.
+    /// The sequence numbers, once one is known.
+    pub(super) progress: Option<Progress>,
+    /// Ranges delivered above a hole.
     above: Ranges,
-    /// Behind the last octet that went without a promise. The receiver itself acknowledges what is
-    /// before: it is no hole.
+    /// The end of the last data without a promise. The receiver itself acknowledges data below it,
+    /// which is not a hole.
     plain: Option<Seq>,
-    /// The highest number that was acknowledged here, on the receiver's behalf.
-    said: Option<Seq>,
-    /// The hole for which the sender was asked; later losses are not told until it is filled.
-    asked_for: Option<Seq>,
-    /// What the receiver has not acknowledged itself.
+    /// The highest number acknowledged here, in the receiver's name.
+    generated: Option<Seq>,
+    /// The hole whose retransmission was requested; later losses are not reported until it is
+    /// filled.
+    requested: Option<Seq>,
+    /// Segments that the receiver has not acknowledged itself.
     pub(super) kept: SegmentCache<Kept>,
-    /// The TSval that an ACK echoes.
+    /// The TSval to echo in ACKs.
     echo: Option<u32>,
     /// Octets of the largest segment.
     pub(super) segment: u32,
-    /// What was delivered in order, and has no ACK yet.
+    /// The delayed ACK of data delivered in order.
     delaying: Delaying,
-    /// When the link layer filled a hole last: complaints of it may still be under way.
+    /// When the link layer last filled a hole: duplicate ACKs of it may still be in flight.
     filled_at: Option<Instant>,
     /// Duplicate ACKs in a row.
     duplicates: u32,
-    /// When the receiver acknowledged something new last.
+    /// When the receiver last acknowledged new data.
     advanced_at: Instant,
-    /// Since when it has said nothing new, or was asked.
+    /// When it last acknowledged new data, or a copy was sent.
     silent_since: Instant,
-    /// Local retransmissions since.
+    /// Local retransmissions since then.
     pub(super) repairs: u32,
-    /// Behind the copy that was sent last; `None` once the receiver has acknowledged something new.
+    /// The end of the last copy; `None` once the receiver has acknowledged new data.
     copied_to: Option<Seq>,
-    /// How many ACKs in a row said no more than that a copy has arrived.
+    /// Consecutive ACKs that acknowledged only a copy.
     only_copies: u32,
-    /// Where a loss begins that no copy can repair, and since when the receiver complains of it; `None`
-    /// once it was reported.
+    /// The start of a loss that no copy can repair, and the time of the receiver's first duplicate
+    /// ACK for it; `None` once it was reported.
     complaint: Option<(Seq, Option<Instant>)>,
 }
 
-/// How far the sender, the link layer and the receiver are.
+/// The positions of the sender, the link layer and the receiver.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// The sender knows that everything before has arrived.
+    /// The sender has an ACK of all data below.
     pub(super) acknowledged: Seq,
-    /// The link layer delivered everything before.
+    /// The link layer delivered all data below.
     confirmed: Seq,
-    /// The receiver acknowledged everything before, itself.
+    /// The receiver itself acknowledged all data below.
     pub(super) proven: Seq,
-    /// Where the window ends that the sender was told.
+    /// The right edge of the window advertised to the sender.
     edge: Seq,
-    /// Behind the last octet that went to the link layer.
+    /// The end of the data sent to the link layer.
     pub(super) sent: Seq,
-    /// Behind the last octet whose fate the link layer has told.
+    /// The end of the data whose fate the link layer has reported.
     fated: Seq,
 }
 
-/// What is noted on a segment.
+/// The notes on a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
-    /// When it was sent again from here.
+    /// When it was last sent again from here.
     repaired: Option<Instant>,
 }
 
 impl Confirming {
     pub(super) const fn new() -> Self {
         Self {
-            told: None,
+            progress: None,
             above: Ranges::EMPTY,
             plain: None,
-            said: None,
-            asked_for: None,
+            generated: None,
+            requested: None,
             kept: SegmentCache::new(usize::MAX),
             echo: None,
             segment: 0,
@@ -106,7 +107,7 @@ impl Confirming {
     }
 
     fn begin(&mut self, at: Seq) -> &mut Progress {
-        self.told.get_or_insert(Progress {
+        self.progress.get_or_insert(Progress {
             acknowledged: at,
             confirmed: at,
             proven: at,
@@ -116,8 +117,8 @@ impl Confirming {
         })
     }
 
-    /// Data, a SYN-ACK or a FIN leaves for the hop: whether its delivery will be acknowledged here.
-    /// `room` is the memory that may still be taken.
+    /// Processes data, a SYN-ACK or a FIN to the hop. Returns whether its delivery will be
+    /// acknowledged here. `room` is the remaining memory.
     pub(super) fn on_data(
         &mut self,
         packet: &Packet,
@@ -133,17 +134,18 @@ impl Confirming {
             self.begin(seq);
             receiver.allow(end + receiver.window);
         }
-        let Some(told) = &mut self.told else { return Promise::None };
-        told.sent = told.sent.later(end);
-        // What the sender repeats it has no ACK for: the receiver's own is better than one of ours.
-        if !end.after(told.acknowledged) || !Mark::fits(tcp) {
+        let Some(progress) = &mut self.progress else { return Promise::None };
+        progress.sent = progress.sent.later(end);
+        // The sender has no ACK of data that it retransmits: the receiver's own is better than a
+        // generated one.
+        if !end.after(progress.acknowledged) || !Mark::fits(tcp) {
             return Promise::None;
         }
         if !settings.keep_until_proven {
             return if receiver.window == 0 { Promise::None } else { Promise::Made };
         }
-        // Beyond its window the receiver drops what the link layer delivers: probes of a closed
-        // window.
+        // The receiver drops data above its window even if the link layer delivers it: probes of a
+        // closed window.
         if receiver.edge.is_none_or(|edge| end.after(edge)) {
             return Promise::None;
         }
@@ -160,168 +162,173 @@ impl Confirming {
         if self.kept.insert(packet, sizes, Kept::default()) { Promise::Made } else { Promise::NoRoom }
     }
 
-    /// Whether a SYN-ACK is none of this connection's, by its number: more would count as sent than was.
+    /// Whether a SYN-ACK belongs to another connection, by its number: it would count more data as
+    /// sent than was.
     pub(super) fn is_of_another(&self, packet: &Packet) -> bool {
         let answers = |flags: TcpFlags| flags.has(TcpFlags::SYN) && flags.has(TcpFlags::ACK);
         let syn_ack = packet.tcp().filter(|tcp| answers(tcp.flags));
-        syn_ack.zip(self.told).is_some_and(|(tcp, told)| (tcp.seq + 1).after(told.sent))
+        syn_ack.zip(self.progress).is_some_and(|(tcp, progress)| (tcp.seq + 1).after(progress.sent))
     }
 
-    /// Data leaves for the hop that the receiver will acknowledge itself.
+    /// Processes data to the hop that the receiver will acknowledge itself.
     pub(super) fn on_plain_data(&mut self, packet: &Packet) {
-        let Some((tcp, told)) = packet.tcp().zip(self.told.as_mut()) else { return };
+        let Some((tcp, progress)) = packet.tcp().zip(self.progress.as_mut()) else { return };
         let end = tcp.seq + packet.segment_len();
-        told.sent = told.sent.later(end);
+        progress.sent = progress.sent.later(end);
         self.plain = Some(self.plain.map_or(end, |plain| plain.later(end)));
     }
 
-    /// The link layer delivered a segment that was promised: what that says to the sender.
-    pub(super) fn on_delivered(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> News {
-        let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return News::None };
+    /// Processes the delivery of a promised segment by the link layer. Returns its meaning for the
+    /// sender.
+    pub(super) fn on_delivered(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> Delivery {
+        let (Some(tcp), Some(progress)) = (packet.tcp(), &mut self.progress) else { return Delivery::None };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        if !end.after(told.confirmed) || end.after(told.sent) {
-            return News::None;
+        if !end.after(progress.confirmed) || end.after(progress.sent) {
+            return Delivery::None;
         }
-        if seq.after(told.confirmed) {
+        if seq.after(progress.confirmed) {
             let range = self.above.add(seq, end);
-            let is_hole = self.plain.is_none_or(|plain| !plain.after(told.confirmed));
-            return if is_hole { News::BeyondHole(range) } else { News::None };
+            let is_hole = self.plain.is_none_or(|plain| !plain.after(progress.confirmed));
+            return if is_hole { Delivery::AboveHole(range) } else { Delivery::None };
         }
-        told.confirmed = self.above.absorb(end);
-        let fills_hole = told.confirmed != end || self.asked_for.is_some();
+        progress.confirmed = self.above.absorb(end);
+        let fills_hole = progress.confirmed != end || self.requested.is_some();
         if fills_hole {
             self.filled_at = Some(now);
         }
         //= RFC 7323, section 4.3: what the segment carried that moved the left edge is echoed.
         self.echo = tcp.options.timestamps.map(|timestamps| timestamps.value);
-        if self.asked_for.is_some_and(|hole| told.confirmed.after(hole)) {
-            self.asked_for = None;
+        if self.requested.is_some_and(|hole| progress.confirmed.after(hole)) {
+            self.requested = None;
         }
-        if !told.confirmed.after(told.acknowledged) {
-            return News::None;
+        if !progress.confirmed.after(progress.acknowledged) {
+            return Delivery::None;
         }
         //= RFC 5681, section 4.2: what fills a gap is acknowledged at once.
         let opens_or_closes = tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::FIN);
         let is_complete = self.delaying.on_delivered(packet.segments(), settings.ack_policy(), now);
-        if is_complete || fills_hole || opens_or_closes { News::InOrder } else { News::None }
+        if is_complete || fills_hole || opens_or_closes { Delivery::InOrder } else { Delivery::None }
     }
 
-    /// What was delivered beyond a hole, for an ACK; where `latest` came last.
+    /// The ranges delivered above a hole as SACK blocks; `latest` is the latest one.
     pub(super) fn blocks(&self, latest: Option<(Seq, Seq)>) -> SackBlocks {
         self.above.blocks(latest)
     }
 
-    /// The link layer gave a segment up that was promised: what is to be done.
+    /// Processes a promised segment that the link layer gave up. Returns the action.
     pub(super) fn on_given_up(&mut self, packet: &Packet, now: Instant) -> Loss {
-        let (Some(tcp), Some(told)) = (packet.tcp(), self.told) else { return Loss::Ignored };
+        let (Some(tcp), Some(progress)) = (packet.tcp(), self.progress) else { return Loss::Ignored };
         let end = tcp.seq + packet.segment_len();
-        if !end.after(told.confirmed) || self.asked_for.is_some() {
+        if !end.after(progress.confirmed) || self.requested.is_some() {
             return Loss::Ignored;
         }
-        // The last one: no later segment will make the receiver complain, and with SACK the sender
-        // asks for more than bare duplicates.
+        // For the last segment, no later one will make the receiver send duplicate ACKs, and with
+        // SACK the sender needs more than bare duplicates.
         let repaired = self.kept.find_mut(tcp.seq).filter(|kept| kept.notes.repaired.is_none());
-        if let Some(kept) = repaired.filter(|_| end == told.sent) {
+        if let Some(kept) = repaired.filter(|_| end == progress.sent) {
             kept.notes.repaired = Some(now);
             return Loss::Repaired(Box::new(copy(&kept.packet, Mark::OFFER.with(Mark::PROMISE))));
         }
-        self.asked_for = Some(tcp.seq);
-        Loss::Asked
+        self.requested = Some(tcp.seq);
+        Loss::Requested
     }
 
-    /// The link layer told a segment's fate.
+    /// Records that the link layer reported a segment's fate.
     pub(super) fn on_fate(&mut self, packet: &Packet) {
-        let (Some(tcp), Some(told)) = (packet.tcp(), &mut self.told) else { return };
+        let (Some(tcp), Some(progress)) = (packet.tcp(), &mut self.progress) else { return };
         let end = tcp.seq + packet.segment_len();
-        if !end.after(told.sent) {
-            told.fated = told.fated.later(end);
+        if !end.after(progress.sent) {
+            progress.fated = progress.fated.later(end);
         }
     }
 
-    /// Octets that the link layer has and whose fate it has not told. Where its queue overflows it
-    /// says nothing; then what it says of later segments puts it right.
+    /// Octets in the link layer, whose fate is not reported yet. If its queue overflows it reports
+    /// nothing; reports on later segments then correct this.
     pub(super) fn queued(&self) -> u32 {
-        self.told.filter(|told| told.sent.after(told.fated)).map_or(0, |told| told.sent - told.fated)
+        self.progress
+            .filter(|progress| progress.sent.after(progress.fated))
+            .map_or(0, |progress| progress.sent - progress.fated)
     }
 
-    /// The next ACK in the receiver's name: what it acknowledges, what it echoes. The sender knows
-    /// that then.
+    /// The next ACK in the receiver's name: its number and echo. The sender counts as informed
+    /// then.
     pub(super) fn acknowledge(&mut self, now: Instant) -> Option<(Seq, Option<u32>)> {
-        let told = self.told.as_mut()?;
-        if told.acknowledged == told.proven {
+        let progress = self.progress.as_mut()?;
+        if progress.acknowledged == progress.proven {
             self.silent_since = now;
         }
-        told.acknowledged = told.acknowledged.later(told.confirmed);
+        progress.acknowledged = progress.acknowledged.later(progress.confirmed);
         self.delaying.on_acknowledged();
-        self.said = Some(told.acknowledged);
-        Some((told.acknowledged, self.echo))
+        self.generated = Some(progress.acknowledged);
+        Some((progress.acknowledged, self.echo))
     }
 
-    /// Octets of memory that it has taken beside itself.
+    /// Octets of allocated memory, without the fixed state.
     pub(super) fn allocated(&self) -> usize {
         self.kept.allocated() + self.delaying.allocated()
     }
 
     /// Whether the link layer has delivered more than the sender has an ACK of.
     pub(super) fn lags(&self) -> bool {
-        self.told.is_some_and(|told| told.confirmed.after(told.acknowledged))
+        self.progress.is_some_and(|progress| progress.confirmed.after(progress.acknowledged))
     }
 
-    /// When that has its ACK at the latest.
+    /// When the delayed ACK is due.
     pub(super) fn ack_due(&self) -> Option<Instant> {
         self.delaying.due()
     }
 
-    /// That time has come. Whether there is more to acknowledge.
+    /// Ends the delay of the ACK. Returns whether there is data to acknowledge.
     pub(super) fn stop_delaying(&mut self) -> bool {
         self.delaying.on_acknowledged();
         self.lags()
     }
 
-    /// The window in an ACK in the receiver's name, in octets. `free` is the connection's share of
-    /// what is free in the queue.
+    /// The window of an ACK in the receiver's name, in octets. `free` is the connection's share of
+    /// the free room in the queue.
     pub(super) fn window(&mut self, receiver: &Receiver, settings: &Settings, free: u32) -> u32 {
         let queued = self.queued();
-        let Some(told) = &mut self.told else { return 0 };
+        let Some(progress) = &mut self.progress else { return 0 };
         let mut window = if settings.keep_until_proven {
-            receiver.left_beyond(told.acknowledged)
+            receiver.left_above(progress.acknowledged)
         } else {
             receiver.window
         };
         if settings.queue > 0 {
-            // Never less than a segment: nothing would tell the sender when the queue is empty
-            // again.
-            let beyond = if settings.keep_until_proven { queued } else { 0 };
-            window = window.min((free.saturating_add(beyond)).max(self.segment));
+            // At least a segment: nothing would inform the sender when the queue is empty again.
+            let extra = if settings.keep_until_proven { queued } else { 0 };
+            window = window.min((free.saturating_add(extra)).max(self.segment));
         }
-        told.edge = told.edge.later(told.acknowledged + window);
+        progress.edge = progress.edge.later(progress.acknowledged + window);
         window
     }
 
-    /// Nothing more can be done for what the receiver does not acknowledge: where that begins, if
-    /// the sender has been told of it, and how many octets.
+    /// Gives up the repair of data that the receiver does not acknowledge. Returns its start, if
+    /// the sender has an ACK of it, and its octets.
     pub(super) fn give_up(&mut self) -> Option<(Seq, u64)> {
         let lost = self.unproven_from().map(|first| (first, u64::from(self.unproven())));
         self.kept.clear();
         lost
     }
 
-    /// Where that begins what the sender takes for arrived on our word alone.
+    /// The start of the data that the sender considers delivered only because of this agent's ACKs.
     pub(super) fn unproven_from(&self) -> Option<Seq> {
-        self.told.filter(|told| told.acknowledged.after(told.proven)).map(|told| told.proven)
+        self.progress
+            .filter(|progress| progress.acknowledged.after(progress.proven))
+            .map(|progress| progress.proven)
     }
 
-    /// Octets that the sender takes for arrived on our word alone.
+    /// Octets that the sender considers delivered only because of this agent's ACKs.
     pub(super) fn unproven(&self) -> u32 {
-        self.told.map_or(0, |told| told.acknowledged - told.proven)
+        self.progress.map_or(0, |progress| progress.acknowledged - progress.proven)
     }
 
-    /// Whether some of that is kept here, and sent again if need be.
+    /// Whether some of that data is kept here for repair.
     pub(super) fn owes(&self) -> bool {
         self.unproven() > 0 && !self.kept.is_empty()
     }
 
-    /// When the receiver has been silent for too long.
+    /// When the silence of the receiver becomes too long.
     pub(super) fn deadline(&self, settings: &Settings) -> Option<Instant> {
         if !settings.keep_until_proven || !self.owes() {
             return None;
@@ -329,8 +336,8 @@ impl Confirming {
         Some(self.silent_since + settings.evidence_timeout * (1 << self.repairs.min(6)))
     }
 
-    /// It has been: the first segment that it has not acknowledged, once more; `None` if that was
-    /// tried often enough.
+    /// The receiver has been silent for too long: a copy of the first segment that it has not
+    /// acknowledged; `None` after the maximum number of attempts.
     pub(super) fn repair(&mut self, settings: &Settings, now: Instant) -> Option<Packet> {
         if self.repairs >= settings.repairs {
             return None;
@@ -341,18 +348,17 @@ impl Confirming {
         Some(copy)
     }
 
-    /// The first segment that is kept, once more.
+    /// A copy of the first kept segment.
     fn send_first_again(&mut self, now: Instant) -> Option<Packet> {
         let kept = self.kept.first_mut()?;
         kept.notes.repaired = Some(now);
         self.copied_to = Some(kept.end);
-        Some(copy(&kept.packet, ASKS))
+        Some(copy(&kept.packet, REQUEST))
     }
 }
 
-/// What is sent again of acknowledged data: the receiver's own word is wanted, not a promise of
-/// ours.
-const ASKS: Mark = Mark::OFFER.with(Mark::EVIDENCE);
+/// The mark on copies of acknowledged data: they request the receiver's own ACK, without a promise.
+const REQUEST: Mark = Mark::OFFER.with(Mark::EVIDENCE);
 
 fn copy(kept: &Packet, mark: Mark) -> Packet {
     let mut copy = kept.clone();
@@ -367,33 +373,33 @@ pub(super) enum Promise {
     Made,
     /// It will not.
     None,
-    /// It would, but there is no room to keep it.
+    /// It would, but there is no room to keep the segment.
     NoRoom,
 }
 
-/// What a delivery says to the sender.
+/// The meaning of a delivery for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
-    /// Nothing new.
+pub(super) enum Delivery {
+    /// No ACK.
     None,
     /// There is more to acknowledge.
     InOrder,
-    /// What was delivered last is in this range beyond a hole.
-    BeyondHole((Seq, Seq)),
+    /// The delivered data is in this range above a hole.
+    AboveHole((Seq, Seq)),
 }
 
-/// What a frame that was given up leads to.
+/// The action on a frame that the link layer gave up.
 #[derive(Debug)]
 pub(super) enum Loss {
-    /// Nothing.
+    /// None.
     Ignored,
-    /// The sender is asked by three duplicate ACKs.
-    Asked,
-    /// It goes once more, from here.
+    /// Three duplicate ACKs request a retransmission by the sender.
+    Requested,
+    /// The agent sends it again.
     Repaired(Box<Packet>),
 }
 
-/// Says what was acknowledged and is lost: where it begins, and how many octets.
+/// A report of acknowledged data that is lost: its start and its octets.
 pub(super) fn loss((seq, octets): (Seq, u64)) -> Report {
     Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(seq) }
 }

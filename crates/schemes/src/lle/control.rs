@@ -1,5 +1,5 @@
-//! LLE-TCP_CC: a mobile host's TCP hears of what its hop took over, and the agent sees to the rest
-//! of the way.
+//! LLE-TCP_CC: a mobile host's TCP gets ACKs of data that its hop delivered, and the agent is
+//! responsible for the rest of the path.
 
 mod saved;
 
@@ -12,27 +12,27 @@ use super::confirming::DUPLICATES;
 use super::ranges::Ranges;
 pub(super) use saved::SavedControl;
 
-/// The local time-out before a round trip was measured, and its least and its longest (RFC 6298,
-/// with Linux's least).
+/// The local time-out before the first round-trip measurement, its minimum and its maximum (RFC
+/// 6298, with Linux's minimum).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
-const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+const MIN_TIMEOUT: Duration = Duration::from_millis(200);
+const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Data of the host's own TCP that the receiver has not acknowledged.
+/// Data of the local TCP that the receiver has not acknowledged.
 #[derive(Debug)]
 pub(super) struct Control {
     buffer: SegmentCache<Stored>,
-    /// Octets that the buffer takes.
+    /// The maximum octets of the buffer.
     room: usize,
-    /// The TCP here takes everything before for arrived.
-    told: Option<Seq>,
+    /// The local TCP considers all data below delivered.
+    acknowledged: Option<Seq>,
     above: Ranges,
-    /// The TCP here was told of no room.
+    /// Whether the local TCP was sent a zero window.
     is_frozen: bool,
     echo: Option<u32>,
     segment: u32,
     duplicates: u32,
-    /// Losses below are repaired one after the other (RFC 6582).
+    /// Losses below this number are repaired one after the other (RFC 6582).
     recover: Option<Seq>,
     smoothed: Option<(Duration, Duration)>,
     expiries: u32,
@@ -42,11 +42,11 @@ pub(super) struct Control {
 #[derive(Clone, Copy, Debug)]
 struct Stored {
     sent_at: Instant,
-    /// Sent once only, so that its ACK tells a round-trip time (RFC 6298, section 3).
+    /// It was sent only once, so that its ACK gives a round-trip time (RFC 6298, section 3).
     is_timed: bool,
 }
 
-/// What to say to the TCP here.
+/// An ACK to the local TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LocalAck {
     pub(super) ack: Seq,
@@ -55,24 +55,24 @@ pub(super) struct LocalAck {
     pub(super) window: u32,
 }
 
-/// What an ACK from the other end leads to.
+/// The result of an ACK from the other end.
 #[derive(Debug)]
 pub(super) struct AckOutcome {
     pub(super) fate: Fate,
-    /// To be sent again.
+    /// A segment to send again.
     pub(super) repair: Option<Packet>,
-    /// Resumes a TCP that was told of no room.
+    /// An ACK for a local TCP that was sent a zero window.
     pub(super) resume: Option<LocalAck>,
 }
 
-/// What becomes of the ACK itself.
+/// The action on the ACK itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It goes on to the TCP here as it is.
+    /// It passes unchanged to the local TCP.
     Pass,
-    /// It goes on with this.
+    /// It passes with this number and window.
     Restate(Seq, u32),
-    /// The TCP here knows it.
+    /// It is dropped: the local TCP has that number already.
     Known,
 }
 
@@ -81,7 +81,7 @@ impl Control {
         Self {
             buffer: SegmentCache::new(usize::MAX),
             room,
-            told: None,
+            acknowledged: None,
             above: Ranges::EMPTY,
             is_frozen: false,
             echo: None,
@@ -94,11 +94,11 @@ impl Control {
         }
     }
 
-    /// The TCP here sends data. What does not fit is not told of before the receiver has it.
+    /// Processes data from the local TCP. Data that does not fit is not acknowledged here.
     pub(super) fn on_data(&mut self, packet: &Packet, memory: Room, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         let payload = packet.payload().len();
-        // What opens and closes a connection is only ever acknowledged by its other end.
+        // SYN and FIN are acknowledged only by the other end.
         if payload == 0 || tcp.flags.0 & (TcpFlags::SYN.0 | TcpFlags::FIN.0) != 0 {
             return;
         }
@@ -114,7 +114,7 @@ impl Control {
         let sizes = packet.sizes();
         let fits = self.buffer.octets() + sizes.octets <= self.room
             && memory.lacks(self.buffer.cost_of(sizes)).is_none();
-        if fits && self.told.is_none_or(|told| end.after(told)) {
+        if fits && self.acknowledged.is_none_or(|acknowledged| end.after(acknowledged)) {
             if self.buffer.is_empty() {
                 self.waiting_since = now;
             }
@@ -122,34 +122,34 @@ impl Control {
         }
     }
 
-    /// Whether the buffer has room for what is in it.
+    /// Whether the buffer's contents fit its maximum.
     pub(super) fn fits(&self) -> bool {
         self.buffer.octets() <= self.room && self.room > 0
     }
 
-    /// Whether nothing is kept.
+    /// Whether the buffer is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 
-    /// Octets of memory that it takes.
+    /// Octets of allocated memory.
     pub(super) fn allocated(&self) -> usize {
         self.buffer.allocated()
     }
 
-    /// The hop took a segment over: what the TCP here hears of that.
+    /// Processes the delivery of a segment over the hop. Returns the ACK for the local TCP.
     pub(super) fn on_delivered(&mut self, packet: &Packet) -> Option<LocalAck> {
         let tcp = packet.tcp()?;
         let (seq, end) = (tcp.seq, tcp.seq + packet.payload().len() as u32);
-        let told = self.told.as_mut()?;
-        if !end.after(*told) || !self.buffer.find_mut(seq).is_some_and(|stored| stored.end == end) {
+        let acknowledged = self.acknowledged.as_mut()?;
+        if !end.after(*acknowledged) || !self.buffer.find_mut(seq).is_some_and(|stored| stored.end == end) {
             return None;
         }
-        if seq.after(*told) {
+        if seq.after(*acknowledged) {
             self.above.add(seq, end);
             return None;
         }
-        *told = self.above.absorb(end);
+        *acknowledged = self.above.absorb(end);
         self.echo = tcp.options.timestamps.map(|timestamps| timestamps.value);
         self.local_ack()
     }
@@ -158,7 +158,7 @@ impl Control {
         let has_room = self.has_room();
         self.is_frozen = !has_room;
         let window = if has_room { self.segment } else { 0 };
-        Some(LocalAck { ack: self.told?, echo: self.echo, window })
+        Some(LocalAck { ack: self.acknowledged?, echo: self.echo, window })
     }
 
     /// Whether one more segment fits, with its headers.
@@ -166,42 +166,42 @@ impl Control {
         self.buffer.octets() + self.segment as usize + 120 <= self.room
     }
 
-    /// An ACK comes from the other end. `is_bare` where it is nothing but that.
-    pub(super) fn on_heard(&mut self, packet: &Packet, is_bare: bool, now: Instant) -> AckOutcome {
-        let mut heard = AckOutcome { fate: Fate::Pass, repair: None, resume: None };
-        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return heard };
+    /// Processes an ACK from the other end. `is_bare` if it carries nothing else.
+    pub(super) fn on_ack(&mut self, packet: &Packet, is_bare: bool, now: Instant) -> AckOutcome {
+        let mut outcome = AckOutcome { fate: Fate::Pass, repair: None, resume: None };
+        let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else { return outcome };
         let ack = tcp.ack;
-        let told = *self.told.get_or_insert(ack);
+        let acknowledged = *self.acknowledged.get_or_insert(ack);
         let first = self.buffer.first().map(|stored| stored.seq);
         let advances = first.is_some_and(|first| ack.after(first));
         if advances {
             self.on_advance(ack, now);
             let is_partial = self.recover.is_some_and(|recover| ack.before(recover));
-            heard.repair = if is_partial { self.first_again() } else { None };
+            outcome.repair = if is_partial { self.first_again() } else { None };
             self.recover = self.recover.filter(|_| is_partial);
-        } else if is_bare && first == Some(ack) && ack.before(told) {
+        } else if is_bare && first == Some(ack) && ack.before(acknowledged) {
             self.duplicates += 1;
             if self.duplicates == DUPLICATES && self.recover.is_none() {
                 self.recover = self.buffer.last().map(|last| last.end);
                 self.waiting_since = now;
-                heard.repair = self.first_again();
+                outcome.repair = self.first_again();
             }
         }
-        if ack.after(told) {
-            self.told = Some(self.above.absorb(ack));
+        if ack.after(acknowledged) {
+            self.acknowledged = Some(self.above.absorb(ack));
             self.is_frozen = false;
-            heard.fate = Fate::Restate(ack, self.one_segment(tcp.window));
-        } else if ack.before(told) || (advances && ack == told) {
-            heard.fate =
-                if is_bare { Fate::Known } else { Fate::Restate(told, self.one_segment(tcp.window)) };
+            outcome.fate = Fate::Restate(ack, self.one_segment(tcp.window));
+        } else if ack.before(acknowledged) || (advances && ack == acknowledged) {
+            outcome.fate =
+                if is_bare { Fate::Known } else { Fate::Restate(acknowledged, self.one_segment(tcp.window)) };
         }
         if self.is_frozen && self.has_room() {
-            heard.resume = self.local_ack();
+            outcome.resume = self.local_ack();
         }
-        heard
+        outcome
     }
 
-    /// One segment, or none where the receiver has no room at all.
+    /// One segment, or zero if the receiver's window is zero.
     const fn one_segment(&self, window: u16) -> u32 {
         if window == 0 { 0 } else { self.segment }
     }
@@ -227,20 +227,18 @@ impl Control {
         Some(first.packet.clone())
     }
 
-    /// When the first segment is sent again: of those that the TCP here takes for arrived.
+    /// When the first segment is sent again, if the local TCP considers it delivered.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let first = self.buffer.first()?;
-        if !self.told?.after(first.seq) {
+        if !self.acknowledged?.after(first.seq) {
             return None;
         }
-        let timeout = self
-            .smoothed
-            .map_or(INITIAL_TIMEOUT, |(mean, deviation)| mean + deviation * 4)
-            .max(LEAST_TIMEOUT);
-        Some(self.waiting_since + (timeout * (1 << self.expiries.min(8))).min(LONGEST_TIMEOUT))
+        let timeout =
+            self.smoothed.map_or(INITIAL_TIMEOUT, |(mean, deviation)| mean + deviation * 4).max(MIN_TIMEOUT);
+        Some(self.waiting_since + (timeout * (1 << self.expiries.min(8))).min(MAX_TIMEOUT))
     }
 
-    /// It is sent again now.
+    /// Sends the first segment again.
     pub(super) fn on_timeout(&mut self, now: Instant) -> Option<Packet> {
         self.expiries += 1;
         self.waiting_since = now;
@@ -248,14 +246,15 @@ impl Control {
         self.first_again()
     }
 
-    /// Where that begins what the TCP here takes for arrived and the receiver has not acknowledged.
+    /// The start of the data that the local TCP considers delivered and the receiver has not
+    /// acknowledged.
     pub(super) fn unproven_from(&self) -> Option<Seq> {
         let first = self.buffer.first()?.seq;
-        self.told?.after(first).then_some(first)
+        self.acknowledged?.after(first).then_some(first)
     }
 
-    /// Octets that the TCP here takes for arrived and the receiver has not acknowledged.
+    /// Octets that the local TCP considers delivered and the receiver has not acknowledged.
     pub(super) fn unproven(&self) -> u32 {
-        self.told.zip(self.unproven_from()).map_or(0, |(told, first)| told - first)
+        self.acknowledged.zip(self.unproven_from()).map_or(0, |(acknowledged, first)| acknowledged - first)
     }
 }

@@ -1,4 +1,4 @@
-//! When a delivery is acknowledged: at once, or as a receiver that delays its ACKs would.
+//! When a delivery is acknowledged: at once, or as by a receiver with delayed ACKs.
 
 use std::time::Duration;
 
@@ -7,34 +7,34 @@ use lasthop_packet::Instant;
 use lasthop_tcp::AckPolicy;
 use serde::{Deserialize, Serialize};
 
-use super::restoring::MOST_COUNTED;
+use super::restoring::MAX_COUNT;
 
-/// How long an ACK may wait at the most, in any setting.
-const LONGEST_DELAY: Duration = Duration::from_secs(10);
+/// The maximum delay of an ACK, in any setting.
+const MAX_DELAY: Duration = Duration::from_secs(10);
 
-/// Segments that were delivered in order, and have no ACK yet; nothing where each has its own at once.
+/// The delayed ACK of segments that were delivered in order; empty if each is acknowledged at once.
 #[derive(Debug)]
 pub(super) struct Delaying(Option<Box<Delayed>>);
 
 #[derive(Debug, Default)]
 struct Delayed {
-    /// All of the stream, counted up to [`MOST_COUNTED`].
+    /// All segments of the stream, counted up to [`MAX_COUNT`].
     delivered: u32,
     waiting: u32,
-    /// When they are acknowledged at the latest.
+    /// When they must be acknowledged.
     due: Option<Instant>,
 }
 
 impl Delaying {
-    /// Nothing is delayed.
+    /// No delayed ACK.
     pub(super) const NONE: Self = Self(None);
 
-    /// Some more were delivered. Whether they are acknowledged now.
+    /// Counts delivered segments. Returns whether they are acknowledged now.
     pub(super) fn on_delivered(&mut self, segments: u32, policy: AckPolicy, now: Instant) -> bool {
         let Some(longest) = policy.longest_delay() else { return true };
         let Delayed { delivered, waiting, due } = &mut **self.0.get_or_insert_default();
-        *delivered = delivered.saturating_add(segments).min(MOST_COUNTED);
-        *waiting = waiting.saturating_add(segments).min(MOST_COUNTED);
+        *delivered = delivered.saturating_add(segments).min(MAX_COUNT);
+        *waiting = waiting.saturating_add(segments).min(MAX_COUNT);
         if *waiting >= policy.segments_an_ack(*delivered) {
             return true;
         }
@@ -42,7 +42,7 @@ impl Delaying {
         false
     }
 
-    /// The sender has an ACK of all of them.
+    /// Records that the sender has an ACK of all of them.
     pub(super) fn on_acknowledged(&mut self) {
         if let Some(delayed) = &mut self.0 {
             (delayed.waiting, delayed.due) = (0, None);
@@ -53,7 +53,7 @@ impl Delaying {
         self.0.as_ref()?.due
     }
 
-    /// Octets of memory that it has taken beside itself.
+    /// Octets of allocated memory.
     pub(super) fn allocated(&self) -> usize {
         self.0.as_deref().map_or(0, size_of_val)
     }
@@ -78,9 +78,9 @@ pub(super) struct SavedDelaying {
 impl SavedDelaying {
     pub(super) fn restore(self, now: Instant) -> Delaying {
         Delaying(Some(Box::new(Delayed {
-            delivered: self.delivered.min(MOST_COUNTED),
-            waiting: self.waiting.min(MOST_COUNTED),
-            due: self.due.map(|due| due.to(now).min(now + LONGEST_DELAY)),
+            delivered: self.delivered.min(MAX_COUNT),
+            waiting: self.waiting.min(MAX_COUNT),
+            due: self.due.map(|due| due.to(now).min(now + MAX_DELAY)),
         })))
     }
 }

@@ -1,4 +1,4 @@
-//! What the link layer says, and what time does.
+//! Processing of the link layer's reports and of timers.
 
 use lasthop_agent::counter::ACKS_GENERATED;
 use lasthop_agent::report::Cause;
@@ -6,11 +6,11 @@ use lasthop_agent::{Context, Report, Side};
 use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::agent::Lle;
-use super::confirming::{DUPLICATES, Loss, News, loss};
+use super::confirming::{DUPLICATES, Delivery, Loss, loss};
 use super::shares::acknowledgment;
 
 impl Lle {
-    /// SUCCESS.
+    /// Processes SUCCESS.
     pub(super) fn on_delivered(
         &mut self,
         packet: &Packet,
@@ -28,9 +28,9 @@ impl Lle {
                 return None;
             }
             let latest = match flow.confirming.on_delivered(packet, settings, now) {
-                News::InOrder => None,
-                News::BeyondHole(latest) if flow.is_selective(settings) => Some(latest),
-                News::None | News::BeyondHole(_) => return None,
+                Delivery::InOrder => None,
+                Delivery::AboveHole(latest) if flow.is_selective(settings) => Some(latest),
+                Delivery::None | Delivery::AboveHole(_) => return None,
             };
             acknowledge(acknowledgment(flow, key, (settings, shares), latest, now)?, cx);
             None
@@ -40,7 +40,7 @@ impl Lle {
         }
     }
 
-    /// FAILURE.
+    /// Processes FAILURE.
     pub(super) fn on_given_up(
         &mut self,
         packet: &Packet,
@@ -57,8 +57,8 @@ impl Lle {
             match flow.confirming.on_given_up(packet, now) {
                 Loss::Ignored => None,
                 Loss::Repaired(copy) => Some(Err(copy)),
-                Loss::Asked => {
-                    // One that says something new is no duplicate.
+                Loss::Requested => {
+                    // An ACK with a new number is not a duplicate.
                     let number = DUPLICATES + u32::from(flow.confirming.lags());
                     Some(Ok((number, acknowledgment(flow, key, (settings, shares), None, now)?)))
                 }
@@ -75,7 +75,7 @@ impl Lle {
         }
     }
 
-    /// The timer of a flow expired.
+    /// Processes the expiry of a flow's timer.
     pub(super) fn on_timer(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let now = cx.now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);

@@ -1,53 +1,52 @@
-//! What two agents tell each other over the hop, segment by segment.
+//! The signals of two agents to each other over the hop, segment by segment.
 
 use lasthop_packet::{Packet, Tcp, TcpFlags};
 
-/// A few bits in the urgent pointer of a TCP segment whose URG bit is clear: a field that says
-/// nothing then (RFC 9293, section 3.8.5) and takes no room. An agent takes a mark off before
-/// anybody else sees the segment.
+/// A few bits in the urgent pointer of a TCP segment whose URG bit is clear: the field has no
+/// meaning then (RFC 9293, section 3.8.5) and takes no room. An agent removes a mark before any
+/// other host sees the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark(u16);
 
-/// What makes a mark of an urgent pointer; 12 bits.
+/// The 12 bits that distinguish a mark from an urgent pointer.
 const SIGN: u16 = 0x4c50;
 const BITS: u16 = 0x000f;
 
 impl Mark {
-    /// Nothing said.
+    /// No signal.
     pub(super) const NONE: Self = Self(0);
-    /// On what the sender sends: there is an agent that could acknowledge it from what the link
-    /// layer says.
+    /// On segments of the sender: there is an agent that can acknowledge data by link-layer
+    /// reports.
     pub(super) const OFFER: Self = Self(1);
     /// On data: that agent will acknowledge this segment once the link layer has delivered it.
     pub(super) const PROMISE: Self = Self(2);
-    /// On what the receiver sends: there is an agent that keeps ACKs back for which it has a
-    /// promise.
+    /// On segments of the receiver: there is an agent that suppresses ACKs of promised data.
     pub(super) const ACCEPT: Self = Self(4);
-    /// On data: the receiver's own ACK is wanted. On an ACK: it acknowledges new data and says
-    /// nothing else; where that is known it need not go on.
+    /// On data: the receiver's own ACK is requested. On an ACK: it only acknowledges new data; if
+    /// that is known already, the ACK need not be forwarded.
     pub(super) const EVIDENCE: Self = Self(8);
 
-    /// Both.
+    /// The union of both.
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is said.
+    /// Whether all signals of `other` are set.
     pub(super) const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether anything is said.
+    /// Whether any signal is set.
     pub(super) const fn is_some(self) -> bool {
         self.0 != 0
     }
 
-    /// Whether a segment has room for a mark, and no option that is not understood: it may be a signature.
+    /// Whether a segment has room for a mark, and no unknown option: it may be a signature.
     pub(super) const fn fits(tcp: &Tcp) -> bool {
         !tcp.flags.has(TcpFlags::URG) && tcp.options.unknown.is_none()
     }
 
-    /// What a segment says.
+    /// The mark on a segment.
     pub(super) const fn of(tcp: &Tcp) -> Self {
         if Self::fits(tcp) && tcp.urgent_pointer & !BITS == SIGN {
             Self(tcp.urgent_pointer & BITS)
@@ -56,8 +55,7 @@ impl Mark {
         }
     }
 
-    /// Puts it on a segment, in place of one that is there: what a host far away wrote there is not
-    /// ours.
+    /// Puts the mark on a segment and replaces an existing one, which a remote host wrote.
     pub(super) fn put(self, packet: &mut Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if !Self::fits(tcp) || Self::of(tcp) == self {
@@ -69,7 +67,7 @@ impl Mark {
         }
     }
 
-    /// Takes it off a segment.
+    /// Removes the mark from a segment.
     pub(super) fn take(packet: &mut Packet) -> Self {
         let mark = packet.tcp().map_or(Self::NONE, Self::of);
         if mark.is_some() {

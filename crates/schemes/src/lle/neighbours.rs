@@ -1,4 +1,4 @@
-//! Which neighbours have an agent, as far as has been heard.
+//! Which neighbors have an agent, as far as is known.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,64 +6,64 @@ use std::time::Duration;
 use lasthop_agent::Slab;
 use lasthop_packet::Instant;
 
-/// Neighbours of which it is remembered at most that they have an agent.
-const MOST: usize = 1024;
+/// The maximum number of remembered neighbors.
+const MAX_NEIGHBORS: usize = 1024;
 
-/// The neighbours that have announced an agent, and when each did so last. That is forgotten after a
-/// time, and where there are too many, of the one that was heard longest ago.
+/// The neighbors that have announced an agent, and when each last did so. An entry expires after a
+/// time; if there are too many, the oldest is removed.
 #[derive(Debug)]
-pub(super) struct Neighbours {
-    heard: Slab<Instant, (), 1, IpAddr>,
+pub(super) struct Neighbors {
+    entries: Slab<Instant, (), 1, IpAddr>,
     lifetime: Duration,
 }
 
-impl Neighbours {
-    /// None yet; what is heard of one holds for a time.
+impl Neighbors {
+    /// An empty list whose announced expire after `lifetime`.
     pub(super) fn new(lifetime: Duration) -> Self {
-        Self { heard: Slab::new(), lifetime }
+        Self { entries: Slab::new(), lifetime }
     }
 
-    /// Octets of memory that they take.
+    /// Octets of allocated memory.
     pub(super) const fn octets(&self) -> usize {
-        self.heard.octets()
+        self.entries.octets()
     }
 
-    /// A neighbour announces its agent. Only one that is new costs more than a look-up.
-    /// Where there is no memory for another, among the `room` octets that may be taken, nothing is noted.
-    pub(super) fn on_announcement(&mut self, neighbour: IpAddr, room: usize, now: Instant) {
-        if let Some(slot) = self.heard.find(neighbour) {
-            self.heard.touch(slot, (), now);
-            if let Some(heard) = self.heard.get_mut(slot) {
-                *heard = now;
+    /// Records that a neighbor announced its agent. Only a new neighbor costs more than a look-up.
+    /// If the `room` octets of memory do not suffice for it, it is not recorded.
+    pub(super) fn on_announcement(&mut self, neighbor: IpAddr, room: usize, now: Instant) {
+        if let Some(slot) = self.entries.find(neighbor) {
+            self.entries.touch(slot, (), now);
+            if let Some(announced) = self.entries.get_mut(slot) {
+                *announced = now;
             }
             return;
         }
-        while let Some(idlest) = self.heard.idlest(()) {
-            let is_over = self.heard.get(idlest).is_none_or(|heard| now.since(*heard) >= self.lifetime);
-            if !is_over && self.heard.len() < MOST {
+        while let Some(idlest) = self.entries.idlest(()) {
+            let is_over = self.entries.get(idlest).is_none_or(|announced| now.since(*announced) >= self.lifetime);
+            if !is_over && self.entries.len() < MAX_NEIGHBORS {
                 break;
             }
-            self.heard.remove(idlest);
+            self.entries.remove(idlest);
         }
-        let most = self.heard.most_within(MOST, room);
-        if self.heard.len() >= most {
+        let most = self.entries.most_within(MAX_NEIGHBORS, room);
+        if self.entries.len() >= most {
             return;
         }
-        self.heard.make_room(most);
-        self.heard.insert(neighbour, now, (), now);
+        self.entries.make_room(most);
+        self.entries.insert(neighbor, now, (), now);
     }
 
-    /// A neighbour shows that it has none.
-    pub(super) fn forget(&mut self, neighbour: IpAddr) {
-        if let Some(slot) = self.heard.find(neighbour) {
-            self.heard.remove(slot);
+    /// Removes a neighbor that has no agent.
+    pub(super) fn forget(&mut self, neighbor: IpAddr) {
+        if let Some(slot) = self.entries.find(neighbor) {
+            self.entries.remove(slot);
         }
     }
 
-    /// Whether a neighbour announced an agent not long ago.
-    pub(super) fn has_agent(&self, neighbour: IpAddr, now: Instant) -> bool {
-        let heard = self.heard.find(neighbour).and_then(|slot| self.heard.get(slot));
-        heard.is_some_and(|heard| now.since(*heard) < self.lifetime)
+    /// Whether a neighbor has recently announced an agent.
+    pub(super) fn has_agent(&self, neighbor: IpAddr, now: Instant) -> bool {
+        let announced = self.entries.find(neighbor).and_then(|slot| self.entries.get(slot));
+        announced.is_some_and(|announced| now.since(*announced) < self.lifetime)
     }
 }
 
@@ -73,41 +73,45 @@ mod tests {
 
     use super::*;
 
-    fn neighbour(number: u32) -> IpAddr {
+    fn neighbor(number: u32) -> IpAddr {
         Ipv4Addr::from_bits(number).into()
     }
 
     #[test]
-    fn the_neighbour_that_was_heard_longest_ago_makes_room() {
-        let mut neighbours = Neighbours::new(Duration::from_secs(1_000_000));
-        for number in 0..MOST as u32 {
-            neighbours.on_announcement(neighbour(number), usize::MAX, Instant::from_secs(number.into()));
+    fn the_neighbor_that_was_heard_longest_ago_makes_room() {
+        let mut neighbors = Neighbors::new(Duration::from_secs(1_000_000));
+        for number in 0..MAX_NEIGHBORS as u32 {
+            neighbors.on_announcement(neighbor(number), usize::MAX, Instant::from_secs(number.into()));
         }
-        neighbours.on_announcement(neighbour(0), usize::MAX, Instant::from_secs(2000));
+        neighbors.on_announcement(neighbor(0), usize::MAX, Instant::from_secs(2000));
         let now = Instant::from_secs(2001);
-        neighbours.on_announcement(neighbour(5000), usize::MAX, now);
-        let known = [0, 1, 2, 5000].map(|number| neighbours.has_agent(neighbour(number), now));
-        assert_eq!((known, neighbours.heard.len()), ([true, false, true, true], MOST));
+        neighbors.on_announcement(neighbor(5000), usize::MAX, now);
+        let known = [0, 1, 2, 5000].map(|number| neighbors.has_agent(neighbor(number), now));
+        assert_eq!((known, neighbors.entries.len()), ([true, false, true, true], MAX_NEIGHBORS));
     }
 
     #[test]
     fn one_that_was_heard_too_long_ago_goes_when_another_comes() {
-        let mut neighbours = Neighbours::new(Duration::from_secs(600));
+        let mut neighbors = Neighbors::new(Duration::from_secs(600));
         for number in 0..500 {
-            neighbours.on_announcement(neighbour(number), usize::MAX, Instant::from_secs(number.into()));
+            neighbors.on_announcement(neighbor(number), usize::MAX, Instant::from_secs(number.into()));
         }
-        neighbours.on_announcement(neighbour(5000), usize::MAX, Instant::from_secs(1000));
-        assert_eq!(neighbours.heard.len(), 100, "those of the last 600 s");
-        assert!(!neighbours.has_agent(neighbour(400), Instant::from_secs(1000)));
-        assert!(neighbours.has_agent(neighbour(401), Instant::from_secs(1000)));
+        neighbors.on_announcement(neighbor(5000), usize::MAX, Instant::from_secs(1000));
+        assert_eq!(neighbors.entries.len(), 100, "those of the last 600 s");
+        assert!(!neighbors.has_agent(neighbor(400), Instant::from_secs(1000)));
+        assert!(neighbors.has_agent(neighbor(401), Instant::from_secs(1000)));
     }
 
     #[test]
-    fn many_neighbours_take_bounded_memory() {
-        let mut neighbours = Neighbours::new(Duration::from_secs(600));
+    fn many_neighbors_take_bounded_memory() {
+        let mut neighbors = Neighbors::new(Duration::from_secs(600));
         for number in 0..100_000 {
-            neighbours.on_announcement(neighbour(number), usize::MAX, Instant::from_secs(1));
+            neighbors.on_announcement(neighbor(number), usize::MAX, Instant::from_secs(1));
         }
-        assert!(neighbours.heard.octets() <= 128 * MOST, "{} octets", neighbours.heard.octets());
+        assert!(
+            neighbors.entries.octets() <= 128 * MAX_NEIGHBORS,
+            "{} octets",
+            neighbors.entries.octets()
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! What the link layer delivered beyond a hole.
+//! Ranges that the link layer delivered above a hole.
 
 use lasthop_packet::{SackBlocks, Seq};
 use serde::{Deserialize, Serialize};
 
-/// At most eight ranges of sequence numbers, the one that was added to last at the end: a hole is
-/// short-lived, and what is forgotten the receiver's own ACKs tell.
+/// At most eight ranges of sequence numbers, the latest at the end: a hole is short-lived, and the
+/// receiver's own ACKs report ranges that are forgotten.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
     len: u8,
@@ -12,16 +12,16 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// None.
+    /// An empty set.
     pub(super) const EMPTY: Self = Self { len: 0, ranges: [(Seq(0), Seq(0)); 8] };
 
-    /// The same where they come from elsewhere.
+    /// The imported ranges, with a valid length.
     pub(super) fn bounded(self) -> Self {
         Self { len: self.len.min(8), ..self }
     }
 
-    /// Adds `[left, right)`, joined to what it touches; forgotten where there is no room. Returns the
-    /// range that it is in.
+    /// Adds `[left, right)`, merged with adjacent ranges; forgotten if there is no room. Returns
+    /// the merged range.
     pub(super) fn add(&mut self, left: Seq, right: Seq) -> (Seq, Seq) {
         let (mut left, mut right) = (left, right);
         let mut at = 0;
@@ -41,8 +41,8 @@ impl Ranges {
         (left, right)
     }
 
-    /// These as SACK blocks, the `latest` first (RFC 2018, section 4): as many as an option has room
-    /// for.
+    /// The ranges as SACK blocks, the `latest` first (RFC 2018, section 4): as many as fit an
+    /// option.
     pub(super) fn blocks(&self, latest: Option<(Seq, Seq)>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let others = self.ranges[..usize::from(self.len)].iter().rev().copied();
@@ -52,7 +52,8 @@ impl Ranges {
         blocks
     }
 
-    /// Takes out what begins at or before `from`: the number up to which everything is there now.
+    /// Removes the ranges that start at or below `from`. Returns the number up to which data is
+    /// contiguous now.
     pub(super) fn absorb(&mut self, from: Seq) -> Seq {
         let mut to = from;
         let mut at = 0;

@@ -1,26 +1,26 @@
-//! What is known of a receiver, to speak for it.
+//! The state of a receiver, to send ACKs in its name.
 
 use lasthop_packet::{FlowKey, Ip, Packet, Payload, Seq, Tcp, TcpFlags, Timestamps};
 use serde::{Deserialize, Serialize};
 
-/// The host on the radio side, from what it has said itself.
+/// The host on the radio side, by its own packets.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Receiver {
-    /// The sequence number of what it sends next.
+    /// The sequence number that it sends next.
     pub(super) next: Seq,
-    /// Its latest TSval. Never one of our own making: a later one of its own would fail PAWS (RFC
-    /// 7323, section 5).
+    /// Its latest TSval. Never a generated one: a later one of its own would fail PAWS (RFC 7323,
+    /// section 5).
     value: Option<u32>,
-    /// The window that it told last, in octets.
+    /// Its last advertised window, in octets.
     pub(super) window: u32,
-    /// Where that window ended: what it has ever allowed.
+    /// The right edge of its windows: all that it has ever allowed.
     pub(super) edge: Option<Seq>,
     has_spoken: bool,
 }
 
 impl Receiver {
-    /// Takes in a packet of its. `shift` scales its window (RFC 7323, section 2.3; a SYN's is never
-    /// scaled). Whether its window is news.
+    /// Processes a packet from the host. `shift` scales its window (RFC 7323, section 2.3; a SYN's
+    /// is never scaled). Returns whether its window has changed.
     pub(super) fn on_packet(&mut self, packet: &Packet, shift: u8) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let end = tcp.seq + packet.segment_len();
@@ -40,19 +40,19 @@ impl Receiver {
         is_news
     }
 
-    /// It allows everything before `edge`. A window never shrinks from the right (RFC 9293, section
-    /// 3.8.6).
+    /// Records that it allows all data before `edge`. A window never shrinks from the right (RFC
+    /// 9293, section 3.8.6).
     pub(super) fn allow(&mut self, edge: Seq) {
         self.edge = Some(self.edge.map_or(edge, |known| known.later(edge)));
     }
 
-    /// What is left of its window beyond `ack`, in octets.
-    pub(super) fn left_beyond(&self, ack: Seq) -> u32 {
+    /// The rest of its window above `ack`, in octets.
+    pub(super) fn left_above(&self, ack: Seq) -> u32 {
         self.edge.filter(|edge| edge.after(ack)).map_or(0, |edge| edge - ack)
     }
 
     /// An ACK in its name. `connection` is the direction towards it, `echo` the TSval that it would
-    /// echo, `window` as on the wire.
+    /// echo, `window` the value of the field.
     pub(super) fn ack(&self, connection: FlowKey, ack: Seq, echo: Option<u32>, window: u16) -> Packet {
         let mut tcp = Tcp {
             source_port: connection.destination.1,

@@ -9,34 +9,33 @@ use super::mark::Mark;
 use super::settings::Settings;
 pub(super) use saved::SavedReceiving;
 
-/// What is known of data that comes in over the hop, and of the ACKs that the host here answers
-/// with.
+/// The state of data from the hop, and of the local host's ACKs of it.
 #[derive(Debug, Default)]
 pub(super) struct Receiving {
-    /// Whether what came last was marked: an agent at the other end is alive, and has this
+    /// Whether the last segment was marked: an agent at the other end is alive, and knows this
     /// connection.
     is_offered: bool,
-    /// The highest number that the host here acknowledged.
+    /// The highest number that the local host acknowledged.
     acknowledged: Option<Seq>,
-    /// Everything from an ACK that passed up to here has come with a promise.
+    /// All data between an ACK that passed and this number arrived with a promise.
     promised: Option<Seq>,
-    /// Behind the last octet that came with a promise, beyond a hole or not.
+    /// The end of the data with a promise, above a hole or not.
     promised_last: Option<Seq>,
-    /// Data came with a promise, and the host has not answered it yet.
+    /// Whether promised data arrived that the host has not answered yet.
     has_unanswered: bool,
-    /// When the host acknowledged something new last.
+    /// When the host last acknowledged new data.
     advanced_at: Option<Instant>,
-    /// The ACK that passed last.
+    /// The last ACK that passed.
     passed: Option<Passed>,
-    /// The ACK that was kept back last, since one passed; it passes in the end.
+    /// The last ACK suppressed since one passed; it passes later.
     owed: Option<Packet>,
-    /// When it does.
+    /// When `owed` passes.
     owed_until: Option<Instant>,
-    /// Data came without a promise: its ACK passes, whatever it says.
+    /// Whether data arrived without a promise: its ACK passes unconditionally.
     next_passes: bool,
-    /// Data came again because no word of the host's own had: the next ACK passes.
-    is_asked: bool,
-    /// Octets of the largest segment that came.
+    /// Whether a copy requested the host's own ACK: the next one passes.
+    is_requested: bool,
+    /// Octets of the largest segment received.
     segment: u32,
 }
 
@@ -47,18 +46,18 @@ struct Passed {
     window: u32,
 }
 
-/// What becomes of a segment of the host's.
+/// The decision on a segment of the host.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// It passes with this mark.
     Pass(Mark),
-    /// It is acknowledged at the other end of the hop already, or will be.
+    /// It is suppressed: the other end of the hop has acknowledged this data already, or will.
     KeepBack,
 }
 
 impl Receiving {
-    /// A segment came in over the hop.
-    pub(super) fn on_heard(&mut self, packet: &Packet, mark: Mark) {
+    /// Processes a segment from the hop.
+    pub(super) fn on_segment(&mut self, packet: &Packet, mark: Mark) {
         self.is_offered = mark.is_some();
         let Some(tcp) = packet.tcp().filter(|_| packet.segment_len() > 0) else { return };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
@@ -66,25 +65,25 @@ impl Receiving {
         let segment = packet.segment_size().map_or(payload, |size| u32::from(size.get()));
         self.segment = self.segment.max(segment);
         if !mark.has(Mark::PROMISE) {
-            let is_asked = mark.has(Mark::EVIDENCE);
-            self.is_asked |= is_asked;
-            self.next_passes |= !is_asked;
+            let is_requested = mark.has(Mark::EVIDENCE);
+            self.is_requested |= is_requested;
+            self.next_passes |= !is_requested;
             return;
         }
         if tcp.flags.has(TcpFlags::SYN) {
-            // The ACK of a SYN that came with a promise is the third of the handshake: nothing has
-            // passed before it.
+            // The ACK of a promised SYN is the third segment of the handshake: no ACK has passed
+            // before it.
             (self.acknowledged, self.promised) = (Some(seq), Some(end));
             return;
         }
         self.promised_last = Some(self.promised_last.map_or(end, |to| to.later(end)));
         self.has_unanswered = true;
-        // Beyond a hole nothing is promised: an agent acknowledges without gaps.
+        // Above a hole the promise does not count: an agent acknowledges without gaps.
         self.promised = self.promised.map(|to| if seq.after(to) { to } else { to.later(end) });
     }
 
-    /// The host sends a segment that is not a SYN. `shift` scales its windows; `None` if that is
-    /// not known: then everything passes.
+    /// Processes a segment of the host that is not a SYN. `shift` scales its windows; `None` if
+    /// that is not known: then all segments pass.
     pub(super) fn on_sent(
         &mut self,
         packet: &Packet,
@@ -116,14 +115,14 @@ impl Receiving {
             return Decision::Pass(accept);
         };
         let window = u32::from(tcp.window) << shift;
-        // Of what came beyond a hole without a promise, the next ACK passes anyway.
+        // For data above a hole without a promise, the next ACK passes anyway.
         let promised = if settings.hole_acks { self.promised } else { self.promised_last.or(self.promised) };
         let is_promised = promised.is_some_and(|to| !tcp.ack.after(to));
         if std::mem::take(&mut self.next_passes) || self.is_news(window) {
             self.passes(tcp, shift);
             return Decision::Pass(accept);
         }
-        if std::mem::take(&mut self.is_asked) || !is_promised || self.is_due(tcp.ack, window, settings) {
+        if std::mem::take(&mut self.is_requested) || !is_promised || self.is_due(tcp.ack, window, settings) {
             self.passes(tcp, shift);
             return Decision::Pass(accept.with(Mark::EVIDENCE));
         }
@@ -136,9 +135,9 @@ impl Receiving {
         Decision::KeepBack
     }
 
-    /// Whether the answer to promised data repeats an ACK because of a hole, and is not to cross the hop. One
-    /// that goes on for longer than the sender's timer may take crosses: the hole is of data that the link
-    /// layer delivered.
+    /// Whether the answer to promised data repeats an ACK because of a hole, and must not cross the
+    /// hop. If the repetition lasts longer than the sender's timer, it crosses: the hole is of data
+    /// that the link layer delivered.
     fn is_of_a_hole(
         &mut self,
         packet: &Packet,
@@ -151,29 +150,29 @@ impl Receiving {
         !settings.hole_acks
             && self.is_offered
             && !self.next_passes
-            && !self.is_asked
+            && !self.is_requested
             && is_bare(packet)
             && !self.is_news(u32::from(tcp.window) << shift)
             && is_repeated_for < settings.evidence_timeout
     }
 
-    /// Whether a window says what the other end cannot know: it is exhausted, or was, or is another
-    /// than it was.
+    /// Whether a window is news for the other end: it is exhausted, or was, or has been halved or
+    /// doubled.
     fn is_news(&self, window: u32) -> bool {
         let Some(passed) = self.passed else { return false };
         let least = self.segment.max(1);
         window < least || passed.window < least || window < passed.window / 2 || window / 2 > passed.window
     }
 
-    /// Whether it is time for a word of the receiver's own: the data must not be kept too long, nor
-    /// its window run out.
+    /// Whether an ACK of the receiver's own is due: data must not be kept too long, nor the window
+    /// run out.
     fn is_due(&self, ack: Seq, window: u32, settings: &Settings) -> bool {
         let Some(passed) = self.passed.filter(|_| settings.evidence_segments > 0) else { return false };
         let most = settings.evidence_segments.saturating_mul(self.segment.max(1)).min(window / 4);
         ack.offset_from(passed.ack) >= most.cast_signed().max(1)
     }
 
-    /// What passes is a new beginning: it is known at the other end.
+    /// Records an ACK that passes: the other end knows its number and window.
     fn passes(&mut self, tcp: &Tcp, shift: u8) {
         self.passed = Some(Passed { ack: tcp.ack, window: u32::from(tcp.window) << shift });
         self.promised = Some(self.promised.map_or(tcp.ack, |to| to.later(tcp.ack)));
@@ -181,27 +180,27 @@ impl Receiving {
         (self.owed, self.owed_until) = (None, None);
     }
 
-    /// Whether an agent at the other end is alive, and has this connection.
+    /// Whether an agent at the other end is alive, and knows this connection.
     pub(super) const fn is_offered(&self) -> bool {
         self.is_offered
     }
 
-    /// An agent at the other end was there before this connection was.
+    /// Assumes that an agent at the other end was there before this connection.
     pub(super) const fn expect_offer(&mut self) {
         self.is_offered = true;
     }
 
-    /// When an ACK that was kept back has to pass.
+    /// When the suppressed ACK has to pass.
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.owed_until
     }
 
-    /// Whether an ACK is kept back and not yet void.
+    /// Whether a suppressed ACK is still owed.
     pub(super) const fn owes(&self) -> bool {
         self.owed.is_some()
     }
 
-    /// Takes the ACK that was kept back: it passes now.
+    /// Takes the suppressed ACK, which passes now.
     pub(super) fn take_owed(&mut self, shift: u8) -> Option<Packet> {
         let owed = self.owed.take()?;
         if let Some(tcp) = owed.tcp() {
@@ -211,13 +210,13 @@ impl Receiving {
     }
 }
 
-/// Whether a segment is an ACK and nothing besides: no data, no FIN, no ECE or CWR, no SACK blocks,
-/// no option that is not understood.
+/// Whether a segment is only an ACK: no data, no FIN, no ECE or CWR, no SACK blocks, no unknown
+/// option.
 pub(super) fn is_plain(packet: &Packet) -> bool {
     is_bare(packet) && packet.tcp().is_some_and(|tcp| tcp.options.sack.is_empty())
 }
 
-/// The same with or without SACK blocks.
+/// Like [`is_plain`], with or without SACK blocks.
 pub(super) fn is_bare(packet: &Packet) -> bool {
     let Some(tcp) = packet.tcp() else { return false };
     let flags = tcp.flags.0 & !TcpFlags::PSH.0;

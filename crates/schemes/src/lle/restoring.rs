@@ -1,28 +1,28 @@
-//! What the parts of a state share when they are read: where their packets go, and how far their
-//! counts are believed.
+//! What the parts of an imported state share: where their packets go, and the limit of their
+//! counts.
 
 use lasthop_agent::{Context, ImportError};
 use lasthop_hop::transfer::segment;
 use lasthop_packet::{FlowKey, Packet, PacketRecord};
 
-/// Counts that come from elsewhere are cut to this: more would change nothing.
-pub(super) const MOST_COUNTED: u32 = 1 << 16;
+/// Imported counts are limited to this: more would change nothing.
+pub(super) const MAX_COUNT: u32 = 1 << 16;
 
-/// Where the packets of a state go: all of one connection, as long as there is room.
+/// The destination of a state's packets: all of one connection, while there is room.
 pub(super) struct Restoring<'a, 'b> {
     pub(super) connection: FlowKey,
-    /// Memory that may still be taken.
+    /// The remaining memory.
     left: usize,
     cx: &'a Context<'b>,
 }
 
 impl<'a, 'b> Restoring<'a, 'b> {
-    /// Of a connection that may take so much memory.
+    /// For a connection that may take `left` octets of memory.
     pub(super) const fn new(connection: FlowKey, left: usize, cx: &'a Context<'b>) -> Self {
         Self { connection, left, cx }
     }
 
-    /// A segment of the connection, if it is one and there is room. `cost` is what it takes.
+    /// A segment of the connection, if it is one and there is room. `cost` is its memory.
     pub(super) fn segment(
         &mut self,
         record: PacketRecord,
@@ -30,7 +30,7 @@ impl<'a, 'b> Restoring<'a, 'b> {
     ) -> Result<Packet, ImportError> {
         let packet = segment(record, self.connection, self.cx)?;
         let cost = cost(&packet);
-        // What was acknowledged must not be lost: rather all of it stays where it was.
+        // Acknowledged data must not be lost: without room the whole state stays where it was.
         self.left = self.left.checked_sub(cost).ok_or(ImportError::NoRoom("octets"))?;
         Ok(packet)
     }

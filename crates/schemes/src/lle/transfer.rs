@@ -1,5 +1,5 @@
-//! A connection's state as a value: how its windows are scaled, what was promised and acknowledged
-//! in the receiver's name, what is kept for that, and what is owed to the other end.
+//! A connection's state as a value: its window scaling, the promised data and the data acknowledged
+//! in the receiver's name, the kept copies, and what is owed to the other end.
 
 use lasthop_agent::{Accounts as _, Context, FlowState, ImportError, Room, Scope};
 use lasthop_hop::transfer::{export, import};
@@ -15,11 +15,11 @@ use super::receiving::SavedReceiving;
 use super::restoring::Restoring;
 use super::scheme::SCHEME;
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
-/// another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning needs a new
+/// one.
 const VERSION: u8 = 7;
 
-/// What is exported of a flow.
+/// The exported state of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
     opening: Option<Seq>,
@@ -75,8 +75,8 @@ impl Lle {
         let Room { of_flow, in_all, .. } = cx.budget().room(0, self.octets() + self.flows.cost_of_one());
         let mut restoring = Restoring::new(key, of_flow.min(in_all), cx);
         let flow = saved.restore(&mut restoring, self.settings.sender_buffer, cx)?;
-        // What was promised must be kept, and repaired, here as well. What a host's own TCP was
-        // told of is kept under any settings.
+        // Promised data must be kept, and repaired, here as well. Data that was acknowledged to a
+        // local TCP is kept under any settings.
         if !self.settings.keep_until_proven && flow.confirming.owes() {
             return Err(ImportError::NoRoom("what was acknowledged would not be kept"));
         }

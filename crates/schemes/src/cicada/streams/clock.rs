@@ -1,41 +1,41 @@
-//! The rate of a source's timestamps, which no header says.
+//! The rate of a source's timestamps, which no header states.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// How long ticks are counted for one measurement.
+/// The duration of one measurement.
 const SPAN: Duration = Duration::from_secs(4);
 
 /// A pause of this length ends a measurement: some sources stop their clock in silence.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Rates of audio and video clocks (RFC 3551, tables 4 and 5; 24 and 96 kHz beside these), in hertz.
+/// Rates of audio and video clocks (RFC 3551, tables 4 and 5; also 24 and 96 kHz), in hertz.
 const RATES: [u32; 10] = [8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000, 96_000];
 
-/// A measurement fits a rate that is no further away than one part of these; the rates are twice as far
-/// from each other.
-const FITS: u64 = 34;
+/// A measurement fits a rate if it differs by at most this fraction of it (1/34); the rates differ
+/// by twice as much.
+const FRACTION: u64 = 34;
 
 /// A source's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
-    /// Where the measurement began: ticks, and when they came.
+    /// The start of the measurement: ticks, and their arrival time.
     origin: Option<(u64, Instant)>,
-    /// When the last ticks came.
+    /// The arrival time of the last ticks.
     last: Option<Instant>,
-    /// What the last measurement found.
+    /// The result of the last measurement.
     found: Option<u32>,
     rate: Option<u32>,
 }
 
 impl Clock {
-    /// Its rate in hertz, once two measurements in a row have found the same.
+    /// The rate in hertz, once two consecutive measurements agree.
     pub(super) const fn rate(&self) -> Option<u32> {
         self.rate
     }
 
-    /// A packet with this timestamp came, counted on beyond 32 bits.
+    /// Records a packet with this timestamp, extended beyond 32 bits.
     pub(super) fn on_packet(&mut self, ticks: u64, now: Instant) {
         let has_paused = self.last.replace(now).is_none_or(|last| now.since(last) >= PAUSE);
         let Some((first, began)) = self.origin.filter(|_| !has_paused && self.rate.is_none()) else {
@@ -48,7 +48,7 @@ impl Clock {
         }
         let passed = u128::from(ticks.saturating_sub(first));
         let measured = u64::try_from(passed * 1000 / elapsed.as_millis().max(1)).unwrap_or(u64::MAX);
-        let fits = |rate: &u32| u64::from(*rate).abs_diff(measured) <= u64::from(*rate) / FITS;
+        let fits = |rate: &u32| u64::from(*rate).abs_diff(measured) <= u64::from(*rate) / FRACTION;
         let found = RATES.into_iter().find(fits);
         if found.is_some() && found == self.found {
             self.rate = found;
@@ -61,7 +61,7 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// A rate after packets every 20 ms with timestamps that go on by this many ticks.
+    /// The rate found after packets every 20 ms with these timestamps.
     fn learned(ticks: impl Fn(u64) -> u64, packets: u64) -> Option<u32> {
         let mut clock = Clock::default();
         for packet in 0..packets {
@@ -91,7 +91,7 @@ mod tests {
     fn silence_does_not_count() {
         let mut clock = Clock::default();
         let mut now = Instant::ZERO;
-        // Talkspurts of half a second, whose clock stands still between them.
+        // Talkspurts of half a second, with a clock that stops between them.
         for packet in 0..2000 {
             now += if packet % 25 == 0 { Duration::from_secs(2) } else { Duration::from_millis(20) };
             clock.on_packet(packet * 160, now);

@@ -1,4 +1,4 @@
-//! Which packets of a source are given up.
+//! Which packets of a source are discarded.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 use super::transit::Transit;
 use crate::cicada::quality::Terms;
 
-/// A source's packets by their delays.
+/// The delays of a source's packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lateness {
     transit: Transit,
@@ -19,24 +19,24 @@ enum Standing {
     OnTime,
     /// All packets since then were late.
     LateSince(Instant),
-    /// No packet is late until then.
+    /// No packet counts as late until then.
     SparedUntil(Instant),
 }
 
-/// A packet of a source, with a timestamp that no packet before had.
+/// A packet of a source with a new timestamp.
 pub(super) struct Sampled {
-    /// The timestamp, counted on beyond 32 bits.
+    /// The timestamp, extended beyond 32 bits.
     pub(super) ticks: u64,
     /// The clock's rate, in hertz.
     pub(super) rate: u32,
-    /// Packets that left later have come before it.
+    /// Whether later packets have arrived before it.
     pub(super) is_overtaken: bool,
-    /// The sender says that a talkspurt begins (RFC 3551, section 4.1), and it was silent.
+    /// Whether its marker begins a talkspurt (RFC 3551, section 4.1), after silence.
     pub(super) begins_talkspurt: bool,
 }
 
 impl Lateness {
-    /// Nothing is late; this packet is the first.
+    /// The state after the first packet, which is not late.
     pub(super) fn new(packet: &Sampled, terms: &Terms, now: Instant) -> Self {
         Self {
             transit: Transit::new(packet.ticks, packet.rate, now + terms.queue),
@@ -44,8 +44,8 @@ impl Lateness {
         }
     }
 
-    /// A packet came. Returns whether it is given up, and how much longer it took than the quickest one
-    /// lately.
+    /// Records a packet. Returns whether it is discarded, and the excess of its delay over the
+    /// recent minimum.
     pub(super) fn on_packet(&mut self, packet: &Sampled, terms: &Terms, now: Instant) -> (bool, Duration) {
         let arrives = now + terms.queue;
         let variation = if packet.is_overtaken {
@@ -66,8 +66,8 @@ impl Lateness {
         }
         let since = if let Standing::LateSince(since) = self.standing { since } else { now };
         self.standing = Standing::LateSince(since);
-        // A source may stop its clock in silence; and what has been late for a whole interval is
-        // what the path is like now.
+        // A source may stop its clock in silence; and a delay that persists for a whole interval is
+        // the current delay of the path.
         if packet.begins_talkspurt || now.since(since) >= terms.interval {
             if !packet.is_overtaken {
                 self.transit.start_over(now);

@@ -1,7 +1,8 @@
-//! The round-trip times of both legs of a call, from RTCP that passes.
+//! The round-trip times of both legs of a call, from RTCP.
 //!
-//! An end that has heard a sender report says which, and how long ago (RFC 3550, section 6.4.1).
-//! What has passed since the report went by here, less that, is the round trip to that end.
+//! An end that has received a sender report states which, and how long ago (RFC 3550, section
+//! 6.4.1). The time since the agent forwarded that report, less this delay, is the round trip to
+//! that end.
 
 use std::time::Duration;
 
@@ -10,14 +11,14 @@ use lasthop_hop::windowed_min::WindowedMin;
 use lasthop_packet::Instant;
 use lasthop_packet::rtp::{Compound, Control, ReportBlocks};
 
-/// The least round trip counts for this long, up to twice as long: reports come every 5 s or so.
-const LASTS: Duration = Duration::from_secs(60);
+/// The minimum round trip counts for this time, up to twice as long: reports come about every 5 s.
+const WINDOW: Duration = Duration::from_secs(60);
 
-/// The last round trip is the current one for this long: until the next report, or the one after it.
+/// The last round trip counts as current for this time: until the next report, or the one after it.
 const CURRENT: Duration = Duration::from_secs(10);
 
-/// No leg takes longer than this: what says so is wrong.
-const LONGEST: Duration = Duration::from_secs(10);
+/// The maximum of a plausible round trip.
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(10);
 
 /// Both legs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,16 +30,16 @@ pub(super) struct Legs {
 /// One leg.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leg {
-    /// Sender reports that went to its end, the later one last: the middle of their time, and when
-    /// they passed.
+    /// The last two sender reports to its end, the later one last: the middle bits of their NTP
+    /// time, and when they passed.
     reports: [Option<(u32, Instant)>; 2],
     round_trips: WindowedMin<Duration>,
-    /// The last one, and when it was measured.
+    /// The last round trip, and when it was measured.
     last: Option<(Duration, Instant)>,
 }
 
 impl Legs {
-    /// Reports came from a side.
+    /// Processes RTCP from a side.
     pub(super) fn on_control(&mut self, compound: Compound<'_>, from: Side, now: Instant) {
         for control in compound {
             match control {
@@ -52,13 +53,14 @@ impl Legs {
         }
     }
 
-    /// How long a packet takes over both legs at their best: half of their round trips, or of those
-    /// that are known.
+    /// The minimum one-way delay over both legs: half of their round trips, or of those that are
+    /// known.
     pub(super) fn one_way(&self) -> Duration {
         [self.core, self.radio].iter().filter_map(|leg| leg.round_trips.least()).sum::<Duration>() / 2
     }
 
-    /// How much longer than at its best the leg to a side takes one way, by the last round trip over it.
+    /// The excess of the one-way delay to a side over its minimum, by the last round trip over that
+    /// leg.
     pub(super) fn longer_to(&self, side: Side, now: Instant) -> Duration {
         let leg = match side {
             Side::Core => &self.core,
@@ -84,14 +86,14 @@ impl Leg {
 
     fn answered(&mut self, blocks: ReportBlocks<'_>, now: Instant) {
         for block in blocks {
-            // Zero: it has heard none (RFC 3550, section 6.4.1).
+            // Zero means that no report was received (RFC 3550, section 6.4.1).
             let is_it = |(middle, _): &&(u32, Instant)| *middle == block.last_report && *middle != 0;
             let report = self.reports.iter().flatten().find(is_it);
             // In units of 1/65536 s.
             let held = Duration::from_micros((u64::from(block.since_last_report) * 1_000_000) >> 16);
             let round_trip = report.and_then(|(_, passed)| now.since(*passed).checked_sub(held));
-            if let Some(round_trip) = round_trip.filter(|round_trip| *round_trip <= LONGEST) {
-                self.round_trips.update(round_trip, LASTS, now);
+            if let Some(round_trip) = round_trip.filter(|round_trip| *round_trip <= MAX_ROUND_TRIP) {
+                self.round_trips.update(round_trip, WINDOW, now);
                 self.last = Some((round_trip, now));
             }
         }
@@ -118,18 +120,18 @@ mod tests {
         octets
     }
 
-    fn heard(legs: &mut Legs, octets: &[u8], from: Side, ms: u64) {
+    fn receive(legs: &mut Legs, octets: &[u8], from: Side, ms: u64) {
         legs.on_control(Compound::parse(octets).expect("RTCP"), from, Instant::from_millis(ms));
     }
 
     #[test]
     fn each_legs_round_trip_is_what_passed_less_what_the_end_waited() {
         let mut legs = Legs::default();
-        heard(&mut legs, &report(Some(7), None), Side::Core, 1000);
-        // It waited for half a second: the round trip to the mobile host is 10 ms.
-        heard(&mut legs, &report(Some(9), Some((7, 32_768))), Side::Radio, 1510);
+        receive(&mut legs, &report(Some(7), None), Side::Core, 1000);
+        // The end waited for half a second: the round trip to the mobile host is 10 ms.
+        receive(&mut legs, &report(Some(9), Some((7, 32_768))), Side::Radio, 1510);
         assert_eq!(legs.one_way(), Duration::from_millis(5));
-        heard(&mut legs, &report(None, Some((9, 65_536))), Side::Core, 2550);
+        receive(&mut legs, &report(None, Some((9, 65_536))), Side::Core, 2550);
         assert_eq!(legs.one_way(), Duration::from_millis(25));
     }
 
@@ -137,8 +139,8 @@ mod tests {
     fn the_leg_ahead_takes_what_the_last_round_trip_took_until_that_is_old() {
         let mut legs = Legs::default();
         for (middle, at, round_trip) in [(7, 1000, 10), (8, 6000, 90)] {
-            heard(&mut legs, &report(Some(middle), None), Side::Core, at);
-            heard(&mut legs, &report(None, Some((middle, 0))), Side::Radio, at + round_trip);
+            receive(&mut legs, &report(Some(middle), None), Side::Core, at);
+            receive(&mut legs, &report(None, Some((middle, 0))), Side::Radio, at + round_trip);
         }
         let longer = |side, ms| legs.longer_to(side, Instant::from_millis(ms));
         assert_eq!(longer(Side::Radio, 7000), Duration::from_millis(40));
@@ -149,12 +151,12 @@ mod tests {
     #[test]
     fn what_answers_nothing_or_lies_about_its_wait_says_nothing() {
         let mut legs = Legs::default();
-        heard(&mut legs, &report(Some(7), None), Side::Core, 1000);
-        heard(&mut legs, &report(None, Some((8, 0))), Side::Radio, 1100);
-        heard(&mut legs, &report(Some(0), None), Side::Core, 1150);
-        heard(&mut legs, &report(None, Some((0, 0))), Side::Radio, 1190);
-        heard(&mut legs, &report(None, Some((7, 70_000))), Side::Radio, 1200);
-        heard(&mut legs, &report(None, Some((7, 0))), Side::Radio, 20_000);
+        receive(&mut legs, &report(Some(7), None), Side::Core, 1000);
+        receive(&mut legs, &report(None, Some((8, 0))), Side::Radio, 1100);
+        receive(&mut legs, &report(Some(0), None), Side::Core, 1150);
+        receive(&mut legs, &report(None, Some((0, 0))), Side::Radio, 1190);
+        receive(&mut legs, &report(None, Some((7, 70_000))), Side::Radio, 1200);
+        receive(&mut legs, &report(None, Some((7, 0))), Side::Radio, 20_000);
         assert_eq!(legs.one_way(), Duration::ZERO);
     }
 
@@ -162,8 +164,8 @@ mod tests {
     fn the_least_round_trip_is_forgotten_in_time() {
         let mut legs = Legs::default();
         for (at, round_trip) in [(1, 10), (30_000, 100), (61_000, 100), (130_000, 100)] {
-            heard(&mut legs, &report(Some(at), None), Side::Core, u64::from(at));
-            heard(&mut legs, &report(None, Some((at, 0))), Side::Radio, u64::from(at + round_trip));
+            receive(&mut legs, &report(Some(at), None), Side::Core, u64::from(at));
+            receive(&mut legs, &report(None, Some((at, 0))), Side::Radio, u64::from(at + round_trip));
             let expected = if at < 130_000 { 5 } else { 50 };
             assert_eq!(legs.one_way(), Duration::from_millis(expected), "at {at}");
         }

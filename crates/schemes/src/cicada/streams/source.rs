@@ -1,4 +1,4 @@
-//! One direction of a stream: an RTP source, from its first packet on.
+//! The RTP sources of one direction.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use super::lateness::{Lateness, Sampled};
 use super::talk::Talk;
 use crate::cicada::quality::{Sample, Terms};
 
-/// Packets of one source with consecutive sequence numbers that make a stream of it, after the
-/// first: more than RFC 3550 asks of a receiver (appendix A.1), which knows that RTP comes.
-const IN_A_ROW: u8 = 3;
+/// Packets of one source with consecutive sequence numbers, after the first, that make it a stream:
+/// more than RFC 3550 requires of a receiver (appendix A.1), which expects RTP.
+const MIN_IN_A_ROW: u8 = 3;
 
-/// A source that jumps further than this has started over (RFC 3550, appendix A.1, `MAX_DROPOUT`).
-const LARGEST_GAP: u16 = 3000;
+/// A larger jump means that the source has restarted (RFC 3550, appendix A.1, `MAX_DROPOUT`).
+const MAX_GAP: u16 = 3000;
 
-/// Sources of one direction between two ports: audio, video, and what is sent again of both (RFC 8843,
-/// RFC 4588).
-const MOST_SOURCES: usize = 4;
+/// The maximum number of sources in one direction between two ports: audio, video, and
+/// retransmissions of both (RFC 8843, RFC 4588).
+const MAX_SOURCES: usize = 4;
 
-/// A source that is silent for this long makes room for another.
-const MAKES_ROOM: Duration = Duration::from_secs(10);
+/// A source that is silent for this long may be replaced.
+const REPLACEABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// What comes in one direction between two ports.
+/// The packets in one direction between two ports.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
-    /// Who may turn out to be a source; the latest comer last.
-    candidates: [Option<Candidate>; MOST_SOURCES],
-    /// At most as many.
+    /// Possible sources; the latest one last.
+    candidates: [Option<Candidate>; MAX_SOURCES],
+    /// The sources, at most [`MAX_SOURCES`].
     sources: Vec<Source>,
 }
 
-/// Who may turn out to be a source.
+/// A possible source.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     ssrc: u32,
-    /// The sequence number that would be next.
+    /// The expected sequence number.
     next: u16,
-    /// Packets in a row, after the first.
+    /// Consecutive packets, after the first.
     in_a_row: u8,
 }
 
@@ -47,50 +47,50 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 struct Source {
     ssrc: u32,
-    /// The highest sequence number, and its timestamp counted on beyond 32 bits.
+    /// The highest sequence number, and its timestamp extended beyond 32 bits.
     sequence: u16,
     ticks: u64,
     clock: Clock,
-    /// Once the clock's rate is known.
+    /// Known once the clock's rate is.
     lateness: Option<Lateness>,
-    last_heard: Instant,
-    /// When a packet came that continued the sequence.
+    last_packet: Instant,
+    /// When a packet last continued the sequence.
     continued: Instant,
     talk: Talk,
     sample: Sample,
     sampled: Instant,
-    /// Several packets have had one timestamp, as those of a video frame have.
+    /// Whether several packets have had the same timestamp, like those of a video frame.
     is_framed: bool,
 }
 
-/// What a packet of a source shows.
+/// The result of a packet of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arrival {
-    /// It cannot arrive in time.
+    /// Whether it cannot arrive in time.
     pub(super) is_late: bool,
-    /// A sampling interval is over, in which the quality was kept or was not.
+    /// At the end of a sampling interval: whether the quality was met.
     pub(super) kept: Option<bool>,
 }
 
 impl Direction {
-    /// Whether there is a source that was heard lately.
-    pub(super) fn has_source(&self, now: Instant, lately: Duration) -> bool {
-        self.sources.iter().any(|source| now.since(source.last_heard) <= lately)
+    /// Whether there is a recently active source.
+    pub(super) fn has_source(&self, now: Instant, within: Duration) -> bool {
+        self.sources.iter().any(|source| now.since(source.last_packet) <= within)
     }
 
-    /// Whether there is one that was, and that sends as often as who talks or shows something does.
-    pub(super) fn is_talking(&self, now: Instant, lately: Duration) -> bool {
-        let is_heard = |source: &&Source| now.since(source.last_heard) <= lately;
-        self.sources.iter().filter(is_heard).any(|source| source.talk.is_speech())
+    /// Whether there is one that sends as often as a talker does.
+    pub(super) fn is_talking(&self, now: Instant, within: Duration) -> bool {
+        let is_recent = |source: &&Source| now.since(source.last_packet) <= within;
+        self.sources.iter().filter(is_recent).any(|source| source.talk.is_speech())
     }
 
-    /// Octets of memory that its sources take.
+    /// Octets of memory of its sources.
     pub(super) const fn octets(&self) -> usize {
         self.sources.capacity() * size_of::<Source>()
     }
 
-    /// A packet came, which is held against these terms; `None` if it is of no source so far. A new source
-    /// is known if there is memory for it among the `room` octets that may be taken.
+    /// Processes a packet by these terms; `None` if it belongs to no source yet. A new source is
+    /// added if the `room` octets of memory suffice.
     pub(super) fn on_packet(
         &mut self,
         header: &Rtp,
@@ -105,9 +105,9 @@ impl Direction {
             return None;
         }
         self.sources.retain(|source| source.ssrc != header.ssrc);
-        if self.sources.len() == MOST_SOURCES {
-            // One that goes on is known, and a newcomer passes without being judged.
-            let is_silent = |source: &Source| now.since(source.last_heard) > MAKES_ROOM;
+        if self.sources.len() == MAX_SOURCES {
+            // An active one stays, and the packets of the new one pass unjudged.
+            let is_silent = |source: &Source| now.since(source.last_packet) > REPLACEABLE_AFTER;
             let Some(silent) = self.sources.iter().position(is_silent) else {
                 return Some(Arrival::default());
             };
@@ -123,13 +123,13 @@ impl Direction {
         Some(Arrival::default())
     }
 
-    /// Whether so many packets have come in a row by now that they are of a source.
+    /// Whether enough consecutive packets have arrived to make this a source.
     fn is_source(&mut self, header: &Rtp) -> bool {
         let is_it = |candidate: &Option<Candidate>| candidate.is_some_and(|of| of.ssrc == header.ssrc);
         let place = self.candidates.iter().position(is_it).unwrap_or(0);
         let before = self.candidates[place].filter(|of| (of.ssrc, of.next) == (header.ssrc, header.sequence));
         let in_a_row = before.map_or(0, |of| of.in_a_row + 1);
-        let is_source = in_a_row >= IN_A_ROW;
+        let is_source = in_a_row >= MIN_IN_A_ROW;
         let next = header.sequence.wrapping_add(1);
         self.candidates[place] = (!is_source).then_some(Candidate { ssrc: header.ssrc, next, in_a_row });
         self.candidates[place..].rotate_left(1);
@@ -146,7 +146,7 @@ impl Source {
             ticks: 1 << 32 | u64::from(header.timestamp),
             clock: Clock::default(),
             lateness: None,
-            last_heard: now,
+            last_packet: now,
             continued: now,
             talk: Talk::new(now),
             sample: Sample::default(),
@@ -157,30 +157,30 @@ impl Source {
 
     fn continues_with(&self, header: &Rtp) -> bool {
         let ahead = header.sequence.wrapping_sub(self.sequence);
-        header.ssrc == self.ssrc && (ahead < LARGEST_GAP || ahead.wrapping_neg() < LARGEST_GAP)
+        header.ssrc == self.ssrc && (ahead < MAX_GAP || ahead.wrapping_neg() < MAX_GAP)
     }
 
     fn on_packet(&mut self, header: &Rtp, terms: &Terms, now: Instant) -> Arrival {
         let ahead = header.sequence.wrapping_sub(self.sequence);
         let ticks = self.ticks_of(header.timestamp);
-        // The packets of a video frame have one timestamp, and leave one after the other: when one left that
-        // others have overtaken is not known.
+        // The packets of a video frame have one timestamp, and are sent one after the other: the
+        // departure time of an overtaken one is unknown.
         self.is_framed |= ahead == 1 && ticks == self.ticks;
         let is_first_of_its_time = ticks > self.ticks;
-        // A source that goes on with earlier numbers has started over.
-        let is_behind = ahead.wrapping_neg() < LARGEST_GAP && now.since(self.continued) < terms.interval;
+        // A source that continues with earlier numbers has restarted.
+        let is_behind = ahead.wrapping_neg() < MAX_GAP && now.since(self.continued) < terms.interval;
         let is_overtaken = is_behind && ticks < self.ticks && !self.is_framed;
         self.sample.received = self.sample.received.saturating_add(1);
-        if (1..LARGEST_GAP).contains(&ahead) {
+        if (1..MAX_GAP).contains(&ahead) {
             (self.sequence, self.ticks, self.continued) = (header.sequence, ticks, now);
             self.sample.lost = self.sample.lost.saturating_add(u32::from(ahead - 1));
             self.clock.on_packet(ticks, now);
         } else {
-            // It was counted as lost when a later one came; or it comes twice.
+            // It was counted as lost when a later one arrived, or it is a duplicate.
             self.sample.lost = self.sample.lost.saturating_sub(1);
         }
-        let since_last = now.since(self.last_heard);
-        self.last_heard = now;
+        let since_last = now.since(self.last_packet);
+        self.last_packet = now;
         self.talk.on_packet(now);
         let begins_talkspurt = header.marker && since_last > terms.interval;
         let rate = self.clock.rate().filter(|_| is_first_of_its_time || is_overtaken);
@@ -201,7 +201,7 @@ impl Source {
         is_late
     }
 
-    /// A timestamp, counted on beyond 32 bits: the nearest one to the last.
+    /// A timestamp extended beyond 32 bits: the nearest one to the last.
     const fn ticks_of(&self, timestamp: u32) -> u64 {
         let ahead = timestamp.wrapping_sub(self.ticks as u32).cast_signed();
         self.ticks.wrapping_add_signed(ahead as i64)

@@ -1,14 +1,14 @@
-//! How much a source says.
+//! The talk activity of a source.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// Who talks sends at least this many packets in this time, or in up to twice that.
+/// A talker sends at least this many packets in this time, or in up to twice that.
 const PACKETS: u32 = 25;
 const TIME: Duration = Duration::from_secs(5);
 
-/// Packets of a source since then, and in the time before.
+/// The packets of a source in the current period, and in the one before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Talk {
     since: Instant,
@@ -21,7 +21,7 @@ impl Talk {
         Self { since: now, packets: 0, before: 0 }
     }
 
-    /// One more packet.
+    /// Counts a packet.
     pub(super) fn on_packet(&mut self, now: Instant) {
         let passed = now.since(self.since);
         if passed >= TIME {
@@ -31,7 +31,7 @@ impl Talk {
         self.packets = self.packets.saturating_add(1);
     }
 
-    /// Whether it sends as often as who talks or shows something does.
+    /// Whether it sends as often as a talker does.
     pub(super) const fn is_speech(&self) -> bool {
         self.packets.saturating_add(self.before) >= PACKETS
     }

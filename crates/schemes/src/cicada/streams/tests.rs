@@ -9,7 +9,7 @@ use lasthop_packet::rtp::Rtp;
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Transport, Udp};
 use proptest::prelude::*;
 
-use super::{ENOUGH, IDLE, LATE, MISSED, SAMPLES, Streams};
+use super::{IDLE, LATE, MAX_OTHERS, MISSED, SAMPLES, Streams};
 use crate::cicada::quality::Quality;
 
 const FIXED: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 5004);
@@ -221,7 +221,7 @@ fn what_is_no_rtp_is_left_alone_soon() {
         let octets =
             if number % 2 == 0 { vec![0x43; 900] } else { [&[0x80; 8], &number.to_be_bytes()[..]].concat() };
         assert_eq!(bench.shown(Side::Core, MOBILE.1, octets, now), Verdict::Forward);
-        let expected = usize::from(number + 1 >= u32::from(ENOUGH));
+        let expected = usize::from(number + 1 >= u32::from(MAX_OTHERS));
         assert_eq!(bench.outbox.left_alone.len(), expected);
     }
     bench.streams.on_deadline(now + IDLE);

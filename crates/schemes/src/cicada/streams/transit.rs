@@ -1,50 +1,50 @@
-//! How much longer a packet takes to its receiver than the quickest one, by its timestamp.
+//! The excess of a packet's transit time over the minimum, by its timestamp.
 //!
-//! That is what it took to here, and what it will wait on the hop ahead.
+//! The transit time is the time up to here, plus the wait on the hop ahead.
 
 use std::time::Duration;
 
 use lasthop_hop::windowed_min::WindowedMin;
 use lasthop_packet::Instant;
 
-/// The least transit time counts for this long, up to twice as long: clocks drift apart, and paths
-/// change.
-const LASTS: Duration = Duration::from_secs(10);
+/// The minimum transit time counts for this time, up to twice as long: clocks drift apart, and
+/// paths change.
+const WINDOW: Duration = Duration::from_secs(10);
 
-/// The transit times lately. They are differences of two clocks: only their own differences mean
-/// anything. In microseconds.
+/// Recent transit times in microseconds. They are differences between two clocks: only differences
+/// among them are meaningful.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transit {
-    lately: WindowedMin<i64>,
+    recent: WindowedMin<i64>,
     last: i64,
 }
 
 impl Transit {
-    /// The first packet, with this timestamp by a clock of that many hertz.
+    /// The state after the first packet, with this timestamp by a clock of `rate` hertz.
     pub(super) fn new(ticks: u64, rate: u32, now: Instant) -> Self {
-        let mut first = Self { lately: WindowedMin::new(), last: transit(ticks, rate, now) };
+        let mut first = Self { recent: WindowedMin::new(), last: transit(ticks, rate, now) };
         first.start_over(now);
         first
     }
 
-    /// How much longer a packet takes that was overtaken; the path is not judged by it.
+    /// The excess of an overtaken packet's transit time; it does not update the minimum.
     pub(super) fn of_overtaken(&self, ticks: u64, rate: u32, now: Instant) -> Duration {
-        let longer = transit(ticks, rate, now).saturating_sub(self.lately.least().unwrap_or(self.last));
+        let longer = transit(ticks, rate, now).saturating_sub(self.recent.least().unwrap_or(self.last));
         Duration::from_micros(longer.max(0).unsigned_abs())
     }
 
-    /// Takes in a packet. Returns how much longer it took than the quickest one lately.
+    /// Records a packet. Returns the excess of its transit time over the recent minimum.
     pub(super) fn on_packet(&mut self, ticks: u64, rate: u32, now: Instant) -> Duration {
         self.last = transit(ticks, rate, now);
-        self.lately.update(self.last, LASTS, now);
-        let longer = self.last.saturating_sub(self.lately.least().unwrap_or(self.last));
+        self.recent.update(self.last, WINDOW, now);
+        let longer = self.last.saturating_sub(self.recent.least().unwrap_or(self.last));
         Duration::from_micros(longer.unsigned_abs())
     }
 
-    /// What the last packet took is what the path takes from now on.
+    /// Restarts the minimum with the last packet's transit time.
     pub(super) fn start_over(&mut self, now: Instant) {
-        self.lately = WindowedMin::new();
-        self.lately.update(self.last, LASTS, now);
+        self.recent = WindowedMin::new();
+        self.recent.update(self.last, WINDOW, now);
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
             transit.on_packet(ticks, RATE, now).as_millis()
         };
         assert_eq!([on(1, 30), on(2, 130), on(3, 5), on(4, 30)], [0, 100, 0, 25]);
-        // The path is 50 ms longer from now on: that shows until the quickest one is forgotten.
+        // The path is 50 ms longer from now on: that shows until the old minimum expires.
         assert_eq!(on(5, 55), 50);
         let later: Vec<u128> = (6..1100).map(|packet| on(packet, 55)).collect();
         assert_eq!((later[0], later[later.len() - 1]), (50, 0));

@@ -1,4 +1,4 @@
-//! Which connections are known: how they begin, and how they are forgotten.
+//! The known connections: how they begin and end.
 
 use lasthop_agent::counter::AT_BOUND;
 use lasthop_agent::{Accounts as _, Context, Report, Side};
@@ -11,9 +11,9 @@ use crate::lle::flow::LleFlow;
 use crate::lle::shares::Account;
 
 impl Lle {
-    /// A connection begins: what is known of one with the same addresses and ports is void, unless
-    /// it is the same connection and this a copy of its SYN. `false` if there is no room. A
-    /// connection of which something is owed makes none.
+    /// Begins a connection. The state of one with the same addresses and ports is void, unless it
+    /// is the same connection and this is a copy of its SYN. `false` if there is no room. A
+    /// connection with obligations is not evicted.
     pub(in crate::lle) fn begin(&mut self, key: FlowKey, opening: Option<Seq>, cx: &mut Context<'_>) -> bool {
         if opening.is_some() && self.flows.peek(key).is_some_and(|flow| flow.opening == opening) {
             return true;
@@ -23,8 +23,8 @@ impl Lle {
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |flow| flow.obligation().is_free()) {
             self.forget(idlest, cx);
         }
-        let wants_control = self.receives() && self.settings.sender_buffer > 0;
-        let control = wants_control && !self.is_last_hop(key.destination.0, cx);
+        let needs_control = self.receives() && self.settings.sender_buffer > 0;
+        let control = needs_control && !self.is_last_hop(key.destination.0, cx);
         let control = control.then(|| Box::new(Control::new(self.settings.sender_buffer)));
         let flow = LleFlow::new(opening, control);
         let account = Account::of(&flow);
@@ -37,9 +37,9 @@ impl Lle {
         begun
     }
 
-    /// Whether a packet's connection is known here, or is taken up with it. A packet with options that are
-    /// not understood, such as a signature, passes untouched: nobody else may acknowledge it.
-    pub(super) fn knows(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> bool {
+    /// Whether a packet's connection is known here, or is added with it. A packet with unknown
+    /// options, such as a signature, passes unchanged: no agent may acknowledge it.
+    pub(super) fn find_or_begin(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) -> bool {
         if packet.tcp().is_none_or(|tcp| tcp.options.unknown.is_some()) {
             return false;
         }
@@ -54,7 +54,7 @@ impl Lle {
         true
     }
 
-    /// Forgets a flow of its own accord: what it has acknowledged and can deliver no more is
+    /// Forgets a flow without a request: data that it has acknowledged and can no longer deliver is
     /// reported.
     pub(super) fn abandon(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if let Some(lost) = self.flows.peek(key).and_then(LleFlow::at_risk) {
@@ -63,8 +63,8 @@ impl Lle {
         self.forget(key, cx);
     }
 
-    /// Forgets a flow. The ACK that it owes passes: the host has sent it. A reset tells both ends
-    /// that data may be missing, and a world that asks for it counts what is owed itself.
+    /// Forgets a flow. The ACK that it owes passes: the host has sent it. After a reset both ends
+    /// know that data may be missing, and a world that requests this counts the obligations itself.
     pub(super) fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(mut flow) = self.flows.remove(key) else { return };
         let before = Account::of(&flow);
@@ -74,9 +74,10 @@ impl Lle {
         self.settle(before, Account::default());
     }
 
-    /// The connection no longer ends at the hop: from now on nothing of it is promised, acknowledged or kept
-    /// back. If octets were acknowledged for which no node has a copy, the receiver's duplicate ACKs are still
-    /// observed, so that their loss is counted. Otherwise the connection is forgotten.
+    /// Leaves a connection that no longer ends at the hop: from now on none of its data is
+    /// promised, acknowledged or suppressed. If octets were acknowledged for which no node has a
+    /// copy, the receiver's duplicate ACKs are still observed, so that their loss is counted.
+    /// Otherwise the connection is forgotten.
     pub(crate) fn leave(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if !self.flows.peek(key).is_some_and(LleFlow::awaits_proof) {
             return self.forget(key, cx);

@@ -1,4 +1,4 @@
-//! Packets from the core side: data that may be promised, and ACKs that may be kept back.
+//! Packets from the core side: data that may be promised, and ACKs that may be suppressed.
 
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKS_SUPPRESSED, AT_BOUND};
 use lasthop_agent::{Context, Report, Side, Verdict};
@@ -24,7 +24,7 @@ impl Lle {
             .flows
             .peek(key)
             .is_some_and(|flow| flow.is_stray(packet) || flow.confirming.is_of_another(packet));
-        if is_of_another || !self.knows(packet, key, cx) {
+        if is_of_another || !self.find_or_begin(packet, key, cx) {
             Mark::NONE.put(packet);
             return Verdict::Forward;
         }
@@ -56,7 +56,7 @@ impl Lle {
                 mark = mark.with(Mark::OFFER);
             }
             if packet.segment_len() == 0 {
-                // There is nothing to acknowledge.
+                // No data to acknowledge.
             } else if is_last_hop {
                 if is_promisable && flow.has_peer && flow.radio_shift().is_some() {
                     let promise = flow.confirming.on_data(packet, &mut flow.receiver, settings, shares.room);

@@ -1,4 +1,4 @@
-//! Packets from the radio side: what the receiver says, and what becomes of it.
+//! Packets from the radio side: the receiver's packets, and the actions on them.
 
 use lasthop_agent::counter::{ACKNOWLEDGED, ACKNOWLEDGED_AND_LOST, ACKS_SUPPRESSED};
 use lasthop_agent::report::Cause;
@@ -14,7 +14,7 @@ use crate::lle::mark::Mark;
 use crate::lle::receiving::{is_bare, is_plain};
 use crate::lle::shares::{on_wire_in_full, restate};
 
-/// What a packet of the receiver's means, by who listens.
+/// The meaning of a packet of the receiver, by the part that processes it.
 enum Outcome {
     Hop(AckMeaning),
     Control(Box<control::AckOutcome>),
@@ -31,19 +31,19 @@ impl Lle {
             return Verdict::Forward;
         }
         if mark.has(Mark::OFFER) {
-            self.note_neighbour(true, cx);
+            self.record_neighbour(true, cx);
         } else if is_syn {
-            // Whoever is at the other end now has no agent.
-            self.note_neighbour(false, cx);
+            // The current host at the other end has no agent.
+            self.record_neighbour(false, cx);
         }
         if let Some(opening) = opening(packet) {
             self.begin(key, Some(opening), cx);
         }
-        if !self.knows(packet, key, cx) {
+        if !self.find_or_begin(packet, key, cx) {
             return Verdict::Forward;
         }
         let (is_last_hop, receives) = (self.is_last_hop(key.destination.0, cx), self.receives());
-        let hearing = self.with(key, cx.budget(), |flow, settings, shares| {
+        let meaning = self.with(key, cx.budget(), |flow, settings, shares| {
             if flow.is_late_copy(packet) || flow.is_stray(packet) {
                 return Outcome::Hop(AckMeaning::Pass);
             }
@@ -53,45 +53,45 @@ impl Lle {
             let is_window_news = flow.receiver.on_packet(packet, flow.radio_shift().unwrap_or(0));
             flow.has_peer = mark.has(Mark::ACCEPT);
             if receives {
-                flow.receiving.on_heard(packet, mark);
+                flow.receiving.on_segment(packet, mark);
             }
             if let Some(control) = &mut flow.control {
-                // One that echoes congestion is no bare one: the TCP here is to hear of it.
+                // An ACK with ECE does not count as bare: the local TCP must receive it.
                 let is_bare = packet.segment_len() == 0
                     && packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::ECE));
-                return Outcome::Control(Box::new(control.on_heard(packet, is_bare, now)));
+                return Outcome::Control(Box::new(control.on_ack(packet, is_bare, now)));
             }
             if !is_last_hop {
                 return Outcome::Hop(AckMeaning::Pass);
             }
             let says_only_that = is_plain(packet) || (!settings.hole_acks && is_bare(packet));
             let is_evidence = mark.has(Mark::EVIDENCE) && says_only_that;
-            let manner = AckKind { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
-            let hearing = flow.confirming.on_heard(packet, &flow.receiver, manner, settings, now);
-            if flow.is_left && !matches!(hearing, AckMeaning::Missing(_)) {
+            let kind = AckKind { is_bare: packet.segment_len() == 0, is_window_news, is_evidence };
+            let meaning = flow.confirming.on_ack(packet, &flow.receiver, kind, settings, now);
+            if flow.is_left && !matches!(meaning, AckMeaning::Missing(_)) {
                 return Outcome::Hop(AckMeaning::Pass);
             }
-            if hearing == AckMeaning::Restate {
+            if meaning == AckMeaning::Restate {
                 restate(packet, flow, settings, shares);
             }
-            Outcome::Hop(hearing)
+            Outcome::Hop(meaning)
         });
-        match hearing {
-            Some(Outcome::Hop(hearing)) => self.on_hop_heard(packet, key, hearing, cx),
-            Some(Outcome::Control(heard)) => self.on_control_heard(packet, key, *heard, cx),
+        match meaning {
+            Some(Outcome::Hop(meaning)) => self.apply_meaning(packet, key, meaning, cx),
+            Some(Outcome::Control(outcome)) => self.apply_control(packet, key, *outcome, cx),
             None => Verdict::Forward,
         }
     }
 
-    fn on_hop_heard(
+    fn apply_meaning(
         &self,
         packet: &mut Packet,
         key: FlowKey,
-        hearing: AckMeaning,
+        meaning: AckMeaning,
         cx: &mut Context<'_>,
     ) -> Verdict {
         let ack = packet.tcp().map_or(Seq(0), |tcp| tcp.ack);
-        match hearing {
+        match meaning {
             AckMeaning::Pass | AckMeaning::Restate => {}
             AckMeaning::ClearAck => {
                 if let Some(tcp) = packet.tcp_mut() {
@@ -110,19 +110,19 @@ impl Lle {
         Verdict::Forward
     }
 
-    fn on_control_heard(
+    fn apply_control(
         &mut self,
         packet: &mut Packet,
         key: FlowKey,
-        heard: control::AckOutcome,
+        outcome: control::AckOutcome,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        if let Some(copy) = heard.repair {
+        if let Some(copy) = outcome.repair {
             self.send_again(key, copy, Cause::DuplicateAck, cx);
         }
         let shift = self.flows.peek(key).and_then(LleFlow::radio_shift).unwrap_or(0);
         let known = packet.tcp().map(|tcp| tcp.ack);
-        let verdict = match heard.fate {
+        let verdict = match outcome.fate {
             control::Fate::Pass => Verdict::Forward,
             control::Fate::Restate(ack, window) => {
                 if let Some(tcp) = packet.tcp_mut() {
@@ -137,7 +137,7 @@ impl Lle {
                 Verdict::Drop(&ACKNOWLEDGED)
             }
         };
-        if let Some(resume) = heard.resume {
+        if let Some(resume) = outcome.resume {
             self.send_local_ack(key, resume, cx);
         }
         verdict

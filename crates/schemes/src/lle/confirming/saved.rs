@@ -1,4 +1,4 @@
-//! What was acknowledged in the receiver's name, as a value.
+//! The data acknowledged in the receiver's name, as a value.
 
 use lasthop_agent::ImportError;
 use lasthop_hop::transfer::Away;
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::{Confirming, Kept, Progress};
 use crate::lle::delaying::{Delaying, SavedDelaying};
 use crate::lle::ranges::Ranges;
-use crate::lle::restoring::{MOST_COUNTED, Restoring};
+use crate::lle::restoring::{MAX_COUNT, Restoring};
 
 /// A [`Confirming`] as a value.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::lle) struct SavedConfirming {
-    told: Option<Progress>,
+    progress: Option<Progress>,
     above: Ranges,
     plain: Option<Seq>,
-    said: Option<Seq>,
-    asked_for: Option<Seq>,
+    generated: Option<Seq>,
+    requested: Option<Seq>,
     kept: Vec<(PacketRecord, Option<Away>)>,
     echo: Option<u32>,
     segment: u32,
@@ -37,11 +37,11 @@ impl Confirming {
         let kept =
             kept.map(|kept| (PacketRecord::from(&kept.packet), kept.notes.repaired.map(away))).collect();
         SavedConfirming {
-            told: self.told,
+            progress: self.progress,
             above: self.above,
             plain: self.plain,
-            said: self.said,
-            asked_for: self.asked_for,
+            generated: self.generated,
+            requested: self.requested,
             kept,
             echo: self.echo,
             segment: self.segment,
@@ -69,21 +69,21 @@ impl SavedConfirming {
             kept.insert(&packet, packet.sizes(), Kept { repaired: repaired.map(past) });
         }
         Ok(Confirming {
-            told: self.told,
+            progress: self.progress,
             above: self.above.bounded(),
             plain: self.plain,
-            said: self.said,
-            asked_for: self.asked_for,
+            generated: self.generated,
+            requested: self.requested,
             kept,
             echo: self.echo,
             segment: self.segment.min(u32::from(u16::MAX)),
             delaying: self.delaying.map_or(Delaying::NONE, |delaying| delaying.restore(now)),
             filled_at: self.filled_at.map(past),
-            duplicates: self.duplicates.min(MOST_COUNTED),
+            duplicates: self.duplicates.min(MAX_COUNT),
             advanced_at: past(self.advanced_at),
             silent_since: past(self.silent_since),
-            repairs: self.repairs.min(MOST_COUNTED),
-            // Whether a run is lost is found out once more.
+            repairs: self.repairs.min(MAX_COUNT),
+            // Whether a run is lost is determined again.
             copied_to: None,
             only_copies: 0,
             complaint: self.complaint.map(|(seq, since)| (seq, since.map(past))),

@@ -1,4 +1,4 @@
-//! What a mobile host's own TCP was told of, as a value.
+//! The data acknowledged to a local TCP, as a value.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use lasthop_hop::transfer::Away;
 use lasthop_packet::{Instant, PacketRecord, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::{Control, LONGEST_TIMEOUT, Stored};
+use super::{Control, MAX_TIMEOUT, Stored};
 use crate::lle::ranges::Ranges;
-use crate::lle::restoring::{MOST_COUNTED, Restoring};
+use crate::lle::restoring::{MAX_COUNT, Restoring};
 
 /// A [`Control`] as a value.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::lle) struct SavedControl {
-    /// Each with when it was sent, and whether that was only once.
+    /// Each with the time when it was sent, and whether that was only once.
     buffer: Vec<(PacketRecord, Away, bool)>,
-    told: Option<Seq>,
+    acknowledged: Option<Seq>,
     above: Ranges,
     is_frozen: bool,
     echo: Option<u32>,
@@ -36,7 +36,7 @@ impl Control {
         });
         SavedControl {
             buffer: buffer.collect(),
-            told: self.told,
+            acknowledged: self.acknowledged,
             above: self.above,
             is_frozen: self.is_frozen,
             echo: self.echo,
@@ -51,7 +51,7 @@ impl Control {
 }
 
 impl SavedControl {
-    /// `room` is what the buffer may take by the settings here.
+    /// `room` is the maximum of the buffer by the local settings.
     pub(in crate::lle) fn restore(
         self,
         room: usize,
@@ -64,19 +64,19 @@ impl SavedControl {
             let packet = restoring.segment(record, |packet| buffer.cost_of(packet.sizes()))?;
             buffer.insert(&packet, packet.sizes(), Stored { sent_at: past(sent_at), is_timed });
         }
-        let bounded = |time: Duration| time.min(LONGEST_TIMEOUT);
+        let bounded = |time: Duration| time.min(MAX_TIMEOUT);
         Ok(Control {
             buffer,
             room,
-            told: self.told,
+            acknowledged: self.acknowledged,
             above: self.above.bounded(),
             is_frozen: self.is_frozen,
             echo: self.echo,
             segment: self.segment.min(u32::from(u16::MAX)),
-            duplicates: self.duplicates.min(MOST_COUNTED),
+            duplicates: self.duplicates.min(MAX_COUNT),
             recover: self.recover,
             smoothed: self.smoothed.map(|(mean, deviation)| (bounded(mean), bounded(deviation))),
-            expiries: self.expiries.min(MOST_COUNTED),
+            expiries: self.expiries.min(MAX_COUNT),
             waiting_since: past(self.waiting_since),
         })
     }

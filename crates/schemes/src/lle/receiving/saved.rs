@@ -1,4 +1,4 @@
-//! What is owed to the other end of the hop, as a value.
+//! The ACK owed to the other end of the hop, as a value.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Passed, Receiving};
 
-/// An ACK is owed for no longer, whatever a state says.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The maximum time for which an imported ACK is owed.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A [`Receiving`] as a value.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub(in crate::lle) struct SavedReceiving {
     owed: Option<PacketRecord>,
     owed_until: Option<Away>,
     next_passes: bool,
-    is_asked: bool,
+    is_requested: bool,
     segment: u32,
 }
 
@@ -38,7 +38,7 @@ impl Receiving {
             owed: self.owed.as_ref().map(PacketRecord::from),
             owed_until: self.owed_until.map(|until| Away::from(until, now)),
             next_passes: self.next_passes,
-            is_asked: self.is_asked,
+            is_requested: self.is_requested,
             segment: self.segment,
         }
     }
@@ -62,10 +62,10 @@ impl SavedReceiving {
             passed: self.passed,
             owed_until: owed
                 .as_ref()
-                .map(|_| self.owed_until.map_or(now, |until| until.to(now).min(now + LONGEST))),
+                .map(|_| self.owed_until.map_or(now, |until| until.to(now).min(now + MAX_WAIT))),
             owed,
             next_passes: self.next_passes,
-            is_asked: self.is_asked,
+            is_requested: self.is_requested,
             segment: self.segment.min(u32::from(u16::MAX)),
         })
     }
