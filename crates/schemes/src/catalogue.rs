@@ -1,8 +1,8 @@
-//! Every scheme there is, by name.
+//! All schemes by name.
 
 use crate::scheme::{Scheme, SchemeError};
 
-/// The schemes, in the order of tables.
+/// The schemes, in the order used in tables.
 pub static CATALOGUE: &[&Scheme] = &[
     &crate::none::SCHEME,
     &crate::snoop::SCHEME,
@@ -20,7 +20,7 @@ pub static CATALOGUE: &[&Scheme] = &[
     &crate::c3tcp::SCHEME,
 ];
 
-/// The scheme of this name.
+/// The scheme with this name.
 pub fn find(name: &str) -> Result<&'static Scheme, SchemeError> {
     let names = || CATALOGUE.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", ");
     let found = CATALOGUE.iter().find(|scheme| scheme.name == name).copied();

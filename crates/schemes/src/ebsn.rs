@@ -1,38 +1,38 @@
-//! EBSN, explicit bad state notification: while the wireless hop is in a bad state, the base station
-//! has the sender restart its retransmission timer, so that the timer does not expire during local
-//! recovery.
+//! EBSN, explicit bad state notification: while the wireless hop is in a bad state, the base
+//! station makes the sender restart its retransmission timer, so that the timer does not expire
+//! during local recovery.
 //!
 //! B. S. Bakshi, P. Krishna, N. H. Vaidya, D. K. Pradhan, "Improving performance of TCP over
-//! wireless networks", ICDCS 1997 ("the paper"). Its text could not be had. The rules are those that
-//! D. Kliazovich's dissertation (University of Trento 2006; section 2.4, tables 2.2 and 2.3) reports
-//! of it; what is said of it elsewhere could not be checked.
+//! wireless networks", ICDCS 1997 ("the paper"). Its text was not available. The rules are those
+//! that D. Kliazovich's dissertation (University of Trento 2006; section 2.4, tables 2.2 and 2.3)
+//! reports; rules from other sources could not be checked.
 //!
-//! | rule | where it stands | file |
+//! | rule | source | file |
 //! |---|---|---|
-//! | the base station sends a message at each attempt to deliver a packet that failed | dissertation, 2.4 | `agent` |
+//! | the base station sends a message for each failed attempt to deliver a packet | dissertation, 2.4 | `agent` |
 //! | the base station keeps no state of connections for it | table 2.3: support at the link layer | `agent`; but see 2 |
-//! | the sender restarts its timer, with the value that it had | dissertation, 2.4; that the value stays: said elsewhere | `sender` |
-//! | nothing else changes: no window, no estimate of the round trip | said elsewhere | `sender` |
+//! | the sender restarts its timer, with its current value | dissertation, 2.4; the unchanged value: another source | `sender` |
+//! | nothing else changes: no window, no estimate of the round trip | another source | `sender` |
 //!
-//! # What is left open, what we chose
+//! # What the texts leave open, and what we chose
 //!
 //! 1. *The message's form*: that of Simple ICMP's DEFER with a code of its own
-//!    ([`ControlMessage`](lasthop_hop::control_message::ControlMessage)). So a sender believes one only if it quotes data that is
-//!    outstanding (RFC 5927, section 4.1).
-//! 2. *How many*: a fast hop fails thousands of times a second, and each message crosses the wire.
-//!    One per connection and `least-interval` is sent, by default 50 ms: a quarter of the least RTO
-//!    of Linux, so that no timer expires between two of them. It takes an entry in a table for each
-//!    connection; 0 is the paper's rule, without any.
-//! 3. *How long*: a base station that is cut off, or an attacker who can see the connection, could
-//!    keep a timer from expiring for ever. The sender stops listening `longest-deferral` after the
-//!    first message since its last progress, by default 100 s, the least time for which a TCP has
-//!    to go on trying (RFC 9293, section 3.8.3, R2).
+//!    ([`ControlMessage`](lasthop_hop::control_message::ControlMessage)). So a sender accepts one
+//!    only if it quotes outstanding data (RFC 5927, section 4.1).
+//! 2. *The number of messages*: a fast hop fails thousands of times a second, and each message
+//!    crosses the wired path. At most one is sent per connection and `least-interval`, by default
+//!    50 ms: a quarter of the minimum RTO of Linux, so that no timer expires between two of them.
+//!    It takes an entry in a table for each connection; 0 is the paper's rule, without a table.
+//! 3. *How long*: a base station that is cut off, or an on-path attacker, could keep a timer from
+//!    expiring indefinitely. The sender ignores messages `longest-deferral` after the first one
+//!    since its last progress, by default 100 s, the minimum time for which a TCP has to keep
+//!    trying (RFC 9293, section 3.8.3, R2).
 //! 4. *Which segment*: any that is outstanding. The one that fails is seldom the one that the timer
 //!    runs for, but the hop is the same.
-//! 5. *Whose attempts*: TCP segments with data. A lost ACK is no business of the data sender's.
-//! 6. *Duplicate ACKs* are left to TCP: a link layer that keeps order makes none, and one that does
-//!    not is DDA's subject.
-//! 7. *Tail loss probes* (RFC 8985) have a timer of their own, which the message leaves alone: a
+//! 5. *Which frames*: TCP segments with data. A lost ACK does not concern the data sender.
+//! 6. *Duplicate ACKs* are left to TCP: a link layer that keeps order causes none, and one that
+//!    does not is DDA's subject.
+//! 7. *Tail loss probes* (RFC 8985) have a separate timer, which the message does not affect: a
 //!    probe costs one segment and no window.
 
 mod agent;

@@ -1,13 +1,13 @@
-//! Edits of packets, for tests to read as a sentence.
+//! Readable edits of packets for tests.
 
 use lasthop_packet::{Packet, SackBlocks, Seq, Tcp, TcpFlags, Timestamps};
 
-/// A packet but for something.
+/// Edits of a packet.
 pub(crate) trait But: Sized {
     /// With an edited TCP header.
     fn but(self, edit: impl FnOnce(&mut Tcp)) -> Self;
 
-    /// With these flags, too.
+    /// With these additional flags.
     fn flags(self, flags: TcpFlags) -> Self {
         self.but(|tcp| tcp.flags = tcp.flags.with(flags))
     }
@@ -22,7 +22,7 @@ pub(crate) trait But: Sized {
         self.but(|tcp| tcp.options.timestamps = Some(Timestamps { value, echo_reply }))
     }
 
-    /// With these SACK blocks alone.
+    /// With only these SACK blocks.
     fn sack(self, blocks: &[(u32, u32)]) -> Self {
         self.but(|tcp| {
             tcp.options.sack = SackBlocks::NONE;
@@ -32,7 +32,7 @@ pub(crate) trait But: Sized {
         })
     }
 
-    /// With an option that no scheme understands.
+    /// With an option unknown to all schemes.
     fn unknown_option(self) -> Self {
         self.but(|tcp| tcp.options.unknown = Some(Box::new([30, 4, 0, 0])))
     }

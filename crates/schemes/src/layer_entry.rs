@@ -1,4 +1,4 @@
-//! A scheme with its settings, as scenarios and gateways' configurations write it.
+//! A scheme with its settings, as written in scenarios and gateway configurations.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::catalogue::CATALOGUE;
 
-/// `"snoop"` or `{ scheme = "snoop", setting = ... }`. Read by hand: serde's untagged enums lose
-/// the place of an error.
+/// `"snoop"` or `{ scheme = "snoop", setting = ... }`. Deserialized by hand: serde's untagged enums
+/// lose the position of an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerEntry {
     /// The scheme's name.
@@ -79,7 +79,7 @@ pub fn layer_schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     for scheme in CATALOGUE {
         let mut schema = scheme.schema().to_value();
         let Some(table) = schema.as_object_mut() else { continue };
-        // What the settings refer to has its place at the root of the whole.
+        // Definitions belong at the root of the complete schema.
         if let Some(Value::Object(definitions)) = table.remove("$defs") {
             let all = generator.definitions_mut();
             for (name, definition) in definitions {

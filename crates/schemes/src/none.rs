@@ -1,8 +1,8 @@
-//! TCP as it is: what every scheme is compared with.
+//! Unmodified TCP: the reference for all schemes.
 
 use crate::scheme::{NoSettings, Placement, Scheme, read, schema};
 
-/// Nothing is placed anywhere.
+/// A scheme that places nothing.
 pub static SCHEME: Scheme = Scheme {
     name: "none",
     title: "Unmodified TCP",

@@ -1,5 +1,5 @@
-//! What a scheme is to the worlds: a name, what is said of it, and what it places where. Each
-//! scheme's folder has one.
+//! The interface of a scheme to the worlds: its name, its description, and what it places where.
+//! Each scheme's folder has a [`Scheme`].
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -64,45 +64,45 @@ impl Role {
     }
 }
 
-/// Where an agent is placed: a node with all its wireless interfaces.
+/// The place of an agent: a node with all its wireless interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Seat {
     /// The node's role.
     pub role: Role,
-    /// The node's address, for messages of the agent's own.
+    /// The node's address, for messages that the agent sends.
     pub address: IpAddr,
 }
 
 impl Seat {
-    /// At a node in this role, whatever its address: to ask whether there is an agent, not for one that
-    /// sends messages.
+    /// At a node in this role, without an address: to query whether there is an agent, not for one
+    /// that sends messages.
     pub const fn any(role: Role) -> Self {
         Self { role, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
     }
 }
 
-/// A scheme with its settings: makes what it places.
+/// A scheme with its settings: creates its agents and extensions.
 pub trait Placement: Send + Sync {
-    /// The agent in this seat.
+    /// The agent at this place.
     fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
         let _ = seat;
         None
     }
 
-    /// The part of the TCP senders on a host in this role.
+    /// The extension of the TCP senders on a host in this role.
     fn sender_extension(&self, role: Role) -> Option<Box<dyn SenderExtension>> {
         let _ = role;
         None
     }
 
-    /// The part of the TCP receivers on a host in this role.
+    /// The extension of the TCP receivers on a host in this role.
     fn receiver_extension(&self, role: Role) -> Option<Box<dyn ReceiverExtension>> {
         let _ = role;
         None
     }
 }
 
-/// A scheme: its description, and how its settings become what it places.
+/// A scheme: its description, and how its settings become a [`Placement`].
 pub struct Scheme {
     /// Its name in scenarios and on the command line.
     pub name: &'static str,
@@ -112,11 +112,11 @@ pub struct Scheme {
     pub source: &'static str,
     /// Where it helps, and where it hurts.
     pub advice: &'static str,
-    /// Counters, and reasons to drop packets, that only its agents have.
+    /// Counters, and reasons to drop packets, of its agents only.
     pub counters: &'static [&'static Counter],
     /// Reads its settings.
     pub read: fn(toml::Table) -> Result<Box<dyn Placement>, toml::de::Error>,
-    /// The JSON schema of its settings: of the type that `read` reads.
+    /// The JSON schema of its settings: of the type that `read` returns.
     pub schema: fn() -> schemars::Schema,
 }
 
@@ -129,12 +129,12 @@ pub enum SchemeError {
         did_you_mean(name, &known.split(", ").collect::<Vec<_>>())
     )]
     Unknown {
-        /// The name asked for, cut to 40 characters.
+        /// The requested name, cut to 40 characters.
         name: String,
         /// The schemes that exist.
         known: String,
     },
-    /// Two schemes of a stack have a part in TCP senders.
+    /// Two schemes of a stack extend TCP senders.
     #[error("{first} and {second} both have a part in TCP senders; expected one such scheme in a stack")]
     Senders {
         /// The one nearer to the core side.
@@ -142,7 +142,7 @@ pub enum SchemeError {
         /// The other.
         second: &'static str,
     },
-    /// Two schemes of a stack have a part in TCP receivers.
+    /// Two schemes of a stack extend TCP receivers.
     #[error("{first} and {second} both have a part in TCP receivers; expected one such scheme in a stack")]
     Receivers {
         /// The one nearer to the core side.
@@ -161,7 +161,7 @@ pub enum SchemeError {
 }
 
 impl SchemeError {
-    /// What is wrong with settings, without the scheme's name; `None` for any other error.
+    /// The problem with settings, without the scheme's name; `None` for any other error.
     pub fn problem(&self) -> Option<&str> {
         match self {
             Self::Settings { problem, .. } => Some(problem),
@@ -171,7 +171,7 @@ impl SchemeError {
 }
 
 impl Scheme {
-    /// The scheme with these settings; those that are not given have their defaults.
+    /// The scheme with these settings; missing ones have their defaults.
     pub fn configure(&self, settings: toml::Table) -> Result<Box<dyn Placement>, SchemeError> {
         (self.read)(settings)
             .map_err(|error| SchemeError::Settings { name: self.name, problem: for_writers(error.message()) })
@@ -220,7 +220,7 @@ impl Scheme {
 #[serde(deny_unknown_fields)]
 pub struct NoSettings {}
 
-/// Reads settings that are themselves what places the scheme, or become it.
+/// Reads settings that implement [`Placement`], or are converted by `place`.
 pub fn read<S: DeserializeOwned, P: Placement + 'static>(
     settings: toml::Table,
     place: impl FnOnce(S) -> P,

@@ -1,5 +1,5 @@
-//! Schemes with their settings, on top of each other: what a row of a comparison and a rule of a
-//! gateway run.
+//! A stack of schemes with their settings, as used by a row of a comparison and a rule of a
+//! gateway.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use lasthop_tcp::{ReceiverExtension, SenderExtension};
 use crate::catalogue::find;
 use crate::scheme::{Placement, Role, Scheme, SchemeError, Seat};
 
-/// One scheme or more, the one nearest to the core side first.
+/// One or more schemes, the one nearest to the core side first.
 #[derive(Clone)]
 pub struct SchemeStack(Arc<[Layer]>);
 
-/// A scheme with the settings that it was given.
+/// A scheme with its given settings.
 pub struct Layer {
     scheme: &'static Scheme,
     settings: toml::Table,
     placement: Box<dyn Placement>,
 }
 
-/// What is wrong with a stack, and where.
+/// The error in a stack, and its location.
 #[derive(Clone, Debug)]
 pub struct StackError {
-    /// Which layer, from 0.
+    /// The layer, from 0.
     pub layer: usize,
-    /// Which of its settings; `None` if it is no single one.
+    /// The setting; `None` if it is not a single one.
     pub setting: Option<String>,
-    /// What is wrong.
+    /// The error.
     pub error: SchemeError,
 }
 
@@ -79,8 +79,8 @@ impl SchemeStack {
         self.0.iter().all(Layer::is_nothing)
     }
 
-    /// Those of its settings that ask for more of the link layer than it offers: without them its
-    /// schemes could work in this seat. None where a scheme itself asks for more.
+    /// The settings that require more of the link layer than it offers, if the schemes could work
+    /// in this seat without them. Empty if a scheme itself requires more.
     pub fn settings_beyond(&self, seat: Seat, offered: LinkSenses) -> Vec<String> {
         let asks = |layer: &&Layer| {
             layer.placement.agent(seat).is_some_and(|agent| !offered.contains(agent.needs()))
@@ -90,7 +90,7 @@ impl SchemeStack {
         if of_layers.iter().any(Vec::is_empty) { Vec::new() } else { of_layers.concat() }
     }
 
-    /// Whether TCP senders or receivers have a part of it.
+    /// Whether it extends TCP senders or receivers.
     pub fn changes_endpoints(&self) -> bool {
         self.0.iter().any(|layer| layer.changes_senders() || layer.changes_receivers())
     }
@@ -101,7 +101,7 @@ impl Placement for SchemeStack {
         if let [alone] = &*self.0 {
             return alone.placement.agent(seat);
         }
-        // By their layers' numbers here, and so even if it is one: other seats may have others.
+        // Numbered by their layers here, even if there is only one: other seats may have others.
         let layers = self.0.iter().enumerate();
         let agents: Vec<_> =
             layers.filter_map(|(index, layer)| Some((index as u8, layer.placement.agent(seat)?))).collect();
@@ -123,19 +123,19 @@ impl Layer {
         self.scheme
     }
 
-    /// What it places alone.
+    /// The scheme's placement alone.
     pub fn placement(&self) -> &dyn Placement {
         self.placement.as_ref()
     }
 
-    /// Whether it is there to have nothing placed.
+    /// Whether it is the scheme that places nothing.
     pub fn is_nothing(&self) -> bool {
         std::ptr::eq(self.scheme, &raw const crate::none::SCHEME)
     }
 
-    /// Those of its settings that ask for more of the link layer than it offers: one, if the scheme
-    /// could work in this seat without it, or all. None where the scheme itself asks for more. Each as
-    /// a file has it: `reordering = 3`.
+    /// The settings that require more of the link layer than it offers: one, if the scheme could
+    /// work in this seat without it, or all. Empty if the scheme itself requires more. Each in the
+    /// form of a file: `reordering = 3`.
     pub fn settings_beyond(&self, seat: Seat, offered: LinkSenses) -> Vec<String> {
         let works = |settings| {
             let agent = self.scheme.configure(settings).ok().and_then(|placement| placement.agent(seat));
@@ -156,7 +156,7 @@ impl Layer {
         }
     }
 
-    /// Why it cannot stand below these layers: an endpoint has one extension.
+    /// The conflict with the layers above, if any: an endpoint has one extension.
     fn conflict_with(&self, above: &[Self]) -> Option<SchemeError> {
         let first = |changes: fn(&Self) -> bool| {
             above.iter().find(|layer| changes(self) && changes(layer)).map(|layer| layer.scheme.name)
@@ -176,8 +176,8 @@ impl Layer {
     }
 }
 
-/// Schemes and settings in one line: of two stacks that say the same here, one can go on with the
-/// other's agents.
+/// The schemes and settings in one line. If two stacks have the same line, one can continue with
+/// the other's agents.
 impl fmt::Display for SchemeStack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Layer { scheme, settings, .. }) in self.0.iter().enumerate() {
@@ -197,7 +197,7 @@ impl fmt::Debug for SchemeStack {
     }
 }
 
-/// Which of several settings is wrong: each has a default, so the wrong one is wrong alone.
+/// The invalid setting among several: each has a default, so an invalid one is also invalid alone.
 fn wrong_setting(scheme: &Scheme, settings: &toml::Table) -> Option<(String, SchemeError)> {
     settings.iter().find_map(|(key, value)| {
         let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
@@ -271,7 +271,7 @@ mod tests {
         assert!(error.contains("simple-icmp") && error.contains("refined-icmp"), "{error}");
     }
 
-    /// A scheme with a part of receivers at mobile hosts alone.
+    /// A scheme that extends receivers only at mobile hosts.
     struct Listening;
 
     impl Placement for Listening {
@@ -321,10 +321,11 @@ mod tests {
         assert_eq!(ONE.places(), "a part of TCP receivers at mobile-host");
     }
 
-    /// Has an agent in seats of this role, or in all.
+    /// A scheme with an agent in seats of this role, or in all.
     struct Telling(Option<Role>);
 
-    /// Tells the destination of each packet one octet; answers what it is told with the same.
+    /// Sends one octet to the destination of each packet, and answers messages with their own
+    /// contents.
     struct Teller;
 
     impl Agent for Teller {
@@ -346,7 +347,7 @@ mod tests {
         }
     }
 
-    /// The messages that agents of a stack of these schemes tell from one seat, and what comes back
+    /// The messages that agents of a stack of these schemes send from one seat, and the answers
     /// from the other.
     fn told(schemes: Vec<Telling>, from: Role, to: Role) -> [Vec<Vec<u8>>; 2] {
         let layer = |telling| Layer { placement: Box::new(telling), ..layer(&ONE) };

@@ -1,4 +1,4 @@
-//! A station: it measures its hops, and where a connection has an end it is that end's congestion
+//! A station: it measures its hops, and at an end of a connection it is that end's congestion
 //! control module.
 
 use std::net::IpAddr;
@@ -18,26 +18,26 @@ use super::options::{Backward, Carried, Forward, MALFORMED_OPTIONS, Malformed, a
 use super::settings::Settings;
 use super::window::window_field;
 
-/// A connection that was used within this time does not make room for another.
+/// A connection used within this time is not evicted for another.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// C3TCP at a station.
 #[derive(Debug)]
 pub struct C3tcp {
     settings: Settings,
-    /// The address of the host that it stands beside. For the connections of others it is a relay.
+    /// The address of its own host. For the connections of others it is a relay.
     host: IpAddr,
-    /// By the direction from the core to the radio side.
+    /// The flows, keyed by the direction from the core to the radio side.
     pub(super) flows: FlowTable<Flow>,
 }
 
 impl C3tcp {
-    /// An agent that has seen nothing yet, beside the host with this address.
+    /// An agent without flows, at the host with this address.
     pub fn new(settings: Settings, host: IpAddr) -> Self {
         Self { settings, host, flows: FlowTable::new(GRACE) }
     }
 
-    /// Takes the state of a connection, in place of what is known of an earlier one. Whether there
+    /// Adds the state of a connection, and replaces that of an earlier one. Returns whether there
     /// was room.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
@@ -51,8 +51,7 @@ impl C3tcp {
         has_room
     }
 
-    /// A connection begins with a packet, unless it is a copy of the SYN that opened the one that is
-    /// known.
+    /// Creates a flow for a SYN, unless it is a copy of the SYN that opened the known one.
     fn open(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let Some(opening) = opening(packet) else { return };
         if self.flows.peek(key).is_none_or(|flow| flow.opening != Some(opening)) {
@@ -60,9 +59,9 @@ impl C3tcp {
         }
     }
 
-    /// A packet goes to the radio: if it sets out from here it gets the options that its frames will
-    /// have. One that came over the radio has its options already; one that came over a wire has a
-    /// longer path behind it than any option could tell of.
+    /// Processes a packet to the radio: one from this host gets the options for its frames. One
+    /// that came over the radio has its options already; one that came over a wired path has a
+    /// longer path behind it than an option covers.
     fn on_core(&mut self, packet: &Packet, key: FlowKey, cx: &mut Context<'_>) {
         let Some(tcp) = packet.tcp().filter(|_| packet.ip().source == self.host) else { return };
         let flags = tcp.flags;
@@ -71,7 +70,7 @@ impl C3tcp {
         let mut options = LinkOptions::NONE;
         if flags.has(TcpFlags::SYN) {
             if let Some(flow) = flow {
-                flow.note_syn_from_core(packet);
+                flow.on_syn_from_core(packet);
             }
         } else if flags.has(TcpFlags::RST) {
             self.flows.remove(key);
@@ -83,8 +82,8 @@ impl C3tcp {
             if let Some(flow) = flow {
                 flow.segment = flow.segment.max(packet.segment_payload());
                 let echo = flow.echo.of_ack(tcp.ack).filter(|_| flags.has(TcpFlags::ACK));
-                let told = echo.and_then(|echo| Backward { echo, delay: 0 }.add_to(options));
-                options = told.unwrap_or(options);
+                let backward = echo.and_then(|echo| Backward { echo, delay: 0 }.add_to(options));
+                options = backward.unwrap_or(options);
             }
         }
         if !options.is_empty() {
@@ -92,7 +91,7 @@ impl C3tcp {
         }
     }
 
-    /// A packet has come over the radio.
+    /// Processes a packet from the radio.
     fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) {
         let is_here = packet.ip().destination == self.host;
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags).filter(|_| is_here) else { return };
@@ -102,21 +101,21 @@ impl C3tcp {
         }
         let Some(flow) = self.flows.touch(key, cx.now()) else { return };
         if flags.has(TcpFlags::SYN) {
-            flow.note_syn_from_radio(packet);
+            flow.on_syn_from_radio(packet);
             return;
         }
         let options = packet.link_options().copied().unwrap_or(LinkOptions::NONE);
-        let found = understood(Forward::of(&options), cx);
+        let found = well_formed(Forward::of(&options), cx);
         if let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) {
-            flow.echo.note_data(tcp.seq + packet.segment_len(), found);
+            flow.echo.record_data(tcp.seq + packet.segment_len(), found);
         }
-        if let Some(told) = understood(Backward::of(&options), cx) {
-            flow.path.note(told, &self.settings, cx.now());
+        if let Some(backward) = well_formed(Backward::of(&options), cx) {
+            flow.path.add(backward, &self.settings, cx.now());
         }
         set_window(packet, flow, &self.settings, cx);
     }
 
-    /// A frame has arrived at the other end of a hop: what it has measured.
+    /// Adds the measurement of a hop to a frame that has arrived at its other end.
     fn on_transmission(packet: &Packet, times: &FrameTimes, cx: &mut Context<'_>) {
         let Some(options) = packet.link_options() else { return };
         let hop = Forward::of_hop(packet.payload().len() as u32, times);
@@ -127,13 +126,14 @@ impl C3tcp {
     }
 }
 
-/// Segments that the window always has room for. A receiver may wait for the second one before it
-/// acknowledges the first (RFC 9293, section 3.8.6.3), and no option tells of its wait.
-const LEAST_SEGMENTS: u64 = 2;
+/// The minimum window in segments. A receiver may wait for the second one before it
+/// acknowledges the first (RFC 9293, section 3.8.6.3), and no option covers this wait.
+const MIN_SEGMENTS: u64 = 2;
 
-/// Sets the window of an ACK to what the path holds, if that is less.
+/// Limits the window of an ACK to the capacity of the path.
 fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Context<'_>) {
-    // A signature would not fit another window; with Multipath TCP it is no window of the connection.
+    // A signature would not match another window; with Multipath TCP it is not a window of the
+    // connection.
     let is_known = |tcp: &&Tcp| tcp.flags.has(TcpFlags::ACK) && tcp.options.unknown.is_none();
     let Some(field) = packet.tcp().filter(is_known).map(|tcp| tcp.window) else { return };
     let Some(shift) = flow.radio_shift() else { return };
@@ -141,7 +141,7 @@ fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Contex
     if flow.segment == 0 {
         return;
     }
-    let least = LEAST_SEGMENTS * u64::from(flow.segment);
+    let least = MIN_SEGMENTS * u64::from(flow.segment);
     let window = window_field(octets.max(least), shift, field);
     if window < field
         && let Some(tcp) = packet.tcp_mut()
@@ -150,8 +150,8 @@ fn set_window(packet: &mut Packet, flow: &Flow, settings: &Settings, cx: &Contex
     }
 }
 
-/// An option that is understood; any other is counted.
-fn understood<T>(read: Result<Option<T>, Malformed>, cx: &mut Context<'_>) -> Option<T> {
+/// A well-formed option; malformed ones are counted.
+fn well_formed<T>(read: Result<Option<T>, Malformed>, cx: &mut Context<'_>) -> Option<T> {
     read.unwrap_or_else(|Malformed| {
         cx.report(Report::of(&MALFORMED_OPTIONS));
         None

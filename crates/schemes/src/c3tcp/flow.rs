@@ -1,4 +1,4 @@
-//! What is kept of a connection: of constant size.
+//! The state of a connection, of constant size.
 
 use lasthop_hop::handshake::Scale;
 use lasthop_packet::{Packet, Seq};
@@ -6,7 +6,7 @@ use lasthop_packet::{Packet, Seq};
 use super::receiver::Echo;
 use super::window::PathWindow;
 
-/// A connection that has an end here, from its handshake on.
+/// A connection with an end here, from its handshake on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
     /// The initial sequence number of the SYN that opened it.
@@ -15,22 +15,22 @@ pub(super) struct Flow {
     pub(super) radio_scale: Scale,
     /// Octets of the longest segment that came from the core side; 0 before the first.
     pub(super) segment: u32,
-    /// Of data from the radio side.
+    /// The echo for data from the radio side.
     pub(super) echo: Echo,
-    /// Of data to the radio side.
+    /// The path of data to the radio side.
     pub(super) path: PathWindow,
 }
 
 impl Flow {
-    pub(super) fn note_syn_from_core(&mut self, syn: &Packet) {
+    pub(super) fn on_syn_from_core(&mut self, syn: &Packet) {
         self.core_scale.note(syn, self.radio_scale, self.opening);
     }
 
-    pub(super) fn note_syn_from_radio(&mut self, syn: &Packet) {
+    pub(super) fn on_syn_from_radio(&mut self, syn: &Packet) {
         self.radio_scale.note(syn, self.core_scale, self.opening);
     }
 
-    /// How the windows of the host on the radio side are scaled, once both SYNs were seen.
+    /// The window scale of the host on the radio side, once both SYNs were seen.
     pub(super) const fn radio_shift(&self) -> Option<u8> {
         self.radio_scale.with(self.core_scale)
     }

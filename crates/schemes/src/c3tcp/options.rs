@@ -1,4 +1,4 @@
-//! What frames carry: two options, each with a version.
+//! The two options of frames, each with a version.
 
 use lasthop_agent::{Counter, PathCapacity};
 use lasthop_packet::LinkOptions;
@@ -9,35 +9,35 @@ pub static MALFORMED_OPTIONS: Counter = Counter::new(
     "Options in frames that were ignored because they were malformed or of another version.",
 );
 
-/// The type of [`Forward`], from those that are free here.
+/// The type of [`Forward`], one of the free ones.
 const FORWARD: u8 = 1;
 /// The type of [`Backward`].
 const BACKWARD: u8 = 2;
-/// Of the data of both.
+/// The version of both options' data.
 const VERSION: u8 = 1;
 
-/// What a packet has found on its way so far.
+/// The values of a packet's path so far.
 pub type Forward = PathCapacity;
 
-/// What an acknowledgment tells the sender.
+/// The values of an acknowledgment for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backward {
-    /// What the data that it acknowledges has found.
+    /// The values of the acknowledged data.
     pub echo: Forward,
     /// The sum of the hops' backward delays so far, in microseconds.
     pub delay: u32,
 }
 
-/// An option has another version, or another length than the version has.
+/// An option with another version, or another length than that of its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// What an option of a frame says.
+/// A value in an option of a frame.
 pub trait Carried: Sized {
-    /// What the options of a frame say; `None` if they do not say it.
+    /// The value in the options of a frame; `None` if it is absent.
     fn of(options: &LinkOptions) -> Result<Option<Self>, Malformed>;
 
-    /// These options and this one; `None` if there is no room.
+    /// The options with this one added; `None` if there is no room.
     fn add_to(self, options: LinkOptions) -> Option<LinkOptions>;
 }
 
@@ -67,14 +67,14 @@ impl Carried for Backward {
 }
 
 impl Backward {
-    /// Together with another hop.
+    /// The values after another hop.
     #[must_use]
     pub fn over(self, delay: u32) -> Self {
         Self { delay: self.delay.saturating_add(delay), ..self }
     }
 }
 
-/// The words behind a version, if it is ours and they are as many.
+/// The words after the version, if the version and their number are right.
 fn words<const N: usize>(data: &[u8]) -> Result<[u32; N], Malformed> {
     let (&version, rest) = data.split_first().ok_or(Malformed)?;
     let (found, over) = rest.as_chunks::<4>();
@@ -85,7 +85,7 @@ fn words<const N: usize>(data: &[u8]) -> Result<[u32; N], Malformed> {
     Ok(found.map(u32::from_be_bytes))
 }
 
-/// `None` if there is no room.
+/// The options with another one; `None` if there is no room.
 fn add<const N: usize>(options: LinkOptions, kind: u8, words: [u32; N]) -> Option<LinkOptions> {
     let mut data = [0; 13];
     data[0] = VERSION;
@@ -95,7 +95,7 @@ fn add<const N: usize>(options: LinkOptions, kind: u8, words: [u32; N]) -> Optio
     options.with(kind, &data[..=4 * N]).ok()
 }
 
-/// The same options, with the values of another hop where they are understood.
+/// The options with the values of another hop added.
 pub fn after_hop(options: &LinkOptions, forward: Forward, backward: u32) -> Result<LinkOptions, Malformed> {
     let (there, back) = (Forward::of(options)?, Backward::of(options)?);
     let mut updated = LinkOptions::NONE;

@@ -1,26 +1,26 @@
-//! The congestion control module beside a receiver: what its ACKs echo (section 4.4.4).
+//! The congestion control module at a receiver: the echo in its ACKs (section 4.4.4).
 
 use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
 
 use super::options::Forward;
 
-/// Of one connection.
+/// The echo of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Echo {
-    /// What came with the latest data, which ends here; `None` for data that came without.
+    /// The end of the latest data, and its values, if it had any.
     latest: Option<(Seq, Option<Forward>)>,
-    /// What came with the last data that was acknowledged.
+    /// The values of the last acknowledged data.
     acknowledged: Option<Forward>,
 }
 
 impl Echo {
-    /// Data has come, up to `end`.
-    pub(super) fn note_data(&mut self, end: Seq, found: Option<Forward>) {
+    /// Records data up to `end`, with its values.
+    pub(super) fn record_data(&mut self, end: Seq, found: Option<Forward>) {
         self.latest = Some((end, found.filter(|found| found.bandwidth < u32::MAX)));
     }
 
-    /// What an ACK with this number echoes.
+    /// The echo of an ACK with this number.
     pub(super) fn of_ack(&mut self, ack: Seq) -> Option<Forward> {
         if let Some((_, found)) = self.latest.filter(|(end, _)| !end.after(ack)) {
             self.acknowledged = found;
@@ -29,7 +29,7 @@ impl Echo {
         self.acknowledged
     }
 
-    /// Whether it could have come from frames.
+    /// Whether imported values could have come from frames.
     pub(super) fn is_possible(&self) -> bool {
         let latest = self.latest.and_then(|(_, found)| found);
         [latest, self.acknowledged].into_iter().flatten().all(|found| found.bandwidth > 0)

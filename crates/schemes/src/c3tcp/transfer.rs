@@ -1,4 +1,4 @@
-//! A connection's state as a value: all of it. What was measured keeps its age.
+//! A connection's complete state as a value. Measurements keep their age.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope};
 use lasthop_hop::handshake::Scale;
@@ -12,11 +12,11 @@ use super::receiver::Echo;
 use super::scheme::SCHEME;
 use super::window::{Measured, PathWindow};
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
-/// another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning needs a new
+/// one.
 const VERSION: u8 = 3;
 
-/// What is exported of a connection.
+/// The exported state of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
     opening: Option<Seq>,
@@ -27,7 +27,7 @@ struct SavedFlow {
     path: Option<SavedPath>,
 }
 
-/// Octets per second, microseconds, and when that was.
+/// Octets per second, microseconds, and the time of the measurement.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedPath {
     bandwidth: u64,
@@ -47,7 +47,7 @@ impl SavedFlow {
     }
 
     fn restored(self, now: Instant) -> Flow {
-        // What comes from elsewhere was not measured in the future, nor wider than options are.
+        // Imported values are neither from the future nor larger than options allow.
         let measured = self.path.map(|SavedPath { bandwidth, delay, at }| Measured {
             bandwidth: bandwidth.min(u64::from(u32::MAX)),
             delay: delay.min(2 * u64::from(u32::MAX)),

@@ -1,4 +1,4 @@
-//! The congestion control module beside a sender: the window that its ACKs have (section 4.4.4).
+//! The congestion control module at a sender: the window of its ACKs (section 4.4.4).
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lasthop_packet::Instant;
 use super::options::Backward;
 use super::settings::Settings;
 
-/// What is known of the path of one connection.
+/// The estimate of one connection's path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathWindow {
     pub(super) measured: Option<Measured>,
@@ -17,17 +17,17 @@ pub(super) struct PathWindow {
 pub(super) struct Measured {
     /// Octets per second.
     pub(super) bandwidth: u64,
-    /// There and back, in microseconds.
+    /// Forward plus backward delay, in microseconds.
     pub(super) delay: u64,
     pub(super) at: Instant,
 }
 
 impl PathWindow {
-    /// An ACK has told what its data and it have found. A new measurement has a weight of one
-    /// divided by `smoothing`, where the last one still counts.
-    pub(super) fn note(&mut self, told: Backward, settings: &Settings, now: Instant) {
-        let bandwidth = u64::from(told.echo.bandwidth);
-        let delay = u64::from(told.echo.delay) + u64::from(told.delay);
+    /// Adds a measurement from an ACK, with a weight of one divided by `smoothing`, if the last one
+    /// still counts.
+    pub(super) fn add(&mut self, backward: Backward, settings: &Settings, now: Instant) {
+        let bandwidth = u64::from(backward.echo.bandwidth);
+        let delay = u64::from(backward.echo.delay) + u64::from(backward.delay);
         let weight = u64::from(settings.smoothing.max(1));
         let mean = |known: u64, new: u64| ((weight - 1) * known + new) / weight;
         self.measured = Some(match self.recent(settings.lifetime, now) {
@@ -40,7 +40,7 @@ impl PathWindow {
         });
     }
 
-    /// What was measured within `lifetime`.
+    /// The measurement, if it is within `lifetime`.
     fn recent(&self, lifetime: Duration, now: Instant) -> Option<Measured> {
         self.measured.filter(|measured| now.since(measured.at) <= lifetime)
     }
@@ -53,8 +53,8 @@ impl PathWindow {
     }
 }
 
-/// The window field of an ACK: that many octets, and not more than there were. A window that a
-/// scale has to round is rounded up, so that it has room for whole segments.
+/// The window field of an ACK: this number of octets, but at most the previous value. It is rounded
+/// up, so that it has room for complete segments.
 pub(super) fn window_field(octets: u64, shift: u8, field: u16) -> u16 {
     let scaled = octets.div_ceil(1 << shift);
     u16::try_from(scaled).unwrap_or(u16::MAX).min(field)

@@ -1,5 +1,5 @@
-//! The agent, at the receiver of the data or at the base station. It needs nothing of the link
-//! layer.
+//! The agent, at the receiver of the data or at the base station. It needs no link-layer
+//! information.
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use lasthop_packet::{FlowKey, Packet, Tcp, TcpFlags};
 use super::flow::{AckFate, Flow};
 use super::settings::Settings;
 
-/// A connection that was used within this time is not forgotten for another.
+/// A connection used within this time is not evicted for another.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Delayed duplicate ACKs.
 #[derive(Debug)]
 pub struct Dda {
     settings: Settings,
-    /// The side on which the receivers of the data are.
+    /// The side of the data's receivers.
     receiver: Side,
-    /// By the direction from the core to the radio side; the timer of each runs while duplicates of
-    /// it are held.
+    /// The flows, keyed by the direction from the core to the radio side; the timer of each runs
+    /// while duplicates of it are held.
     pub(super) flows: FlowTable<Flow>,
 }
 
 impl Dda {
-    /// An agent that has seen nothing yet, between senders and the receivers on one side.
+    /// An agent without flows, between senders and the receivers on one side.
     pub fn new(settings: Settings, receiver: Side) -> Self {
         Self { settings, receiver, flows: FlowTable::new(GRACE) }
     }
 
-    /// Takes note of data on its way to the receiver.
+    /// Records data on its way to the receiver.
     fn on_data(&mut self, packet: &Packet, tcp: &Tcp, key: FlowKey, cx: &mut Context<'_>) {
         if packet.segment_len() == 0 {
             return;
@@ -55,7 +55,7 @@ impl Dda {
         match flow.on_ack(packet, tcp) {
             AckFate::Passes => {}
             AckFate::Advances => self.flows.clear_timer_at(slot),
-            AckFate::Tells => self.release_held(key, cx),
+            AckFate::Releases => self.release_held(key, cx),
             AckFate::Held => {
                 if flow.held == 1 {
                     self.flows.set_timer_at(slot, cx.now() + self.settings.delay);
@@ -67,7 +67,7 @@ impl Dda {
         Verdict::Forward
     }
 
-    /// Makes a flow; `false` if there is no room for it.
+    /// Creates a flow; `false` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
@@ -83,7 +83,7 @@ impl Dda {
         is_admitted
     }
 
-    /// Sends on the duplicates that are held of a flow.
+    /// Sends the held duplicates of a flow.
     fn release_held(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.flows.clear_timer(key);
         let Some((ack, held)) = self.flows.peek_mut(key).and_then(Flow::take_held) else { return };
@@ -93,7 +93,7 @@ impl Dda {
         }
     }
 
-    /// Forgets a flow; the sender gets what is held of it.
+    /// Forgets a flow; its held duplicates are sent.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.release_held(key, cx);
         self.drop_flow(key, cx);
@@ -113,7 +113,7 @@ impl Dda {
         }
     }
 
-    /// Says what of a flow may pass without asking. On a host nothing does: no world would.
+    /// Reports the bypass limits of a flow. On a host there are none: no world uses them.
     fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         if self.receiver == Side::Core {
             return;
@@ -132,7 +132,7 @@ impl Agent for Dda {
         let (Some(tcp), Some(key)) = (packet.tcp(), packet.flow_key()) else { return Verdict::Forward };
         let key = from.connection(key);
         if tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST) {
-            // What is held is of a connection that is over.
+            // The held duplicates belong to a connection that is over.
             self.drop_flow(key, cx);
             return Verdict::Forward;
         }
@@ -154,12 +154,12 @@ impl Agent for Dda {
             return;
         }
         if from == self.receiver {
-            // A duplicate does not pass without asking.
+            // Duplicates do not bypass the agent.
             let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) = self.on_ack(packet, tcp, key, cx);
         } else {
             self.on_data(packet, tcp, key, cx);
         }
-        // What passes goes on passing: it is only to be said how far.
+        // Bypassing packets continue to pass; only a new limit has to be reported.
         let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
         if self.flows.peek(key).is_some_and(|flow| until(flow.permitted()) != until(flow.limits)) {
             self.settle(key, cx);

@@ -9,7 +9,7 @@ use lasthop_agent::{
 };
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Rng, Seq, Tcp, TcpFlags};
 
-use super::flow::MOST_HELD;
+use super::flow::MAX_HELD;
 use super::{Dda, DdaSeat, SCHEME, Settings};
 use crate::edits::But;
 use crate::scheme::{Placement as _, Role, Seat};
@@ -200,10 +200,10 @@ fn acks_that_are_late_or_of_data_that_never_passed_change_nothing() {
 #[test]
 fn no_more_are_held_than_the_bound() {
     let mut bench = Bench::new(Side::Core);
-    let held = (0..MOST_HELD + 2).filter(|_| bench.ack(&ack(1)) == HELD).count();
-    assert_eq!(held as u32, MOST_HELD);
+    let held = (0..MAX_HELD + 2).filter(|_| bench.ack(&ack(1)) == HELD).count();
+    assert_eq!(held as u32, MAX_HELD);
     let (verdict, sent) = bench.pass(&ack(1), Side::Core);
-    assert_eq!((verdict, sent.len() as u32), (PASSES, MOST_HELD));
+    assert_eq!((verdict, sent.len() as u32), (PASSES, MAX_HELD));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_connection_that_ends_or_is_let_go_leaves_nothing_behind() {
         (TcpFlags::RST, Side::Radio),
     ] {
         let mut bench = Bench::new(receiver);
-        for _ in 0..MOST_HELD + 2 {
+        for _ in 0..MAX_HELD + 2 {
             let _ = bench.ack(&ack(1));
         }
         let (verdict, sent) = bench.pass(&data(10).flags(end), receiver.opposite());
@@ -236,7 +236,7 @@ fn another_connection_on_the_same_ports_begins_again() {
     let mut bench = Bench::holding(Side::Core);
     let far = data(0).but(|tcp| tcp.seq = number(0) + (1 << 31));
     assert_eq!(bench.pass(&far, Side::Radio), (PASSES, vec![ack(1)]), "the old one gets what was held");
-    assert_eq!(bench.agent.flows.peek(bench.key()).and_then(|flow| flow.said), None);
+    assert_eq!(bench.agent.flows.peek(bench.key()).and_then(|flow| flow.last_ack), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The base station's part: a message for each attempt that failed.
+//! The base station's side: a message for each failed attempt.
 
 use std::net::IpAddr;
 
@@ -12,41 +12,41 @@ use lasthop_packet::{FlowKey, Instant, Packet};
 
 use super::Settings;
 
-/// Sits where data goes onto the wireless link.
+/// An agent for the node that sends data onto the wireless link.
 #[derive(Debug)]
 pub struct BadStateNotifier {
     settings: Settings,
     address: IpAddr,
-    /// When each connection's sender was last told; none where there is no least interval.
-    told: FlowTable<Instant>,
+    /// When each connection's sender was last notified; empty without a minimum interval.
+    notified: FlowTable<Instant>,
 }
 
 impl BadStateNotifier {
     /// An agent at the node with this address.
     pub fn new(settings: Settings, address: IpAddr) -> Self {
-        let told = FlowTable::new(settings.least_interval);
-        Self { settings, address, told }
+        let notified = FlowTable::new(settings.least_interval);
+        Self { settings, address, notified }
     }
 
-    /// Whether the sender of a connection may be told now; if so, it is.
+    /// Whether a notification for a connection is due; if so, it is recorded as sent.
     fn is_due(&mut self, connection: FlowKey, cx: &mut Context<'_>) -> bool {
         let (now, interval) = (cx.now(), self.settings.least_interval);
         if interval.is_zero() {
             return true;
         }
-        if let Some(told) = self.told.touch(connection, now) {
-            let is_due = now >= *told + interval;
+        if let Some(notified) = self.notified.touch(connection, now) {
+            let is_due = now >= *notified + interval;
             if is_due {
-                *told = now;
+                *notified = now;
             }
             return is_due;
         }
-        let most = self.told.most(cx.budget(), self.told.octets(), 0);
-        // What was told longer ago than the interval says nothing more.
-        if let Some(idlest) = self.told.next_to_go(most, now, |told| now >= *told + interval) {
-            self.told.remove(idlest);
+        let most = self.notified.most(cx.budget(), self.notified.octets(), 0);
+        // An entry older than the interval has no effect any more.
+        if let Some(idlest) = self.notified.next_to_go(most, now, |notified| now >= *notified + interval) {
+            self.notified.remove(idlest);
         }
-        let has_room = self.told.insert(connection, now, most, now).is_ok();
+        let has_room = self.notified.insert(connection, now, most, now).is_ok();
         if !has_room {
             cx.report(Report::of(&AT_BOUND).which(cx.budget().bound_at(most)));
         }
@@ -75,20 +75,20 @@ impl Agent for BadStateNotifier {
 
 impl Accounts for BadStateNotifier {
     fn octets(&self) -> usize {
-        self.told.octets()
+        self.notified.octets()
     }
 }
 
 impl Transfer for BadStateNotifier {
     /// Exports nothing: the agent that takes over notifies the senders again.
     fn export(&mut self, scope: Scope, _cx: &mut Context<'_>) -> Vec<FlowState> {
-        for key in scope.of(&self.told) {
-            self.told.remove(key);
+        for key in scope.of(&self.notified) {
+            self.notified.remove(key);
         }
         Vec::new()
     }
 
     fn release(&mut self, connection: FlowKey, _cx: &mut Context<'_>) {
-        self.told.remove(connection);
+        self.notified.remove(connection);
     }
 }

@@ -1,4 +1,4 @@
-//! The TCP sender's part: it restarts its timer.
+//! The TCP sender's side: it restarts its timer.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use lasthop_hop::control_message::ControlMessage;
 use lasthop_packet::Instant;
 use lasthop_tcp::{IcmpNotice, SenderControl, SenderExtension};
 
-/// Restarts the retransmission timer with each message, for a while.
+/// Restarts the retransmission timer with each message, for a limited time.
 #[derive(Clone, Debug)]
 pub struct EbsnSender {
     longest_deferral: Duration,
-    /// When the first message came since the last progress.
+    /// When the first message since the last progress arrived.
     since: Option<Instant>,
 }
 
 impl EbsnSender {
-    /// A sender's part that defers the timer for at most `longest_deferral` without progress.
+    /// An extension that defers the timer for at most `longest_deferral` without progress.
     pub const fn new(longest_deferral: Duration) -> Self {
         Self { longest_deferral, since: None }
     }

@@ -28,21 +28,21 @@ pub static LEFT: Counter = Counter::new(
 pub static MARKED: Counter =
     Counter::new("acks_marked", "Duplicate ACKs marked to report a loss on the hop.");
 
-/// A connection without packets for this long is forgotten.
+/// The time without packets after which a connection is forgotten.
 const IDLE: Duration = Duration::from_secs(300);
-/// One that was used within this time does not make room for another.
+/// A connection used within this time is not evicted for another.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// ELN's agent, for a base station. It needs nothing of the link layer.
+/// ELN's agent, for a base station. It needs no link-layer information.
 #[derive(Debug)]
 pub struct Eln {
     pub(super) settings: Settings,
-    /// By the direction from the core to the radio side.
+    /// The flows, keyed by the direction from the core to the radio side.
     pub(super) flows: FlowTable<ElnFlow>,
 }
 
 impl Eln {
-    /// An agent that has seen nothing yet.
+    /// An agent without flows.
     pub fn new(settings: Settings) -> Self {
         Self { settings, flows: FlowTable::new(GRACE) }
     }
@@ -63,7 +63,7 @@ impl Eln {
         }
     }
 
-    /// Makes a flow; `false` if there is no room for it.
+    /// Creates a flow; `false` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: ElnFlow, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
@@ -90,33 +90,33 @@ impl Eln {
                     Undo::Timestamp => flow.recovery.conclude(part, ack, &flow.holes),
                     Undo::Dsack | Undo::None => part,
                 };
-                let is_told = match (verdict, self.settings.undo) {
-                    (Repairs::Needless(Some(echo)), Undo::Timestamp) => flow.tell(echo, tcp),
+                let is_reported = match (verdict, self.settings.undo) {
+                    (Repairs::Needless(Some(echo)), Undo::Timestamp) => flow.start_report(echo, tcp),
                     (Repairs::Needless(_), Undo::Dsack) => {
                         report_duplicates(packet, flow, cx);
                         true
                     }
                     _ => false,
                 };
-                if verdict != Repairs::None && !is_told {
-                    // What may be congestion must not be told by what was told before it.
-                    flow.telling = None;
+                if verdict != Repairs::None && !is_reported {
+                    // A pending report must not cover possible congestion.
+                    flow.report = None;
                 }
                 flow.holes.on_ack(ack);
                 let is_settled = !matches!(verdict, Repairs::None | Repairs::Unfinished);
                 if self.settings.undo != Undo::None && is_settled {
-                    cx.report(Report::of(if is_told { &TOLD } else { &LEFT }).at(ack));
+                    cx.report(Report::of(if is_reported { &TOLD } else { &LEFT }).at(ack));
                 }
             }
             AckEffect::None | AckEffect::Missing => {}
         }
-        if let Some(telling) = flow.telling {
-            echo(packet, telling.echo);
+        if let Some(report) = flow.report {
+            echo(packet, report.echo);
         }
     }
 }
 
-/// Has a packet echo a timestamp, unless it echoes an older one.
+/// Sets the echo of a packet to `echo`, unless it echoes an older timestamp.
 fn echo(packet: &mut Packet, echo: Seq) {
     let is_newer = |packet: &Packet| {
         packet
@@ -131,8 +131,8 @@ fn echo(packet: &mut Packet, echo: Seq) {
     }
 }
 
-/// Sends ahead of an ACK others with its number, each of which reports a repair that it covers as
-/// received twice.
+/// Sends ACKs with the number of `packet` before it, each of which reports a repair that it covers
+/// as received twice.
 fn report_duplicates(packet: &Packet, flow: &ElnFlow, cx: &mut Context<'_>) {
     let Some(ack) = packet.tcp().map(|tcp| tcp.ack) else { return };
     for hole in flow.holes.as_slice().iter().filter(|hole| hole.is_repaired && !hole.end.after(ack)) {

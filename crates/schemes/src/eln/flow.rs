@@ -1,4 +1,4 @@
-//! What is known of one connection's upload.
+//! The state of one connection's upload.
 
 use lasthop_hop::upload::holes::{Arrival, Holes, Signs};
 use lasthop_hop::upload::hop_delay::HopDelay;
@@ -7,32 +7,33 @@ use lasthop_packet::{Ecn, Instant, Packet, Seq, Tcp, TcpFlags};
 use super::recovery::{Recovery, Repairs};
 use super::settings::Settings;
 
-/// What is known of one connection's upload. Constant state.
+/// The state of one connection's upload, of constant size.
 #[derive(Debug)]
 pub(super) struct ElnFlow {
     pub(super) holes: Holes,
-    /// The highest acknowledgment that went to the mobile host.
+    /// The highest acknowledgment sent to the mobile host.
     pub(super) acknowledged: Option<Seq>,
     pub(super) recovery: Recovery,
-    pub(super) telling: Option<Telling>,
+    pub(super) report: Option<PendingReport>,
     pub(super) delay: HopDelay,
 }
 
-/// An old timestamp that ACKs echo until the mobile host has one of them: a single one may be lost.
+/// An old timestamp that ACKs echo until the mobile host has received one of them: a single one may
+/// be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Telling {
-    /// What they echo.
+pub(super) struct PendingReport {
+    /// The echoed timestamp.
     pub(super) echo: Seq,
-    /// The first one's own timestamp.
+    /// The first such ACK's own timestamp.
     since: Seq,
 }
 
-/// What an ACK is to the sender.
+/// The meaning of an ACK for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckEffect {
-    /// Nothing to tell with it.
+    /// Nothing to report.
     None,
-    /// It acknowledges more: what it says of what was repaired.
+    /// It acknowledges more: what it covers of the repairs.
     New(Repairs),
     /// A duplicate for a segment that was lost on the hop.
     Missing,
@@ -44,7 +45,7 @@ impl ElnFlow {
             holes: Holes::new(seq),
             acknowledged: None,
             recovery: Recovery::default(),
-            telling: None,
+            report: None,
             delay: HopDelay::new(settings.congestion_floor),
         }
     }
@@ -54,7 +55,7 @@ impl ElnFlow {
         seq.is_out_of_reach(self.holes.next())
     }
 
-    /// Takes note of data from the mobile host.
+    /// Processes data from the mobile host.
     pub(super) fn on_data(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         if let Some(timestamps) = tcp.options.timestamps {
             let is_loss = tcp.seq.after(self.holes.next());
@@ -63,7 +64,7 @@ impl ElnFlow {
         self.on_echo(tcp);
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
         if self.acknowledged.is_some_and(|ack| !end.after(ack)) {
-            // The receiver has it, and tells of the duplicate itself.
+            // The receiver has it, and reports the duplicate itself.
             return;
         }
         let is_marked = packet.ip().ecn() == Ecn::Ce;
@@ -78,28 +79,28 @@ impl ElnFlow {
         }
     }
 
-    /// Takes note of what a packet of the mobile host shows that it has heard.
+    /// Ends a report once a packet's echo shows that the mobile host has received it.
     pub(super) fn on_echo(&mut self, tcp: &Tcp) {
         if let Some(timestamps) = tcp.options.timestamps {
-            self.telling = self.telling.filter(|telling| Seq(timestamps.echo_reply).before(telling.since));
+            self.report = self.report.filter(|report| Seq(timestamps.echo_reply).before(report.since));
         }
     }
 
-    /// Takes note of an acknowledgment from the receiver.
+    /// Processes an acknowledgment from the receiver.
     pub(super) fn on_ack(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) -> AckEffect {
         if let Some(timestamps) = tcp.options.timestamps {
             self.delay.on_ack(Seq(timestamps.value), now);
         }
         let ack = tcp.ack;
         if ack.after(self.holes.next()) || self.acknowledged.is_some_and(|last| ack.before(last)) {
-            // Of what never passed here, or late.
+            // Of data that never passed here, or late.
             return AckEffect::None;
         }
         if tcp.flags.has(TcpFlags::ECE) {
             self.recovery.on_loss_elsewhere(self.holes.next());
         }
         if self.acknowledged == Some(ack) {
-            // What has been sent again since is no news to the sender.
+            // A hole that was retransmitted since is not news for the sender.
             let is_missing = self.holes.missing().any(|hole| hole.is_air && ack.within(hole.seq, hole.end));
             return if is_missing && packet.payload().is_empty() {
                 AckEffect::Missing
@@ -111,10 +112,10 @@ impl ElnFlow {
         AckEffect::New(self.recovery.judge(ack, &self.holes, now))
     }
 
-    /// From this ACK on, ACKs echo an old timestamp; `false` if it has none.
-    pub(super) fn tell(&mut self, echo: Seq, tcp: &Tcp) -> bool {
+    /// Starts a report: this and later ACKs echo an old timestamp; `false` without timestamps.
+    pub(super) fn start_report(&mut self, echo: Seq, tcp: &Tcp) -> bool {
         let since = tcp.options.timestamps.map(|timestamps| Seq(timestamps.value));
-        self.telling = since.map(|since| Telling { echo, since });
+        self.report = since.map(|since| PendingReport { echo, since });
         since.is_some()
     }
 }

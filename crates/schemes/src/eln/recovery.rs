@@ -1,4 +1,4 @@
-//! What an acknowledgment says of the sender's recovery.
+//! The meaning of an acknowledgment for the sender's recovery.
 
 use std::time::Duration;
 
@@ -7,69 +7,69 @@ use lasthop_hop::upload::holes::{Hole, Holes};
 use lasthop_packet::{Instant, Seq};
 use serde::{Deserialize, Serialize};
 
-/// Recoveries that pass into each other echo no timestamp from before this: the sender measures a
-/// round-trip time by it.
-const LONGEST: Duration = Duration::from_secs(1);
+/// The maximum age of an echo from an earlier recovery: the sender measures a round-trip time by
+/// it.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// What is known of the sender's recovery, beside the holes.
+/// The state of the sender's recovery, besides the holes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Recovery {
-    /// Something was lost of which it cannot be said that it was the hop's: nothing is told before
-    /// an acknowledgment of this number.
+    /// The end of the data during which a loss occurred that was not on the hop for sure: nothing
+    /// is reported before an acknowledgment of this number.
     lost_elsewhere: Option<Seq>,
-    /// What was echoed last while there were holes since, and since when: Linux keeps the time of
-    /// the first retransmission (`retrans_stamp`) from one recovery to the next as long as any is
+    /// The last echo, if there have been holes since, and its time: Linux keeps the time of the
+    /// first retransmission (`retrans_stamp`) from one recovery to the next while any is
     /// outstanding.
     echoed: Option<(Seq, Instant)>,
-    /// What has to be acknowledged before the sender has recovered, and what was acknowledged of it.
+    /// The current recovery, if any.
     unfinished: Option<Unfinished>,
 }
 
-/// A recovery that goes on.
+/// A recovery in progress.
 ///
-/// A sender that takes its reduction back in the middle stops repairing: Linux no longer takes for lost
-/// what it has not sent again yet, and finds that out by its next time-out (`tcp_try_undo_partial`,
-/// `tcp_try_undo_loss`, `tcp_rack_advance`).
+/// A sender that undoes its reduction in the middle stops the repair: Linux no longer treats the
+/// segments as lost that it has not retransmitted yet, and detects that only at its next time-out
+/// (`tcp_try_undo_partial`, `tcp_try_undo_loss`, `tcp_rack_advance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Unfinished {
-    /// What had been sent when the first repair came: the sender has recovered when all of it is
-    /// acknowledged (`high_seq`; RFC 6675's `RecoveryPoint`), or nothing of it is missing.
+    /// The end of the data sent before the first repair: the sender has recovered when all of it is
+    /// acknowledged (`high_seq`; RFC 6675's `RecoveryPoint`), or none of it is missing.
     until: Seq,
-    /// The oldest timestamp to echo, of the repairs that were acknowledged.
+    /// The oldest timestamp to echo, of the acknowledged repairs.
     echo: Option<Seq>,
-    /// Whether any was.
+    /// Whether any repair was acknowledged.
     covers_repairs: bool,
-    /// Whether all of them were needless to reduce a window for.
+    /// Whether no repair justified a reduction of the window.
     is_needless: bool,
 }
 
-/// What an acknowledgment covers of what was sent again.
+/// The repairs that an acknowledgment covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repairs {
-    /// It covers none.
+    /// None.
     None,
-    /// Everything that was repaired had been lost on the hop, without a sign of congestion. The
-    /// oldest timestamp from before a retransmission, if there are timestamps.
+    /// All repaired data had been lost on the hop, without a sign of congestion. The oldest
+    /// timestamp from before a retransmission, if there are timestamps.
     Needless(Option<Seq>),
-    /// Something else was lost too, or may have been.
+    /// Other data was, or may have been, lost elsewhere.
     Uncertain,
-    /// It covers some, and the sender has not recovered yet.
+    /// Some, and the sender has not recovered yet.
     Unfinished,
 }
 
 impl Recovery {
-    /// Something up to this number was lost elsewhere, or by congestion.
+    /// Records a loss elsewhere, or by congestion, of data up to this number.
     pub(super) fn on_loss_elsewhere(&mut self, end: Seq) {
-        self.lost_elsewhere = Some(self.lost_elsewhere.map_or(end, |doubt| doubt.later(end)));
+        self.lost_elsewhere = Some(self.lost_elsewhere.map_or(end, |known| known.later(end)));
     }
 
-    /// Something came that was missing. `next` is the number behind all that has come.
+    /// Records the arrival of missing data. `next` is the end of all data received.
     pub(super) fn on_repair(&mut self, next: Seq) {
         self.unfinished.get_or_insert(Unfinished::new(next));
     }
 
-    /// What is to be told with an acknowledgment, of which [`Self::judge`] says this, where nothing is
-    /// to be told before the sender has recovered.
+    /// The report for an acknowledgment, for which [`Self::judge`] returned `part`, if reports wait
+    /// for the end of the recovery.
     pub(super) fn conclude(&mut self, part: Repairs, ack: Seq, holes: &Holes) -> Repairs {
         let Some(mut all) = self.unfinished else { return part };
         all.add(part);
@@ -78,19 +78,19 @@ impl Recovery {
             self.unfinished = Some(all);
             return if part == Repairs::None { part } else { Repairs::Unfinished };
         }
-        // What was sent again of what came later is another recovery's.
-        let goes_on = holes.as_slice().iter().any(|hole| hole.is_repaired && hole.end.after(ack));
-        self.unfinished = goes_on.then(|| Unfinished::new(holes.next()));
+        // Retransmissions of later data belong to another recovery.
+        let continues = holes.as_slice().iter().any(|hole| hole.is_repaired && hole.end.after(ack));
+        self.unfinished = continues.then(|| Unfinished::new(holes.next()));
         all.repairs()
     }
 
-    /// What an acknowledgment covers; the holes below it are over.
+    /// The repairs that an acknowledgment covers; the holes below it end.
     pub(super) fn judge(&mut self, ack: Seq, holes: &Holes, now: Instant) -> Repairs {
         let covered = || holes.as_slice().iter().filter(|hole| hole.is_repaired && !hole.end.after(ack));
         let is_needless =
             self.lost_elsewhere.is_none() && holes.is_whole() && covered().all(|hole| hole.is_air);
-        self.lost_elsewhere = self.lost_elsewhere.filter(|doubt| doubt.after(ack));
-        let echoed = self.echoed.filter(|(_, since)| now.since(*since) <= LONGEST);
+        self.lost_elsewhere = self.lost_elsewhere.filter(|end| end.after(ack));
+        let echoed = self.echoed.filter(|(_, since)| now.since(*since) <= MAX_AGE);
         let repairs = if covered().next().is_none() {
             Repairs::None
         } else if is_needless {
@@ -100,9 +100,9 @@ impl Recovery {
         } else {
             Repairs::Uncertain
         };
-        let goes_on = holes.as_slice().iter().any(|hole| hole.end.after(ack));
+        let continues = holes.as_slice().iter().any(|hole| hole.end.after(ack));
         self.echoed = match repairs {
-            _ if !goes_on => None,
+            _ if !continues => None,
             Repairs::Needless(Some(echo)) => Some((echo, echoed.map_or(now, |(_, since)| since))),
             _ => echoed,
         };
@@ -135,7 +135,7 @@ impl Unfinished {
     }
 }
 
-/// What is exported of it.
+/// The exported state of a [`Recovery`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SavedRecovery {
     lost_elsewhere: Option<Seq>,

@@ -1,21 +1,21 @@
-//! ELN's part of the TCP sender: it sends again what a marked duplicate ACK is for, and keeps its
-//! window.
+//! ELN's extension of the TCP sender: it retransmits the segment that a marked duplicate ACK is
+//! for, and keeps its window.
 
 use lasthop_packet::{Packet, Seq};
 use lasthop_tcp::{DuplicateAckResponse, SenderControl, SenderExtension};
 
-/// ELN's bit: the first of the four reserved bits of the TCP header (RFC 9293, section 3.1), the last
-/// of which is left to accurate ECN (RFC 9768). The paper leaves open which; a bit takes no room in an ACK full of SACK blocks, as an option of an
-/// experimental kind (RFC 6994) would.
+/// ELN's bit: the first of the four reserved bits of the TCP header (RFC 9293, section 3.1), the
+/// last of which is left to accurate ECN (RFC 9768). The paper does not name one; a bit takes no
+/// room in an ACK full of SACK blocks, as an option of an experimental kind (RFC 6994) would.
 pub const ELN: u8 = 0b100;
 
-/// Sends again what was lost on the hop, and spares the window.
+/// Retransmits losses on the hop, without a reduction of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ElnSender {
-    /// Whether the ACK in hand is marked.
+    /// Whether the current ACK is marked.
     is_marked: bool,
-    /// What was sent again last, because of a mark.
-    again: Option<Seq>,
+    /// The last segment retransmitted because of a mark.
+    retransmitted: Option<Seq>,
 }
 
 impl SenderExtension for ElnSender {
@@ -25,10 +25,10 @@ impl SenderExtension for ElnSender {
 
     fn on_duplicate_ack(&mut self, _count: u32, sender: &mut SenderControl<'_>) -> DuplicateAckResponse {
         let una = sender.flight().una;
-        if !self.is_marked || self.again == Some(una) {
+        if !self.is_marked || self.retransmitted == Some(una) {
             return DuplicateAckResponse::Standard;
         }
-        self.again = Some(una);
+        self.retransmitted = Some(una);
         let flight = sender.flight();
         let cwnd = flight.cwnd.saturating_add(flight.mss);
         DuplicateAckResponse::RecoverWithoutReduction { cwnd, retransmit: true }

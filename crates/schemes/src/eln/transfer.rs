@@ -1,5 +1,5 @@
-//! A connection's state as a value: its holes, and the recovery that is going on. How long the hop
-//! takes is measured again; until then what is lost may be congestion.
+//! A connection's state as a value: its holes, and the current recovery. The delay of the hop is
+//! measured again; until then losses may be congestion.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope};
 use lasthop_hop::transfer::{export, import};
@@ -12,11 +12,11 @@ use super::flow::ElnFlow;
 use super::recovery::SavedRecovery;
 use super::scheme::SCHEME;
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
-/// another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning needs a new
+/// one.
 const VERSION: u8 = 2;
 
-/// What is exported of a flow.
+/// The exported state of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
     holes: Holes,

@@ -1,9 +1,9 @@
-//! Which outstanding segments a message came for.
+//! The outstanding segments that messages arrived for.
 
 use lasthop_packet::Seq;
 
-/// A set of sequence numbers. The bound is far above the segments of any window, so that only
-/// forged messages meet it.
+/// A set of sequence numbers. The bound is far above the number of segments in any window, so that
+/// only forged messages reach it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks(Vec<Seq>);
 
@@ -16,7 +16,7 @@ impl Marks {
         }
     }
 
-    /// Whether `seq` was marked; it is not any more.
+    /// Removes `seq`. Returns whether it was in the set.
     pub(super) fn take(&mut self, seq: Seq) -> bool {
         let at = self.0.iter().position(|marked| *marked == seq);
         at.map(|at| self.0.swap_remove(at)).is_some()

@@ -1,4 +1,4 @@
-//! The node's part: turns the link layer's failures into messages.
+//! The node's side: turns link-layer failures into messages.
 
 use std::net::IpAddr;
 
@@ -7,17 +7,17 @@ use lasthop_packet::Packet;
 
 use super::Message;
 
-/// Sits where data goes onto the wireless link: at the base station, or in the wireless host when
-/// that is the source. It keeps no state at all.
+/// An agent for the node that sends data onto the wireless link: the base station, or the wireless
+/// host if it is the source. It is stateless.
 #[derive(Clone, Copy, Debug)]
 pub struct Notifier {
     address: IpAddr,
-    /// Whether it also says when a frame is given up (refined).
+    /// Whether it also reports frames that are given up (refined).
     reports_given_up: bool,
 }
 
 impl Notifier {
-    /// Simple ICMP: DEFER alone. `address` is the node's.
+    /// Simple ICMP: only DEFER. `address` is the node's.
     pub const fn simple(address: IpAddr) -> Self {
         Self { address, reports_given_up: false }
     }

@@ -1,4 +1,4 @@
-//! Refined ICMP's part of the TCP sender (thesis, section 5.5.2).
+//! Refined ICMP's extension of the TCP sender (thesis, section 5.5.2).
 
 use lasthop_packet::Seq;
 use lasthop_tcp::flight::Flight;
@@ -7,7 +7,8 @@ use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtensi
 use super::Message;
 use super::marks::Marks;
 
-/// Retransmits what the link layer gave up as soon as it hears of it, and spares the window.
+/// Retransmits a segment as soon as it learns that the link layer gave it up, without a reduction
+/// of the window.
 #[derive(Clone, Debug, Default)]
 pub struct RefinedSender {
     retransmitted: Marks,
@@ -16,8 +17,8 @@ pub struct RefinedSender {
 impl SenderExtension for RefinedSender {
     fn on_icmp(&mut self, notice: IcmpNotice, sender: &mut SenderControl<'_>) {
         match Message::of(&notice) {
-            // Rule 1. Nothing is remembered, so that a loss behind the wireless link still counts
-            // as congestion.
+            // Rule 1. No mark is set, so that a loss beyond the wireless link still counts as
+            // congestion.
             Some(Message::Defer) if sender.timer_runs_for(notice.seq) => sender.restart_timer(),
             // Rule 2.
             Some(Message::Retransmit) if begins_a_segment(notice.seq, sender.flight()) => {
@@ -49,8 +50,8 @@ impl SenderExtension for RefinedSender {
     }
 }
 
-/// Whether a segment of a sender that fills its segments can begin there: who forges a message has
-/// to guess a number within the window, and one in a segment's length is right.
+/// Whether a segment of a sender that fills its segments can begin there: a forger has to guess a
+/// number within the window, and only one per segment length is right.
 fn begins_a_segment(seq: Seq, flight: &Flight) -> bool {
     (seq - flight.una).is_multiple_of(flight.mss.max(1))
 }

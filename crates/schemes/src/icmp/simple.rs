@@ -1,4 +1,4 @@
-//! Simple ICMP's part of the TCP sender (thesis, section 5.4.1).
+//! Simple ICMP's extension of the TCP sender (thesis, section 5.4.1).
 
 use lasthop_tcp::recovery::DUPLICATE_ACK_THRESHOLD;
 use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtension, TimeoutResponse};
@@ -6,8 +6,7 @@ use lasthop_tcp::{DuplicateAckResponse, IcmpNotice, SenderControl, SenderExtensi
 use super::Message;
 use super::marks::Marks;
 
-/// Remembers which segments were deferred, and spares the window when one of them has to be
-/// retransmitted.
+/// Records which segments were deferred, and keeps the window when one of them is retransmitted.
 #[derive(Clone, Debug, Default)]
 pub struct SimpleSender {
     deferred: Marks,

@@ -18,7 +18,7 @@ pub(super) struct Neighbors {
 }
 
 impl Neighbors {
-    /// An empty list whose announced expire after `lifetime`.
+    /// An empty list whose entries expire after `lifetime`.
     pub(super) fn new(lifetime: Duration) -> Self {
         Self { entries: Slab::new(), lifetime }
     }
@@ -39,7 +39,8 @@ impl Neighbors {
             return;
         }
         while let Some(idlest) = self.entries.idlest(()) {
-            let is_over = self.entries.get(idlest).is_none_or(|announced| now.since(*announced) >= self.lifetime);
+            let is_over =
+                self.entries.get(idlest).is_none_or(|announced| now.since(*announced) >= self.lifetime);
             if !is_over && self.entries.len() < MAX_NEIGHBORS {
                 break;
             }
@@ -108,10 +109,6 @@ mod tests {
         for number in 0..100_000 {
             neighbors.on_announcement(neighbor(number), usize::MAX, Instant::from_secs(1));
         }
-        assert!(
-            neighbors.entries.octets() <= 128 * MAX_NEIGHBORS,
-            "{} octets",
-            neighbors.entries.octets()
-        );
+        assert!(neighbors.entries.octets() <= 128 * MAX_NEIGHBORS, "{} octets", neighbors.entries.octets());
     }
 }

@@ -1,4 +1,4 @@
-//! The ACK filter: what an ACK from the mobile host is, and whether the sender is to see it.
+//! The ACK filter: classifies an ACK from the mobile host, and decides whether the sender gets it.
 
 use lasthop_hop::plain_ack::{PlainAck, is_plain};
 use lasthop_packet::{Instant, Packet, Seq, Tcp, TcpFlags};
@@ -7,58 +7,58 @@ use super::duplicates::Duplicates;
 use super::flow::Flow;
 use super::settings::{Settings, Withholding};
 
-/// Blocks that an ACK with timestamps has room for (RFC 2018, section 3).
+/// Blocks that fit in an ACK with timestamps (RFC 2018, section 3).
 const BLOCKS_PER_ACK: usize = 3;
 
-/// Octets that the mobile host may have sent beyond what the fixed host has acknowledged. Of a host
-/// that has sent more, ACKs pass.
-const LONGEST_UPLOAD: u32 = 1 << 20;
+/// The maximum octets that the mobile host has sent above the fixed host's acknowledgment. ACKs of
+/// a host that has sent more pass.
+const MAX_UPLOAD: u32 = 1 << 20;
 
-/// What becomes of an ACK from the mobile host.
+/// The action on an ACK from the mobile host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckFate {
-    /// It goes on as it came.
+    /// It passes unchanged.
     Passes,
-    /// It goes on without its reports of data above a hole, which are withheld.
+    /// It passes without its reports of data above a hole, which are withheld.
     Stripped,
-    /// It goes on as it came, after all that was withheld before it.
-    Tells,
-    /// It is older than one that went on, and says nothing that the sender does not know.
+    /// It passes unchanged, after all withheld reports.
+    Releases,
+    /// It is dropped: it is older than one that passed, and carries no news for the sender.
     Old,
-    /// It is a duplicate that is withheld, or dropped for good.
+    /// It is a duplicate, which is withheld or dropped.
     Duplicate,
 }
 
 impl Flow {
-    /// Decides on a packet from the mobile host by the acknowledgment in it.
+    /// Processes the acknowledgment in a packet from the mobile host.
     pub(super) fn filter_ack(&mut self, packet: &Packet, settings: &Settings, now: Instant) -> AckFate {
         let Some(tcp) = packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK)) else {
             return AckFate::Passes;
         };
         if tcp.ack.after(self.highest) || !self.is_acceptable(tcp) {
-            // The data took another way, or it is a lie (RFC 9293, section 3.10.7.4).
+            // The data took another path, or the ACK is false (RFC 9293, section 3.10.7.4).
             return AckFate::Passes;
         }
         self.seen.sack |= !tcp.options.sack.is_empty();
         self.seen.undo |= tcp.options.timestamps.is_some() || tcp.sack_reports().0.is_some();
         self.seen.marks |= is_marked(packet, tcp);
-        match self.said {
-            Some(said) if tcp.ack.before(said.ack) => {
-                if self.is_old_news(packet, tcp) && !self.is_left_alone(settings) {
+        match self.last_ack {
+            Some(last_ack) if tcp.ack.before(last_ack.ack) => {
+                if self.has_no_news(packet, tcp) && !self.is_left_alone(settings) {
                     AckFate::Old
                 } else {
                     AckFate::Passes
                 }
             }
-            Some(said) if tcp.ack == said.ack => {
-                let is_duplicate = is_plain(packet, tcp) && tcp.window == said.window && tcp.window != 0;
-                self.said = Some(PlainAck::of(packet, tcp).after(said));
+            Some(last_ack) if tcp.ack == last_ack.ack => {
+                let is_duplicate = is_plain(packet, tcp) && tcp.window == last_ack.window && tcp.window != 0;
+                self.last_ack = Some(PlainAck::of(packet, tcp).after(last_ack));
                 if is_duplicate && tcp.ack.before(self.highest) && tcp.options.sack.is_empty() {
                     self.lateness.on_hole(tcp.ack, now);
                     self.filter_duplicate(settings)
                 } else {
-                    let says_no_more = is_duplicate && tcp.sack_reports().0.is_none();
-                    self.filter_reports(tcp, says_no_more, settings, now)
+                    let has_no_more = is_duplicate && tcp.sack_reports().0.is_none();
+                    self.filter_reports(tcp, has_no_more, settings, now)
                 }
             }
             _ => {
@@ -68,18 +68,18 @@ impl Flow {
         }
     }
 
-    /// A new ACK: the count of duplicates begins again.
+    /// Processes a new ACK, which resets the count of duplicates.
     fn advance(&mut self, packet: &Packet, tcp: &Tcp, now: Instant) {
         self.lateness.on_progress(tcp.ack, now);
-        let now_said = PlainAck::of(packet, tcp);
-        self.said = Some(self.said.map_or(now_said, |said| now_said.after(said)));
+        let new_ack = PlainAck::of(packet, tcp);
+        self.last_ack = Some(self.last_ack.map_or(new_ack, |last_ack| new_ack.after(last_ack)));
         let recovery = self.duplicates.recovery.filter(|recovery| tcp.ack.before(*recovery));
         self.duplicates = Duplicates { recovery, ..Duplicates::default() };
         self.reports.acknowledge(tcp.ack);
         self.withholds &= !self.reports.is_empty();
     }
 
-    /// A duplicate without SACK blocks.
+    /// Processes a duplicate without SACK blocks.
     fn filter_duplicate(&mut self, settings: &Settings) -> AckFate {
         let is_due = self.duplicates.count(settings.threshold);
         if settings.withholding == Withholding::Learned {
@@ -100,22 +100,16 @@ impl Flow {
         AckFate::Duplicate
     }
 
-    /// An ACK with reports of data above a hole, or without. Where it `says_no_more` than them, the
-    /// whole of it can be withheld.
-    fn filter_reports(
-        &mut self,
-        tcp: &Tcp,
-        says_no_more: bool,
-        settings: &Settings,
-        now: Instant,
-    ) -> AckFate {
+    /// Processes an ACK with or without reports of data above a hole. If it `has_no_more` than
+    /// them, all of it can be withheld.
+    fn filter_reports(&mut self, tcp: &Tcp, has_no_more: bool, settings: &Settings, now: Instant) -> AckFate {
         let (duplicate, blocks) = tcp.sack_reports();
         let mut above = blocks.iter().filter(|(_, right)| right.after(tcp.ack)).peekable();
         if above.peek().is_none() {
             return AckFate::Passes;
         }
         self.lateness.on_hole(tcp.ack, now);
-        // A report of duplicate data that is only known by the block around it keeps that.
+        // A report of duplicate data that is recognized only by the block around it keeps that.
         let mut must_pass = duplicate.is_some_and(|(_, right)| right.after(tcp.ack))
             || tcp.options.unknown.is_some()
             || tcp.flags.0 & !TcpFlags::PSH.0 != TcpFlags::ACK.0;
@@ -128,45 +122,45 @@ impl Flow {
         }
         let withholds = settings.withholding == Withholding::Learned && self.may_withhold(settings);
         if must_pass || !withholds {
-            return AckFate::Tells;
+            return AckFate::Releases;
         }
         self.withholds = true;
-        if says_no_more { AckFate::Duplicate } else { AckFate::Stripped }
+        if has_no_more { AckFate::Duplicate } else { AckFate::Stripped }
     }
 
-    /// With "learned": whether something may be withheld now.
+    /// With "learned": whether ACKs may be withheld now.
     fn may_withhold(&self, settings: &Settings) -> bool {
         self.duplicates.recovery.is_none()
             && !self.lateness.expected().is_zero()
             && !self.is_left_alone(settings)
     }
 
-    /// Whether a packet from the mobile host has a number that the fixed host accepts, or nearly so: who
-    /// forges one has to guess it (RFC 5961, section 5). Not where the fixed host has said nothing.
+    /// Whether a packet from the mobile host has a number that the fixed host accepts, or nearly
+    /// so: a forger has to guess it (RFC 5961, section 5). False if the fixed host has sent no ACK.
     fn is_acceptable(&self, tcp: &Tcp) -> bool {
-        self.told.is_some_and(|(next, _)| tcp.seq.within(next, next + LONGEST_UPLOAD))
+        self.advertised.is_some_and(|(next, _)| tcp.seq.within(next, next + MAX_UPLOAD))
     }
 
-    /// Whether the sender is to hear every ACK, because it mends by itself what is mended here.
+    /// Whether the sender gets every ACK, because it corrects itself what is corrected here.
     fn is_left_alone(&self, settings: &Settings) -> bool {
         let undoes = settings.withholding == Withholding::Learned && settings.steps_aside && self.seen.undo;
         undoes || self.seen.marks
     }
 
-    /// Whether an ACK that is older than one that went on says nothing that the sender needs. Its
-    /// window does not count any more (RFC 9293, section 3.10.7.4), data, flags, reports of
-    /// duplicates and blocks of data that is not acknowledged do.
-    fn is_old_news(&self, packet: &Packet, tcp: &Tcp) -> bool {
+    /// Whether an ACK that is older than one that passed carries no news for the sender. Its window
+    /// does not count any more (RFC 9293, section 3.10.7.4); data, flags, reports of duplicates and
+    /// blocks of unacknowledged data do.
+    fn has_no_news(&self, packet: &Packet, tcp: &Tcp) -> bool {
         let (duplicate, blocks) = tcp.sack_reports();
         let is_known = |(_, right): &(Seq, Seq)| self.acknowledged().is_some_and(|ack| !right.after(ack));
         is_plain(packet, tcp) && duplicate.is_none() && blocks.iter().all(is_known)
     }
 
-    /// Sends all that is withheld: reports, or as many duplicates as the sender needs, of those that
-    /// came. `said` is what an ACK that goes on now says itself.
-    pub(super) fn release_withheld(&mut self, said: &[(Seq, Seq)], mut send: impl FnMut(PlainAck)) {
+    /// Sends all that is withheld: reports, or as many of the received duplicates as the sender
+    /// needs. `reported` are the blocks of an ACK that passes now.
+    pub(super) fn release_withheld(&mut self, reported: &[(Seq, Seq)], mut send: impl FnMut(PlainAck)) {
         let reports = std::mem::take(&mut self.reports);
-        let Some(withheld) = self.said.filter(|_| std::mem::take(&mut self.withholds)) else { return };
+        let Some(withheld) = self.last_ack.filter(|_| std::mem::take(&mut self.withholds)) else { return };
         self.duplicates.recovery = Some(self.highest);
         if reports.is_empty() {
             let owed = self.duplicates.owed();
@@ -174,7 +168,7 @@ impl Flow {
             (0..owed).for_each(|_| send(withheld));
         }
         let is_news = |(left, right): &&(Seq, Seq)| {
-            !said.iter().any(|outer| !left.before(outer.0) && !right.after(outer.1))
+            !reported.iter().any(|outer| !left.before(outer.0) && !right.after(outer.1))
         };
         let mut rest = reports.as_slice().iter().filter(is_news).copied().peekable();
         while rest.peek().is_some() {
@@ -183,7 +177,7 @@ impl Flow {
     }
 }
 
-/// Whether an ACK echoes marks of congestion, or counts them (RFC 3168; RFC 9768): each is news.
+/// Whether an ACK echoes congestion marks, or counts them (RFC 3168; RFC 9768): each is news.
 fn is_marked(packet: &Packet, tcp: &Tcp) -> bool {
     tcp.flags.has(TcpFlags::ECE) || tcp.flags.has(TcpFlags::CWR) || packet.tcp_reserved_bits() != 0
 }

@@ -1,4 +1,4 @@
-//! The agent, for an access point or a base station. It needs nothing of the link layer.
+//! The agent, for an access point or a base station. It needs no link-layer information.
 
 use std::time::Duration;
 
@@ -17,23 +17,23 @@ use super::settings::Settings;
 
 /// An ACK that was overtaken by a later one that acknowledged more (paper, section 3.B.1).
 pub static OLD_ACK: Counter = Counter::new("dropped_old_ack", "old ACK");
-/// Data that the sender has been told is acknowledged (paper, section 3.B.2).
+/// Data whose acknowledgment the sender has received (paper, section 3.B.2).
 pub static REPEATED_DATA: Counter = Counter::new("dropped_repeated_data", "repeated data");
 
-/// A connection that is used within this time is not forgotten for another.
+/// A connection used within this time is not evicted for another.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Packet control.
 #[derive(Debug)]
 pub struct PacketControl {
     settings: Settings,
-    /// By the direction from the core to the radio side; the timer of each runs while an ACK of it
-    /// is withheld.
+    /// The flows, keyed by the direction from the core to the radio side; the timer of each runs
+    /// while an ACK of it is withheld.
     pub(super) flows: FlowTable<Flow>,
 }
 
 impl PacketControl {
-    /// An agent that has seen nothing yet.
+    /// An agent without flows.
     pub fn new(settings: Settings) -> Self {
         Self { settings, flows: FlowTable::new(GRACE) }
     }
@@ -44,7 +44,7 @@ impl PacketControl {
         let mut known = self.flows.find(key);
         if let Some(flow) = known.and_then(|slot| self.flows.touch_at(slot, cx.now())) {
             if seq == end {
-                flow.told = flow.told_by(tcp);
+                flow.advertised = flow.advertised_with(tcp);
             } else if flow.is_another(seq, end) {
                 self.forget(key, cx);
                 known = None;
@@ -62,7 +62,7 @@ impl PacketControl {
         };
         match fate {
             DataFate::Passes => {
-                flow.note_data(packet, cx.now());
+                flow.record_data(packet, cx.now());
                 Verdict::Forward
             }
             DataFate::Repeated(answer) => {
@@ -71,7 +71,7 @@ impl PacketControl {
                 }
                 Verdict::Drop(&REPEATED_DATA)
             }
-            DataFate::Insists => {
+            DataFate::Persists => {
                 self.forget(key, cx);
                 Verdict::Forward
             }
@@ -85,7 +85,7 @@ impl PacketControl {
         let fate = flow.filter_ack(packet, &self.settings, cx.now());
         let (advanced, withholds) = (flow.acknowledged() != number, flow.withholds);
         if !self.settings.ack_filter {
-            // The data filter needs to know what the sender was sent.
+            // The data filter needs the ACKs that the sender received.
             flow.withholds = false;
             return Verdict::Forward;
         }
@@ -97,9 +97,9 @@ impl PacketControl {
         }
         match fate {
             AckFate::Passes => Verdict::Forward,
-            AckFate::Tells => {
-                let said = packet.tcp().map_or(SackBlocks::NONE, |tcp| tcp.options.sack);
-                self.release_withheld(key, said, cx);
+            AckFate::Releases => {
+                let reported = packet.tcp().map_or(SackBlocks::NONE, |tcp| tcp.options.sack);
+                self.release_withheld(key, reported, cx);
                 Verdict::Forward
             }
             AckFate::Old => Verdict::Drop(&OLD_ACK),
@@ -114,13 +114,13 @@ impl PacketControl {
         }
     }
 
-    /// Starts the timer of a flow of which something is withheld.
+    /// Starts the timer of a flow with withheld ACKs.
     pub(super) fn set_withholding_timer(&mut self, key: FlowKey, cx: &Context<'_>) {
         let expected = self.flows.peek(key).map_or(Duration::ZERO, |flow| flow.lateness.expected());
         self.flows.set_timer(key, cx.now() + expected.min(self.settings.longest_withholding));
     }
 
-    /// Makes a flow; `false` if there is no room for it.
+    /// Creates a flow; `false` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, flow: Flow, cx: &mut Context<'_>) -> bool {
         let most = self.flows.most(cx.budget(), self.flows.octets(), 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
@@ -133,7 +133,7 @@ impl PacketControl {
         is_admitted
     }
 
-    /// Forgets a flow; the sender hears what was kept from it.
+    /// Forgets a flow; its withheld ACKs are sent.
     fn forget(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         self.release_withheld(key, SackBlocks::NONE, cx);
         if self.flows.remove(key).is_some_and(|flow| flow.limits.is_some()) {
@@ -141,15 +141,15 @@ impl PacketControl {
         }
     }
 
-    /// Sends what is withheld of a flow, but what an ACK that goes on now says itself.
-    fn release_withheld(&mut self, key: FlowKey, said: SackBlocks, cx: &mut Context<'_>) {
+    /// Sends a flow's withheld ACKs, except for the blocks of an ACK that passes now.
+    fn release_withheld(&mut self, key: FlowKey, reported: SackBlocks, cx: &mut Context<'_>) {
         self.flows.clear_timer(key);
         if let Some(flow) = self.flows.peek_mut(key) {
-            flow.release_withheld(said.as_slice(), |ack| send(&ack, key, cx));
+            flow.release_withheld(reported.as_slice(), |ack| send(&ack, key, cx));
         }
     }
 
-    /// Forgets a flow that is finished, and says what of another may pass without asking.
+    /// Forgets a finished flow, or updates the bypass limits of another.
     fn settle(&mut self, key: FlowKey, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.peek_mut(key) else { return };
         if flow.is_finished() {
@@ -187,16 +187,16 @@ impl Agent for PacketControl {
             self.forget(key, cx);
             return;
         }
-        // It has gone on, whatever the filters say of it.
+        // It has passed, regardless of the filters.
         let Some(flow) = self.flows.touch(key, cx.now()) else {
             cx.allow_bypass(Bypass { flow: key, limits: None });
             return;
         };
         match from {
             Side::Core => {
-                flow.told = flow.told_by(tcp);
+                flow.advertised = flow.advertised_with(tcp);
                 if packet.segment_len() > 0 {
-                    flow.note_data(packet, cx.now());
+                    flow.record_data(packet, cx.now());
                 }
             }
             Side::Radio => {
@@ -204,7 +204,7 @@ impl Agent for PacketControl {
                     self.on_radio(&mut packet.clone(), key, cx);
             }
         }
-        // What passes goes on passing: it is only to be said how far.
+        // Bypassing packets continue to pass; only a new limit has to be reported.
         let until = |limits: Option<Limits>| limits.map(|limits| limits.until);
         let is_news = |flow: &Flow| flow.is_finished() || until(flow.permitted()) != until(flow.limits);
         if self.flows.peek(key).is_some_and(is_news) {
@@ -250,7 +250,7 @@ impl Transfer for PacketControl {
     }
 }
 
-/// Whether a segment begins a connection, or aborts one.
+/// Whether a segment opens or aborts a connection.
 const fn begins_or_ends(tcp: &Tcp) -> bool {
     tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::RST)
 }
@@ -260,7 +260,7 @@ fn send(ack: &PlainAck, connection: FlowKey, cx: &mut Context<'_>) {
     cx.send(Side::Core, ack.packet(connection));
 }
 
-/// Takes out what an ACK reports above a hole. A report of data that came twice stays.
+/// Removes the reports of data above a hole from an ACK. A report of duplicate data stays.
 fn strip(packet: &mut Packet) {
     let Some(tcp) = packet.tcp_mut() else { return };
     let (duplicate, _) = tcp.sack_reports();

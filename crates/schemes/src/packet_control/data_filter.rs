@@ -1,4 +1,4 @@
-//! The data filter: what the sender repeats although it has been told that it arrived.
+//! The data filter: data that the sender repeats although it received the acknowledgment.
 
 use lasthop_hop::plain_ack::PlainAck;
 use lasthop_packet::{Ecn, Packet, Seq, Tcp, TcpFlags};
@@ -6,57 +6,57 @@ use lasthop_packet::{Ecn, Packet, Seq, Tcp, TcpFlags};
 use super::flow::Flow;
 use super::settings::Settings;
 
-/// An ACK is made at every second repetition of a segment (paper, section 4): one may be on its way
-/// already.
+/// An ACK is generated at every second repetition of a segment (paper, section 4): one may be in
+/// flight already.
 const REPETITIONS_PER_ACK: u32 = 2;
 
-/// Repetitions of a segment after which the sender is believed rather than what the mobile host seems
-/// to have said: a forged ACK must not stop a connection.
-const MOST_REPETITIONS: u32 = 8;
+/// Repetitions of a segment after which the sender is trusted rather than the mobile host's apparent
+/// ACK: a forged ACK must not stop a connection.
+const MAX_REPETITIONS: u32 = 8;
 
-/// What becomes of data from the fixed host.
+/// The action on data from the fixed host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DataFate {
-    /// It goes on.
+    /// It passes.
     Passes,
-    /// It goes on, and what is known of the connection is wrong: the sender would have listened.
-    Insists,
-    /// It is dropped, and this ACK, if any, answers it.
+    /// It passes, and the flow's state is wrong: the sender would have stopped otherwise.
+    Persists,
+    /// It is dropped, and answered with this ACK, if any.
     Repeated(Option<PlainAck>),
 }
 
 impl Flow {
-    /// Decides on data from the fixed host.
+    /// Processes data from the fixed host.
     pub(super) fn filter_data(&mut self, packet: &Packet, settings: &Settings) -> DataFate {
         let Some(tcp) = packet.tcp() else { return DataFate::Passes };
         let (seq, end) = (tcp.seq, tcp.seq + packet.segment_len());
-        let said = self.said.filter(|said| !end.after(said.ack));
-        let Some(said) = said.filter(|said| self.is_needless(packet, tcp, said.ack)) else {
+        let last_ack = self.last_ack.filter(|last_ack| !end.after(last_ack.ack));
+        let Some(last_ack) = last_ack.filter(|last_ack| self.is_needless(packet, tcp, last_ack.ack)) else {
             return self.pass_data(packet);
         };
         let times = self.repetitions.count(seq);
-        if times > MOST_REPETITIONS {
-            return DataFate::Insists;
+        if times > MAX_REPETITIONS {
+            return DataFate::Persists;
         }
         let answer = if settings.duplicate_reports && self.seen.sack {
-            // What the receiver itself would say: the sender takes it for no duplicate ACK, and
-            // learns that its retransmission was needless (RFC 2883, section 4).
-            Some(said.reporting(std::iter::once((seq, end))))
+            // What the receiver itself would report: the sender does not count it as a duplicate
+            // ACK, and learns that its retransmission was needless (RFC 2883, section 4).
+            Some(last_ack.reporting(std::iter::once((seq, end))))
         } else {
-            times.is_multiple_of(REPETITIONS_PER_ACK).then_some(said)
+            times.is_multiple_of(REPETITIONS_PER_ACK).then_some(last_ack)
         };
         DataFate::Repeated(answer)
     }
 
-    /// Takes note of what data that goes on says of the other direction.
+    /// Records the ACK and window in data that passes.
     pub(super) fn pass_data(&mut self, packet: &Packet) -> DataFate {
-        self.told = packet.tcp().map_or(self.told, |tcp| self.told_by(tcp));
+        self.advertised = packet.tcp().map_or(self.advertised, |tcp| self.advertised_with(tcp));
         DataFate::Passes
     }
 
-    /// Whether the mobile host needs nothing of a segment whose data it has: no news of the other
-    /// direction, no flag, no option. An octet just below the number that is expected asks whether
-    /// the host is there (RFC 9293, section 3.8.4).
+    /// Whether a segment of acknowledged data carries no news for the mobile host: no news of the
+    /// other direction, no flag, no option. An octet just below the expected number probes whether
+    /// the host is alive (RFC 9293, section 3.8.4).
     fn is_needless(&self, packet: &Packet, tcp: &Tcp, acknowledged: Seq) -> bool {
         let is_probe = packet.payload().len() <= 1 && tcp.seq + 1 == acknowledged;
         let is_news = |(ack, window): (Seq, u16)| tcp.ack.after(ack) || tcp.window != window;
@@ -67,13 +67,13 @@ impl Flow {
             && tcp.flags.0 & !TcpFlags::PSH.0 == TcpFlags::ACK.0
             && tcp.options.unknown.is_none()
             && tcp.options.sack.is_empty()
-            && !self.told.is_none_or(is_news)
+            && !self.advertised.is_none_or(is_news)
     }
 
-    /// What the mobile host has been told of the other direction, once this segment is there.
-    pub(super) fn told_by(&self, tcp: &Tcp) -> Option<(Seq, u16)> {
-        if !tcp.flags.has(TcpFlags::ACK) || self.told.is_some_and(|(ack, _)| tcp.ack.before(ack)) {
-            return self.told;
+    /// The last ACK and window sent to the mobile host, including this segment's.
+    pub(super) fn advertised_with(&self, tcp: &Tcp) -> Option<(Seq, u16)> {
+        if !tcp.flags.has(TcpFlags::ACK) || self.advertised.is_some_and(|(ack, _)| tcp.ack.before(ack)) {
+            return self.advertised;
         }
         Some((tcp.ack, tcp.window))
     }

@@ -2,20 +2,20 @@
 
 use lasthop_packet::Seq;
 
-/// Segments that are counted at a time. A sender repeats the one that it believes is first to be
-/// lost, after each time-out, and perhaps the last one, as a probe (RFC 8985, section 7).
+/// The number of counted segments. A sender repeats the first segment that it considers lost, after
+/// each time-out, and perhaps the last one, as a probe (RFC 8985, section 7).
 const SEGMENTS: usize = 4;
 
-/// The latest segments that the sender repeated although they are acknowledged.
+/// The latest acknowledged segments that the sender repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Repetitions {
     counts: [(Seq, u32); SEGMENTS],
-    /// The place of the oldest.
+    /// The index of the oldest entry.
     oldest: u8,
 }
 
 impl Repetitions {
-    /// Counts a repetition of the segment at `seq`, and says which it is, from 1.
+    /// Counts a repetition of the segment at `seq`. Returns its number, from 1.
     pub(super) fn count(&mut self, seq: Seq) -> u32 {
         if let Some((_, count)) = self.counts.iter_mut().find(|(known, count)| *known == seq && *count > 0) {
             *count = count.saturating_add(1);

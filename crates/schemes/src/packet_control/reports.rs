@@ -1,21 +1,20 @@
-//! What the mobile host has reported above a hole, in constant memory.
+//! The mobile host's reports above a hole, in constant memory.
 
 use lasthop_packet::Seq;
 use serde::{Deserialize, Serialize};
 
-/// Blocks that are kept at a time. A receiver reports three in an ACK with timestamps (RFC 2018,
-/// section 3); where segments overtake each other it soon has more.
+/// The maximum number of ranges. A receiver reports three in an ACK with timestamps (RFC 2018,
+/// section 3); if segments overtake each other it soon has more.
 const BLOCKS: usize = 8;
 
-/// Ranges of data that the mobile host has beyond what it acknowledges; apart from each other, in
-/// no order.
+/// Ranges of data that the mobile host has above its acknowledgment; disjoint, in no order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Reports {
     len: u8,
     blocks: [(Seq, Seq); BLOCKS],
 }
 
-/// There are more ranges than there is room for.
+/// There is no room for another range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
@@ -25,7 +24,7 @@ impl Reports {
         self.blocks.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Whether there is none.
+    /// Whether there are no ranges.
     pub(super) const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -35,7 +34,7 @@ impl Reports {
         self.as_slice().iter().map(|(left, right)| u64::from(*right - *left)).sum()
     }
 
-    /// Adds a range, together with those that it touches.
+    /// Adds a range, merged with those that it touches.
     pub(super) fn add(&mut self, left: Seq, right: Seq) -> Result<(), Full> {
         let mut all = (left, right);
         self.retain(|block| {
@@ -51,7 +50,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Forgets what is acknowledged.
+    /// Removes acknowledged ranges.
     pub(super) fn acknowledge(&mut self, ack: Seq) {
         self.retain(|block| block.1.after(ack));
     }

@@ -1,23 +1,24 @@
-//! Which duplicate ACKs the sender hears of (the formula for `nextDupAckToSend`, which is lost).
+//! Which duplicate ACKs the sender gets (the formula for `nextDupAckToSend`, which is missing in
+//! the text).
 
 /// Duplicate ACKs that make a TCP sender retransmit (RFC 5681, section 3.2).
 pub(super) const SENDERS_THRESHOLD: u32 = 3;
 
-/// The count of duplicates at which the sender's `kth` leaves, where the receiver's `threshold`-th
-/// is to be the sender's third; `threshold` is at least three.
+/// The count of duplicates at which the sender gets its `kth`, so that the receiver's
+/// `threshold`-th is the sender's third; `threshold` is at least three.
 ///
-/// The paper asks that duplicates be dropped evenly, as many of each `threshold` as it exceeds
-/// three by: 6 against 3 drops every second one. So the k-th leaves with the first duplicate whose
-/// count has reached k parts in three of the threshold. From that follows:
+/// The paper requires that duplicates are dropped evenly: of each `threshold`, its excess over
+/// three. A threshold of 6 drops every second one. So the k-th passes with the first duplicate
+/// whose count has reached k thirds of the threshold. It follows that:
 ///
-/// - the third leaves at the threshold exactly: of that many duplicates three pass, never fewer;
+/// - the third passes exactly at the threshold: of that many duplicates three pass, never fewer;
 /// - at threshold 3 every duplicate passes;
-/// - the distances between duplicates that pass differ by one at most;
+/// - the distances between duplicates that pass differ by at most one;
 /// - the first duplicate passes only at threshold 3.
 pub(super) const fn leaves_at(kth: u32, threshold: u32) -> u32 {
     let thirds = kth as u64 * threshold as u64;
     let count = thirds.div_ceil(SENDERS_THRESHOLD as u64);
-    // Far more duplicates than there are segments in a window.
+    // Far more duplicates than segments in a window.
     if count > u32::MAX as u64 { u32::MAX } else { count as u32 }
 }
 

@@ -1,5 +1,5 @@
-//! A connection's state as a value. Which segments the sender repeated is left out: an ACK is made
-//! a repetition later.
+//! A connection's state as a value. The counts of repeated segments are left out: an ACK is
+//! generated one repetition later.
 
 use lasthop_agent::{Bypass, Context, FlowState, ImportError, Scope};
 use lasthop_hop::plain_ack::PlainAck;
@@ -14,22 +14,22 @@ use super::lateness::SavedLateness;
 use super::reports::Reports;
 use super::scheme::SCHEME;
 
-/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning takes
-/// another.
+/// The version of [`SavedFlow`]. A change of its fields, their order or their meaning needs a new
+/// one.
 const VERSION: u8 = 1;
 
-/// What is exported of a flow.
+/// The exported state of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedFlow {
     highest: Seq,
     segment: u32,
     fin: Option<Seq>,
-    said: Option<PacketRecord>,
+    last_ack: Option<PacketRecord>,
     seen: Seen,
     duplicates: Duplicates,
     withholds: bool,
     reports: Reports,
-    told: Option<(Seq, u16)>,
+    advertised: Option<(Seq, u16)>,
     lateness: SavedLateness,
 }
 
@@ -70,28 +70,39 @@ impl SavedFlow {
             highest: flow.highest,
             segment: flow.segment,
             fin: flow.fin,
-            said: flow.said.map(|ack| ack.export(key)),
+            last_ack: flow.last_ack.map(|ack| ack.export(key)),
             seen: flow.seen,
             duplicates: flow.duplicates,
             withholds: flow.withholds,
             reports: flow.reports,
-            told: flow.told,
+            advertised: flow.advertised,
             lateness: flow.lateness.save(),
         }
     }
 
-    /// The flow, if this can be the state of one connection at one time.
+    /// The flow, if this is a consistent state of one connection.
     fn flow(self, key: FlowKey) -> Result<Flow, ImportError> {
-        let Self { highest, segment, fin, said, seen, duplicates, withholds, reports, told, lateness } = self;
-        let flow = Flow {
-            segment: segment.max(1),
+        let Self {
+            highest,
+            segment,
             fin,
-            said: said.map(|record| PlainAck::import(record, key)).transpose()?,
+            last_ack,
             seen,
             duplicates,
             withholds,
             reports,
-            told,
+            advertised,
+            lateness,
+        } = self;
+        let flow = Flow {
+            segment: segment.max(1),
+            fin,
+            last_ack: last_ack.map(|record| PlainAck::import(record, key)).transpose()?,
+            seen,
+            duplicates,
+            withholds,
+            reports,
+            advertised,
             lateness: lateness.restore(),
             ..Flow::new(highest)
         };

@@ -1,4 +1,4 @@
-//! What is known of a connection beside its local recovery: of constant size.
+//! The state of a connection besides its local recovery, of constant size.
 
 use lasthop_packet::{Instant, Packet, Seq};
 
@@ -9,17 +9,17 @@ use super::settings::HiddenTime;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WtcpFlow {
     pub(super) clock: SenderClock,
-    /// What the mobile host was last told beside data.
-    pub(super) told: Option<Advertised>,
-    /// What the sender has sent again and is not acknowledged.
+    /// The last ACK and window sent to the mobile host.
+    pub(super) advertised: Option<Advertised>,
+    /// The unacknowledged retransmission by the sender.
     pub(super) retransmitted: Option<Retransmitted>,
-    /// When an outage last ended.
+    /// The end of the last outage.
     pub(super) outage_ended: Option<Instant>,
-    /// When the mobile host was last heard.
-    pub(super) heard: Option<Instant>,
+    /// The arrival of the last packet from the mobile host.
+    pub(super) last_packet: Option<Instant>,
 }
 
-/// What a segment tells the mobile host beside its data.
+/// The ACK and window in a segment to the mobile host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertised {
     pub(super) ack: Seq,
@@ -32,18 +32,18 @@ impl Advertised {
     }
 }
 
-/// The first retransmission by the sender of what is not acknowledged.
+/// The first retransmission by the sender of unacknowledged data.
 #[derive(Clone, Copy, Debug)]
 pub struct Retransmitted {
     /// Its TSval.
     pub(super) tsval: Seq,
-    /// What the sender had sent by then ends here.
+    /// The end of the data that the sender had sent by then.
     pub(super) until: Seq,
 }
 
 impl WtcpFlow {
-    /// The echo of a segment that left at this time, as if it had come in then; `None` where it is
-    /// to stay as it is.
+    /// The echo of a segment that left at `left`, as if it had arrived then; `None` if the echo
+    /// must not change.
     pub(super) fn echo_without_wait(
         &self,
         echo: Seq,
@@ -62,7 +62,8 @@ impl WtcpFlow {
             HiddenTime::Repairs => is_repair || waited_for_an_outage(),
             HiddenTime::Residence => true,
         };
-        // An echo from before the sender's first retransmission stays one (RFC 3522, section 3).
+        // An echo from before the sender's first retransmission must stay older than that (RFC
+        // 3522, section 3).
         let bound = self.retransmitted.filter(|again| echo.before(again.tsval));
         let later = bound.map_or(as_if, |again| as_if.earlier(Seq(again.tsval.0.wrapping_sub(1))));
         (is_hidden && later.after(echo)).then_some(later)

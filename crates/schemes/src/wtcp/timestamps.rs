@@ -1,5 +1,5 @@
-//! The time that repairs took is kept out of the round trip that the sender measures: the echo in
-//! the ACK says when the segment that arrived would have been sent, had it not waited here.
+//! Excludes the time of repairs from the round trip that the sender measures: the echo in an ACK
+//! becomes the time at which the segment would have been sent without its wait here.
 
 use lasthop_agent::{Agent as _, Context, Side, Slot, Verdict};
 use lasthop_packet::{FlowKey, Instant, Packet, Seq, TcpFlags};
@@ -9,19 +9,19 @@ use super::flow::{Retransmitted, WtcpFlow};
 use crate::snoop::flow::SnoopFlow;
 use crate::snoop::today::Today;
 
-/// What an ACK is about to clear, as it stood before.
+/// The state that an ACK is about to clear.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     acknowledged: Seq,
-    /// When the segment left whose arrival the ACK tells of, and whether it left more than once.
+    /// When the segment that the ACK is for was sent, and whether it was sent more than once.
     departure: (Instant, bool),
     is_outage: bool,
 }
 
 impl Wtcp {
-    /// Decides what becomes of a packet from the radio side.
+    /// Processes a packet from the radio side and returns the verdict on it.
     pub(super) fn on_radio(&mut self, packet: &mut Packet, key: FlowKey, cx: &mut Context<'_>) -> Verdict {
-        let before = self.repair_behind(packet, key);
+        let before = self.state_before(packet, key);
         let verdict = self.local.on_packet(packet, Side::Radio, cx);
         if let Some(slot) = self.follow(key, cx.budget(), cx.now()) {
             self.hide_repair(packet, (key, slot), before, cx.now());
@@ -29,9 +29,9 @@ impl Wtcp {
         verdict
     }
 
-    /// What is known of the segment that the mobile host acknowledges next: that one it echoes (RFC
+    /// The state of the segment that the mobile host acknowledges next, whose TSval it echoes (RFC
     /// 7323, section 4.3), also in a delayed ACK.
-    fn repair_behind(&self, packet: &Packet, key: FlowKey) -> Option<Before> {
+    fn state_before(&self, packet: &Packet, key: FlowKey) -> Option<Before> {
         let local = self.local.flow(key)?;
         let acknowledged = local.acknowledged()?;
         packet.tcp().filter(|tcp| tcp.flags.has(TcpFlags::ACK) && tcp.ack.after(acknowledged))?;
@@ -39,7 +39,8 @@ impl Wtcp {
         Some(Before { acknowledged, departure, is_outage: local.silence().is_some() })
     }
 
-    /// Sets the echo in an ACK to what the sender's clock read when the segment would have left it.
+    /// Sets the echo in an ACK to the sender's clock at the time when the segment would have been
+    /// sent.
     fn hide_repair(
         &mut self,
         packet: &mut Packet,
@@ -48,12 +49,12 @@ impl Wtcp {
         now: Instant,
     ) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        flow.heard = Some(now);
+        flow.last_packet = Some(now);
         let (Some(before), Some(local)) = (before, self.local.flow(key)) else { return };
         if before.is_outage && local.acknowledged() != Some(before.acknowledged) {
             flow.outage_ended = Some(now);
         }
-        // As late as the hop's least round trip allows: an earlier copy may have arrived.
+        // At most the hop's minimum round trip ago: an earlier copy may have arrived.
         let (left, is_repair) = before.departure;
         let latest = now.as_nanos().saturating_sub(local.least_round_trip().as_nanos() as u64);
         let left = left.min(Instant::from_nanos(latest));
@@ -74,15 +75,15 @@ impl Wtcp {
 }
 
 impl WtcpFlow {
-    /// Takes note of the sender's clock.
-    pub(super) fn note_clock(&mut self, packet: &Packet, now: Instant) {
+    /// Updates the sender's clock.
+    pub(super) fn update_clock(&mut self, packet: &Packet, now: Instant) {
         if let Some(timestamps) = packet.tcp().and_then(|tcp| tcp.options.timestamps) {
-            self.clock.note(Seq(timestamps.value), now);
+            self.clock.record(Seq(timestamps.value), now);
         }
     }
 
-    /// Takes note that the sender sends something again, if it does.
-    pub(super) fn note_retransmission(&mut self, packet: &Packet, local: &SnoopFlow<Today>) {
+    /// Records a retransmission by the sender.
+    pub(super) fn record_retransmission(&mut self, packet: &Packet, local: &SnoopFlow<Today>) {
         let Some(tcp) = packet.tcp() else { return };
         let (until, acknowledged) = (local.arrived(), local.acknowledged());
         let is_again = packet.segment_len() > 0

@@ -1,5 +1,5 @@
-//! A connection's state as a value: that of local recovery, under the scheme's own name. The sender's
-//! clock, and what the mobile host was told, are learnt again.
+//! A connection's state as a value: that of local recovery, under the scheme's own name. The
+//! sender's clock, and the last ACK and window to the mobile host, are learned again.
 
 use lasthop_agent::{Context, FlowState, ImportError, Scope, Transfer as _};
 

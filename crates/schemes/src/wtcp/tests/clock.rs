@@ -7,7 +7,7 @@ use crate::wtcp::clock::SenderClock;
 fn seen(rate: u64, millis: u64) -> SenderClock {
     let mut clock = SenderClock::default();
     for at in (0..=millis).step_by(100) {
-        clock.note(tick(rate, at), Instant::from_millis(at));
+        clock.record(tick(rate, at), Instant::from_millis(at));
     }
     clock
 }
@@ -40,7 +40,7 @@ fn a_delay_that_varies_does_not_change_the_rate() {
     let mut clock = SenderClock::default();
     for at in (0..3_000_u64).step_by(10) {
         let delay = if at % 70 < 30 { 80 } else { 0 };
-        clock.note(tick(1000, at), Instant::from_millis(at + delay));
+        clock.record(tick(1000, at), Instant::from_millis(at + delay));
     }
     let off = clock.reads(Instant::from_millis(4_000)).expect("known").offset_from(tick(1000, 4_000));
     assert!((-80..=0).contains(&off), "{off}: never ahead of the clock");
@@ -49,10 +49,10 @@ fn a_delay_that_varies_does_not_change_the_rate() {
 #[test]
 fn a_reading_that_is_far_off_begins_another_clock() {
     let mut clock = seen(1000, 5_000);
-    clock.note(tick(1000, 5_000) + (1 << 20), Instant::from_millis(5_100));
+    clock.record(tick(1000, 5_000) + (1 << 20), Instant::from_millis(5_100));
     assert_eq!(clock.reads(Instant::from_millis(5_100)), None, "and that one is not known yet");
     for at in (5_200..=9_000).step_by(100) {
-        clock.note(tick(1000, at), Instant::from_millis(at));
+        clock.record(tick(1000, at), Instant::from_millis(at));
     }
     assert_eq!(clock.reads(Instant::from_millis(9_000)), Some(tick(1000, 9_000)), "the true one is back");
 }
@@ -61,7 +61,7 @@ fn a_reading_that_is_far_off_begins_another_clock() {
 fn a_clock_is_known_for_as_long_as_its_readings_come_however_often_it_wraps() {
     let mut clock = SenderClock::default();
     for second in 0..20_000 {
-        clock.note(tick(1_000_000, 1000 * second), Instant::from_secs(second));
+        clock.record(tick(1_000_000, 1000 * second), Instant::from_secs(second));
     }
     assert_eq!(clock.reads(Instant::from_secs(20_000)), Some(tick(1_000_000, 20_000_000)));
 }
