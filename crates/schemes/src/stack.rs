@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_says_what_it_is_in_one_line() {
+    fn a_stack_is_displayed_in_one_line() {
         let snoop = settings("reordering = 2");
         let stack =
             SchemeStack::new([("lle-tcp", toml::Table::new()), ("snoop", snoop)]).expect("both are there");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_layer_and_its_setting() {
+    fn an_error_names_its_layer_and_its_setting() {
         let two = settings("idle-timeout = \"5 min\"\nreordering = 65");
         let wrong =
             SchemeStack::new([("none", toml::Table::new()), ("snoop", two)]).expect_err("65 is too many");
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_scheme_that_could_work_without_some_settings_these_are_told() {
+    fn settings_that_keep_a_scheme_from_working_are_listed() {
         let at_edge = Seat { role: Role::Edge, address: Ipv4Addr::LOCALHOST.into() };
         let beyond = |text, offered| {
             let stack = SchemeStack::new([("snoop", toml::Table::new()), ("as-tcp", settings(text))]);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn no_setting_is_told_where_another_scheme_of_the_stack_asks_for_more() {
+    fn no_settings_are_listed_if_another_scheme_requires_more() {
         let at_edge = Seat { role: Role::Edge, address: Ipv4Addr::LOCALHOST.into() };
         let stack =
             SchemeStack::new([("as-tcp", settings("refuse-above = '50 kB'")), ("c3tcp", toml::Table::new())]);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn senders_have_a_part_of_one_scheme_alone() {
+    fn only_one_scheme_of_a_stack_extends_senders() {
         let both = SchemeStack::new(["simple-icmp", "refined-icmp"].map(|name| (name, toml::Table::new())));
         let error = both.expect_err("a sender cannot do both").error.to_string();
         assert!(error.contains("simple-icmp") && error.contains("refined-icmp"), "{error}");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn receivers_have_a_part_of_one_scheme_alone() {
+    fn only_one_scheme_of_a_stack_extends_receivers() {
         let icmp = find("simple-icmp").expect("it is there");
         assert!(layer(&ONE).conflict_with(&[layer(icmp)]).is_none(), "a sender's part and a receiver's");
         let error =
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_places_its_receivers_part() {
+    fn a_stack_places_its_receiver_extension() {
         let stack = SchemeStack([layer(find("snoop").expect("it is there")), layer(&ONE)].into());
         assert!(stack.changes_endpoints());
         assert!(stack.receiver_extension(Role::MobileHost).is_some());
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_from_a_scheme_to_the_same_scheme_whichever_others_have_agents_where() {
+    fn messages_reach_the_same_scheme_regardless_of_other_agents() {
         let (edge, phone) = (Role::Edge, Role::MobileHost);
         let both = || vec![Telling(Some(edge)), Telling(None)];
         let (first, second) = (vec![0, b't'], vec![1, b't']);

@@ -1,13 +1,13 @@
-//! The rules of AS-TCP, one by one: both halves with a hop between them, and packets by hand.
+//! Tests of AS-TCP's rules: both halves with a hop between them, and hand-made packets.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | `bench` | the halves, the hop, and what leaves at either end |
+//! | `bench` | the halves, the hop, and the packets sent at either end |
 //! | `acknowledging` | MAC ACKs that become TCP ACKs, and those that must not |
 //! | `ends` | handshake, close, reset, probes |
-//! | `repairing` | what the MAC has delivered and the split has not got |
+//! | `repairing` | data that the MAC has delivered and the split has not received |
 //! | `variants` | refusal, ACKs on the air, a split at the router |
-//! | `windows` | what an ACK that is made allows |
+//! | `windows` | the window of a generated ACK |
 
 mod acknowledging;
 mod bench;

@@ -86,7 +86,7 @@ mod tests {
         Quality { delay: Duration::from_millis(150), variation: Duration::from_millis(60), loss: 0.01 };
 
     #[test]
-    fn a_packet_is_late_if_it_is_late_for_the_ends_and_for_the_playout_buffer() {
+    fn a_packet_is_late_if_it_exceeds_the_delay_and_the_playout_buffer() {
         let late =
             |variation, path| QUALITY.is_late(Duration::from_millis(variation), Duration::from_millis(path));
         assert!(!late(60, 400), "the receiver's buffer covers it");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_leg_ahead_takes_longer_now_counts_once() {
+    fn the_excess_of_the_next_leg_counts_once() {
         let ms = Duration::from_millis;
         let terms = |ahead| Terms {
             quality: QUALITY,

@@ -1,20 +1,21 @@
-//! Two hosts with a CICADA agent between them, over channels that lose, double, delay and reorder.
+//! Two hosts with a CICADA agent between them, over channels that lose, duplicate, delay and
+//! reorder.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | `world` | the hosts, the agents, the channels, and time |
-//! | `end`, `application` | a host's connection, and what is written, read and closed there, and when |
-//! | `channel` | what becomes of a packet between two nodes |
-//! | `seat` | an agent, and all that a world does to it |
-//! | `watch`, `ranges` | what an agent says and does, held against what it has seen |
-//! | `drawn` | all of these, drawn by proptest |
+//! | `end`, `application` | a host's connection, and when its application writes, reads and closes |
+//! | `channel` | the fate of a packet between two nodes |
+//! | `seat` | an agent, and the actions of a world on it |
+//! | `watch`, `ranges` | an independent check of an agent's reports and packets |
+//! | `drawn` | random values of all of these, for proptest |
 //! | `transfers`, `deeds`, `forgeries` | the properties |
-//! | `scripts`, `bench` | rules, one by one |
-//! | `urgent` | marks in the stream |
+//! | `scripts`, `bench` | single rules |
+//! | `urgent` | urgent data |
 //! | `presence` | hosts that are gone |
 //! | `published` | the windows and duplicate ACKs of the paper |
-//! | `changed` | states whose octets were changed on the way |
-//! | `memory`, `flood` | what an agent takes, whatever comes |
+//! | `changed` | exported states with changed octets |
+//! | `memory`, `flood` | an agent's memory under any input |
 //!
 //! `PROPTEST_CASES=20000 cargo test -p lasthop-schemes --lib cicada::tests` runs more cases of each
 //! property.

@@ -1,4 +1,4 @@
-//! How connections open, with packets by hand.
+//! The opening of connections, with hand-made packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// An agent that has seen nothing.
+    /// A bench with a new agent.
     fn new() -> Self {
         Self::with(Settings::default())
     }
@@ -50,7 +50,7 @@ impl Bench {
         }
     }
 
-    /// An agent to which a phone's SYN has come.
+    /// A bench whose agent has received a phone's SYN.
     fn asked() -> Self {
         Self::new().ask()
     }
@@ -65,7 +65,7 @@ impl Bench {
         bench
     }
 
-    /// One with a connection that both ends have established.
+    /// A bench with a connection that both ends have established.
     fn opened() -> Self {
         Self::asked().open()
     }
@@ -86,13 +86,13 @@ impl Bench {
         (result, outbox.packets)
     }
 
-    /// What becomes of a packet, and what the agent sends.
+    /// The verdict on a packet, and the agent's packets.
     fn pass(&mut self, packet: &Packet, from: Side) -> (Verdict, Vec<(Side, Packet)>) {
         let mut packet = packet.clone();
         self.call(|agent, cx| agent.on_packet(&mut packet, from, cx))
     }
 
-    /// Time passes until an instant; what the agent sends meanwhile.
+    /// Time passes until an instant. Returns the agent's packets meanwhile.
     fn wait_until(&mut self, end: Instant) -> Vec<(Side, Packet)> {
         let mut sent = Vec::new();
         while let Some(due) = self.agent.deadline().filter(|due| due.at <= end) {
@@ -130,17 +130,18 @@ fn phone(flags: TcpFlags, seq: u32, ack: u32) -> Packet {
     segment(PHONE, SERVER, flags, seq, ack)
 }
 
-/// No host answers such a segment by opening a connection, so the agent must not do so in a host's name.
+/// No host answers such a segment by opening a connection, so the agent must not do so in a host's
+/// name.
 #[test]
-fn what_opens_and_ends_at_once_is_left_alone() {
+fn a_segment_that_opens_and_closes_at_once_is_left_alone() {
     for flag in [TcpFlags::RST, TcpFlags::FIN] {
         Bench::new().assert_it_passes(&phone(SYN.with(flag), PHONE_ISS, 0), Side::Radio);
     }
 }
 
-/// RFC 5082: an end may refuse what has come over more hops than the other one is away.
+/// RFC 5082: an end may reject packets that have crossed more hops than the other end is away.
 #[test]
-fn both_handshakes_have_the_marks_of_the_end_in_whose_name_they_are() {
+fn both_handshakes_have_the_marks_of_the_apparent_sender() {
     let marked = |packet: Packet, hop_limit: u8, dscp: u8| {
         let ip = Ip { hop_limit, traffic_class: dscp << 2, ..*packet.ip() };
         Packet::new(ip, packet.transport().clone(), packet.payload().clone())
@@ -160,9 +161,9 @@ fn both_handshakes_have_the_marks_of_the_end_in_whose_name_they_are() {
     }
 }
 
-/// What bounds the segments of one end may lie on our way to it, too.
+/// A limit on the segments of one end may be on the path to it, too.
 #[test]
-fn no_larger_segments_are_asked_for_than_the_end_that_opens_takes_or_ipv6_carries() {
+fn the_offered_segment_size_fits_the_opener_and_ipv6() {
     let v6 = |host: u16| -> (IpAddr, u16) {
         (std::net::Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host).into(), host)
     };
@@ -184,7 +185,7 @@ fn no_larger_segments_are_asked_for_than_the_end_that_opens_takes_or_ipv6_carrie
 }
 
 #[test]
-fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
+fn a_packet_too_big_beyond_the_hop_is_resent_in_smaller_segments() {
     let mut bench = Bench::opened();
     let mut data = server(ACK, SERVER_ISS + 1, bench.onward + 1);
     data.set_payload(Payload::Stream { stream: 2, offset: 0, len: 536 });
@@ -196,10 +197,10 @@ fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
     assert_eq!((verdict, sizes), (Verdict::Forward, vec![520, 16]));
 }
 
-// The phone's SYN came before, and passed: before the gateway was there, or while another scheme was.
+// The phone's SYN passed earlier: before the gateway was started, or under another scheme.
 
 #[test]
-fn a_server_that_knows_the_phones_own_number_is_left_to_it() {
+fn a_connection_with_the_phones_own_number_at_the_server_is_left_alone() {
     // RFC 9293, section 3.10.7.4: in SYN-RECEIVED a SYN with another number is answered with an ACK.
     for flags in [ACK, SYN.with(ACK)] {
         let mut bench = Bench::asked();
@@ -208,8 +209,8 @@ fn a_server_that_knows_the_phones_own_number_is_left_to_it() {
     }
 }
 
-/// RFC 5961, section 4.2: a server answers a SYN within a connection with an ACK. A reset at the number of
-/// that ACK would end a connection of which nothing but the ports was known.
+/// RFC 5961, section 4.2: a server answers a SYN within a connection with an ACK. A reset with the
+/// number of that ACK would end a connection of which only the ports were known.
 #[test]
 fn a_forged_syn_ends_no_connection_that_passes() {
     let mut bench = Bench::asked();
@@ -218,7 +219,7 @@ fn a_forged_syn_ends_no_connection_that_passes() {
 }
 
 #[test]
-fn a_phone_that_has_forgotten_a_connection_resets_it_itself_and_opens_the_next() {
+fn a_phone_that_lost_a_connections_state_resets_it_and_opens_the_next() {
     let mut bench = Bench::asked();
     bench.assert_it_passes(&server(ACK, SERVER_ISS + 7777, PHONE_ISS + 123_456), Side::Core);
     bench.assert_it_passes(&phone(TcpFlags::RST, PHONE_ISS + 123_456, 0), Side::Radio);
@@ -227,24 +228,24 @@ fn a_phone_that_has_forgotten_a_connection_resets_it_itself_and_opens_the_next()
 }
 
 #[test]
-fn a_phone_that_was_answered_already_is_left_to_the_server() {
+fn a_phone_with_an_answer_from_the_server_is_left_alone() {
     let mut bench = Bench::asked();
     bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
     bench.assert_it_passes(&server(ACK, SERVER_ISS + 1, PHONE_ISS + 1), Side::Core);
 }
 
 #[test]
-fn a_phone_that_opens_another_connection_ends_the_one_onward() {
+fn a_new_connection_of_the_phone_aborts_the_onward_leg() {
     let mut bench = Bench::asked();
     let (verdict, _) = bench.pass(&phone(SYN, PHONE_ISS + 77, 0), Side::Radio);
     assert_eq!(verdict, Verdict::Forward);
     assert_eq!(bench.agent.owed(), Owed::default());
 }
 
-/// An agent that is drained, is late, or goes at a reload may not owe more. These connections cannot do
-/// without it: only their ends end that.
+/// An agent that is drained, is late, or stops at a reload may not take more obligations. These
+/// connections need it until their ends close them.
 #[test]
-fn a_connection_is_served_to_its_end_even_if_the_agent_may_not_owe_more() {
+fn a_connection_is_served_to_its_end_without_new_obligations() {
     let mut bench = Bench::asked();
     let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
     let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
@@ -252,7 +253,7 @@ fn a_connection_is_served_to_its_end_even_if_the_agent_may_not_owe_more() {
     let (verdict, _) = bench.pass(&phone(ACK, PHONE_ISS + 1, answered + 1), Side::Radio);
     assert_eq!(verdict, Verdict::Absorb);
     bench.may_owe = false;
-    // More than what the phone was allowed before.
+    // More than the phone was allowed before.
     for segment in 0..100 {
         let mut data = phone(ACK, PHONE_ISS + 1 + 1000 * segment, answered + 1);
         data.set_payload(Payload::Stream { stream: 1, offset: u64::from(1000 * segment), len: 1000 });
@@ -265,10 +266,10 @@ fn a_connection_is_served_to_its_end_even_if_the_agent_may_not_owe_more() {
     }
 }
 
-/// What a server that closed first has sent, and the phone has not read, is not lost with the agent's
-/// leg to the server, which has ended well.
+/// Data of a server that closed first, which the phone has not read, is not lost with the agent's
+/// leg to the server, which has closed.
 #[test]
-fn what_waits_behind_a_leg_that_has_ended_moves_too() {
+fn data_of_a_closed_leg_moves_too() {
     for moves in [false, true] {
         let mut bench = Bench::asked();
         let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
@@ -317,9 +318,9 @@ fn what_waits_behind_a_leg_that_has_ended_moves_too() {
     }
 }
 
-/// Both hosts have gone without a word.
+/// Both hosts are gone without a reset.
 #[test]
-fn a_connection_whose_ends_have_gone_is_forgotten_some_day() {
+fn a_connection_whose_ends_are_gone_is_eventually_forgotten() {
     let mut bench = Bench::asked();
     let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
     let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
@@ -335,9 +336,9 @@ fn a_connection_whose_ends_have_gone_is_forgotten_some_day() {
     assert_eq!(bench.agent.owed(), Owed::default(), "after a month, and {deadlines} deadlines");
 }
 
-/// A connection that is idle is the same connection.
+/// An idle connection stays the same connection.
 #[test]
-fn one_whose_ends_answer_stays_however_long_it_is_idle() {
+fn an_idle_connection_whose_ends_answer_stays() {
     let mut bench = Bench::opened();
     for _ in 0..20 {
         for (side, question) in bench.wait_until(bench.now + Settings::default().idle_timeout) {
@@ -359,7 +360,7 @@ fn one_whose_ends_answer_stays_however_long_it_is_idle() {
 }
 
 #[test]
-fn one_with_an_end_that_is_gone_is_reset_at_both_ends() {
+fn an_idle_connection_without_one_end_is_reset_at_both_ends() {
     let mut bench = Bench::opened();
     let idle = Settings::default().idle_timeout;
     let mut resets = Vec::new();
@@ -380,7 +381,7 @@ fn one_with_an_end_that_is_gone_is_reset_at_both_ends() {
 }
 
 #[test]
-fn one_that_the_world_parts_with_is_reset_at_both_ends() {
+fn a_released_connection_is_reset_at_both_ends() {
     let mut bench = Bench::opened();
     let key = Side::Core.connection(server(ACK, 0, 0).flow_key().expect("TCP"));
     let ((), sent) = bench.call(|agent, cx| agent.release(key, cx));
@@ -393,8 +394,8 @@ fn one_that_the_world_parts_with_is_reset_at_both_ends() {
     assert_eq!(resets, [(Side::Core, true, bench.onward + 1), (Side::Radio, true, bench.back + 1)]);
 }
 
-/// At the bound on connections a SYN passes: none that is there makes room for it, and none is opened
-/// for which there will be none.
+/// At the bound on connections a SYN passes: no existing one is evicted for it, and none is opened
+/// without room.
 #[test]
 fn at_the_bound_new_connections_pass_and_the_others_stay() {
     let mut bench = Bench::opened();
@@ -407,7 +408,7 @@ fn at_the_bound_new_connections_pass_and_the_others_stay() {
 }
 
 #[test]
-fn a_syn_that_asks_for_what_no_leg_can_answer_passes() {
+fn a_syn_with_options_that_no_leg_can_answer_passes() {
     let plain = phone(SYN, PHONE_ISS, 0);
     let with_option = |kind: u8, len: u8| {
         let mut syn = plain.clone();
@@ -440,16 +441,16 @@ fn a_syn_that_asks_for_what_no_leg_can_answer_passes() {
 }
 
 #[test]
-fn a_syn_that_nobody_answers_is_not_answered() {
+fn a_syn_without_an_answer_is_not_answered() {
     let mut bench = Bench::asked();
     let sent = bench.wait_until(Instant::from_secs(86_400));
     assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
     assert_eq!(bench.agent.owed(), Owed::default());
 }
 
-/// That there is no such host, or that a firewall does not let it through.
+/// Host unreachable, or prohibited by a firewall.
 #[test]
-fn a_message_about_the_syn_onward_reaches_the_phone_as_one_about_its_own() {
+fn an_icmp_error_about_the_onward_syn_is_rewritten_for_the_phone() {
     let mut bench = Bench::asked();
     let router = [192, 0, 2, 254].into();
     for (about, told) in [(bench.onward, PHONE_ISS), (bench.onward + 1, bench.onward + 1)] {
@@ -476,7 +477,7 @@ fn a_phone_that_closed_first_opens_the_next_connection_from_the_same_port() {
     assert_eq!(onward.tcp().map(|tcp| tcp.flags), Some(SYN));
 }
 
-/// A keepalive is a question to the other end: nobody answers in its name.
+/// A keepalive becomes a probe of the other end: the agent does not answer in its name.
 #[test]
 fn a_keepalive_goes_to_the_other_end_and_its_answer_comes_back() {
     let mut bench = Bench::opened();
@@ -505,20 +506,20 @@ fn a_keepalive_to_a_host_that_is_gone_is_not_answered() {
     }
 }
 
-/// A segment of the server's, 536 octets long.
+/// A segment of the server, 536 octets long.
 fn data(bench: &Bench, n: u32) -> Packet {
     let mut data = server(ACK, SERVER_ISS + 1 + n * 536, bench.onward + 1);
     data.set_payload(Payload::Stream { stream: 2, offset: u64::from(n * 536), len: 536 });
     data
 }
 
-/// How many packets of these went to a side.
+/// The number of packets to a side.
 fn number(sent: &[(Side, Packet)], side: Side) -> usize {
     sent.iter().filter(|(to, _)| *to == side).count()
 }
 
 #[test]
-fn a_leg_acknowledges_as_it_is_set() {
+fn a_leg_follows_its_acknowledgment_setting() {
     for (acks, expected) in
         [(LegAcks::EverySegment, [1, 1, 1]), (LegAcks::Delayed, [0, 1, 0]), (LegAcks::Linux, [1, 1, 1])]
     {
@@ -526,7 +527,7 @@ fn a_leg_acknowledges_as_it_is_set() {
         let sent = [0, 1, 2].map(|n| bench.pass(&data(&bench, n), Side::Core).1);
         assert_eq!(sent.map(|sent| number(&sent, Side::Core)), expected, "{acks:?}");
     }
-    // What has waited alone has its ACK in the end.
+    // A single waiting segment is acknowledged in the end.
     let settings = Settings { acks: LegAcks::Delayed, ..Settings::default() };
     let mut bench = Bench::with(settings).ask().open();
     let _ = bench.pass(&data(&bench, 0), Side::Core);
@@ -549,7 +550,7 @@ fn as_published_the_legs_are_of_4_3bsd() {
 }
 
 #[test]
-fn as_published_a_syn_has_no_option_but_the_segment_size_and_only_a_phone_opens() {
+fn as_published_a_syn_has_only_the_mss_option_and_only_a_phone_opens() {
     let mut bench = Bench::with(Settings::published());
     let (_, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
     let tcp = sent[0].1.tcp().expect("a SYN");
@@ -561,7 +562,7 @@ fn as_published_a_syn_has_no_option_but_the_segment_size_and_only_a_phone_opens(
 }
 
 #[test]
-fn the_preset_sets_what_the_schema_says_and_given_keys_override_it() {
+fn the_preset_sets_the_values_in_the_schema_and_given_keys_override_it() {
     let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed")).expect("it reads");
     assert_eq!(read("preset = 'published'"), Settings::published());
     let every = Settings { acks: LegAcks::EverySegment, ..Settings::published() };

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_neighbor_that_was_heard_longest_ago_makes_room() {
+    fn the_oldest_neighbor_is_evicted() {
         let mut neighbors = Neighbors::new(Duration::from_secs(1_000_000));
         for number in 0..MAX_NEIGHBORS as u32 {
             neighbors.on_announcement(neighbor(number), usize::MAX, Instant::from_secs(number.into()));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_heard_too_long_ago_goes_when_another_comes() {
+    fn an_expired_neighbor_is_evicted_for_a_new_one() {
         let mut neighbors = Neighbors::new(Duration::from_secs(600));
         for number in 0..500 {
             neighbors.on_announcement(neighbor(number), usize::MAX, Instant::from_secs(number.into()));

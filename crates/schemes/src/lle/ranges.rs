@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filled_hole_joins_what_lies_beyond_across_the_wrap() {
+    fn a_filled_hole_merges_with_the_range_above_across_the_wrap() {
         let start = Seq(u32::MAX - 150);
         let mut ranges = Ranges::default();
         ranges.add(start + 300, start + 400);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_forgotten() {
+    fn ranges_without_room_are_forgotten() {
         let mut ranges = Ranges::default();
         for n in 1..20 {
             ranges.add(Seq(n * 100), Seq(n * 100 + 50));

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_is_counted_while_fewer_others_than_there_is_room_for_come_between() {
+    fn a_segment_is_counted_while_few_others_come_in_between() {
         let mut repetitions = Repetitions::default();
         let numbers = [0, 1, 0, 2, 3, 0, 4, 0, 1];
         let counts: Vec<u32> = numbers.iter().map(|seq| repetitions.count(Seq(*seq))).collect();

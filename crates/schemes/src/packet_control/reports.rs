@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_say_what_a_list_of_octets_says(
+        fn reports_match_a_list_of_octets(
             ranges in proptest::collection::vec((0_u32..200, 1_u32..30), 0..30),
             ack in 0_u32..100,
         ) {

@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_paper() {
+    fn the_papers_examples_hold() {
         assert_eq!(passing(3, 7), [1, 2, 3, 4, 5, 6, 7], "as if there were no filter");
         assert_eq!(passing(6, 9), [2, 4, 6, 8], "every second one is dropped");
         assert_eq!(passing(9, 9), [3, 6, 9]);
@@ -45,7 +45,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn of_as_many_duplicates_as_the_threshold_three_pass_the_third_last_and_evenly(
+        fn three_evenly_spaced_duplicates_pass_per_threshold(
             threshold in 3_u32..100_000
         ) {
             let counts = passing(threshold, threshold);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hops_timeout_backs_off_and_waits_for_a_delayed_ack_of_a_single_segment() {
+    fn the_hop_timeout_backs_off_and_waits_for_a_delayed_ack_of_a_single_segment() {
         let settings = Settings::default();
         let mut rtt = HopRtt::new(50 * MILLI, 25 * MILLI);
         assert_eq!(rtt.timeout(&settings, 0, false), 150 * MILLI);

@@ -1,4 +1,4 @@
-//! The rules of Snoop, one by one, with packets by hand. Here is the bench that they are tried on.
+//! Tests of Snoop's rules with hand-made packets, and their bench.
 
 mod bounds;
 mod duplicate_acks;
@@ -48,7 +48,7 @@ struct Bench<R> {
     budget: Budget,
 }
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug)]
 struct Step {
     verdict: Verdict,
@@ -118,14 +118,14 @@ impl<R: Recovery> Bench<R> {
         self.pass(packet, Side::Radio)
     }
 
-    /// An ACK as the agent passed it on, and the copies that it called for.
-    fn hear(&mut self, packet: &Packet) -> (Option<Packet>, Vec<(u32, usize)>) {
+    /// The ACK as the agent passed it, and the copies that it triggered.
+    fn pass_ack(&mut self, packet: &Packet) -> (Option<Packet>, Vec<(u32, usize)>) {
         let mut passing = packet.clone();
         let (verdict, copies, _) = self.call(|snoop, cx| snoop.on_packet(&mut passing, Side::Radio, cx));
         ((verdict == Verdict::Forward).then_some(passing), pieces(&copies))
     }
 
-    /// Two duplicates of `ack`, and what the second did.
+    /// Two duplicates of `ack`, and the result of the second.
     fn two_duplicates(&mut self, duplicate: &Packet) -> Step {
         assert!(self.radio(duplicate).passed(), "the first duplicate passes");
         self.radio(duplicate)
@@ -139,7 +139,7 @@ impl<R: Recovery> Bench<R> {
         self.flow().map_or(Vec::new(), |flow| flow.cache.iter().map(|cached| cached.seq.0).collect())
     }
 
-    /// Octets of the first connection that are taken to be on the hop.
+    /// Octets of the first connection that are assumed to be on the hop.
     fn in_flight(&self) -> u64 {
         self.flow().map_or(0, SnoopFlow::in_flight)
     }
@@ -158,7 +158,7 @@ impl Step {
         self.verdict == Verdict::Drop(&DUPLICATE_ACK)
     }
 
-    /// Sequence number and length of the one copy, where the ACK was suppressed.
+    /// Sequence number and length of the only copy, if the ACK was suppressed.
     fn repaired(&self) -> Option<(u32, usize)> {
         self.suppressed().then(|| pieces(&self.copies)).and_then(|pieces| pieces.first().copied())
     }

@@ -8,7 +8,7 @@ use super::bench::{Bench, phone, server};
 use crate::edits::But as _;
 use lasthop_config::preset::Presets as _;
 
-/// What the phone hears acknowledged is never more than this.
+/// The acknowledgments to the phone, each of which must be within what was received.
 fn acknowledged(lines: &[String]) -> Vec<&str> {
     lines.iter().filter_map(|line| line.rsplit(' ').next()).collect()
 }
@@ -17,28 +17,28 @@ fn acknowledged(lines: &[String]) -> Vec<&str> {
 fn a_mac_ack_becomes_a_tcp_ack_and_the_splits_own_stays_off_the_air() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
-    assert!(bench.heard().is_empty(), "nothing before the MAC ACK");
+    assert!(bench.delivered().is_empty(), "nothing before the MAC ACK");
     bench.air_one();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
     for seq in [6001, 7001] {
         bench.phone(&phone(seq, 1000, 1001));
     }
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 7001", "A 1001+0 ack 8001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 7001", "A 1001+0 ack 8001"]);
     assert_eq!(bench.count(&ACKS_GENERATED), 3);
     assert_eq!(bench.sent_on(), ["A 5001+1000 ack 1001", "A 6001+1000 ack 1001", "A 7001+1000 ack 1001"]);
     bench.wait(150);
     assert_eq!(bench.count(&ACKS_GENERATED), 3, "the one ACK that crosses says nothing new to TCP");
-    assert!(bench.heard().is_empty());
+    assert!(bench.delivered().is_empty());
 }
 
 #[test]
-fn a_download_is_acknowledged_to_the_split_from_the_macs_word() {
+fn a_download_is_acknowledged_to_the_split_by_mac_acks() {
     let mut bench = Bench::split(Settings::default());
     bench.server(&server(1001, 1000, 5001));
     bench.server(&server(2001, 1000, 5001));
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+1000 ack 5001", "A 2001+1000 ack 5001"]);
+    assert_eq!(bench.delivered(), ["A 1001+1000 ack 5001", "A 2001+1000 ack 5001"]);
     assert_eq!(bench.count(&ACKS_GENERATED), 2);
     assert_eq!(bench.obligation().octets(), 2000, "kept until the phone's own word");
     bench.phone(&phone(5001, 0, 3001));
@@ -47,7 +47,7 @@ fn a_download_is_acknowledged_to_the_split_from_the_macs_word() {
 }
 
 #[test]
-fn as_published_there_is_no_ack_where_the_mac_gives_up_and_the_senders_timer_acts() {
+fn as_published_a_frame_given_up_is_left_to_the_senders_timer() {
     let mut bench = Bench::split(Settings::published());
     for seq in [5001, 6001] {
         bench.phone(&phone(seq, 1000, 1001));
@@ -56,12 +56,12 @@ fn as_published_there_is_no_ack_where_the_mac_gives_up_and_the_senders_timer_act
     bench.air();
     bench.wait(1000);
     assert!(
-        bench.heard().is_empty() && bench.sent_on().is_empty(),
+        bench.delivered().is_empty() && bench.sent_on().is_empty(),
         "neither an ACK nor a copy of the agent's"
     );
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn as_published_no_ack_of_data_crosses_the_hop() {
     bench.wait(500);
     bench.phone(&phone(45_001, 1000, 1001));
     bench.air();
-    assert_eq!(acknowledged(&bench.heard()).last(), Some(&"105001"));
+    assert_eq!(acknowledged(&bench.delivered()).last(), Some(&"105001"));
     for acknowledged in (46_001..=105_001).step_by(1000) {
         bench.server(&server(1001, 0, acknowledged));
     }
@@ -96,7 +96,7 @@ fn as_published_no_ack_of_data_crosses_the_hop() {
 }
 
 #[test]
-fn as_published_an_ack_that_repeats_a_number_for_long_crosses_and_the_loss_is_counted() {
+fn as_published_a_long_repeated_ack_crosses_and_the_loss_is_counted() {
     let mut bench = Bench::split(Settings::published());
     bench.phone(&phone(5001, 1000, 1001));
     bench.swallow();
@@ -105,19 +105,19 @@ fn as_published_an_ack_that_repeats_a_number_for_long_crosses_and_the_loss_is_co
         bench.air();
         bench.wait(1000);
     }
-    assert!(acknowledged(&bench.heard()).contains(&"20001"), "the MAC delivered it");
+    assert!(acknowledged(&bench.delivered()).contains(&"20001"), "the MAC delivered it");
     assert!(bench.acks_crossed()[0] > 0);
     assert!(bench.count(&ACKNOWLEDGED_AND_LOST) > 0);
 }
 
 #[test]
-fn as_published_a_loss_of_before_the_split_was_away_is_counted_afterwards() {
+fn as_published_a_loss_before_an_absence_of_the_split_is_counted_later() {
     for moves in [false, true] {
         let mut bench = Bench::split(Settings::published());
         bench.server(&server(1001, 1000, 5001));
         bench.swallow_down();
         bench.return_to_split();
-        // The ends have gone on: the server has data that the access point never saw.
+        // The ends have continued: the server has data that the access point never saw.
         bench.phone(&phone(5001, 0, 1001));
         bench.server(&server(2001, 1000, 9001));
         bench.air();
@@ -148,7 +148,7 @@ fn with_acks_on_the_air_a_hole_is_still_left_to_the_timer_as_published() {
     bench.give_up();
     bench.air();
     assert!(bench.acks_crossed()[0] >= 4, "{:?}", bench.acks_crossed());
-    assert!(bench.heard().len() <= 1, "one tells the window; the others end at the host");
+    assert!(bench.delivered().len() <= 1, "one tells the window; the others end at the host");
 }
 
 #[test]
@@ -160,40 +160,40 @@ fn as_published_a_keepalive_and_a_window_update_are_answered_over_the_hop() {
     bench.forget();
     bench.phone(&phone(6000, 0, 1001));
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"], "the answer to a keepalive");
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"], "the answer to a keepalive");
 }
 
 #[test]
-fn a_sender_is_asked_for_what_the_mac_gave_up() {
+fn a_frame_given_up_by_the_mac_triggers_duplicate_acks() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.phone(&phone(6001, 1000, 1001));
     bench.give_up();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 5001"; 3]);
-    // Nothing follows the second one: its copy goes in place of a question.
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 5001"; 3]);
+    // Nothing follows the second one: its copy is sent instead of duplicate ACKs.
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
     bench.forget();
     bench.phone(&phone(7001, 1000, 1001));
     bench.give_up();
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 8001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 8001"]);
 }
 
 #[test]
-fn what_is_delivered_beyond_a_hole_is_acknowledged_with_what_fills_it() {
+fn data_above_a_hole_is_acknowledged_when_the_hole_is_filled() {
     let mut bench = Bench::split(Settings::published());
     for seq in [5001, 6001, 7001] {
         bench.phone(&phone(seq, 1000, 1001));
     }
     bench.give_up();
     bench.air();
-    let heard = bench.heard();
-    assert!(acknowledged(&heard).iter().all(|ack| *ack == "5001"), "{heard:?}");
+    let delivered = bench.delivered();
+    assert!(acknowledged(&delivered).iter().all(|ack| *ack == "5001"), "{delivered:?}");
     assert_eq!(bench.count(&ACKS_GENERATED), 0, "duplicates are the split's own");
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
-    assert_eq!(acknowledged(&bench.heard()).last(), Some(&"8001"));
+    assert_eq!(acknowledged(&bench.delivered()).last(), Some(&"8001"));
 }
 
 fn is_phones(packet: &Packet) -> bool {
@@ -201,7 +201,7 @@ fn is_phones(packet: &Packet) -> bool {
 }
 
 #[test]
-fn the_split_hears_the_timestamp_of_an_ack_that_need_not_go_on_to_it() {
+fn the_split_learns_the_timestamp_of_a_dropped_ack() {
     let mut bench = Bench::new(Settings::default());
     bench.open(|packet| if is_phones(&packet) { packet.stamped(70, 900) } else { packet.stamped(900, 70) });
     bench.server(&server(1001, 1000, 5001).stamped(901, 70));
@@ -209,7 +209,7 @@ fn the_split_hears_the_timestamp_of_an_ack_that_need_not_go_on_to_it() {
     bench.phone(&phone(5001, 0, 2001).stamped(80, 901));
     bench.wait(150);
     bench.forget();
-    // Something of the phone's may have gone past the split, and the server takes nothing older.
+    // A timestamp of the phone may have bypassed the split, and the server accepts no older one.
     bench.server(&server(1001, 1000, 5001).stamped(902, 70));
     let values: Vec<_> = bench
         .sent_on_packets()
@@ -221,7 +221,7 @@ fn the_split_hears_the_timestamp_of_an_ack_that_need_not_go_on_to_it() {
 }
 
 #[test]
-fn an_ack_that_is_made_has_the_splits_timestamp_and_echoes_what_moved_the_left_edge() {
+fn a_generated_ack_has_the_splits_timestamp_and_the_left_edges_echo() {
     let mut bench = Bench::new(Settings::default());
     bench.open(|packet| if is_phones(&packet) { packet.stamped(70, 900) } else { packet.stamped(900, 70) });
     bench.phone(&phone(5001, 1000, 1001).stamped(71, 900));
@@ -263,7 +263,7 @@ fn an_ack_that_echoes_congestion_crosses_the_air() {
 }
 
 #[test]
-fn a_hosts_own_data_is_not_acknowledged_from_the_macs_word_where_it_is_not_split() {
+fn unsplit_data_of_a_host_is_not_acknowledged_by_mac_acks() {
     type Case = (&'static str, fn(&mut Bench));
     let cases: [Case; 4] = [
         ("an answer with options that a split does not know", |bench| bench.open(Packet::unknown_option)),
@@ -289,7 +289,7 @@ fn a_hosts_own_data_is_not_acknowledged_from_the_macs_word_where_it_is_not_split
     for (case, open) in cases {
         let mut bench = Bench::new(Settings::default());
         open(&mut bench);
-        // The first one tells the phone's half that it has no peer.
+        // The first one informs the phone's half that it has no peer.
         for seq in [9001, 10_001, 11_001] {
             bench.phone(&phone(seq, 1000, 1001));
             bench.air();
@@ -302,10 +302,10 @@ fn a_hosts_own_data_is_not_acknowledged_from_the_macs_word_where_it_is_not_split
             bench.air();
         }
         assert_eq!(bench.count(&ACKS_GENERATED), 0, "{case}");
-        assert!(bench.heard().is_empty(), "{case}");
+        assert!(bench.delivered().is_empty(), "{case}");
         assert_eq!(bench.sent_on(), ["A 12001+1000 ack 1001", "A 13001+1000 ack 1001"], "{case}");
         bench.server(&server(1001, 0, 14_001));
         bench.air();
-        assert_eq!(bench.heard(), ["A 1001+0 ack 14001"], "{case}: the server's own ACK crosses");
+        assert_eq!(bench.delivered(), ["A 1001+0 ack 14001"], "{case}: the server's own ACK crosses");
     }
 }

@@ -19,7 +19,7 @@ const ACCESS_POINT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 /// Initial numbers of the phone and of the server: data begins one after them.
 const PHONE_ISS: u32 = 5000;
 const SERVER_ISS: u32 = 1000;
-/// The windows that the ends tell.
+/// The windows that the ends advertise.
 pub const WINDOW: u16 = 60_000;
 /// The connection from the core side of the split.
 pub const KEY: FlowKey = FlowKey::tcp((SERVER, 80), (PHONE, 4000));
@@ -29,23 +29,23 @@ pub struct Bench {
     settings: Settings,
     host: Half,
     split: Half,
-    /// Frames that the phone's MAC has, and the access point's.
+    /// Frames in the queue of the phone's MAC, and of the access point's.
     up: VecDeque<Packet>,
     down: VecDeque<Packet>,
     /// ACKs without data that have crossed the hop: the access point's, and the phone's.
     acks_crossed: [usize; 2],
-    /// What has reached the phone's TCP, and what has left towards the server.
+    /// Packets delivered to the phone's TCP, and packets sent to the server.
     to_phone: Vec<Packet>,
     to_server: Vec<Packet>,
     pub reports: Vec<Report>,
     pub now: Instant,
-    /// What the split may take.
+    /// The memory budget of the split.
     pub budget: Budget,
     pub may_owe: bool,
     rng: Rng,
 }
 
-/// An agent, and who is at the other end of its hop.
+/// An agent, and its neighbor on the hop.
 struct Half {
     agent: Box<dyn Agent>,
     neighbour: IpAddr,
@@ -58,7 +58,7 @@ enum At {
 }
 
 impl Bench {
-    /// With agents that have seen nothing yet.
+    /// A bench with new agents.
     pub fn new(settings: Settings) -> Self {
         let half = |role, neighbour| Half {
             agent: settings.agent(Seat { role, address: ACCESS_POINT }).expect("it has an agent there"),
@@ -82,7 +82,7 @@ impl Bench {
         }
     }
 
-    /// With a connection that the phone has opened, and that is split.
+    /// A bench with a split connection that the phone has opened.
     pub fn split(settings: Settings) -> Self {
         let mut bench = Self::new(settings);
         bench.open(|packet| packet);
@@ -101,12 +101,12 @@ impl Bench {
         self.forget();
     }
 
-    /// The phone's TCP sends this.
+    /// The phone's TCP sends a packet.
     pub fn phone(&mut self, packet: &Packet) {
         self.pass(At::Host, packet.clone(), Side::Core);
     }
 
-    /// The server sends this.
+    /// The server sends a packet.
     pub fn server(&mut self, packet: &Packet) {
         self.pass(At::Split, packet.clone(), Side::Core);
     }
@@ -144,7 +144,7 @@ impl Bench {
         result
     }
 
-    /// All frames cross, those up first, until there are none.
+    /// Delivers all frames, those of the phone first, until there are none.
     pub fn air(&mut self) {
         while !self.up.is_empty() || !self.down.is_empty() {
             while self.deliver(At::Host) {}
@@ -152,17 +152,17 @@ impl Bench {
         }
     }
 
-    /// The phone's next frame crosses.
+    /// Delivers the phone's next frame.
     pub fn air_one(&mut self) {
         assert!(self.deliver(At::Host), "there is a frame");
     }
 
-    /// The access point's next frame crosses, if there is one.
+    /// Delivers the access point's next frame, if there is one.
     pub fn air_one_down(&mut self) {
         self.deliver(At::Split);
     }
 
-    /// The next frame of one end arrives, and the sender's MAC hears that it has.
+    /// Delivers the next frame of one end, and reports this to the sender's MAC.
     fn deliver(&mut self, sender: At) -> bool {
         let queue = if sender == At::Host { &mut self.up } else { &mut self.down };
         let Some(packet) = queue.pop_front() else { return false };
@@ -212,7 +212,7 @@ impl Bench {
         });
     }
 
-    /// Time passes; frames cross at once.
+    /// Time passes; frames are delivered at once.
     pub fn wait(&mut self, millis: u64) {
         let end = self.now + Duration::from_millis(millis);
         let due = |agent: &dyn Agent| agent.deadline().map(|due| due.at);
@@ -240,7 +240,7 @@ impl Bench {
         }
     }
 
-    /// The host's agent is replaced by one that knows nothing.
+    /// The host's agent is replaced by a new one.
     pub fn restart_host(&mut self) {
         self.restart(At::Host);
     }
@@ -253,7 +253,7 @@ impl Bench {
         }
     }
 
-    /// The split's process was away for a while.
+    /// The split's process was absent for a while.
     pub fn return_to_split(&mut self) {
         self.call(At::Split, |agent, cx| agent.on_return(cx));
     }
@@ -271,22 +271,22 @@ impl Bench {
         self.host.agent.obligation(KEY.reversed())
     }
 
-    /// Lines of what has reached the phone's TCP since the last call.
-    pub fn heard(&mut self) -> Vec<String> {
+    /// Lines of the packets delivered to the phone's TCP since the last call.
+    pub fn delivered(&mut self) -> Vec<String> {
         self.heard_packets().iter().map(line).collect()
     }
 
-    /// The same as packets.
+    /// The packets delivered to the phone's TCP since the last call.
     pub fn heard_packets(&mut self) -> Vec<Packet> {
         std::mem::take(&mut self.to_phone)
     }
 
-    /// Lines of what has left towards the server since the last call.
+    /// Lines of the packets sent to the server since the last call.
     pub fn sent_on(&mut self) -> Vec<String> {
         self.sent_on_packets().iter().map(line).collect()
     }
 
-    /// The same as packets.
+    /// The packets sent to the server since the last call.
     pub fn sent_on_packets(&mut self) -> Vec<Packet> {
         std::mem::take(&mut self.to_server)
     }
@@ -296,12 +296,13 @@ impl Bench {
         self.down.iter().map(line).collect()
     }
 
-    /// How many ACKs without data have crossed the hop: the access point's, and the phone's.
+    /// The number of ACKs without data that have crossed the hop: the access point's, and the
+    /// phone's.
     pub const fn acks_crossed(&self) -> [usize; 2] {
         self.acks_crossed
     }
 
-    /// Forgets what came so far.
+    /// Forgets all packets so far.
     pub fn forget(&mut self) {
         self.to_phone.clear();
         self.to_server.clear();
@@ -314,7 +315,7 @@ impl Bench {
     }
 }
 
-/// "FA 1001+500 ack 5001": flags, number and length, what is acknowledged.
+/// "FA 1001+500 ack 5001": flags, number and length, acknowledgment number.
 pub fn line(packet: &Packet) -> String {
     let Some(tcp) = packet.tcp() else { return String::new() };
     let flags = [(TcpFlags::FIN, 'F'), (TcpFlags::SYN, 'S'), (TcpFlags::RST, 'R'), (TcpFlags::ACK, 'A')];
@@ -337,12 +338,12 @@ fn segment(key: FlowKey, (stream, iss): (u32, u32), seq: u32, len: u32, ack: u32
     Packet::tcp_segment(Ip::new(key.source.0, key.destination.0), tcp, payload)
 }
 
-/// A segment of the phone's.
+/// A segment of the phone.
 pub fn phone(seq: u32, len: u32, ack: u32) -> Packet {
     segment(KEY.reversed(), (1, PHONE_ISS), seq, len, ack)
 }
 
-/// A segment of the server's.
+/// A segment of the server.
 pub fn server(seq: u32, len: u32, ack: u32) -> Packet {
     segment(KEY, (2, SERVER_ISS), seq, len, ack)
 }

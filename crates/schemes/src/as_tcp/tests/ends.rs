@@ -1,4 +1,4 @@
-//! Handshake and close are those of TCP; resets and probes.
+//! Handshake and close as in TCP; resets and probes.
 
 use lasthop_agent::Obligation;
 use lasthop_agent::counter::ACKS_GENERATED;
@@ -8,30 +8,30 @@ use super::super::Settings;
 use super::bench::{Bench, phone, server};
 use crate::edits::But as _;
 
-/// The highest number that is acknowledged in these lines.
+/// The highest acknowledgment number in these lines.
 fn acknowledged(lines: &[String]) -> u32 {
     lines.iter().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).max().unwrap_or(0)
 }
 
 #[test]
-fn a_fin_is_acknowledged_when_the_server_has_acknowledged_it_and_never_by_the_mac() {
+fn a_fin_is_acknowledged_after_the_servers_ack_and_not_by_a_mac_ack() {
     for len in [0, 500] {
         let mut bench = Bench::split(Settings::default());
         bench.phone(&phone(5001, 1000, 1001));
         bench.air();
-        assert_eq!(acknowledged(&bench.heard()), 6001);
+        assert_eq!(acknowledged(&bench.delivered()), 6001);
         bench.phone(&phone(6001, len, 1001).flags(TcpFlags::FIN));
         bench.air();
         bench.wait(1000);
-        assert!(acknowledged(&bench.heard()) <= 6001 + len, "the data, not the FIN");
+        assert!(acknowledged(&bench.delivered()) <= 6001 + len, "the data, not the FIN");
         bench.server(&server(1001, 0, 6001 + len));
         bench.air();
         bench.wait(1000);
-        assert!(acknowledged(&bench.heard()) <= 6001 + len, "nor when all data has drained");
+        assert!(acknowledged(&bench.delivered()) <= 6001 + len, "nor when all data has drained");
         bench.server(&server(1001, 0, 6002 + len));
         bench.air();
         bench.wait(100);
-        assert_eq!(acknowledged(&bench.heard()), 6002 + len);
+        assert_eq!(acknowledged(&bench.delivered()), 6002 + len);
     }
 }
 
@@ -51,9 +51,9 @@ fn a_servers_fin_is_acknowledged_when_the_phones_tcp_has_acknowledged_it() {
     assert_eq!(acknowledged(&bench.sent_on()), 2002);
 }
 
-/// Each of the two passes, because the end that is asked knows what to make of it.
+/// Both pass, because the probed end can interpret them.
 #[test]
-fn a_syn_of_another_connection_says_nothing_of_what_was_sent_in_this_one() {
+fn a_syn_of_another_connection_does_not_count_as_sent_data() {
     let mut bench = Bench::split(Settings::default());
     bench.server(&server(500_000, 0, 5001).flags(TcpFlags::SYN));
     bench.air();
@@ -67,7 +67,7 @@ fn a_syn_of_another_connection_says_nothing_of_what_was_sent_in_this_one() {
 }
 
 #[test]
-fn what_the_access_point_has_drains_after_the_phone_has_closed() {
+fn the_access_points_data_drains_after_the_phone_has_closed() {
     let mut bench = Bench::split(Settings::default());
     for seq in [5001, 6001, 7001] {
         bench.phone(&phone(seq, 1000, 1001));
@@ -77,16 +77,16 @@ fn what_the_access_point_has_drains_after_the_phone_has_closed() {
     let sent = bench.sent_on();
     assert_eq!(&sent[..3], ["A 5001+1000 ack 1001", "A 6001+1000 ack 1001", "A 7001+1000 ack 1001"]);
     assert_eq!(bench.obligation(), Obligation::Owes(3000));
-    // The server's ACK got lost: the split's leg sends again, and the phone need not.
+    // The server's ACK was lost: the split's leg retransmits, and the phone need not.
     bench.wait(3000);
     assert!(bench.sent_on().iter().any(|line| line.contains("+1000")), "its own timer");
     bench.server(&server(1001, 0, 8002));
     bench.air();
-    assert_eq!((bench.obligation(), acknowledged(&bench.heard())), (Obligation::Free, 8002));
+    assert_eq!((bench.obligation(), acknowledged(&bench.delivered())), (Obligation::Free, 8002));
 }
 
 #[test]
-fn a_fin_beyond_a_hole_waits_for_what_fills_it() {
+fn a_fin_above_a_hole_waits_until_it_is_filled() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.phone(&phone(6001, 0, 1001).flags(TcpFlags::FIN));
@@ -104,9 +104,9 @@ fn a_fin_beyond_a_hole_waits_for_what_fills_it() {
 }
 
 #[test]
-fn the_mac_ack_of_a_syn_ack_is_no_third_segment_of_the_handshake() {
+fn the_mac_ack_of_a_syn_ack_does_not_complete_the_handshake() {
     let mut bench = Bench::split(Settings::default());
-    // Both halves have heard of each other: the next connection begins with their marks.
+    // Both halves know each other: the next connection begins with their marks.
     let others = |packet: lasthop_packet::Packet| {
         packet.but(|tcp| {
             if tcp.source_port == 4000 {
@@ -130,11 +130,11 @@ fn the_mac_ack_of_a_syn_ack_is_no_third_segment_of_the_handshake() {
     bench.forget();
     bench.phone(&others(phone(5001, 1000, 1001)));
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
 }
 
 #[test]
-fn a_handshake_whose_segments_are_lost_and_sent_again_leads_to_the_same() {
+fn a_handshake_with_losses_has_the_same_result() {
     let mut bench = Bench::new(Settings::default());
     let syn = phone(5000, 0, 0)
         .but(|tcp| (tcp.flags, tcp.options.maximum_segment_size) = (TcpFlags::SYN, Some(1000)));
@@ -149,7 +149,7 @@ fn a_handshake_whose_segments_are_lost_and_sent_again_leads_to_the_same() {
         bench.server(&answer);
         bench.air();
     }
-    // The third segment is lost; the first data stands for it.
+    // The third segment is lost; the first data replaces it.
     bench.phone(&phone(5001, 0, 1001));
     bench.give_up();
     bench.server(&answer);
@@ -159,12 +159,12 @@ fn a_handshake_whose_segments_are_lost_and_sent_again_leads_to_the_same() {
     bench.forget();
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
     assert_eq!(bench.sent_on(), ["A 5001+1000 ack 1001"]);
 }
 
 #[test]
-fn a_reset_of_the_phones_follows_the_data_before_it() {
+fn the_phones_reset_follows_its_data() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.phone(&phone(6001, 0, 1001).but(|tcp| tcp.flags = TcpFlags::RST));
@@ -177,7 +177,7 @@ fn a_reset_of_the_phones_follows_the_data_before_it() {
 }
 
 #[test]
-fn a_keep_alive_probe_is_answered_by_the_end_that_is_asked() {
+fn a_keep_alive_probe_is_answered_by_the_probed_end() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
@@ -186,8 +186,8 @@ fn a_keep_alive_probe_is_answered_by_the_end_that_is_asked() {
     bench.forget();
     bench.phone(&phone(6000, 0, 1001));
     bench.air();
-    assert_eq!((bench.sent_on(), bench.heard()), (vec!["A 6000+0 ack 1001".to_owned()], vec![]));
+    assert_eq!((bench.sent_on(), bench.delivered()), (vec!["A 6000+0 ack 1001".to_owned()], vec![]));
     bench.server(&server(1001, 0, 6001));
     bench.air();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
 }

@@ -1,5 +1,5 @@
-//! What the MAC has delivered and the split has not got: the host keeps it until the split's own
-//! word.
+//! Data that the MAC has delivered and the split has not received: the host keeps it until the
+//! split's own ACK.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, AT_BOUND};
 use lasthop_agent::{Budget, Obligation};
@@ -10,7 +10,7 @@ use super::bench::{Bench, phone, server};
 use crate::edits::But as _;
 use lasthop_config::preset::Presets as _;
 
-/// The octets of the phone's stream that have come to the server so far.
+/// The end of the phone's stream at the server so far.
 fn arrived(lines: &[String], mut next: u32) -> u32 {
     for line in lines {
         let mut words = line.split([' ', '+']).skip(1);
@@ -25,11 +25,11 @@ fn arrived(lines: &[String], mut next: u32) -> u32 {
 }
 
 #[test]
-fn what_was_acknowledged_and_has_not_come_to_the_split_is_sent_again() {
+fn acknowledged_data_that_did_not_reach_the_split_is_sent_again() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.swallow();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
     assert_eq!(bench.owed_by_host(), Obligation::Owes(1000));
     bench.wait(2500);
     assert_eq!(arrived(&bench.sent_on(), 5001), 6001);
@@ -39,10 +39,10 @@ fn what_was_acknowledged_and_has_not_come_to_the_split_is_sent_again() {
     assert_eq!((bench.owed_by_host(), bench.count(&ACKNOWLEDGED_AND_LOST)), (Obligation::Free, 0));
 }
 
-/// No MAC tells the fate of a packet that was dropped before it. The phone's own ACKs may be long in
-/// coming: a station in power save sends its PS-Polls first.
+/// No MAC reports the fate of a packet that was dropped before it. The phone's own ACKs may be
+/// late: a station in power save sends its PS-Polls first.
 #[test]
-fn what_a_full_queue_dropped_is_sent_again_when_the_mac_has_delivered_what_follows() {
+fn a_queue_drop_is_repaired_after_the_delivery_of_the_next_frame() {
     for (settings, is_repaired) in [(Settings::default(), true), (Settings::published(), false)] {
         let mut bench = Bench::new(settings);
         bench.open(|packet| packet.but(|tcp| tcp.options.sack_permitted = tcp.flags.has(TcpFlags::SYN)));
@@ -54,16 +54,16 @@ fn what_a_full_queue_dropped_is_sent_again_when_the_mac_has_delivered_what_follo
             bench.wait(1);
             bench.air_one_down();
         }
-        let heard = bench.heard();
-        assert_eq!(heard.iter().any(|line| line == "A 1001+1000 ack 5001"), is_repaired, "{heard:?}");
-        assert_eq!(heard.len(), 5, "one copy; as published it is one of the last segment: {heard:?}");
+        let delivered = bench.delivered();
+        assert_eq!(delivered.iter().any(|line| line == "A 1001+1000 ack 5001"), is_repaired, "{delivered:?}");
+        assert_eq!(delivered.len(), 5, "one copy; as published it is one of the last segment: {delivered:?}");
     }
 }
 
-/// Each copy waits for a time-out, until two in a row have shown that the segment behind them is missing
+/// Each copy waits for a time-out, until two in a row have shown that the next segment is missing
 /// as well.
 #[test]
-fn a_run_of_segments_that_did_not_come_to_the_split_takes_two_time_outs_in_all() {
+fn a_run_of_missing_segments_takes_two_time_outs_in_all() {
     for split_at in [SplitAt::AccessPoint, SplitAt::Router] {
         let mut bench = Bench::split(Settings { split_at, ..Settings::default() });
         for seq in (5001..25_001).step_by(1000) {
@@ -88,9 +88,9 @@ fn a_run_of_segments_that_did_not_come_to_the_split_takes_two_time_outs_in_all()
 }
 
 #[test]
-fn what_finds_no_room_at_the_access_point_waits_at_the_host_and_is_counted() {
+fn data_without_room_at_the_access_point_waits_at_the_host_and_is_counted() {
     let mut bench = Bench::split(Settings::default());
-    // Others have taken the memory since the window was told.
+    // Others have taken the memory since the window was advertised.
     bench.budget = Budget { octets_per_flow: 20_000, octets_in_all: 40_000, ..Budget::default() };
     for seq in (5001..35_001).step_by(1000) {
         bench.phone(&phone(seq, 1000, 1001));
@@ -109,7 +109,7 @@ fn what_finds_no_room_at_the_access_point_waits_at_the_host_and_is_counted() {
 }
 
 #[test]
-fn state_that_moves_at_both_ends_of_the_hop_changes_nothing() {
+fn moving_the_state_at_both_ends_of_the_hop_changes_nothing() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.swallow();
@@ -121,11 +121,11 @@ fn state_that_moves_at_both_ends_of_the_hop_changes_nothing() {
     assert_eq!(arrived(&bench.sent_on(), 5001), 7001);
     bench.phone(&phone(7001, 1000, 1001));
     bench.air_one();
-    assert_eq!(bench.heard().last().map(String::as_str), Some("A 1001+0 ack 8001"));
+    assert_eq!(bench.delivered().last().map(String::as_str), Some("A 1001+0 ack 8001"));
 }
 
 #[test]
-fn a_host_whose_agent_starts_again_goes_on_by_the_splits_own_acks() {
+fn a_host_with_a_restarted_agent_continues_with_the_splits_own_acks() {
     let mut bench = Bench::split(Settings::default());
     bench.phone(&phone(5001, 1000, 1001));
     bench.air();
@@ -136,5 +136,5 @@ fn a_host_whose_agent_starts_again_goes_on_by_the_splits_own_acks() {
         bench.air();
     }
     bench.wait(50);
-    assert_eq!(bench.heard().last().map(String::as_str), Some("A 1001+0 ack 8001"));
+    assert_eq!(bench.delivered().last().map(String::as_str), Some("A 1001+0 ack 8001"));
 }

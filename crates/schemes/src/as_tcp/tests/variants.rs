@@ -8,7 +8,7 @@ use super::bench::{Bench, phone, server};
 use crate::lle::Place;
 
 #[test]
-fn frames_are_refused_while_too_much_waits_to_be_sent_on() {
+fn frames_are_refused_while_the_queue_is_too_long() {
     let mut bench = Bench::split(Settings { refuse_above: 5000, ..Settings::default() });
     for seq in (5001..25_001).step_by(1000) {
         bench.phone(&phone(seq, 1000, 1001));
@@ -22,7 +22,7 @@ fn frames_are_refused_while_too_much_waits_to_be_sent_on() {
 }
 
 #[test]
-fn only_an_access_point_refuses_and_only_where_it_is_to() {
+fn only_an_access_point_refuses_frames_and_only_if_configured() {
     let of = |refuse_above, place| {
         AsTcpEdge::new(&Settings { refuse_above, ..Settings::default() }, place).needs()
     };
@@ -32,7 +32,7 @@ fn only_an_access_point_refuses_and_only_where_it_is_to() {
 }
 
 #[test]
-fn with_acks_on_the_air_each_crosses_and_is_dropped_at_the_host() {
+fn with_acks_on_the_air_each_ack_crosses_and_is_dropped_at_the_host() {
     let mut bench = Bench::split(Settings { acks_on_air: true, ..Settings::default() });
     let mut on_air = 0;
     for seq in (5001..15_001).step_by(1000) {
@@ -43,15 +43,15 @@ fn with_acks_on_the_air_each_crosses_and_is_dropped_at_the_host() {
     }
     assert!(on_air >= 5, "the split acknowledges every second segment: {on_air}");
     assert_eq!(bench.count(&ACKS_GENERATED), 10);
-    assert_eq!(bench.heard().len(), 10, "the phone's TCP hears those alone that were made");
+    assert_eq!(bench.delivered().len(), 10, "the phone's TCP hears those alone that were made");
 }
 
 #[test]
-fn a_split_at_the_router_keeps_its_acks_back_and_makes_none() {
+fn a_split_at_the_router_suppresses_its_acks_and_generates_none() {
     let mut bench = Bench::split(Settings { split_at: SplitAt::Router, ..Settings::default() });
     bench.phone(&phone(5001, 1000, 1001));
     bench.air_one();
-    assert_eq!(bench.heard(), ["A 1001+0 ack 6001"]);
+    assert_eq!(bench.delivered(), ["A 1001+0 ack 6001"]);
     assert_eq!(bench.count(&ACKS_GENERATED), 1);
     bench.forget();
     // Downloads: the phone's ACKs cross.

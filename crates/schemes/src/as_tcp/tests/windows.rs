@@ -1,4 +1,4 @@
-//! What an ACK that is made allows.
+//! The window of a generated ACK.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use lasthop_packet::{Packet, Seq};
@@ -6,12 +6,12 @@ use lasthop_packet::{Packet, Seq};
 use super::super::Settings;
 use super::bench::{Bench, WINDOW, phone, server};
 
-/// Where the window in an ACK ends.
+/// The right edge of the window in an ACK.
 fn edge(packet: &Packet) -> Seq {
     packet.tcp().map_or(Seq(0), |tcp| tcp.ack + u32::from(tcp.window))
 }
 
-/// The phone sends all that it may, as long as it may: where it stands then.
+/// The phone sends as much as it may. Returns its final position.
 fn fill(bench: &mut Bench) -> (u32, Seq) {
     let (mut next, mut allowed) = (5001, Seq(5001) + u32::from(WINDOW));
     let mut rounds = 0;
@@ -32,28 +32,28 @@ fn fill(bench: &mut Bench) -> (u32, Seq) {
 }
 
 #[test]
-fn a_window_that_is_made_ends_where_the_splits_last_word_had_it_end() {
+fn a_generated_window_has_the_right_edge_of_the_splits_last_ack() {
     let mut bench = Bench::split(Settings::default());
-    // What it told when the connection was split.
+    // The window advertised when the connection was split.
     let allowed = Seq(5001) + u32::from(u16::MAX);
     for seq in (5001..15_001).step_by(1000) {
         bench.phone(&phone(seq, 1000, 1001));
         bench.air_one();
-        let heard = bench.heard_packets();
-        let edges: Vec<Seq> = heard.iter().map(edge).collect();
+        let delivered = bench.heard_packets();
+        let edges: Vec<Seq> = delivered.iter().map(edge).collect();
         assert_eq!(edges, [allowed], "it said nothing since");
     }
     assert_eq!(bench.count(&ACKS_GENERATED), 10);
 }
 
 #[test]
-fn a_server_that_stands_still_closes_the_window_before_there_is_no_room_and_opens_it_again() {
+fn a_stalled_server_closes_the_window_in_time_and_reopens_it() {
     let mut bench = Bench::split(Settings { buffer: 100_000, ..Settings::default() });
     let (stopped, allowed) = fill(&mut bench);
     assert!((stopped..stopped + 1000).contains(&allowed.0), "{stopped} {allowed}");
     assert!(stopped - 5001 <= 100_000 + u32::from(WINDOW), "{stopped}");
     assert_eq!(bench.obligation().octets(), u64::from(stopped - 5001), "all of it is there");
-    // A probe of the closed window has no MAC ACK for an answer.
+    // A probe of the closed window is not answered because of a MAC ACK.
     bench.phone(&phone(stopped, allowed - Seq(stopped), 1001));
     bench.air();
     let stopped = allowed.0;
@@ -62,7 +62,7 @@ fn a_server_that_stands_still_closes_the_window_before_there_is_no_room_and_open
     bench.air();
     assert_eq!(bench.count(&ACKS_GENERATED), 0);
     assert!(bench.heard_packets().iter().all(|packet| edge(packet) == allowed), "it is closed");
-    // The server goes on.
+    // The server continues.
     let mut acknowledged = 5001;
     while acknowledged < stopped {
         acknowledged += 1000;
@@ -76,7 +76,7 @@ fn a_server_that_stands_still_closes_the_window_before_there_is_no_room_and_open
 }
 
 #[test]
-fn memory_that_a_connection_may_take_bounds_its_window() {
+fn the_memory_budget_of_a_connection_bounds_its_window() {
     let mut bench = Bench::new(Settings::default());
     bench.budget.octets_per_flow = 300_000;
     bench.open(|packet| packet);

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_by_no_clock_has_no_rate() {
+    fn timestamps_without_a_clock_have_no_rate() {
         assert_eq!(learned(|packet| packet, 5000), None, "a counter of packets");
         assert_eq!(learned(|_| 7, 5000), None);
         assert_eq!(learned(|packet| packet * packet * 100, 5000), None);

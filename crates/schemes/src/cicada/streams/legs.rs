@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn each_legs_round_trip_is_what_passed_less_what_the_end_waited() {
+    fn a_legs_round_trip_excludes_the_ends_waiting_time() {
         let mut legs = Legs::default();
         receive(&mut legs, &report(Some(7), None), Side::Core, 1000);
         // The end waited for half a second: the round trip to the mobile host is 10 ms.
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_leg_ahead_takes_what_the_last_round_trip_took_until_that_is_old() {
+    fn the_excess_of_a_leg_is_that_of_its_last_recent_round_trip() {
         let mut legs = Legs::default();
         for (middle, at, round_trip) in [(7, 1000, 10), (8, 6000, 90)] {
             receive(&mut legs, &report(Some(middle), None), Side::Core, at);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_nothing_or_lies_about_its_wait_says_nothing() {
+    fn reports_without_a_match_or_with_a_false_delay_are_ignored() {
         let mut legs = Legs::default();
         receive(&mut legs, &report(Some(7), None), Side::Core, 1000);
         receive(&mut legs, &report(None, Some((8, 0))), Side::Radio, 1100);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_round_trip_is_forgotten_in_time() {
+    fn the_minimum_round_trip_expires() {
         let mut legs = Legs::default();
         for (at, round_trip) in [(1, 10), (30_000, 100), (61_000, 100), (130_000, 100)] {
             receive(&mut legs, &report(Some(at), None), Side::Core, u64::from(at));

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_a_pause_does_not_count() {
+    fn packets_before_a_pause_do_not_count() {
         let mut talk = Talk::new(Instant::ZERO);
         for packet in 0..100 {
             talk.on_packet(Instant::from_millis(packet * 20));

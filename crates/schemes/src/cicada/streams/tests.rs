@@ -25,7 +25,7 @@ struct Bench {
     outbox: Outbox,
     budget: Budget,
     tally: Tally,
-    /// The queue on the hop towards the mobile host.
+    /// The queueing delay on the hop towards the mobile host.
     queue: Duration,
 }
 
@@ -62,8 +62,8 @@ impl Bench {
         verdict
     }
 
-    /// Packet number `number` of a source that began at `number` 0, `late` milliseconds after it
-    /// was sent; the other end answers on time.
+    /// Packet number `number` of a source that began at number 0, `late` milliseconds after it was
+    /// sent; the other end answers on time.
     fn talk(&mut self, number: u64, late: u64) -> Verdict {
         let sent = Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);
         assert_eq!(self.shown(Side::Radio, MOBILE.1, rtp(2, number, false), sent), Verdict::Forward);
@@ -94,7 +94,7 @@ fn rtp(ssrc: u32, number: u64, marker: bool) -> Vec<u8> {
 const GIVEN_UP: Verdict = Verdict::Drop(&LATE);
 
 #[test]
-fn of_a_call_what_comes_too_late_is_given_up_and_the_rest_passes() {
+fn late_packets_of_a_call_are_dropped_and_the_others_pass() {
     let (mut bench, next) = Bench::calling();
     assert!(bench.streams.has_calls(Instant::from_secs(110)));
     let fates = [150, 160, 170, 15, 90];
@@ -109,7 +109,7 @@ fn of_a_call_what_comes_too_late_is_given_up_and_the_rest_passes() {
 }
 
 #[test]
-fn what_will_be_late_because_of_the_queue_on_the_hop_is_given_up() {
+fn packets_that_the_queue_on_the_hop_makes_late_are_dropped() {
     let (mut bench, next) = Bench::calling();
     bench.queue = Duration::from_millis(100);
     assert_eq!(bench.talk(next, 15), Verdict::Forward, "100 ms more arrive in time");
@@ -119,7 +119,7 @@ fn what_will_be_late_because_of_the_queue_on_the_hop_is_given_up() {
 }
 
 #[test]
-fn a_queue_that_stays_silences_no_stream() {
+fn a_persistent_queue_silences_no_stream() {
     let (mut bench, next) = Bench::calling();
     bench.queue = Duration::from_millis(400);
     let fates: Vec<Verdict> = (next..next + 400).map(|number| bench.talk(number, 15)).collect();
@@ -145,7 +145,7 @@ fn a_packet_that_others_have_overtaken_is_judged() {
 }
 
 #[test]
-fn a_source_that_goes_on_with_earlier_numbers_is_not_silenced() {
+fn a_source_that_restarts_with_earlier_numbers_is_not_silenced() {
     let (mut bench, next) = Bench::calling();
     let sent = |number: u64| Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);
     let mut given_up = 0;
@@ -159,7 +159,7 @@ fn a_source_that_goes_on_with_earlier_numbers_is_not_silenced() {
 }
 
 #[test]
-fn a_quality_that_is_not_kept_is_told() {
+fn a_missed_quality_is_reported() {
     let (mut bench, next) = Bench::calling();
     let before = bench.tally.of(&SAMPLES);
     // One in ten is lost.
@@ -180,9 +180,9 @@ fn no_stream_is_silenced_for_longer_than_a_sampling_interval() {
 }
 
 #[test]
-fn a_burst_after_an_outage_is_given_up_but_for_what_is_still_of_use() {
+fn a_burst_after_an_outage_is_dropped_except_for_timely_packets() {
     let (mut bench, next) = Bench::calling();
-    // For 400 ms nothing comes, and then all at once.
+    // Nothing arrives for 400 ms, and then all at once.
     let fates: Vec<Verdict> =
         (0..20).map(|waited| bench.talk(next + waited, 15 + 400 - waited * PACKET_MS)).collect();
     let given_up = fates.iter().take_while(|fate| **fate == GIVEN_UP).count();
@@ -191,7 +191,7 @@ fn a_burst_after_an_outage_is_given_up_but_for_what_is_still_of_use() {
 }
 
 #[test]
-fn the_first_packet_of_a_talkspurt_passes_though_its_clock_stood_still() {
+fn the_first_packet_of_a_talkspurt_passes_after_its_clock_stopped() {
     let (mut bench, next) = Bench::calling();
     let sent = Instant::from_secs(113);
     let first = bench.shown(Side::Core, MOBILE.1, rtp(1, next, true), sent);
@@ -201,7 +201,7 @@ fn the_first_packet_of_a_talkspurt_passes_though_its_clock_stood_still() {
 }
 
 #[test]
-fn a_stream_that_is_not_answered_is_no_call_and_loses_nothing() {
+fn a_one_way_stream_is_not_a_call_and_loses_nothing() {
     let mut bench = Bench::new();
     for number in 0..1000 {
         let late = if number % 7 == 0 { 900 } else { 0 };
@@ -212,12 +212,12 @@ fn a_stream_that_is_not_answered_is_no_call_and_loses_nothing() {
 }
 
 #[test]
-fn what_is_no_rtp_is_left_alone_soon() {
+fn datagrams_other_than_rtp_are_soon_left_alone() {
     let mut bench = Bench::new();
     let mut now = Instant::ZERO;
     for number in 0..100_u32 {
         now += Duration::from_millis(1);
-        // QUIC, or what begins as RTP does and goes on otherwise.
+        // QUIC, or datagrams that begin like RTP and continue otherwise.
         let octets =
             if number % 2 == 0 { vec![0x43; 900] } else { [&[0x80; 8], &number.to_be_bytes()[..]].concat() };
         assert_eq!(bench.shown(Side::Core, MOBILE.1, octets, now), Verdict::Forward);
@@ -233,7 +233,7 @@ fn what_is_no_rtp_is_left_alone_soon() {
 }
 
 #[test]
-fn a_flood_of_ports_takes_no_more_than_its_share_and_makes_room_for_a_call() {
+fn a_flood_of_ports_stays_within_its_share_and_is_evicted_for_a_call() {
     let mut bench = Bench::new();
     bench.budget.flows = 40;
     for port in 1..=u16::MAX {
@@ -248,7 +248,7 @@ fn a_flood_of_ports_takes_no_more_than_its_share_and_makes_room_for_a_call() {
 }
 
 proptest! {
-    /// Whatever comes that is no RTP of one source in sequence passes, and nothing panics.
+    /// All datagrams that are not RTP of one source in sequence pass, without a panic.
     #[test]
     fn arbitrary_datagrams_pass(datagrams in prop::collection::vec(
         (any::<bool>(), prop::collection::vec(any::<u8>(), 0..60), any::<bool>(), 0_u64..300), 0..200
@@ -266,8 +266,8 @@ proptest! {
         }
     }
 
-    /// Hostile RTP of a call: any numbers, timestamps and times. No run of late packets lasts longer
-    /// than a sampling interval, and nothing panics.
+    /// Hostile RTP of a call: any numbers, timestamps and times. No run of late packets lasts
+    /// longer than a sampling interval, without a panic.
     #[test]
     fn no_call_is_silenced(packets in prop::collection::vec(
         (any::<u16>(), any::<u32>(), any::<bool>(), 0_u64..100, 0_u8..40), 0..400
@@ -298,11 +298,11 @@ proptest! {
 }
 
 #[test]
-fn a_key_frame_whose_packets_leave_one_after_the_other_is_not_late() {
+fn a_key_frame_sent_packet_by_packet_is_not_late() {
     let mut bench = Bench::new();
     let (mut number, mut sampled) = (0, 0);
-    // 25 frames a second at 90 kHz; every hundredth has 40 packets, spread over 400 ms in which there is
-    // no other.
+    // 25 frames a second at 90 kHz; every hundredth has 40 packets, spread over 400 ms without
+    // other frames.
     for frame in 0..1000_u32 {
         let packets = if frame % 100 == 99 { 40 } else { 1 };
         let now = Instant::from_secs(100) + Duration::from_millis(sampled);
@@ -338,7 +338,7 @@ fn a_key_frame_whose_packets_leave_one_after_the_other_is_not_late() {
 }
 
 #[test]
-fn a_packet_now_and_then_is_no_call() {
+fn sparse_packets_are_not_a_call() {
     let mut bench = Bench::new();
     for number in 0..400 {
         let now = Instant::from_secs(100 + 2 * number);
@@ -349,7 +349,7 @@ fn a_packet_now_and_then_is_no_call() {
 }
 
 #[test]
-fn of_a_delay_that_grows_and_grows_half_is_given_up_at_most() {
+fn under_a_growing_delay_at_most_half_is_dropped() {
     for step in [5, 10, 20] {
         let (mut bench, next) = Bench::calling();
         let fates: Vec<Verdict> =
@@ -391,9 +391,9 @@ fn audio_and_video_between_the_same_ports_are_each_judged_by_their_own_clock() {
 }
 
 #[test]
-fn of_many_sources_the_stalest_makes_room() {
+fn the_stalest_source_is_replaced() {
     let (mut bench, next) = Bench::calling();
-    // Eight more, one after the other; the call's own goes on.
+    // Eight more, one after the other; the call's own source continues.
     for number in next..next + 800 {
         let ssrc = 10 + (number / 100) as u32;
         let now = Instant::from_secs(100) + Duration::from_millis(number * PACKET_MS);

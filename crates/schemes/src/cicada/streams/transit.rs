@@ -61,7 +61,7 @@ mod tests {
     const RATE: u32 = 8000;
 
     #[test]
-    fn the_quickest_packet_counts_until_it_is_old() {
+    fn the_fastest_packet_counts_until_it_is_old() {
         let at = |packet: u64, late: u64| (packet * 160, Instant::from_millis(1000 + packet * 20 + late));
         let mut transit = Transit::new(0, RATE, at(0, 30).1);
         let mut on = |packet, late| {

@@ -1,10 +1,10 @@
-//! What is written, read and closed at an end, and when.
+//! When an application writes, reads and closes.
 
 use std::time::Duration;
 
 use lasthop_packet::Instant;
 
-/// What an application does.
+/// The actions of an application.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Octets that it writes, `piece` of them every `every_ms`.
@@ -20,14 +20,14 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     AtOnce,
-    /// One piece, this many milliseconds after it came or after the last one: its window closes.
+    /// One piece, this many milliseconds after it arrived or after the last one: its window closes.
     Piecemeal(u64),
-    /// All that is there, this many milliseconds after the first of it came.
+    /// All available data, this many milliseconds after the first of it arrived.
     Seldom(u64),
 }
 
 impl Reading {
-    /// From the time that something is there.
+    /// Since data became available.
     pub const fn interval(self) -> Duration {
         match self {
             Self::AtOnce => Duration::ZERO,
@@ -39,13 +39,13 @@ impl Reading {
 /// When it closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
-    /// When all is written.
+    /// When all data is written.
     Written,
-    /// When all is written, and the other end has closed.
+    /// When all data is written, and the other end has closed.
     Second,
 }
 
-/// How far an application has got.
+/// The progress of an application.
 #[derive(Clone, Debug)]
 pub struct Application {
     pub plan: Plan,
@@ -71,7 +71,7 @@ impl Application {
         }
     }
 
-    /// When it is next to be called.
+    /// The time of its next action.
     pub fn next(&self) -> Option<Instant> {
         let abort = self.plan.abort_ms.filter(|_| !self.has_aborted).map(Instant::from_millis);
         [self.next_write, self.next_read, abort].into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! One agent, and packets made by hand.
+//! One agent, and hand-made packets.
 
 use lasthop_agent::{Accounts, Agent, Obligation, Side, Transfer, Verdict};
 use lasthop_packet::{FlowKey, Instant, Ip, Packet, Payload, Seq, Tcp, TcpFlags};
@@ -18,7 +18,7 @@ pub struct Bench {
     pub now: Instant,
 }
 
-/// What became of a packet, and what the agent sent.
+/// The verdict on a packet, and the agent's own packets.
 #[derive(Debug)]
 pub struct Step {
     pub verdict: Option<Verdict>,
@@ -30,13 +30,13 @@ impl Step {
         self.verdict == Some(Verdict::Forward)
     }
 
-    /// What was sent to a side, each in a line.
+    /// The packets sent to a side, as lines.
     pub fn to(&self, side: Side) -> Vec<String> {
         self.sent.iter().filter(|(to, _)| *to == side).map(|(_, packet)| line(packet)).collect()
     }
 }
 
-/// "FA 1001+500 ack 5001": flags, number and length, what is acknowledged.
+/// "FA 1001+500 ack 5001": flags, number and length, acknowledgment number.
 fn line(packet: &Packet) -> String {
     let Some(tcp) = packet.tcp() else { return String::new() };
     let flags = [(TcpFlags::FIN, 'F'), (TcpFlags::SYN, 'S'), (TcpFlags::RST, 'R'), (TcpFlags::ACK, 'A')];
@@ -78,7 +78,7 @@ impl Bench {
         bench
     }
 
-    /// The world was away.
+    /// The world was absent.
     pub fn return_to(&mut self) {
         self.seat.call(self.now, Transfer::on_return).expect("there is an agent");
     }
@@ -133,12 +133,12 @@ fn packet(from: (FlowKey, u32, u32), seq: u32, len: u32, flags: TcpFlags, ack: u
     Packet::tcp_segment(Ip::new(key.source.0, key.destination.0), tcp, payload)
 }
 
-/// A segment of the fixed host's.
+/// A segment of the fixed host.
 pub fn fixed(seq: u32, len: u32, ack: u32) -> Packet {
     packet((KEY, 0, FIXED_ISS), seq, len, TcpFlags::ACK, ack)
 }
 
-/// A segment of the mobile host's.
+/// A segment of the mobile host.
 pub fn mobile(seq: u32, len: u32, ack: u32) -> Packet {
     packet((KEY.reversed(), 1, MOBILE_ISS), seq, len, TcpFlags::ACK, ack)
 }

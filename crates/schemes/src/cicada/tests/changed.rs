@@ -1,4 +1,4 @@
-//! A state whose octets were changed on the way is refused, or makes an agent that can be driven.
+//! A state with changed octets is rejected, or results in a working agent.
 
 use lasthop_agent::{Accounts, Budget, Context, FlowState, ImportError, Outbox, Scope, Side, Transfer};
 use lasthop_hop::transfer::SIMULATED;
@@ -38,15 +38,15 @@ fn drive(state: &FlowState) {
 }
 
 #[test]
-fn a_state_that_was_not_changed_is_taken() {
+fn an_unchanged_state_is_accepted() {
     let mut bench = Bench::new();
     let (result, _) = bench.seat.call(bench.now, |agent, cx| agent.import(&state(), cx)).expect("an agent");
     assert_eq!(result, Ok(()));
     drive(&state());
 }
 
-/// The result of an import by a fresh agent, in a context that `of` makes of one, what the agent takes
-/// afterwards, and the octets that were allocated meanwhile.
+/// The result of an import by a new agent, in a context modified by `of`, the agent's memory
+/// afterwards, and the octets allocated meanwhile.
 fn import_within(of: impl FnOnce(Context<'_>) -> Context<'_>) -> (Result<(), ImportError>, usize, u64) {
     let (mut rng, mut outbox) = (Rng::named(1, "changed"), Outbox::default());
     let (state, mut agent) = (state(), Cicada::new(&Settings::default()));
@@ -57,11 +57,11 @@ fn import_within(of: impl FnOnce(Context<'_>) -> Context<'_>) -> (Result<(), Imp
 }
 
 #[test]
-fn a_state_that_takes_more_than_a_connection_may_is_refused_before_it_takes_anything() {
+fn an_oversized_state_is_rejected_before_it_allocates() {
     let of = |octets_per_flow| import_within(|cx| cx.within(Budget { octets_per_flow, ..Budget::default() }));
     let ((refused, octets, to_read), (taken, _, in_all)) = (of(1), of(1 << 20));
     assert_eq!((refused, octets, taken), (Err(ImportError::NoRoom("memory of a connection")), 0, Ok(())));
-    // Nothing beyond what the state itself took when it was read.
+    // Only the octets of the state itself when it was read.
     assert!(to_read < 2048 && in_all > 2 * to_read, "{to_read}, {in_all}");
 }
 

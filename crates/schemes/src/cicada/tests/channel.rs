@@ -1,4 +1,4 @@
-//! What becomes of a packet between two nodes.
+//! The fate of a packet between two nodes.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ pub struct Channel {
     pub doubling: f64,
     /// The share of ECN-capable packets that is marked (RFC 3168).
     pub marking: f64,
-    /// Every packet takes this long, and up to `jitter_ms` longer.
+    /// The minimum delay of a packet; `jitter_ms` is added at random.
     pub delay_ms: u64,
     pub jitter_ms: u64,
-    /// From the first of these times to the second, in milliseconds, everything is lost.
+    /// All packets are lost between these two times, in milliseconds.
     pub outage: Option<(u64, u64)>,
     pub mtu: Option<Mtu>,
 }
 
-/// The largest packet that a hop takes.
+/// The MTU of a hop.
 #[derive(Clone, Copy, Debug)]
 pub struct Mtu {
     pub octets: u32,
-    /// Whether the sender of a larger one hears of it.
+    /// Whether the sender of a larger packet is notified.
     pub is_told: bool,
 }
 
 impl Channel {
-    /// The MTU that a packet is too large for.
+    /// The MTU that a packet exceeds.
     pub fn refuses(&self, packet: &Packet) -> Option<Mtu> {
         let headers = packet.len() - packet.payload().len();
         self.mtu.filter(|mtu| headers as u32 + packet.segment_payload() > mtu.octets)
     }
 
-    /// When the copies of a packet arrive that leaves now.
+    /// The arrival times of the copies of a packet that leaves now.
     pub fn carry(&self, packet: &mut Packet, now: Instant, rng: &mut Rng) -> Vec<Instant> {
         let mut happens = |odds: f64| rng.happens(Probability::new(odds).unwrap_or_default());
         if self.outage.is_some_and(|(from, to)| (from..to).contains(&now.as_millis())) {

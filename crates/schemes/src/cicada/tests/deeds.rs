@@ -1,4 +1,4 @@
-//! What befalls an agent while it works, and what then must hold.
+//! Events that affect a running agent, and the resulting guarantees.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use super::drawn;
 use super::seat::Seat;
 use super::world::{KEY, World};
 
-/// Something that is done to an agent.
+/// An event that affects an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// It is gone: everything is forwarded from now on.
+    /// It is gone: all packets are forwarded from now on.
     Kill,
-    /// Its process is away, for so many milliseconds.
+    /// Its process is absent for this number of milliseconds.
     Leave(u64),
-    /// Another one goes on from its state.
+    /// Another agent continues from its state.
     Move,
     MayOwe(bool),
-    /// It has less memory from now on: octets of a connection.
+    /// Its memory budget is reduced to this number of octets per connection.
     Budget(usize),
     Drain,
     Release,
-    /// A call begins beside the connection; it has ended 10 s later.
+    /// A call begins; it has ended 10 s later.
     Call,
 }
 
-/// A deed, and when: once its seat has seen this number of packets.
+/// An event, and its time: once its seat has seen this number of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Doing {
     pub seat: usize,
     pub after: u32,
-    /// Not before nothing is owed.
+    /// Not before there are no obligations.
     pub waits: bool,
     pub deed: Deed,
 }
@@ -49,7 +49,7 @@ impl Doing {
 }
 
 impl Deed {
-    /// Whether a connection of which something is owed may stall after it.
+    /// Whether a connection with obligations may stall after it.
     pub const fn is_harmful(self) -> bool {
         matches!(self, Self::Kill | Self::Release)
     }
@@ -58,7 +58,7 @@ impl Deed {
         match self {
             Self::Kill => seat.agent = None,
             Self::Move => return seat.move_on(now),
-            // The watch does not see what goes past.
+            // The watch does not see packets that bypass the agent.
             Self::Leave(millis) => {
                 (seat.away_until, seat.is_watched) = (Some(now + Duration::from_millis(millis)), false);
             }
@@ -110,7 +110,7 @@ proptest! {
     #![proptest_config(super::cases(128))]
 
     #[test]
-    fn an_agent_that_owes_nothing_can_be_killed_at_any_moment(
+    fn an_agent_without_obligations_can_be_killed_at_any_moment(
         scene in drawn::scene(1),
         after in drawn::moment(),
     ) {
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn an_agent_that_is_killed_while_it_owes_leaves_no_stream_that_ends_well_and_lacks_octets(
+    fn after_a_killed_agent_no_closed_stream_lacks_octets(
         scene in drawn::scene(1),
         after in drawn::moment(),
     ) {
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn a_connection_that_moves_to_other_agents_ends_as_it_would(
+    fn a_connection_that_moves_to_other_agents_ends_normally(
         scene in drawn::scene(1),
         after in prop::collection::vec(drawn::moment(), 1..9),
     ) {
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn an_agent_that_may_not_owe_any_more_leaves_everything_intact(
+    fn an_agent_without_new_obligations_leaves_everything_intact(
         scene in drawn::scene(1),
         changes in prop::collection::vec((drawn::moment(), any::<bool>()), 1..5),
     ) {
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn all_of_it_at_once_yields_no_wrong_octet(
+    fn all_events_together_yield_no_wrong_octet(
         scene in drawn::scene(2),
         deeds in prop::collection::vec(drawn::doing(2), 1..8),
     ) {

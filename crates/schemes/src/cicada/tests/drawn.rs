@@ -1,4 +1,4 @@
-//! Scenes and deeds, drawn by proptest.
+//! Random scenes and events, for proptest.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::end::Setup;
 use super::world::{Opener, Scene};
 use crate::cicada::{LegWindows, Settings};
 
-/// An end holds out longer than the slowest repair on the other leg takes.
+/// An end retries for longer than the slowest repair on the other leg.
 const MAX_TIMEOUTS: u32 = 25_000;
 
 fn random_config() -> impl Strategy<Value = Config> {
@@ -73,7 +73,7 @@ fn random_config() -> impl Strategy<Value = Config> {
     })
 }
 
-/// With time-outs that end while a test lasts.
+/// With time-outs that expire during a test.
 fn linux() -> Config {
     let config = Config::linux();
     let rto = RtoConfig { maximum: Duration::from_secs(4), ..config.rto };
@@ -145,9 +145,10 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// The same over hops some of which take smaller packets than the ends have agreed on, and say so or not.
+/// A scene with hops whose MTU may be smaller than the negotiated segments, with or without
+/// notification.
 pub fn narrow_scene(agents: usize) -> impl Strategy<Value = Scene> {
-    // No less than the smallest segments that are tried in vain.
+    // At least the smallest segment size that is tried.
     let mtu = || {
         prop::option::of((560u32..1400, any::<bool>()).prop_map(|(octets, is_told)| Mtu { octets, is_told }))
     };
@@ -168,7 +169,7 @@ pub fn scene(agents: usize) -> impl Strategy<Value = Scene> {
     let channels = [channel(), channel(), channel(), channel()];
     ([setup(), setup()], opener, settings(), channels, any::<u64>()).prop_map(
         move |(mut ends, opener, settings, [a, b, c, d], seed)| {
-            // One of them has to begin.
+            // One of them has to send first.
             if ends.iter().all(|end| end.plan.closing == Closing::Second) {
                 ends[0].plan.closing = Closing::Written;
             }
@@ -178,7 +179,7 @@ pub fn scene(agents: usize) -> impl Strategy<Value = Scene> {
     )
 }
 
-/// The same, in which an end aborts.
+/// A scene in which an end aborts.
 pub fn aborting_scene() -> impl Strategy<Value = Scene> {
     (scene(1), 0u64..3000, prop::option::of(0u64..3000), any::<bool>()).prop_map(
         |(mut scene, first, second, swaps)| {
@@ -191,7 +192,7 @@ pub fn aborting_scene() -> impl Strategy<Value = Scene> {
     )
 }
 
-/// With these deeds.
+/// With these events.
 pub fn with(scene: Scene, deeds: impl IntoIterator<Item = Doing>) -> Scene {
     Scene { deeds: deeds.into_iter().collect(), ..scene }
 }
@@ -201,7 +202,7 @@ pub fn moment() -> impl Strategy<Value = u32> {
     prop_oneof![0u32..12, 0u32..150, 0u32..600]
 }
 
-/// A deed at one of this number of agents.
+/// An event at one of this number of agents.
 pub fn doing(agents: usize) -> impl Strategy<Value = Doing> {
     let deed = prop_oneof![
         1 => Just(Deed::Kill),

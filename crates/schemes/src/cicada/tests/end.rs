@@ -15,11 +15,11 @@ pub struct End {
     pub application: Application,
     /// The timestamp of the latest packet that it sent.
     pub tsval: Option<u32>,
-    /// Whether it has sent, or taken in, a reset.
+    /// Whether it has sent or received a reset.
     pub is_reset: bool,
 }
 
-/// How an end is set.
+/// The configuration of an end.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub config: Config,
@@ -32,7 +32,7 @@ impl End {
         Self { number, connection, application: Application::new(plan), tsval: None, is_reset: false }
     }
 
-    /// Has its application do what it is time for.
+    /// Performs the due actions of its application.
     pub fn run(&mut self, now: Instant) -> Result<(), TestCaseError> {
         self.write(now);
         let is_slow = self.application.plan.reading != Reading::AtOnce;
@@ -86,7 +86,7 @@ impl End {
 
     fn close(&mut self) {
         let application = &mut self.application;
-        // What only listens has nothing to close yet.
+        // A listening end has nothing to close yet.
         let is_time = application.written == application.plan.octets
             && self.connection.state() != State::Listen
             && (application.plan.closing == Closing::Written || self.connection.peer_has_closed());
@@ -96,7 +96,7 @@ impl End {
         }
     }
 
-    /// Notes what it really sends.
+    /// Records a packet that it really sends.
     pub fn note_sent(&mut self, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(timestamps) = tcp.options.timestamps {
@@ -104,7 +104,7 @@ impl End {
         }
     }
 
-    /// Whether its FIN was acknowledged: then it takes its stream for delivered.
+    /// Whether its FIN was acknowledged: then it considers its stream delivered.
     pub fn takes_all_for_delivered(&self) -> bool {
         let fin = self.connection.iss() + 2 + self.application.written as u32;
         self.application.has_closed && self.connection.flight().una == fin && self.connection.iss() != Seq(0)
@@ -114,7 +114,7 @@ impl End {
         matches!(self.connection.state(), State::Closed | State::TimeWait)
     }
 
-    /// Whether it is past its handshake, and not over.
+    /// Whether it is established, and not closed.
     pub fn is_synchronized(&self) -> bool {
         let is_opening =
             matches!(self.connection.state(), State::Listen | State::SynSent | State::SynReceived);

@@ -6,7 +6,7 @@ use lasthop_packet::{Packet, Seq};
 use super::bench::{Bench, answer, fixed, mobile, syn};
 use crate::edits::But as _;
 
-/// From as many ports and initial numbers.
+/// SYNs from this number of ports, with different initial numbers.
 fn syns(count: u32) -> impl Iterator<Item = Packet> {
     (0..count).map(|number| {
         syn().but(|tcp| {
@@ -18,7 +18,7 @@ fn syns(count: u32) -> impl Iterator<Item = Packet> {
 }
 
 #[test]
-fn a_hundred_thousand_syns_take_bounded_memory_and_other_connections_go_on() {
+fn a_hundred_thousand_syns_take_bounded_memory_and_other_connections_continue() {
     let mut bench = Bench::split();
     let before = allocation_counter::measure(|| {
         for syn in syns(100_000) {
@@ -37,7 +37,7 @@ fn said(bench: &Bench) -> usize {
 }
 
 #[test]
-fn handshakes_take_no_more_than_is_said_and_a_quarter_of_the_memory() {
+fn handshakes_take_at_most_the_reported_memory_and_a_quarter_of_the_budget() {
     for octets_in_all in [1 << 20, 64 << 20] {
         let mut bench = Bench::new();
         bench.seat.budget.octets_in_all = octets_in_all;
@@ -53,7 +53,7 @@ fn handshakes_take_no_more_than_is_said_and_a_quarter_of_the_memory() {
 }
 
 #[test]
-fn connections_that_have_taken_all_memory_leave_no_room_for_handshakes_and_the_same_the_other_way() {
+fn connections_and_handshakes_share_one_memory_budget() {
     let mut bench = Bench::split();
     bench.seat.budget.octets_in_all = 40_000;
     for number in 0..20 {
@@ -71,7 +71,7 @@ fn connections_that_have_taken_all_memory_leave_no_room_for_handshakes_and_the_s
 }
 
 #[test]
-fn a_handshake_that_is_not_answered_is_forgotten_and_one_that_goes_on_trying_is_not() {
+fn an_unanswered_handshake_is_forgotten_unless_its_syns_continue() {
     let mut bench = Bench::new();
     bench.core(&syn());
     // Linux sends the last SYN after 63 s, and gives up after 127 s (`tcp_syn_retries`).
@@ -124,7 +124,7 @@ fn handshakes_of_a_flood_are_forgotten_when_others_need_the_room() {
 }
 
 #[test]
-fn a_connection_that_opens_after_a_flood_is_split_when_the_budget_has_shrunk_since() {
+fn a_connection_after_a_flood_is_split_despite_a_smaller_budget() {
     let mut bench = Bench::new();
     for syn in syns(20_000) {
         bench.core(&syn);
@@ -138,7 +138,7 @@ fn a_connection_that_opens_after_a_flood_is_split_when_the_budget_has_shrunk_sin
 }
 
 #[test]
-fn a_connection_that_is_idle_beyond_its_grace_makes_room_whether_it_sleeps_or_not() {
+fn an_idle_connection_is_evicted_after_its_grace_asleep_or_not() {
     let mut bench = Bench::split();
     bench.seat.budget.flows = 1;
     bench.wait(15_000);
@@ -158,7 +158,7 @@ fn a_connection_that_is_idle_beyond_its_grace_makes_room_whether_it_sleeps_or_no
 }
 
 #[test]
-fn handshakes_of_connections_that_others_go_on_with_are_forgotten() {
+fn handshakes_of_connections_that_move_to_another_agent_are_forgotten() {
     let mut bench = Bench::new();
     bench.core(&syn());
     assert!(said(&bench) > 0);

@@ -1,5 +1,5 @@
-//! Forged packets among the honest ones: such as an attacker sends who does not see the connection,
-//! and that a plain connection does not fall for (RFC 5961).
+//! Forged packets among the genuine ones: as sent by an off-path attacker, and rejected by a
+//! connection without an agent (RFC 5961).
 
 use lasthop_agent::{Obligation, Side};
 use lasthop_packet::{Ip, Packet, Payload, Rng, SackBlocks, Seq, Tcp, TcpFlags};
@@ -11,18 +11,18 @@ use super::drawn;
 use super::end::End;
 use super::world::{KEY, Scene, World};
 
-/// Further than any window reaches.
+/// Farther than any window reaches.
 const FAR: u32 = 1 << 28;
 
 /// A packet in a sender's name.
 pub fn draw(sender: &End, receiver: &End, from: Side, rng: &mut Rng) -> Packet {
     let key = if from == Side::Core { KEY } else { KEY.reversed() };
     let some = rng.below(2000) as u32;
-    // Behind the FIN: no end, and no agent, will expect anything there, nor will it be sent.
-    let behind = |end: &End| end.connection.iss() + end.application.plan.octets as u32 + 3 + some;
+    // After the FIN: no end and no agent expects or sends data there.
+    let beyond_fin = |end: &End| end.connection.iss() + end.application.plan.octets as u32 + 3 + some;
     let expected = receiver.connection.next_expected();
-    let (old, new) = (expected + (some + 1).wrapping_neg(), behind(sender));
-    let (known, unsent) = (sender.connection.next_expected(), behind(receiver));
+    let (old, new) = (expected + (some + 1).wrapping_neg(), beyond_fin(sender));
+    let (known, unsent) = (sender.connection.next_expected(), beyond_fin(receiver));
     let seq = match rng.below(4) {
         0 => old,
         1 => new,
@@ -65,7 +65,7 @@ pub fn draw(sender: &End, receiver: &End, from: Side, rng: &mut Rng) -> Packet {
     )
 }
 
-/// Blocks of what was perhaps sent, and certainly not received.
+/// SACK blocks of data that was perhaps sent, and certainly not received.
 fn lies(receiver: &Connection, rng: &mut Rng) -> SackBlocks {
     let mut blocks = SackBlocks::NONE;
     for _ in 0..rng.below(4) {
@@ -78,29 +78,29 @@ fn lies(receiver: &Connection, rng: &mut Rng) -> SackBlocks {
 fn run(scene: Scene, forging: f64) -> Result<(), TestCaseError> {
     let mut world = World::new(&Scene { forging, ..scene });
     for seat in &mut world.seats {
-        seat.hears_forgeries = true;
+        seat.receives_forgeries = true;
     }
     let outcome = world.run()?;
     world.check_all_is_well(outcome)
 }
 
-// Each forged packet may have another one sent, and each that arrives another one forged: the odds
-// are such that this ends.
+// Each forged packet may cause another genuine one, and each that arrives another forged one: the
+// probabilities are such that this ends.
 proptest! {
     #![proptest_config(super::cases(128))]
 
     #[test]
-    fn a_plain_connection_does_not_fall_for_them(scene in drawn::scene(0), forging in 0.0..0.12f64) {
+    fn a_connection_without_an_agent_resists_forgeries(scene in drawn::scene(0), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
 
     #[test]
-    fn a_connection_that_is_split_does_not_fall_for_them(scene in drawn::scene(1), forging in 0.0..0.12f64) {
+    fn a_split_connection_resists_forgeries(scene in drawn::scene(1), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
 
     #[test]
-    fn two_agents_in_a_row_do_not_fall_for_them(scene in drawn::scene(2), forging in 0.0..0.12f64) {
+    fn two_agents_in_a_row_resist_forgeries(scene in drawn::scene(2), forging in 0.0..0.12f64) {
         run(scene, forging)?;
     }
 }

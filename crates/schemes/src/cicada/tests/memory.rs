@@ -1,21 +1,21 @@
-//! What an agent says that it holds, held against what it has allocated.
+//! An agent's reported memory, compared with its allocations.
 
 use lasthop_agent::Accounts;
 use lasthop_packet::{Packet, Payload};
 
 use super::bench::{Bench, fixed};
 
-/// Beside what grows: the legs themselves, and tables.
+/// Memory that does not grow: the legs themselves, and tables.
 const FIXED_STATE: usize = 64 << 10;
 
-/// With octets of its own, as they come from a port: one octet in a frame's buffer.
+/// With real octets, as from a port: one octet in a frame's buffer.
 fn with_octets(mut packet: Packet) -> Packet {
     let octets = vec![7; packet.payload().len()];
     packet.set_payload(Payload::Bytes(octets.into()));
     packet
 }
 
-/// What was allocated and what the agent says, after these segments of the fixed host's.
+/// The allocated memory and the reported one, after these segments of the fixed host.
 fn after(segments: impl Iterator<Item = (u32, u32)>) -> (usize, usize) {
     let mut bench = Bench::split();
     let allocated = allocation_counter::measure(|| {
@@ -28,26 +28,26 @@ fn after(segments: impl Iterator<Item = (u32, u32)>) -> (usize, usize) {
 }
 
 #[test]
-fn full_segments_cost_about_what_is_said() {
+fn full_segments_cost_about_the_reported_memory() {
     let (allocated, said) = after((0..40).map(|number| (1460 * number, 1460)));
     assert!(allocated <= 2 * said + FIXED_STATE, "{allocated} octets allocated, {said} said");
 }
 
 #[test]
-fn segments_of_an_octet_in_order_cost_no_more_than_is_said() {
+fn one_octet_segments_in_order_cost_at_most_the_reported_memory() {
     let (allocated, said) = after((0..20_000).map(|number| (number, 1)));
     assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
 }
 
 #[test]
-fn every_other_octet_costs_no_more_than_is_said() {
+fn every_other_octet_costs_at_most_the_reported_memory() {
     let (allocated, said) = after((0..10_000).map(|number| (2 * number + 1, 1)));
     assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
 }
 
 #[test]
-fn every_other_octet_keeps_no_frames_that_are_not_counted() {
-    // Each octet in the buffer that its frame came in.
+fn every_other_octet_keeps_no_uncounted_frames() {
+    // Each octet in the buffer of its own frame.
     let mut bench = Bench::split();
     let allocated = allocation_counter::measure(|| {
         for number in 0..10_000 {

@@ -1,4 +1,4 @@
-//! What is said in the name of an end that may be gone.
+//! ACKs in the name of an end that may be gone.
 
 use lasthop_agent::Side;
 use lasthop_packet::Packet;
@@ -6,13 +6,13 @@ use lasthop_packet::Packet;
 use super::bench::{Bench, Step, fixed, mobile};
 use crate::edits::But as _;
 
-/// An end that sends to the other one, which is on the other side.
+/// An end that sends to the other one on the other side.
 struct Way {
     from: Side,
-    /// Segments of the end that sends, and of the other one: number, octets, and what they acknowledge.
+    /// Segments of the sender, and of the other end: number, octets, and acknowledgment number.
     sends: fn(u32, u32, u32) -> Packet,
     answers: fn(u32, u32, u32) -> Packet,
-    /// The first numbers of both.
+    /// The initial numbers of both.
     first: u32,
     others: u32,
 }
@@ -23,23 +23,23 @@ const WAYS: [Way; 2] = [
 ];
 
 impl Way {
-    /// Octets come from the end that sends.
+    /// The sender sends octets.
     fn send(&self, bench: &mut Bench, at: u32, len: u32) -> Step {
         give(bench, &(self.sends)(self.first + at, len, self.others), self.from)
     }
 
-    /// The other end acknowledges so many octets.
+    /// The other end acknowledges this number of octets.
     fn answer(&self, bench: &mut Bench, octets: u32) -> Step {
         give(bench, &(self.answers)(self.others, 0, self.first + octets), self.from.opposite())
     }
 
-    /// What the end that sends hears when octets of it come, in half a second.
+    /// The packets to the sender in the half second after it sent octets.
     fn send_and_wait(&self, bench: &mut Bench, at: u32, len: u32) -> Vec<String> {
         let sent = self.send(bench, at, len).to(self.from);
         [sent, bench.wait(500).to(self.from)].concat()
     }
 
-    /// An ACK of so many octets to the end that sends.
+    /// An ACK of this number of octets to the sender.
     fn ack(&self, octets: u32) -> String {
         format!("A {}+0 ack {}", self.others, self.first + octets)
     }
@@ -53,16 +53,16 @@ fn give(bench: &mut Bench, packet: &Packet, from: Side) -> Step {
 }
 
 #[test]
-fn an_end_that_is_there_is_spoken_for() {
+fn data_to_a_live_end_is_acknowledged_in_its_name() {
     for way in WAYS {
         let mut bench = Bench::split();
         assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
     }
 }
 
-/// The user time-out of the end that sends runs for all that it has sent since.
+/// The user time-out of the sender runs for all data that it has sent since.
 #[test]
-fn what_comes_for_an_end_that_was_not_heard_from_lately_is_acknowledged_when_that_answers() {
+fn data_to_a_silent_end_is_acknowledged_once_it_answers() {
     for way in WAYS {
         let mut bench = Bench::split();
         bench.wait(5000);
@@ -70,13 +70,13 @@ fn what_comes_for_an_end_that_was_not_heard_from_lately_is_acknowledged_when_tha
         assert_eq!((sent.to(way.from).len(), sent.to(way.from.opposite()).len()), (0, 1));
         assert_eq!(bench.wait(100).to(way.from), [""; 0]);
         assert_eq!(way.answer(&mut bench, 100).to(way.from), [way.ack(100)]);
-        // Now it is known to be there.
+        // Now it is known to be alive.
         assert_eq!(way.send_and_wait(&mut bench, 100, 100), [way.ack(200)]);
     }
 }
 
 #[test]
-fn copies_of_what_is_not_acknowledged_are_not_answered_either() {
+fn copies_of_unacknowledged_data_are_not_answered() {
     for way in WAYS {
         let mut bench = Bench::split();
         bench.wait(5000);
@@ -87,9 +87,9 @@ fn copies_of_what_is_not_acknowledged_are_not_answered_either() {
     }
 }
 
-/// With data under way, too: silence begins a little more than a second after the last answer.
+/// With data in flight, too: silence begins a little more than a second after the last answer.
 #[test]
-fn an_end_that_goes_in_the_midst_of_a_transfer_is_spoken_for_no_longer() {
+fn data_to_an_end_that_disappears_is_no_longer_acknowledged() {
     for way in WAYS {
         let mut bench = Bench::split();
         let mut last = 0;
@@ -104,14 +104,14 @@ fn an_end_that_goes_in_the_midst_of_a_transfer_is_spoken_for_no_longer() {
     }
 }
 
-/// All of its data is acknowledged, and it asks whether the other end is there.
+/// All of its data is acknowledged, and it probes the other end.
 #[test]
-fn a_keepalive_is_answered_when_the_end_that_it_asks_for_has_answered() {
+fn a_keepalive_is_answered_when_the_probed_end_has_answered() {
     for way in WAYS {
         let mut bench = Bench::split();
         assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
         bench.wait(5000);
-        // The other end has not got the data: this is no question that passes.
+        // The other end does not have the data: this probe does not pass.
         for _ in 0..5 {
             let asked = way.send(&mut bench, 99, 0);
             assert_eq!((asked.is_forwarded(), asked.to(way.from).len()), (false, 0));
@@ -121,9 +121,9 @@ fn a_keepalive_is_answered_when_the_end_that_it_asks_for_has_answered() {
     }
 }
 
-/// Its window is closed, its host is there, and window probes have backed off.
+/// Its window is closed, its host is alive, and window probes have backed off.
 #[test]
-fn an_end_that_does_not_read_is_asked_at_once() {
+fn an_end_with_a_closed_window_is_probed_at_once() {
     for way in WAYS {
         let mut bench = Bench::split();
         let closed = (way.answers)(way.others, 0, way.first).but(|tcp| tcp.window = 0);
@@ -142,25 +142,25 @@ fn an_end_that_does_not_read_is_asked_at_once() {
     }
 }
 
-/// Outages of a hop that end within a second are none of a sender's business.
+/// Outages of a hop that end within a second do not concern the sender.
 #[test]
-fn a_short_outage_shows_nowhere() {
+fn a_short_outage_is_invisible() {
     let way = &WAYS[0];
     let mut bench = Bench::split();
     assert_eq!(way.send_and_wait(&mut bench, 0, 100), [way.ack(100)]);
     assert_eq!(way.send_and_wait(&mut bench, 100, 100), [way.ack(200)]);
 }
 
-/// What asks for a loss says nothing in the other end's name.
+/// Duplicate ACKs do not acknowledge anything in the other end's name.
 #[test]
-fn a_loss_is_asked_for_at_once() {
+fn a_loss_triggers_duplicate_acks_at_once() {
     for way in WAYS {
         let mut bench = Bench::split();
         bench.wait(5000);
         for at in [100, 200, 300] {
             assert_eq!(way.send(&mut bench, at, 100).to(way.from), [way.ack(0)]);
         }
-        // With the gap filled there is something to acknowledge.
+        // With the gap filled there is data to acknowledge.
         assert_eq!(way.send(&mut bench, 0, 100).to(way.from), [""; 0]);
         assert_eq!(way.answer(&mut bench, 400).to(way.from), [way.ack(400)]);
     }

@@ -1,4 +1,4 @@
-//! CICADA as published: windows as in 4.3BSD, duplicate ACKs that are routed on.
+//! CICADA as published: windows as in 4.3BSD, duplicate ACKs that are forwarded.
 
 use lasthop_agent::Side;
 
@@ -8,7 +8,7 @@ use lasthop_config::preset::Presets as _;
 
 const MSS: u32 = 1460;
 
-/// What goes over the hop at once of 20 segments from the fixed host.
+/// The first flight over the hop, of 20 segments from the fixed host.
 fn first_flight(settings: Settings) -> (Bench, Vec<String>) {
     let mut bench = Bench::split_with(settings);
     let sent = (0..20).flat_map(|n| bench.core(&fixed(1001 + n * MSS, MSS, 5001)).to(Side::Radio)).collect();
@@ -30,7 +30,7 @@ fn a_leg_begins_with_one_segment_and_opens_its_window_by_one_for_each_ack() {
 }
 
 #[test]
-fn a_loss_on_the_hop_takes_the_window_back_to_one_segment() {
+fn a_loss_on_the_hop_reduces_the_window_to_one_segment() {
     let (mut bench, _) = first_flight(Settings::published());
     for n in 1..=4 {
         bench.radio(&mobile(5001, 0, 1001 + n * MSS));
@@ -41,17 +41,17 @@ fn a_loss_on_the_hop_takes_the_window_back_to_one_segment() {
 }
 
 #[test]
-fn the_window_that_is_offered_is_what_is_free_of_64_kib() {
+fn the_offered_window_is_the_free_part_of_64_kib() {
     let mut bench = Bench::split_with(Settings::published());
     let offered = |sent: &[(Side, lasthop_packet::Packet)]| {
         let to_fixed = sent.iter().rev().find(|(to, _)| *to == Side::Core);
         to_fixed.and_then(|(_, packet)| packet.tcp()).map(|tcp| u32::from(tcp.window))
     };
-    // The mobile host acknowledges nothing: all of it is in the VCache.
+    // The mobile host acknowledges nothing: all data is in the VCache.
     let windows: Vec<u32> =
         (0..20).filter_map(|n| offered(&bench.core(&fixed(1001 + n * MSS, MSS, 5001)).sent)).collect();
     assert!(windows.is_sorted_by(|earlier, later| earlier >= later), "{windows:?}");
-    // Of 20 segments 19 are acknowledged: the last one may wait for another.
+    // Of 20 segments 19 are acknowledged: the ACK of the last one is delayed.
     assert_eq!(windows.last(), Some(&(65_536 - 19 * MSS)));
 }
 
@@ -65,7 +65,7 @@ fn acknowledged(settings: Settings) -> Bench {
 }
 
 #[test]
-fn a_duplicate_of_what_is_not_in_the_vcache_goes_on_to_the_other_end() {
+fn a_duplicate_ack_of_data_outside_the_vcache_passes_to_the_other_end() {
     let duplicate = mobile(5001, 0, 1501);
     assert!(acknowledged(Settings::published()).radio(&duplicate).is_forwarded());
     assert!(!acknowledged(Settings::default()).radio(&duplicate).is_forwarded());
@@ -77,7 +77,7 @@ fn a_duplicate_of_what_is_not_in_the_vcache_goes_on_to_the_other_end() {
 }
 
 #[test]
-fn a_duplicate_of_what_is_in_the_vcache_is_answered_from_there() {
+fn a_duplicate_ack_of_data_in_the_vcache_is_answered_from_there() {
     let (mut bench, _) = first_flight(Settings::published());
     for n in 1..=4 {
         bench.radio(&mobile(5001, 0, 1001 + n * MSS));
@@ -89,7 +89,7 @@ fn a_duplicate_of_what_is_in_the_vcache_is_answered_from_there() {
 }
 
 #[test]
-fn the_preset_sets_what_the_schema_says_and_given_keys_override_it() {
+fn the_preset_sets_the_values_in_the_schema_and_given_keys_override_it() {
     let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed")).expect("it reads");
     assert_eq!(read("preset = 'published'"), Settings::published());
     let longer = Settings { vcache: 1 << 20, ..Settings::published() };

@@ -1,6 +1,6 @@
-//! Which octets have been seen.
+//! A record of seen octets.
 
-/// Ranges of numbers, `[from, to)`, sorted and apart.
+/// Ranges of numbers, `[from, to)`, sorted and disjoint.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<(u32, u32)>);
 
@@ -25,7 +25,7 @@ impl Ranges {
         self.0.iter().any(|known| known.0 <= from && to <= known.1)
     }
 
-    /// All up to here have been seen, from 0 on.
+    /// The end of the contiguous range from 0 on.
     pub fn prefix(&self) -> u32 {
         self.0.first().filter(|known| known.0 == 0).map_or(0, |known| known.1)
     }

@@ -1,4 +1,4 @@
-//! Memory at its real cost, whatever the hosts ask for and however they cut their data.
+//! The real cost of memory, for any segmentation by the hosts.
 
 use lasthop_agent::{Accounts, Budget, Side, Verdict};
 use lasthop_packet::{Packet, Payload, TcpFlags};
@@ -17,7 +17,7 @@ fn said(bench: &Bench) -> usize {
 }
 
 #[test]
-fn a_host_that_asks_for_segments_of_an_octet_does_not_take_more_than_the_budget() {
+fn a_host_with_one_octet_segments_stays_within_the_budget() {
     let mut bench = Bench::opened_with(|syn| {
         let is_answer = syn.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::ACK));
         syn.but(|tcp| {
@@ -29,7 +29,7 @@ fn a_host_that_asks_for_segments_of_an_octet_does_not_take_more_than_the_budget(
     let (mut next, mut got, mut most, mut packets) = (1001u32, 1001u32, 0, 0u64);
     for _round in 0..14 {
         let mut sent = Vec::new();
-        // As much as the budget takes.
+        // As much as the budget allows.
         for _ in 0..1000 {
             if said(&bench) > Budget::default().octets_per_flow / 2 {
                 break;
@@ -39,7 +39,7 @@ fn a_host_that_asks_for_segments_of_an_octet_does_not_take_more_than_the_budget(
         }
         sent.extend(bench.wait(5).sent);
         while !sent.is_empty() && packets < 200_000 {
-            // All that is on the hop arrives after 5 ms, and every second segment is acknowledged.
+            // All data on the hop arrives after 5 ms, and every second segment is acknowledged.
             bench.wait(5);
             for (index, (_, packet)) in std::mem::take(&mut sent).into_iter().enumerate() {
                 let Some(tcp) = packet.tcp().filter(|_| !packet.payload().is_empty()) else { continue };
@@ -61,7 +61,7 @@ fn a_host_that_asks_for_segments_of_an_octet_does_not_take_more_than_the_budget(
 }
 
 #[test]
-fn octets_cut_off_frames_keep_no_frames_that_are_not_counted() {
+fn octets_of_partly_removed_frames_keep_no_uncounted_frames() {
     let mut bench = Bench::split();
     let allocated = allocation_counter::measure(|| {
         for number in 0..2000 {
@@ -74,11 +74,11 @@ fn octets_cut_off_frames_keep_no_frames_that_are_not_counted() {
 }
 
 #[test]
-fn a_sender_that_keeps_to_its_window_loses_nothing_to_the_bound_of_memory() {
+fn a_sender_within_its_window_loses_nothing_to_the_memory_bound() {
     const SHIFT: u8 = 7;
     let mut bench = Bench::opened_with(|syn| syn.but(|tcp| tcp.options.window_scale = Some(SHIFT)));
     bench.core(&fixed(1001, 0, 5001));
-    // The mobile host has fallen silent.
+    // The mobile host has become silent.
     let (mut next, mut edge) = (1001u32, 1001 + 60_000);
     for _ in 0..10_000 {
         let len = (edge - next).min(1448);

@@ -1,4 +1,4 @@
-//! Rules, one by one, as the module docs say them.
+//! Single rules of the module docs.
 
 mod duplicates;
 mod ends;

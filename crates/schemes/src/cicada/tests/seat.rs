@@ -1,4 +1,4 @@
-//! An agent, and all that a world does to it.
+//! An agent, and the actions of a world on it.
 
 use lasthop_agent::{
     Accounts, Agent, Budget, Context, Deadline, Obligation, Outbox, Owed, Scope, Side, Transfer, Verdict,
@@ -15,18 +15,18 @@ pub struct Seat {
     pub settings: Settings,
     pub budget: Budget,
     pub may_owe: bool,
-    /// The budget has not shrunk.
+    /// Whether the budget has not shrunk.
     pub is_within_budget: bool,
-    /// Whether what the agent says is held against what it has seen.
+    /// Whether the agent's reports are compared with its packets.
     pub is_watched: bool,
-    /// Forged packets come, too, and are not seen by the watch: what it sends need not be right, but
-    /// what it owes.
-    pub hears_forgeries: bool,
-    /// Whether all that comes is what an end itself has sent.
+    /// Whether forged packets arrive, unseen by the watch: the agent's packets need not be right,
+    /// but its obligations must.
+    pub receives_forgeries: bool,
+    /// Whether all packets were sent by the ends themselves.
     pub is_exact: bool,
     pub watch: Watch,
     pub packets: u32,
-    /// Until then everything goes past the agent.
+    /// Until then all packets bypass the agent.
     pub away_until: Option<Instant>,
     pub rng: Rng,
 }
@@ -40,7 +40,7 @@ impl Seat {
             may_owe: true,
             is_within_budget: true,
             is_watched: true,
-            hears_forgeries: false,
+            receives_forgeries: false,
             is_exact: true,
             watch: Watch::default(),
             packets: 0,
@@ -49,7 +49,7 @@ impl Seat {
         }
     }
 
-    /// Calls the agent. What it has sent, in order.
+    /// Calls the agent. Returns its packets, in order.
     pub fn call<R>(
         &mut self,
         now: Instant,
@@ -63,7 +63,7 @@ impl Seat {
         Some((result, outbox.packets))
     }
 
-    /// Shows a packet to it. What goes on, in order.
+    /// Passes a packet to it. Returns all packets that leave, in order.
     pub fn pass(
         &mut self,
         mut packet: Packet,
@@ -88,7 +88,7 @@ impl Seat {
         Ok(sent)
     }
 
-    /// Has it do what is due.
+    /// Performs the due work.
     pub fn on_deadline(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
         if self.is_away(now) {
             return Ok(Vec::new());
@@ -103,7 +103,7 @@ impl Seat {
         self.away_until.map(|at| Deadline { at, reason: "its return" }).or_else(|| agent.deadline())
     }
 
-    /// Whether its process is away; tells the agent when it is no longer.
+    /// Whether its process is absent; informs the agent on return.
     fn is_away(&mut self, now: Instant) -> bool {
         if self.away_until.is_some_and(|until| until <= now) {
             self.away_until = None;
@@ -116,7 +116,7 @@ impl Seat {
         self.agent.as_ref().map_or_else(Owed::default, Accounts::owed)
     }
 
-    /// Has another agent go on with all that this one knows.
+    /// Replaces the agent by another one with its state.
     pub fn move_on(&mut self, now: Instant) -> Result<Vec<(Side, Packet)>, TestCaseError> {
         let Some((states, mut sent)) = self.call(now, |agent, cx| agent.export(Scope::All, cx)) else {
             return Ok(Vec::new());
@@ -132,7 +132,7 @@ impl Seat {
         Ok(sent)
     }
 
-    /// The laws that hold after every call.
+    /// The invariants after every call.
     pub fn check(&mut self, sent: &[(Side, Packet)]) -> Result<(), TestCaseError> {
         let Some(agent) = &self.agent else { return Ok(()) };
         let key = super::world::KEY;
@@ -147,7 +147,7 @@ impl Seat {
         if self.is_watched {
             for (to, packet) in sent {
                 let result = self.watch.on_departure(packet, *to);
-                if !self.hears_forgeries {
+                if !self.receives_forgeries {
                     result?;
                 }
             }
@@ -157,9 +157,10 @@ impl Seat {
                 said >= least,
                 "{said} octets at risk, and {least} were acknowledged before their time"
             );
-            // What is dropped for want of memory, or refused for its timestamp, is not heard.
+            // A packet that is dropped for lack of memory, or rejected for its timestamp, has no
+            // effect.
             prop_assert!(
-                said <= most || !self.is_exact || !self.is_within_budget || self.hears_forgeries,
+                said <= most || !self.is_exact || !self.is_within_budget || self.receives_forgeries,
                 "{said} octets at risk of {most}"
             );
         }

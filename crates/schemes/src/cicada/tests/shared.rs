@@ -1,4 +1,4 @@
-//! Downloads of several hosts over one hop of 20 Mbit/s and 4 ms, with calls beside them and without.
+//! Downloads of several hosts over one hop of 20 Mbit/s and 4 ms, with and without calls.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -15,28 +15,28 @@ use crate::cicada::{Cicada, Settings};
 
 const FIXED: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 80);
 const SEGMENT: u32 = 1460;
-/// Octets a second.
+/// Octets per second.
 const RATE: u64 = 2_500_000;
 const WINDOW: u32 = 65_535;
 
-/// What is measured from 5 to 10 s, and from 25 to 30 s, when a call has ended.
+/// Measurements from 5 to 10 s, and from 25 to 30 s, after the end of a call.
 #[derive(Debug, Default)]
 struct Measured {
     delivered: u64,
-    /// Of this to the last host.
+    /// The part of it to the last host.
     delivered_to_last: u64,
     waited: Duration,
     packets: u32,
 }
 
 impl Measured {
-    /// The share of the rate, and the mean wait in milliseconds.
+    /// The share of the rate, and the mean waiting time in milliseconds.
     fn of_five_seconds(&self) -> (f64, f64) {
         let waited = self.waited.as_secs_f64() * 1e3 / f64::from(self.packets.max(1));
         (self.delivered as f64 / (5 * RATE) as f64, waited)
     }
 
-    /// The share of the last host in what was delivered.
+    /// The share of the last host in the delivered octets.
     fn of_last_host(&self) -> f64 {
         self.delivered_to_last as f64 / self.delivered as f64
     }
@@ -47,16 +47,16 @@ struct World {
     now: Instant,
     connections: Vec<FlowKey>,
     index: HashMap<FlowKey, usize>,
-    /// For each connection: what the server sends next, what it may send, what the host expects.
+    /// For each connection: the server's next number, its window edge, the host's next number.
     next: Vec<u32>,
     edge: Vec<u32>,
     got: Vec<u32>,
     free: Instant,
-    /// Segments on the hop: when each arrives, its connection and number.
+    /// Segments on the hop: arrival time, connection and number.
     on_hop: BinaryHeap<Reverse<(Instant, u64, usize, u32)>>,
-    /// Hosts up to this one hear nothing any more.
+    /// Hosts up to this one receive nothing any more.
     dead: usize,
-    /// Hosts up to this one send something, and then a reset, after 3 s.
+    /// Hosts up to this one send data, and then a reset, after 3 s.
     resetting: usize,
     measured: [Measured; 2],
 }
@@ -79,7 +79,7 @@ fn segment(key: FlowKey, seq: u32, len: u32, flags: TcpFlags, ack: u32) -> Packe
 }
 
 impl World {
-    /// A host for each of these counts, with so many connections.
+    /// One host for each of these numbers of connections.
     fn new(connections: &[u16]) -> Self {
         let mut seat = Seat::new(Settings::default());
         seat.is_watched = false;
@@ -111,7 +111,7 @@ impl World {
         world
     }
 
-    /// Runs for 30 s; with a call until the 15th, if there is to be one.
+    /// Runs for 30 s; with a call until the 15th second if `has_call`.
     fn run(mut self, has_call: bool) -> [Measured; 2] {
         let start = self.now;
         let mut talked = 0;
@@ -151,7 +151,7 @@ impl World {
         self.pass_on(shown.expect("there is an agent").1);
     }
 
-    /// The server always has more.
+    /// The server always has more data.
     fn feed(&mut self) {
         for index in 0..self.connections.len() {
             while self.edge[index].wrapping_sub(self.next[index]) >= SEGMENT {
@@ -226,7 +226,7 @@ impl World {
 }
 
 #[test]
-fn a_call_makes_the_queue_of_many_hosts_short_and_its_end_leaves_none_waiting() {
+fn a_call_shortens_the_queue_of_many_hosts_and_its_end_releases_all() {
     let [(before, waited), (after, _)] =
         World::new(&[1; 10]).run(false).map(|measured| measured.of_five_seconds());
     assert!(before > 0.95 && after > 0.95, "{before}, {after}");
@@ -238,7 +238,7 @@ fn a_call_makes_the_queue_of_many_hosts_short_and_its_end_leaves_none_waiting() 
 }
 
 #[test]
-fn hosts_that_have_gone_take_no_room_of_others_in_a_shared_window() {
+fn disappeared_hosts_take_no_room_in_a_shared_window() {
     let mut world = World::new(&[1; 10]);
     world.dead = 8;
     let (share, _) = world.run(true)[0].of_five_seconds();
@@ -246,7 +246,7 @@ fn hosts_that_have_gone_take_no_room_of_others_in_a_shared_window() {
 }
 
 #[test]
-fn hosts_that_have_reset_take_no_room_of_others_in_a_shared_window() {
+fn hosts_after_a_reset_take_no_room_in_a_shared_window() {
     let mut world = World::new(&[1; 10]);
     (world.dead, world.resetting) = (8, 8);
     let (share, _) = world.run(true)[0].of_five_seconds();
@@ -254,7 +254,7 @@ fn hosts_that_have_reset_take_no_room_of_others_in_a_shared_window() {
 }
 
 #[test]
-fn a_connection_that_was_reset_takes_no_room_of_its_hosts_others() {
+fn a_reset_connection_takes_no_room_of_its_hosts_others() {
     let mut world = World::new(&[10]);
     (world.dead, world.resetting) = (8, 8);
     let (share, _) = world.run(false)[0].of_five_seconds();
@@ -262,7 +262,7 @@ fn a_connection_that_was_reset_takes_no_room_of_its_hosts_others() {
 }
 
 #[test]
-fn hosts_share_the_window_beside_calls_whatever_number_of_connections_each_has() {
+fn hosts_share_the_window_during_calls_evenly_for_any_number_of_connections() {
     let [beside, _] = World::new(&[10, 1]).run(true);
     let (share, _) = beside.of_five_seconds();
     assert!(share > 0.95, "{share}");

@@ -1,4 +1,4 @@
-//! Timestamps that must not be believed, or no longer.
+//! Timestamps that must be ignored.
 
 use lasthop_agent::Side;
 use lasthop_packet::{Packet, TcpFlags};
@@ -7,7 +7,7 @@ use super::bench::{Bench, fixed, mobile};
 use crate::edits::But as _;
 
 #[test]
-fn the_timestamp_of_a_segment_that_is_dropped_is_not_remembered() {
+fn the_timestamp_of_a_dropped_segment_is_not_recorded() {
     for forge in [
         (|p: Packet| p.but(|tcp| tcp.flags = TcpFlags(0))) as fn(Packet) -> Packet,
         |p| p.but(|tcp| tcp.ack += 1 << 29),
@@ -17,7 +17,7 @@ fn the_timestamp_of_a_segment_that_is_dropped_is_not_remembered() {
         bench.core(&fixed(1001, 0, 5001).stamped(1000, 1000));
         bench.core(&fixed(1001, 500, 5001).stamped(1001, 1000));
         bench.radio(&mobile(5001, 0, 1501).stamped(1001, 1001));
-        // An attacker knows neither what was acknowledged nor the clock.
+        // An attacker knows neither the acknowledgment number nor the clock.
         bench.wait(1000);
         bench.core(&fixed(1501, 500, 5001).stamped(1002, 1000));
         bench.radio(&forge(mobile(4000, 1460, 1501)).stamped(1 << 30, 0));

@@ -8,7 +8,7 @@ use super::world::{Opener, Scene, World};
 
 /// Rare: the same cases in each run, enough of them.
 #[test]
-fn an_agent_that_owes_has_a_timer_that_runs() {
+fn an_agent_with_obligations_has_a_running_timer() {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let settings = ProptestConfig { cases: 12_000, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new_with_rng(settings, rng);
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn a_path_that_takes_smaller_packets_is_no_obstacle(
+    fn a_path_with_a_smaller_mtu_works(
         scene in prop_oneof![drawn::narrow_scene(0), drawn::narrow_scene(1), drawn::narrow_scene(2)],
     ) {
         let mut world = World::new(&scene);
@@ -50,14 +50,14 @@ proptest! {
     }
 
     #[test]
-    fn two_ends_that_open_at_once_are_left_alone(scene in drawn::scene(1)) {
+    fn simultaneous_open_is_left_alone(scene in drawn::scene(1)) {
         let mut world = World::new(&Scene { opener: Opener::Both, ..scene });
         let outcome = world.run()?;
         world.check_all_is_well(outcome)?;
     }
 
     #[test]
-    fn an_end_that_aborts_leaves_no_stream_that_ends_well_and_lacks_octets(
+    fn after_an_abort_no_closed_stream_lacks_octets(
         scene in drawn::aborting_scene(),
     ) {
         World::new(&scene).run()?;

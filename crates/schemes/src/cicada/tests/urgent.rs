@@ -6,7 +6,7 @@ use lasthop_packet::{Packet, TcpFlags};
 use super::bench::{Bench, Step, fixed, mobile};
 use crate::edits::But as _;
 
-/// A segment whose urgent data ends this many octets behind its number.
+/// A segment whose urgent data ends this many octets after its number.
 fn urgent(packet: Packet, pointer: u16) -> Packet {
     packet.but(|tcp| {
         tcp.flags = tcp.flags.with(TcpFlags::URG);
@@ -14,8 +14,7 @@ fn urgent(packet: Packet, pointer: u16) -> Packet {
     })
 }
 
-/// What data has gone to a side: where each segment begins and ends, and where it says that urgent data
-/// ends.
+/// The data sent to a side: where each segment begins and ends, and where its urgent data ends.
 fn marks(steps: &[Step], to: Side) -> Vec<(u32, u32, Option<u32>)> {
     let sent = steps.iter().flat_map(|step| &step.sent);
     let segment = |packet: &Packet| {
@@ -28,7 +27,7 @@ fn marks(steps: &[Step], to: Side) -> Vec<(u32, u32, Option<u32>)> {
 }
 
 #[test]
-fn it_is_marked_in_both_directions() {
+fn urgent_data_is_marked_in_both_directions() {
     let mut bench = Bench::split();
     let down = [bench.core(&fixed(1001, 1000, 5001)), bench.core(&urgent(fixed(2001, 1, 5001), 1))];
     let rest = [bench.core(&fixed(2002, 4, 5001))];
@@ -38,9 +37,9 @@ fn it_is_marked_in_both_directions() {
     assert_eq!(marks(&up, Side::Core), [(5001, 5005, Some(5005)), (5005, 5011, None), (5011, 5021, None)]);
 }
 
-/// What waits is put together. Each mark has a segment that points to it.
+/// Waiting data is merged. Each mark has a segment that points to it.
 #[test]
-fn none_is_lost_where_data_waits_and_goes_together() {
+fn no_urgent_mark_is_lost_when_waiting_data_is_merged() {
     let mut bench = Bench::split();
     bench.radio(&mobile(5001, 0, 1001).but(|tcp| tcp.window = 0));
     for packet in [
@@ -58,7 +57,7 @@ fn none_is_lost_where_data_waits_and_goes_together() {
 }
 
 #[test]
-fn a_copy_has_its_mark_too() {
+fn a_copy_keeps_its_urgent_mark() {
     let mut bench = Bench::split();
     let sent = [bench.core(&fixed(1001, 100, 5001)), bench.core(&urgent(fixed(1101, 1, 5001), 1))];
     assert_eq!(marks(&sent, Side::Radio).len(), 2);
@@ -68,9 +67,9 @@ fn a_copy_has_its_mark_too() {
     assert!(!copies.is_empty() && copies.iter().all(|copy| *copy == (1101, 1102, Some(1102))), "{copies:?}");
 }
 
-/// A sender announces urgent data as soon as it has some, even where nothing of it may be sent yet.
+/// A sender announces urgent data as soon as it has some, even if it may not send any of it yet.
 #[test]
-fn it_is_announced_ahead_of_its_time() {
+fn urgent_data_is_announced_before_it_is_sent() {
     let mut bench = Bench::split();
     bench.radio(&mobile(5001, 0, 1001).but(|tcp| tcp.window = 0));
     bench.core(&fixed(1001, 100, 5001));
@@ -80,7 +79,7 @@ fn it_is_announced_ahead_of_its_time() {
 }
 
 #[test]
-fn a_pointer_that_moves_on_costs_no_memory() {
+fn a_moving_urgent_pointer_costs_no_memory() {
     let mut bench = Bench::split();
     bench.radio(&mobile(5001, 0, 1001).but(|tcp| tcp.window = 0));
     let mut taken = Vec::new();

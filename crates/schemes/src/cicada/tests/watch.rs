@@ -1,4 +1,4 @@
-//! What an agent says and does, held against what it has seen.
+//! An independent check of an agent's reports and packets.
 
 use lasthop_agent::Side;
 use lasthop_packet::{Packet, Seq, Tcp, TcpFlags};
@@ -6,20 +6,20 @@ use proptest::prelude::*;
 
 use super::ranges::Ranges;
 
-/// What was seen of the end on one side, and what was said to it.
+/// The observed state of the end on one side, and the packets to it.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     /// The initial number of its SYN, and the window and the shift there.
     iss: Option<Seq>,
     window: u32,
     shift: Option<u8>,
-    /// What came of its sequence space, counted from its SYN.
+    /// The received part of its sequence space, counted from its SYN.
     came: Ranges,
-    /// Behind the window that it has offered.
+    /// The end of the window that it has offered.
     edge: Option<Seq>,
-    /// Behind the window that it was offered in the other end's name.
+    /// The end of the window that it was offered in the other end's name.
     offered: Option<Seq>,
-    /// What it has acknowledged, and what was acknowledged to it, both without the SYN.
+    /// Its acknowledgments, and those to it, both without the SYN.
     has_acknowledged: Option<Seq>,
     was_acknowledged: Option<Seq>,
 }
@@ -28,7 +28,7 @@ struct Seen {
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     sides: [Seen; 2],
-    /// A reset has passed: what was at risk then is not any more.
+    /// Whether a reset has passed: earlier data at risk does not count any more.
     is_reset: bool,
 }
 
@@ -40,12 +40,12 @@ const fn index(side: Side) -> usize {
 }
 
 impl Watch {
-    /// What is at risk now is given up.
+    /// The data at risk is given up now.
     pub const fn forget(&mut self) {
         self.is_reset = true;
     }
 
-    /// A packet that an end sent has come from a side.
+    /// Records a packet that an end sent, from a side.
     pub fn on_arrival(&mut self, packet: &Packet, from: Side) {
         let Some(tcp) = packet.tcp() else { return };
         if tcp.flags.has(TcpFlags::RST) {
@@ -71,13 +71,13 @@ impl Watch {
         self.note_windows_of_syns();
     }
 
-    /// A forged packet has come that says what is true, ahead of its time.
+    /// Records a forged packet whose contents become true later.
     pub fn on_forged(&mut self, from: Side, received: Seq) {
         let known = &mut self.sides[index(from)].has_acknowledged;
         *known = Some(known.map_or(received, |known| known.later(received)));
     }
 
-    /// What a SYN offers counts from the other SYN on.
+    /// A SYN's window counts from the other SYN on.
     fn note_windows_of_syns(&mut self) {
         for (here, there) in [(0, 1), (1, 0)] {
             let (Some(other), Some(_)) = (self.sides[there].iss, self.sides[here].iss) else { continue };
@@ -87,7 +87,7 @@ impl Watch {
         }
     }
 
-    /// The agent has sent a packet of its own.
+    /// Checks a packet sent by the agent.
     pub fn on_departure(&mut self, packet: &Packet, to: Side) -> Result<(), TestCaseError> {
         let Some(tcp) = packet.tcp() else { return Ok(()) };
         if tcp.flags.has(TcpFlags::RST) {
@@ -102,7 +102,7 @@ impl Watch {
         };
         let seen = &mut self.sides[index(to)];
         if let Some(edge) = seen.edge {
-            // A probe, or a FIN, may lie behind it.
+            // A probe, or a FIN, may be above it.
             let end = tcp.seq + packet.segment_len();
             prop_assert!(!end.after(edge + 1), "beyond the window that ends at {edge}: {tcp:?} {packet:?}");
         }
@@ -119,7 +119,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Nothing is acknowledged or reported that has not come.
+    /// Only received data may be acknowledged or reported.
     fn check_reports(seen: &Seen, tcp: &Tcp) -> Result<(), TestCaseError> {
         let Some(iss) = seen.iss else { return Ok(()) };
         prop_assert!(tcp.ack - iss <= seen.came.prefix(), "it acknowledges what has not come: {tcp:?}");
@@ -130,7 +130,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Octets at risk, as they are seen from outside: at least, and at most.
+    /// The minimum and maximum of octets at risk, as seen from outside.
     pub fn at_risk(&self) -> (u64, u64) {
         let (mut least, mut most) = (0, 0);
         if self.is_reset {

@@ -23,14 +23,14 @@ pub const FIXED: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1);
 pub const MOBILE: (IpAddr, u16) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 2);
 pub const KEY: FlowKey = key(FIXED, MOBILE);
 
-/// No transfer takes as long, over the worst of channels: the legs of an agent back off to two minutes.
+/// Longer than any transfer over the worst channels: the legs of an agent back off to two minutes.
 const LONGEST: Instant = Instant::from_secs(100_000);
 const MOST_EVENTS: u32 = 300_000;
 const MOST_AT_ONCE: u32 = 5_000;
-/// Packets that a failure tells of.
+/// The number of packets in a failure message.
 const TRAIL: usize = 80;
 
-/// Who opens the connection.
+/// The end that opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opener {
     Fixed,
@@ -38,29 +38,29 @@ pub enum Opener {
     Both,
 }
 
-/// All that a run depends on.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Scene {
     pub ends: [Setup; 2],
     pub opener: Opener,
     pub settings: Settings,
-    /// Agents in a row.
+    /// The number of agents in a row.
     pub agents: usize,
-    /// Of each hop, down to the mobile host and up.
+    /// The channels of each hop, towards the mobile host and back.
     pub wire: [Channel; 2],
     pub air: [Channel; 2],
     pub deeds: Vec<Doing>,
-    /// With each packet that arrives, so likely a forged one arrives, too.
+    /// The probability of a forged packet for each packet that arrives.
     pub forging: f64,
     pub seed: u64,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Both ends are closed.
     Over,
-    /// Nothing happens any more, or nothing comes of it.
+    /// Nothing happens any more, or without effect.
     Stalled,
 }
 
@@ -69,16 +69,16 @@ pub struct World {
     pub seats: Vec<Seat>,
     pub now: Instant,
     pub deeds: Vec<Doing>,
-    /// A deed was done after which a connection may stall, or be reset.
+    /// Whether an event allows a connection to stall, or to be reset.
     pub is_harmed: bool,
     channels: [[Channel; 2]; 2],
     forging: Probability,
     rng: Rng,
     under_way: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// Each with the node that it arrives at, and the side that it comes from.
+    /// Each with its destination node, and the side that it comes from.
     packets: BTreeMap<u64, (Packet, usize, Side)>,
     next: u64,
-    /// The latest packets: when, from which node and whereto.
+    /// The latest packets: time, source node and direction.
     trail: VecDeque<(Instant, usize, Side, Packet)>,
 }
 
@@ -94,7 +94,7 @@ impl World {
             Opener::Mobile => (listen(fixed, FIXED), connect(mobile, MOBILE, FIXED)),
             Opener::Both => (connect(fixed, FIXED, MOBILE), connect(mobile, MOBILE, FIXED)),
         };
-        // A window of an octet moves an octet in a round trip: not for ever.
+        // A window of an octet moves one octet per round trip: not forever.
         let plan = |setup: &Setup, other: &Setup| {
             let window = setup.config.send_window.unwrap_or(u32::MAX).min(other.config.window);
             Plan { octets: setup.plan.octets.min(u64::from(window) * 100), ..setup.plan.clone() }
@@ -163,7 +163,7 @@ impl World {
             && let Some((packet, node, from)) = self.packets.remove(&number)
         {
             self.arrive(packet, node, from)?;
-            // In a handshake any end would fall for them.
+            // In a handshake any end would accept them.
             if self.ends.iter().all(End::is_synchronized) && self.rng.happens(self.forging) {
                 self.forge()?;
             }

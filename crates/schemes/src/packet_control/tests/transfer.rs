@@ -30,7 +30,7 @@ fn counts_and_what_is_withheld_go_on_elsewhere() {
 }
 
 #[test]
-fn a_state_that_cannot_be_is_refused_and_changes_nothing() {
+fn an_impossible_state_is_rejected_and_changes_nothing() {
     let mut bench = Bench::started(Settings::default());
     let (states, _) = bench.call(|agent, cx| agent.export(Scope::All, cx));
     let [state] = states.as_slice() else { panic!("one: {states:?}") };

@@ -1,4 +1,4 @@
-//! What is not touched, bounds, and how settings are read.
+//! Packets that are not touched, bounds, and the reading of settings.
 
 use lasthop_agent::Accounts as _;
 use lasthop_agent::counter::AT_BOUND;
@@ -8,7 +8,7 @@ use lasthop_config::preset::Presets as _;
 use super::*;
 
 #[test]
-fn data_from_the_mobile_host_and_what_is_not_tcp_leaves_no_trace() {
+fn uploads_and_other_protocols_create_no_state() {
     let mut bench = Bench::new();
     for seq in 0..3 {
         assert!(bench.radio(&data(seq * 100, 100)).passed());
@@ -49,7 +49,7 @@ fn an_ipv6_connection_is_served() {
 }
 
 #[test]
-fn at_every_bound_packets_pass_and_it_is_reported() {
+fn packets_pass_at_every_bound_with_a_report() {
     let defaults = Settings::published;
     let budget = Budget::default();
     // A cache makes room for four packets at once, and each lies in a buffer of 320 octets.
@@ -70,7 +70,7 @@ fn at_every_bound_packets_pass_and_it_is_reported() {
         bench.burst(0, 2);
         assert_eq!(bench.core(&data(200, 100)).reports, [Report::of(&AT_BOUND).which(bound)]);
         assert_eq!(bench.cached(), [0, 100]);
-        // A sender's retransmission takes no room and is noticed all the same.
+        // A sender's retransmission needs no room and is still detected.
         bench.core(&data(0, 100));
         bench.radio(&ack(0));
         for _ in 0..4 {
@@ -94,7 +94,7 @@ fn a_hundred_packets_of_a_connection_are_cached_by_default() {
 }
 
 #[test]
-fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
+fn new_flows_pass_while_the_table_is_full_of_active_ones() {
     let other = |packet: Packet| packet.but(|tcp| tcp.source_port = 81);
     let mut bench =
         Bench::<Published>::within(Settings::published(), Budget { flows: 1, ..Budget::default() });
@@ -107,7 +107,7 @@ fn beyond_the_last_flow_new_ones_pass_until_one_has_been_idle() {
 }
 
 #[test]
-fn settings_are_read_with_their_units_and_unknown_keys_are_refused() {
+fn settings_have_units_and_unknown_keys_are_rejected() {
     let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed"));
     let expected =
         Settings { cached_packets: 7, minimum_timeout: Duration::from_millis(40), ..Settings::default() };
@@ -120,7 +120,7 @@ fn settings_are_read_with_their_units_and_unknown_keys_are_refused() {
 }
 
 #[test]
-fn a_preset_is_where_settings_come_from_that_are_not_given() {
+fn a_preset_supplies_the_settings_that_are_not_given() {
     let read = |text: &str| Settings::read(toml::from_str(text).expect("well formed"));
     assert_eq!(read(""), Ok(Settings::default()));
     assert_eq!(read("preset = \"published\""), Ok(Settings::published()));

@@ -29,7 +29,7 @@ fn the_first_duplicate_passes_the_second_repairs_and_the_expected_ones_are_suppr
 }
 
 #[test]
-fn what_comes_after_a_recount_is_expected_again() {
+fn duplicates_after_a_recount_are_expected_again() {
     let mut bench = Bench::new();
     bench.burst(0, 6);
     bench.radio(&ack(100));
@@ -40,7 +40,7 @@ fn what_comes_after_a_recount_is_expected_again() {
 }
 
 #[test]
-fn a_count_that_falls_short_repairs_twice_and_then_lets_the_sender_see() {
+fn a_count_that_falls_short_repairs_twice_and_then_passes_duplicates() {
     let mut bench = Bench::new();
     bench.burst(0, 2);
     bench.radio(&ack(100));
@@ -51,7 +51,7 @@ fn a_count_that_falls_short_repairs_twice_and_then_lets_the_sender_see() {
 }
 
 #[test]
-fn a_recount_begins_behind_what_was_retransmitted_or_at_the_front_once_a_hole_was_filled() {
+fn a_recount_starts_after_the_retransmission_or_at_the_front_of_a_filled_hole() {
     let mut bench = Bench::new();
     bench.burst(0, 2);
     bench.burst(300, 4);
@@ -74,7 +74,7 @@ fn duplicates_after_the_timer_repaired_are_counted_but_do_not_repair_again() {
 }
 
 #[test]
-fn duplicates_for_a_packet_that_was_retransmitted_as_often_as_allowed_pass() {
+fn duplicates_pass_once_the_retransmission_limit_is_reached() {
     let mut bench = Bench::<Published>::with(Settings { local_retransmissions: 1, ..Settings::published() });
     bench.burst(0, 9);
     bench.radio(&ack(100));
@@ -85,7 +85,7 @@ fn duplicates_for_a_packet_that_was_retransmitted_as_often_as_allowed_pass() {
 }
 
 #[test]
-fn a_new_ack_ends_all_expectations() {
+fn a_new_ack_clears_the_expected_duplicates() {
     let mut bench = Bench::new();
     bench.burst(0, 9);
     bench.radio(&ack(100));
@@ -184,7 +184,7 @@ fn a_packet_that_fills_a_hole_at_the_front_counts_as_the_senders_retransmission(
 }
 
 #[test]
-fn a_packet_that_fills_a_hole_behind_the_front_is_cached_and_can_be_repaired() {
+fn a_packet_that_fills_a_later_hole_is_cached_and_can_be_repaired() {
     let mut bench = Bench::new();
     bench.burst(0, 2);
     bench.burst(300, 5);
@@ -195,7 +195,7 @@ fn a_packet_that_fills_a_hole_behind_the_front_is_cached_and_can_be_repaired() {
 }
 
 #[test]
-fn an_ack_lower_than_the_last_or_for_what_never_passed_changes_nothing() {
+fn an_old_ack_or_one_of_data_that_never_passed_changes_nothing() {
     let mut bench = Bench::new();
     bench.burst(0, 5);
     bench.radio(&ack(200));
@@ -205,7 +205,7 @@ fn an_ack_lower_than_the_last_or_for_what_never_passed_changes_nothing() {
 }
 
 #[test]
-fn an_ack_with_anything_to_tell_is_not_a_duplicate() {
+fn an_ack_with_other_information_is_not_a_duplicate() {
     let telling: [(&str, Packet); 9] = [
         (
             "data",
@@ -241,7 +241,7 @@ fn an_ack_with_anything_to_tell_is_not_a_duplicate() {
 }
 
 #[test]
-fn a_telling_ack_passes_even_while_duplicates_are_expected() {
+fn an_ack_with_other_information_passes_while_duplicates_are_expected() {
     let mut bench = Bench::new();
     bench.burst(0, 20);
     bench.radio(&ack(100));

@@ -1,4 +1,4 @@
-//! What may pass without asking.
+//! The bypass.
 
 use lasthop_agent::{Accounts as _, Bypass, Limits, Shown, Transfer as _};
 use lasthop_config::preset::Presets as _;
@@ -8,12 +8,11 @@ use super::*;
 
 const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
 
-/// An agent in a world that asks about everything, or in one that takes up what the agent lets
-/// pass.
+/// An agent in a world without bypass, or with it.
 struct World<R> {
     bench: Bench<R>,
     takes_up: bool,
-    /// What may pass, and what has gone on.
+    /// The bypass limits, and the packets that have passed.
     limits: Option<Limits>,
     next: Option<Seq>,
     acknowledged: Option<Seq>,
@@ -34,7 +33,7 @@ impl<R: Recovery> World<R> {
         }
     }
 
-    /// What leaves to each side when the agent is called.
+    /// The packets sent to each side in a call of the agent.
     fn call<T>(&mut self, f: impl FnOnce(&mut Snoop<R>, &mut Context<'_>) -> T) -> (T, Vec<Packet>) {
         let mut outbox = Outbox::default();
         let Bench { snoop, now, rng, .. } = &mut self.bench;
@@ -61,7 +60,7 @@ impl<R: Recovery> World<R> {
             && self.limits.is_some_and(|limits| is_bare || !end.after(limits.until))
     }
 
-    /// What goes on to the radio side.
+    /// The packets that pass to the radio side.
     fn core(&mut self, packet: &Packet) -> Vec<Packet> {
         if self.may_pass(packet) {
             self.passed += 1;
@@ -83,7 +82,7 @@ impl<R: Recovery> World<R> {
         leaving
     }
 
-    /// What goes on to the core side, and copies.
+    /// The packet that passes to the core side, and copies.
     fn radio(&mut self, packet: &Packet) -> (Option<Packet>, Vec<Packet>) {
         let Some(tcp) = packet.tcp() else { return (Some(packet.clone()), Vec::new()) };
         let is_new = self.acknowledged.is_some_and(|last| tcp.ack.after(last));
@@ -108,7 +107,7 @@ enum Step {
         back: u32,
         len: u32,
     },
-    /// So much of what was sent is acknowledged, and a block above.
+    /// This share of the sent data is acknowledged, with a block above.
     Ack {
         part: u32,
         block: Option<(u32, u32)>,
@@ -134,7 +133,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn whether_it_is_asked_makes_no_difference_to_anybody(
+    fn the_bypass_makes_no_difference_to_the_hosts(
         steps in proptest::collection::vec(any_step(), 1..200),
         published: bool,
         local_window: bool,
@@ -191,7 +190,7 @@ fn make_no_difference<R: Recovery>(
     Ok(())
 }
 
-/// A flow that may pass: its first segment was asked about, and is acknowledged.
+/// A flow that may bypass the agent: its first segment went through the agent, and is acknowledged.
 fn passing() -> World<Today> {
     let mut world = World::<Today>::new(Settings { reordering: 0, ..Settings::default() }, true);
     world.core(&data(1, 100));
@@ -202,7 +201,7 @@ fn passing() -> World<Today> {
 }
 
 #[test]
-fn data_in_order_passes_and_is_cached() {
+fn data_in_order_bypasses_the_agent_and_is_cached() {
     let mut world = passing();
     for segment in 1..4 {
         world.core(&data(1 + 100 * segment, 100));
@@ -212,7 +211,7 @@ fn data_in_order_passes_and_is_cached() {
 }
 
 #[test]
-fn acknowledgments_of_more_pass_and_others_are_asked() {
+fn new_acks_bypass_the_agent_and_others_do_not() {
     let mut world = passing();
     for segment in 1..4 {
         world.core(&data(1 + 100 * segment, 100));
@@ -225,7 +224,7 @@ fn acknowledgments_of_more_pass_and_others_are_asked() {
 }
 
 #[test]
-fn no_more_passes_than_the_window_has_room_for() {
+fn the_bypass_is_limited_to_the_room_in_the_window() {
     let world = passing();
     let Limits { from, until, .. } = world.limits.expect("it may pass");
     let hop = &world.bench.snoop.hops;
@@ -234,7 +233,7 @@ fn no_more_passes_than_the_window_has_room_for() {
 }
 
 #[test]
-fn from_a_hole_to_its_repair_everything_is_asked() {
+fn nothing_bypasses_the_agent_between_a_hole_and_its_repair() {
     let mut world = passing();
     for segment in 1..4 {
         world.core(&data(1 + 100 * segment, 100));
@@ -251,7 +250,7 @@ fn from_a_hole_to_its_repair_everything_is_asked() {
 }
 
 #[test]
-fn nothing_passes_of_a_flow_that_is_forgotten() {
+fn a_forgotten_flow_does_not_bypass_the_agent() {
     for end in [data(101, 0).flags(TcpFlags::SYN), data(101, 0).flags(TcpFlags::RST)] {
         let mut world = passing();
         world.core(&end);
@@ -261,7 +260,7 @@ fn nothing_passes_of_a_flow_that_is_forgotten() {
     let flow = data(0, 1).flow_key().expect("it is TCP");
     world.call(|snoop, cx| snoop.release(flow, cx));
     assert_eq!(world.limits, None);
-    // A copy of what passed just before.
+    // A copy of a packet that passed just before.
     world.limits =
         Some(Limits { acknowledged: Seq(101), from: Seq(101), until: Seq(501), shown: Shown::Whole });
     world.call(|snoop, cx| snoop.on_bypass(&data(101, 100), Side::Core, cx));
@@ -283,7 +282,7 @@ fn proven() -> (World<Today>, u32) {
     (world, next)
 }
 
-/// Four segments, of which the second is lost; the ACKs that this brings about, as they go on.
+/// Sends four segments, the second of which is lost. Returns the resulting ACKs, as they pass.
 fn lose_second_of_four(world: &mut World<Today>, from: u32) -> Vec<Option<Packet>> {
     (0..4).for_each(|segment| drop(world.core(&data(from + 100 * segment, 100))));
     world.bench.wait(1);
@@ -294,7 +293,7 @@ fn lose_second_of_four(world: &mut World<Today>, from: u32) -> Vec<Option<Packet
 }
 
 #[test]
-fn over_a_hop_that_loses_nothing_headers_are_enough_and_nothing_is_cached() {
+fn over_a_hop_without_losses_headers_suffice_and_no_data_is_cached() {
     let (mut world, next) = proven();
     let passed = world.passed;
     (0..4).for_each(|segment| drop(world.core(&data(next + 100 * segment, 100))));
@@ -302,11 +301,11 @@ fn over_a_hop_that_loses_nothing_headers_are_enough_and_nothing_is_cached() {
 }
 
 #[test]
-fn the_first_loss_there_is_the_senders_and_the_next_is_repaired_here() {
+fn the_sender_repairs_the_first_loss_there_and_the_agent_the_next() {
     let (mut world, next) = proven();
-    let told = lose_second_of_four(&mut world, next);
+    let passed = lose_second_of_four(&mut world, next);
     let blocks = |right| Some(ack(next + 100).sack(&[(next + 200, right)]));
-    assert_eq!(told, [Some(ack(next + 100)), blocks(next + 300), blocks(next + 400)], "it hears of all");
+    assert_eq!(passed, [Some(ack(next + 100)), blocks(next + 300), blocks(next + 400)], "it hears of all");
     assert_eq!(world.limits, None);
     world.core(&data(next + 100, 100));
     world.bench.wait(1);
@@ -323,7 +322,7 @@ fn the_first_loss_there_is_the_senders_and_the_next_is_repaired_here() {
 }
 
 #[test]
-fn a_loss_at_the_end_there_shows_in_what_the_sender_sends_again() {
+fn a_tail_loss_there_shows_in_the_senders_retransmission() {
     let (mut world, next) = proven();
     world.core(&data(next, 100));
     world.bench.wait(LONG);
@@ -336,7 +335,7 @@ fn a_loss_at_the_end_there_shows_in_what_the_sender_sends_again() {
 }
 
 #[test]
-fn an_upload_passes_until_data_comes_the_other_way() {
+fn an_upload_bypasses_the_agent_until_there_is_a_download() {
     let mut world = World::<Today>::new(Settings::default(), true);
     let mut upload = ack(1);
     upload.set_payload(Payload::Stream { stream: 2, offset: 0, len: 100 });
@@ -355,7 +354,7 @@ fn an_upload_passes_until_data_comes_the_other_way() {
 }
 
 #[test]
-fn a_host_that_has_lost_nothing_is_believed_as_all_others_are() {
+fn a_host_without_losses_is_trusted_like_all_others() {
     let (mut world, _) = proven();
     let other = |packet: Packet| {
         let ip =
@@ -375,7 +374,7 @@ fn a_host_that_has_lost_nothing_is_believed_as_all_others_are() {
 }
 
 #[test]
-fn what_was_never_here_is_not_retransmitted_and_no_duplicate_ack_is_taken_for_an_answer() {
+fn uncached_data_is_not_retransmitted_and_no_duplicate_ack_counts_as_its_answer() {
     let (mut world, end) = proven();
     for segment in 0..5 {
         world.core(&data(end + 1448 * segment, 1448));

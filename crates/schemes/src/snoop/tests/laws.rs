@@ -1,5 +1,5 @@
-//! Laws that hold on any hop: a sender, the agent, a hop that loses, doubles and swaps, a receiver
-//! with SACK and PAWS.
+//! Invariants on any hop: a sender, the agent, a hop that loses, duplicates and swaps packets, a
+//! receiver with SACK and PAWS.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
@@ -14,7 +14,7 @@ use super::*;
 
 const SEGMENT: u32 = 100;
 
-/// What the hop does to a packet, drawn for each.
+/// A random action of the hop on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mishap {
     None,
@@ -38,7 +38,7 @@ impl Receiver {
         seq < self.next || self.above.contains(&seq)
     }
 
-    /// Takes one segment in; the ACK for it.
+    /// Receives one segment. Returns its ACK.
     fn take(&mut self, seq: u32, value: u32) -> Packet {
         if value < self.recent {
             self.refused += 1;
@@ -58,7 +58,7 @@ impl Receiver {
         ack(self.next).stamped(1, 5).sack(&self.blocks())
     }
 
-    /// The block with the latest arrival first, then others from above, three at most.
+    /// The block with the latest arrival first, then others from above, at most three.
     fn blocks(&self) -> Vec<(u32, u32)> {
         let mut above = self.above.clone();
         above.sort_unstable();
@@ -80,10 +80,10 @@ impl Receiver {
     }
 }
 
-/// Packets by the millisecond that they arrive in.
+/// Packets by the millisecond of their arrival.
 type Wire = VecDeque<(u64, Packet)>;
 
-/// Puts packets on the hop: a segment each, after 4 ms, ten in a millisecond.
+/// Puts packets on the hop: one segment each, after 4 ms, ten per millisecond.
 fn send(hop: &mut Wire, packets: Vec<Packet>, clock: u64, mishaps: &mut impl Iterator<Item = Mishap>) {
     for packet in packets {
         let (seq, value) = (packet.tcp().map_or(0, |tcp| tcp.seq.0), tsval(&packet).unwrap_or(0));
@@ -127,8 +127,8 @@ fn mishaps(swaps: bool) -> impl Strategy<Value = Vec<Mishap>> {
     proptest::collection::vec(one, 0..400)
 }
 
-/// Whether the first hole that the sender is not to know of has been repaired, or will be within a
-/// round trip over the hop at most.
+/// Whether the first hole withheld from the sender has been repaired, or will be within a round
+/// trip over the hop.
 fn is_under_repair(bench: &Bench<Today>) -> bool {
     let Some((flow, scoreboard)) = bench.flow().map(|flow| (flow, &flow.recovery.scoreboard)) else {
         return false;
@@ -142,25 +142,26 @@ fn is_under_repair(bench: &Bench<Today>) -> bool {
     hole.is_some_and(|hole| hole.copies > 0 || flow.expiries > 0 || is_soon())
 }
 
-/// Carries 60 packets over; panics where a law is broken. How many segments PAWS refused.
+/// Transfers 60 packets; panics if an invariant is violated. Returns the number of segments that
+/// PAWS rejected.
 fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[bool]) -> u32 {
     let mut bench = Bench::<Today>::with(settings);
     let (mut receiver, mut hop) = (Receiver::default(), Wire::new());
     let mut mishaps = mishaps.into_iter();
     let mut acks_lost = acks_lost.iter().copied().chain(std::iter::repeat(false));
     let mut sizes = sizes.iter().copied();
-    let (mut offered, mut told, mut quiet) = (0u32, 0u32, 0u64);
+    let (mut offered, mut acknowledged, mut quiet) = (0u32, 0u32, 0u64);
     let mut first_sent = 0u32;
     let total = 60;
     let mut packets = 0;
     for clock in 1..200_000u64 {
         bench.wait(1);
         let mut leaving = Vec::new();
-        let retransmits = quiet >= 1_500 && told < offered;
+        let retransmits = quiet >= 1_500 && acknowledged < offered;
         let next = if retransmits {
             quiet = 0;
-            Some((told, 1))
-        } else if packets < total && offered < told + 6_000 {
+            Some((acknowledged, 1))
+        } else if packets < total && offered < acknowledged + 6_000 {
             packets += 1;
             let size = sizes.next().unwrap_or(1);
             offered += size * SEGMENT;
@@ -180,7 +181,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
             }
         }
         leaving.extend(bench.timer());
-        // What leaves for the first time leaves in order.
+        // First transmissions are in order.
         for packet in &leaving {
             let seq = packet.tcp().map_or(0, |tcp| tcp.seq.0);
             first_sent = first_sent.max(seq + packet.payload().len() as u32);
@@ -204,8 +205,8 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
                 for (left, right) in tcp.options.sack.as_slice() {
                     assert!((left.0..right.0).step_by(SEGMENT as usize).all(|seq| receiver.has(seq)));
                 }
-                if tcp.ack.0 > told {
-                    (told, quiet) = (tcp.ack.0, 0);
+                if tcp.ack.0 > acknowledged {
+                    (acknowledged, quiet) = (tcp.ack.0, 0);
                 }
             }
         }
@@ -214,14 +215,14 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
         let hops = hop.map_or(0, LastHop::in_flight);
         let flows = bench.flow().map_or(0, SnoopFlow::in_flight);
         assert!(hops == flows || !bench.snoop.settings.local_window, "{hops} {flows}");
-        if packets == total && told == offered {
+        if packets == total && acknowledged == offered {
             break;
         }
     }
-    assert_eq!((told, receiver.next), (offered, offered), "everything arrives in the end");
+    assert_eq!((acknowledged, receiver.next), (offered, offered), "everything arrives in the end");
     bench.call(Transfer::drain);
     assert_eq!((bench.snoop.held(), bench.cached().len()), (0, 0));
-    // Of copies is known for a while which they were.
+    // The latest copies are recognized for a while.
     let rest = bench.flow().map_or(0, SnoopFlow::allocated);
     assert!(bench.snoop.octets == rest && rest <= 512, "{rest} octets");
     assert_eq!(bench.snoop.flows.next_timer(), None, "and the agent comes to rest");
@@ -230,7 +231,7 @@ fn carry(settings: Settings, sizes: &[u32], mishaps: Vec<Mishap>, acks_lost: &[b
 
 proptest! {
     #[test]
-    fn everything_arrives_and_the_sender_hears_the_truth(
+    fn all_data_arrives_and_acks_are_true(
         settings in any_settings(),
         sizes in proptest::collection::vec(1u32..12, 60),
         mishaps in mishaps(true),
@@ -240,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn on_a_hop_that_keeps_the_order_paws_refuses_nothing(
+    fn on_a_hop_in_order_paws_rejects_no_segment(
         settings in any_settings(),
         sizes in proptest::collection::vec(1u32..12, 60),
         mishaps in mishaps(false),
@@ -250,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn no_packet_of_any_kind_makes_it_panic_or_lose_count(
+    fn arbitrary_packets_cause_no_panic_and_no_miscount(
         steps in proptest::collection::vec((random::any_packet(), any::<bool>(), 0u64..400), 1..120),
         settings in any_settings(),
     ) {

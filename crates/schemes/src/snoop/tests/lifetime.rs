@@ -1,4 +1,4 @@
-//! How a connection begins and ends.
+//! The beginning and the end of a connection.
 
 use super::*;
 
@@ -15,8 +15,8 @@ fn a_connection_opened_from_either_side_is_served() {
         assert!(bench.snoop.flows.is_empty(), "a handshake takes no room");
         bench.radio(&ack(100));
         bench.burst(100, 6);
-        // Nothing was acknowledged since: the first ACK says where the receiver is, two more say
-        // that it misses something.
+        // Nothing has been acknowledged since: the first ACK shows the receiver's position, two
+        // more that it misses data.
         bench.radio(&ack(100));
         assert_eq!(bench.two_duplicates(&ack(100)).repaired(), Some((100, 100)), "{opener:?}");
     }
@@ -30,7 +30,7 @@ fn a_first_packet_that_is_lost_is_repaired_by_the_timer() {
 }
 
 #[test]
-fn a_connection_that_is_older_than_the_agent_is_served() {
+fn a_connection_older_than_the_agent_is_served() {
     let mut bench = Bench::new();
     assert!(bench.radio(&ack(4000)).passed());
     bench.burst(5000, 6);
@@ -41,7 +41,7 @@ fn a_connection_that_is_older_than_the_agent_is_served() {
 }
 
 #[test]
-fn a_syn_on_the_same_ports_starts_anew() {
+fn a_syn_on_the_same_ports_resets_the_state() {
     for from in [Side::Core, Side::Radio] {
         let mut bench = Bench::new();
         bench.burst(0, 6);

@@ -7,19 +7,19 @@ use std::num::NonZeroU16;
 
 use super::*;
 
-/// A bench with a hop of which nothing is known yet: its window is 20 segments.
+/// A bench with a new hop: its window is 20 segments.
 fn bench() -> Bench<Today> {
     Bench::<Today>::with(Settings::default())
 }
 
-/// Sends segments of 100 octets; how many passed.
+/// Sends segments of 100 octets. Returns how many passed.
 fn offer(bench: &mut Bench<Today>, seq: u32, count: u32) -> usize {
     let segments = (0..count).map(|segment| data(seq + 100 * segment, 100));
     segments.filter(|packet| bench.pass(packet, Side::Core).passed()).count()
 }
 
 #[test]
-fn what_does_not_fit_waits_in_order_and_leaves_as_the_hop_delivers() {
+fn packets_without_room_wait_in_order_and_leave_as_the_hop_delivers() {
     let mut bench = bench();
     assert_eq!(offer(&mut bench, 0, 30), 20);
     assert_eq!(bench.snoop.held(), 10);
@@ -31,7 +31,7 @@ fn what_does_not_fit_waits_in_order_and_leaves_as_the_hop_delivers() {
 }
 
 #[test]
-fn repairs_overtake_what_waits_and_what_waits_is_stamped_anew() {
+fn repairs_overtake_waiting_packets_which_are_stamped_anew() {
     let mut bench = bench();
     for segment in 0..20 {
         bench.pass(&data(100 * segment, 100).stamped(50, 5), Side::Core);
@@ -48,7 +48,7 @@ fn repairs_overtake_what_waits_and_what_waits_is_stamped_anew() {
 }
 
 #[test]
-fn what_the_sender_sends_again_waits_in_its_turn_or_the_sender_would_take_all_that_waits_for_lost() {
+fn a_retransmission_by_the_sender_does_not_overtake_waiting_packets() {
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     bench.wait(5).radio(&ack(0).sack(&[(100, 200)]));
@@ -59,9 +59,9 @@ fn what_the_sender_sends_again_waits_in_its_turn_or_the_sender_would_take_all_th
 }
 
 #[test]
-fn where_the_receiver_tells_of_no_blocks_what_the_sender_sends_again_goes_first() {
-    // The whole window may be lost on the hop: nobody could say so, and what waits would wait
-    // behind it for ever.
+fn without_sack_a_retransmission_by_the_sender_overtakes_waiting_packets() {
+    // The complete window may be lost on the hop without a report, and the waiting packets would
+    // wait forever.
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     assert!(bench.pass(&data(0, 100), Side::Core).passed());
@@ -69,7 +69,7 @@ fn where_the_receiver_tells_of_no_blocks_what_the_sender_sends_again_goes_first(
 }
 
 #[test]
-fn to_slow_a_sender_down_nothing_is_dropped_that_it_sends_again() {
+fn retransmissions_are_not_dropped_as_a_congestion_signal() {
     let mut bench = Bench::<Today>::with(Settings { held_octets: 1400, ..Settings::default() });
     offer(&mut bench, 0, 25);
     let key = data(0, 1).flow_key().expect("TCP");
@@ -85,7 +85,7 @@ fn to_slow_a_sender_down_nothing_is_dropped_that_it_sends_again() {
 }
 
 #[test]
-fn what_may_not_be_stamped_does_not_wait_and_leaves_as_it_came() {
+fn a_packet_that_must_not_be_stamped_passes_unchanged_at_once() {
     type Edit = fn(Packet) -> Packet;
     let edits: [Edit; 2] = [But::unknown_option, |packet| packet.flags(TcpFlags::URG)];
     for edit in edits {
@@ -114,7 +114,7 @@ fn pure_acks_are_never_held_and_a_fin_keeps_its_place() {
 }
 
 #[test]
-fn whatever_ends_the_flow_sends_what_it_holds_first() {
+fn the_end_of_a_flow_sends_its_waiting_packets_first() {
     type End = fn(&mut Bench<Today>) -> Vec<Packet>;
     let ends: [End; 5] = [
         |bench| bench.pass(&data(2500, 0).flags(TcpFlags::RST), Side::Core).copies,
@@ -132,7 +132,7 @@ fn whatever_ends_the_flow_sends_what_it_holds_first() {
 }
 
 #[test]
-fn a_receiver_that_was_never_heard_gets_everything_in_the_end() {
+fn a_receiver_without_any_ack_gets_all_waiting_packets() {
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     let mut seen = Vec::new();
@@ -144,7 +144,7 @@ fn a_receiver_that_was_never_heard_gets_everything_in_the_end() {
 }
 
 #[test]
-fn what_waits_for_a_receiver_that_has_fallen_silent_is_dropped_in_the_end_and_reported() {
+fn packets_for_a_silent_receiver_are_dropped_in_the_end_and_reported() {
     let mut bench = bench();
     offer(&mut bench, 0, 25);
     bench.wait(5).radio(&ack(100));
@@ -157,14 +157,14 @@ fn what_waits_for_a_receiver_that_has_fallen_silent_is_dropped_in_the_end_and_re
     }
     assert!(seen.iter().all(|(seq, _)| *seq < 2100), "only copies");
     assert_eq!((dropped, bench.snoop.held(), bench.in_flight()), (4, 0, 0));
-    // Whatever comes passes, until it answers.
+    // All packets pass until it answers.
     assert_eq!(offer(&mut bench, 2500, 30), 30);
     bench.radio(&ack(5500));
     assert_eq!(offer(&mut bench, 5500, 30), 20);
 }
 
 #[test]
-fn a_silent_receiver_holds_no_room_and_gets_only_what_is_sent_again() {
+fn a_silent_receiver_takes_no_room_and_gets_only_retransmissions() {
     let other = |packet: Packet| packet.but(|tcp| tcp.destination_port ^= 1);
     let mut bench = bench();
     offer(&mut bench, 0, 25);
@@ -177,7 +177,7 @@ fn a_silent_receiver_holds_no_room_and_gets_only_what_is_sent_again() {
     assert!(bench.pass(&data(100, 100), Side::Core).passed(), "the sender sends it again");
     assert!(!bench.pass(&data(2500, 100), Side::Core).passed(), "new data");
     assert_eq!(bench.snoop.held(), held + 1);
-    // It answers: what waited goes on.
+    // It answers: the waiting packets leave.
     let copies = bench.wait(5).radio(&ack(2000)).copies;
     assert!(pieces(&copies).contains(&(2500, 100)), "{copies:?}");
 }
@@ -218,7 +218,7 @@ fn a_super_packet_is_divided_to_fit() {
 }
 
 #[test]
-fn too_much_is_dropped_and_the_sender_hears_of_it() {
+fn packets_in_excess_are_dropped_and_the_sender_learns_of_it() {
     let mut bench = Bench::<Today>::with(Settings { held_octets: 1400, ..Settings::default() });
     assert_eq!(offer(&mut bench, 0, 30), 20);
     let step = bench.pass(&data(3000, 100), Side::Core);
@@ -244,7 +244,7 @@ fn the_tail_of_a_super_packet_that_finds_no_room_is_reported() {
 }
 
 #[test]
-fn where_memory_is_short_packets_pass_behind_what_waits() {
+fn without_memory_packets_pass_after_the_waiting_ones() {
     let budget = Budget { octets_per_flow: 14_000, ..Budget::default() };
     let mut bench = Bench::<Today>::within(Settings::default(), budget);
     let (mut left, mut at_bound) = (Vec::new(), 0);
@@ -264,11 +264,11 @@ fn where_memory_is_short_packets_pass_behind_what_waits() {
 }
 
 #[test]
-fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
+fn a_sender_gets_one_congestion_signal_until_it_has_answered() {
     let mut bench = bench();
     let (mut next, mut acked) = (0, 0);
     let mut left = Vec::new();
-    // 2 MB/s come out of the hop, and 3 go in.
+    // The hop delivers 2 MB/s, and receives 3.
     let mut run = |bench: &mut Bench<Today>, millis: u32, rate: u32| {
         let mut signals = 0;
         for _ in 0..millis / 5 {
@@ -299,10 +299,11 @@ fn a_sender_is_told_to_slow_down_once_until_it_has_answered() {
 }
 
 #[test]
-fn a_sender_that_does_not_slow_down_is_told_ever_more_rarely() {
+fn a_sender_that_does_not_slow_down_gets_ever_fewer_signals() {
     let mut bench = bench();
     let (mut next, mut acked, mut signals) = (0, 0, Vec::new());
-    // 2 MB/s come out of the hop, and as much goes in, but 50% more at first. What is dropped is sent again.
+    // The hop delivers 2 MB/s and receives the same, but 50% more at first. Dropped packets are
+    // sent again.
     for step in 0..2_000_u32 {
         bench.wait(5);
         let mut again = Vec::new();
@@ -325,9 +326,9 @@ fn a_sender_that_does_not_slow_down_is_told_ever_more_rarely() {
     assert!(pauses.windows(2).all(|pair| 2 * pair[1] >= 3 * pair[0]), "{pauses:?}");
 }
 
-// RFC 3522, section 3.2: what an ACK echoes tells which of the two arrived.
+// RFC 3522, section 3.2: the echo in an ACK shows which of the two arrived.
 #[test]
-fn a_time_out_of_the_senders_is_a_loss_only_if_nothing_arrived_that_had_left_before() {
+fn a_sender_time_out_is_a_loss_only_if_no_earlier_copy_arrived() {
     for (echo, is_loss) in [(Some(5), false), (Some(900), true), (None, true)] {
         let mut bench = bench();
         let stamped = |packet: Packet, value, echo: Option<u32>| match echo {

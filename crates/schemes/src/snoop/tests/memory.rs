@@ -1,19 +1,19 @@
-//! Memory follows what is outstanding, whatever the receiver does and however long it takes.
+//! Memory is in proportion to the outstanding data, for any receiver and any duration.
 
 use super::*;
 use crate::snoop::today::scoreboard::{Range, Scoreboard};
 use lasthop_agent::Accounts as _;
 
-/// Segments that are always outstanding, at most.
+/// The maximum number of outstanding segments.
 const OUTSTANDING: u32 = 40;
 
-/// What an account of so many ranges may take: deques at most double when they grow, and shrink
-/// once three quarters are free.
+/// The maximum memory of a scoreboard with this number of ranges: deques at most double when they
+/// grow, and shrink once three quarters are free.
 fn allowance(ranges: usize) -> usize {
     6 * 1024 + 4 * ranges * (size_of::<Range>() + 2 * 24)
 }
 
-/// A flow without loss, of which the second half of a window is always outstanding.
+/// A flow without loss, with at least half a window outstanding.
 struct Lossless {
     bench: Bench<Today>,
     outbox: Outbox,
@@ -60,7 +60,7 @@ impl Lossless {
 }
 
 #[test]
-fn an_account_without_any_loss_takes_memory_for_what_is_outstanding() {
+fn the_memory_of_a_flow_without_loss_follows_the_outstanding_data() {
     let mut flow = Lossless::new();
     (0..10_000).for_each(|_| flow.step());
     assert!(
@@ -71,10 +71,10 @@ fn an_account_without_any_loss_takes_memory_for_what_is_outstanding() {
 }
 
 #[test]
-fn an_account_of_a_receiver_that_sent_a_single_sack_block_takes_memory_for_what_is_outstanding() {
+fn after_a_single_sack_block_memory_follows_the_outstanding_data() {
     let mut flow = Lossless::new();
     (0..100).for_each(|_| flow.step());
-    // It had something twice: nothing to repair.
+    // A duplicate: nothing to repair.
     flow.bench.radio(&ack(flow.acked).sack(&[(0, 100)]));
     (0..10_000).for_each(|_| flow.step());
     assert!(flow.scoreboard().sack_seen);
@@ -86,7 +86,7 @@ fn an_account_of_a_receiver_that_sent_a_single_sack_block_takes_memory_for_what_
 }
 
 #[test]
-fn a_lossless_flow_of_a_million_packets_allocates_nothing_once_it_is_under_way() {
+fn a_lossless_flow_of_a_million_packets_allocates_nothing_after_its_start() {
     let mut flow = Lossless::new();
     (0..1_000).for_each(|_| flow.step());
     let allocated = allocation_counter::measure(|| (0..1_000_000).for_each(|_| flow.step()));
@@ -94,7 +94,7 @@ fn a_lossless_flow_of_a_million_packets_allocates_nothing_once_it_is_under_way()
 }
 
 #[test]
-fn what_the_sender_sends_again_and_again_takes_no_more_memory() {
+fn repeated_retransmissions_by_the_sender_take_no_more_memory() {
     let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     bench.burst(0, 20);
     for _ in 0..10_000 {
@@ -105,7 +105,7 @@ fn what_the_sender_sends_again_and_again_takes_no_more_memory() {
 }
 
 #[test]
-fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_never_is_empty() {
+fn a_shrinking_window_releases_memory_though_it_is_never_empty() {
     let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     bench.burst(0, 4_000);
     let scoreboard = |bench: &Bench<Today>| bench.flow().map(|flow| flow.recovery.scoreboard.allocated());
@@ -119,12 +119,12 @@ fn a_large_window_gives_its_memory_back_when_it_has_become_small_although_it_nev
 }
 
 #[test]
-fn blocks_divide_no_more_than_there_is_memory_for_whoever_has_taken_it() {
+fn splits_stop_when_memory_is_short_whichever_owner_took_it() {
     let settings = Settings { local_window: false, ..Settings::default() };
     let mut bench = Bench::<Today>::within(settings, Budget { octets_in_all: 1 << 20, ..Budget::default() });
     let to = |port: u16, packet: Packet| packet.but(|tcp| tcp.destination_port = port);
     let from = |port: u16, packet: Packet| packet.but(|tcp| tcp.source_port = port);
-    // Connections with a segment each, then one that takes all the rest.
+    // Connections with one segment each, then one that takes all remaining memory.
     (1..=200).for_each(|port| drop(bench.core(&to(port, data(0, 1400)))));
     (0..1000).for_each(|segment| drop(bench.core(&to(9999, data(1400 * segment, 1400)))));
     let full = bench.snoop.octets();
@@ -132,14 +132,14 @@ fn blocks_divide_no_more_than_there_is_memory_for_whoever_has_taken_it() {
     for port in 1..=200 {
         for first in (0..5).map(|number| 10 + 240 * number) {
             let blocks = [0, 60, 120].map(|further| (first + further, first + further + 10));
-            let _ = bench.hear(&from(port, ack(0)).sack(&blocks));
+            let _ = bench.pass_ack(&from(port, ack(0)).sack(&blocks));
         }
     }
     assert!(bench.snoop.octets() <= 1 << 20, "{}", bench.snoop.octets());
 }
 
 #[test]
-fn one_ack_that_divides_twice_does_not_pass_the_budget_either() {
+fn one_ack_with_two_splits_stays_within_the_budget() {
     let settings = Settings { local_window: false, ..Settings::default() };
     for segments in 3..130 {
         let mut bench = Bench::<Today>::within(settings.clone(), Budget::default());
@@ -147,7 +147,7 @@ fn one_ack_that_divides_twice_does_not_pass_the_budget_either() {
         let taken = bench.snoop.octets();
         bench.budget.octets_per_flow = bench.flow().map_or(0, SnoopFlow::allocated);
         bench.radio(&ack(0));
-        let _ = bench.hear(&ack(0).sack(&[(110, 120), (130, 140), (150, 160)]));
+        let _ = bench.pass_ack(&ack(0).sack(&[(110, 120), (130, 140), (150, 160)]));
         assert!(bench.snoop.octets() <= taken, "{segments} segments: {} of {taken}", bench.snoop.octets());
     }
 }

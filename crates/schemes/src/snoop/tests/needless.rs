@@ -1,15 +1,15 @@
-//! Copies of the timer of what had arrived, and was only acknowledged late.
+//! Needless copies by the timer: the original had arrived, and its ACK was late.
 
 use super::*;
 
-/// A flow over a hop of 8 ms with everything acknowledged up to the number returned.
+/// A flow over a hop of 8 ms, with all data acknowledged up to the returned number.
 fn bench() -> (Bench<Today>, u32) {
     let mut bench = Bench::<Today>::with(Settings { local_window: false, ..Settings::default() });
     let seq = acknowledged_at_once(&mut bench, 0);
     (bench, seq)
 }
 
-/// Sends segments in pairs, so often that the time-out is 20 ms after it; the number behind them.
+/// Sends segments in pairs, until the time-out is 20 ms. Returns the next number.
 fn acknowledged_at_once(bench: &mut Bench<Today>, seq: u32) -> u32 {
     for pair in 0..100 {
         bench.burst(seq + 200 * pair, 2);
@@ -18,18 +18,18 @@ fn acknowledged_at_once(bench: &mut Bench<Today>, seq: u32) -> u32 {
     seq + 20_000
 }
 
-/// Sends one segment whose ACK the receiver delays by so long, unless it gets something sooner; how
-/// many copies were sent.
+/// Sends one segment whose ACK the receiver delays by `delay`, unless more data arrives sooner.
+/// Returns the number of copies.
 fn acknowledged_late(bench: &mut Bench<Today>, seq: u32, delay: u64) -> usize {
     bench.burst(seq, 1);
     for millis in 1..=delay {
         let copies = bench.wait(1).timer().len();
         if copies > 0 {
             if delay - millis > 8 {
-                bench.wait(8).hear(&ack(seq + 100).sack(&[(seq, seq + 100)]));
+                bench.wait(8).pass_ack(&ack(seq + 100).sack(&[(seq, seq + 100)]));
             } else {
                 bench.wait(delay - millis).radio(&ack(seq + 100));
-                bench.wait(8).hear(&ack(seq + 100).sack(&[(seq, seq + 100)]));
+                bench.wait(8).pass_ack(&ack(seq + 100).sack(&[(seq, seq + 100)]));
             }
             return copies;
         }
@@ -38,7 +38,7 @@ fn acknowledged_late(bench: &mut Bench<Today>, seq: u32, delay: u64) -> usize {
     0
 }
 
-/// Sends one segment that is lost; how long its copy took to leave.
+/// Sends one segment that is lost. Returns the time until its copy.
 fn lost(bench: &mut Bench<Today>, seq: u32) -> u64 {
     bench.burst(seq, 1);
     let waited = (1..1_000).find(|_| !bench.wait(1).timer().is_empty()).expect("it is repaired");
@@ -47,7 +47,7 @@ fn lost(bench: &mut Bench<Today>, seq: u32) -> u64 {
 }
 
 #[test]
-fn data_that_follows_a_segment_whose_ack_is_delayed_brings_the_ack_and_not_a_copy() {
+fn data_after_a_segment_with_a_delayed_ack_elicits_the_ack_and_no_copy() {
     let (mut bench, seq) = bench();
     bench.burst(seq, 1);
     assert!(bench.wait(50).timer().is_empty());
@@ -58,14 +58,14 @@ fn data_that_follows_a_segment_whose_ack_is_delayed_brings_the_ack_and_not_a_cop
 }
 
 #[test]
-fn a_receiver_that_delays_its_acks_for_long_gets_few_copies_of_what_it_has() {
+fn a_receiver_with_long_delayed_acks_gets_few_needless_copies() {
     let (mut bench, seq) = bench();
     let copies: usize = (0..100).map(|nth| acknowledged_late(&mut bench, seq + nth * 100, 208)).sum();
     assert!((8..=12).contains(&copies), "{copies}");
 }
 
 #[test]
-fn where_segments_are_lost_the_wait_becomes_short_again() {
+fn losses_shorten_the_wait_again() {
     let (mut bench, seq) = bench();
     assert_eq!(lost(&mut bench, seq), 60, "a delayed ACK is waited for");
     for nth in 1..=50 {
@@ -76,7 +76,7 @@ fn where_segments_are_lost_the_wait_becomes_short_again() {
 }
 
 #[test]
-fn acks_that_are_lost_as_often_as_data_do_not_make_the_wait_longer() {
+fn ack_losses_as_frequent_as_data_losses_do_not_extend_the_wait() {
     let (mut bench, seq) = bench();
     for nth in 0..50 {
         let seq = seq + nth * 300;

@@ -1,10 +1,10 @@
-//! Octets, where ns-2 has packets.
+//! Octets instead of the packets of ns-2.
 
 use super::*;
 use lasthop_config::preset::Presets as _;
 
 #[test]
-fn a_copy_carries_only_what_the_receiver_misses_of_a_super_packet() {
+fn a_copy_has_only_the_missing_octets_of_a_super_packet() {
     let mut bench = Bench::new();
     bench.core(&data(0, 1000).flags(TcpFlags::FIN));
     bench.radio(&ack(200));
@@ -30,7 +30,7 @@ fn a_copy_carries_only_what_the_receiver_misses_of_a_super_packet() {
 }
 
 #[test]
-fn a_sender_retransmission_of_a_part_does_not_speak_for_the_rest() {
+fn a_partial_sender_retransmission_does_not_cover_the_rest() {
     let mut bench = Bench::new();
     bench.core(&data(0, 1000));
     bench.core(&data(0, 100));
@@ -39,7 +39,7 @@ fn a_sender_retransmission_of_a_part_does_not_speak_for_the_rest() {
 }
 
 #[test]
-fn a_packet_that_was_acknowledged_in_part_measures_nothing() {
+fn a_partly_acknowledged_packet_gives_no_measurement() {
     let mut bench = Bench::new();
     let timeout = |bench: &Bench<Published>| bench.flow().map(|flow| flow.timeout(&Settings::published()));
     bench.core(&data(0, 1000));

@@ -1,10 +1,10 @@
-//! A link behind the hop that takes smaller packets than the sender's.
+//! A link downstream of the hop with an MTU smaller than the sender's packets.
 
 use lasthop_packet::quote;
 
 use super::*;
 
-/// The message of a router with this MTU about a segment.
+/// A router's message with this MTU about a segment.
 fn refusal(packet: &Packet, mtu: u32) -> Packet {
     quote::too_big(packet, "10.9.9.9".parse().expect("an address"), mtu).expect("it is about TCP")
 }
@@ -14,7 +14,7 @@ fn today() -> Bench<Today> {
 }
 
 #[test]
-fn a_refusal_goes_to_the_sender_and_what_it_is_about_is_no_longer_ours_to_repair() {
+fn packet_too_big_passes_and_its_segment_is_left_to_the_sender() {
     refuse_a_cached_one(Bench::new());
     refuse_a_cached_one(today());
 }
@@ -26,7 +26,7 @@ fn refuse_a_cached_one<R: Recovery>(mut bench: Bench<R>) {
     assert!(bench.radio(&refusal(&data(0, 1000), 640)).passed());
     assert_eq!(bench.cached(), [0; 0]);
     assert_eq!(bench.wait(LONG).timer().len(), 0, "no copy that would be refused again");
-    // The sender's smaller ones are ours again.
+    // The sender's smaller segments are cached again.
     for place in 0..4 {
         assert_eq!(bench.core(&data(500 * place, 500)).copies.len(), 0);
     }
@@ -35,7 +35,7 @@ fn refuse_a_cached_one<R: Recovery>(mut bench: Bench<R>) {
 }
 
 #[test]
-fn a_refusal_of_what_is_not_cached_in_packets_that_large_changes_nothing() {
+fn packet_too_big_about_other_segments_changes_nothing() {
     refuse_others(Bench::new());
     refuse_others(today());
 }
@@ -54,7 +54,7 @@ fn refuse_others<R: Recovery>(mut bench: Bench<R>) {
 
 //= RFC 4821: the sender finds out without a message.
 #[test]
-fn a_sender_that_sends_something_again_in_smaller_segments_repairs_it_alone() {
+fn a_sender_that_retransmits_in_smaller_segments_repairs_alone() {
     let mut bench = today();
     bench.core(&data(0, 1000));
     bench.radio(&ack(0));
@@ -66,7 +66,7 @@ fn a_sender_that_sends_something_again_in_smaller_segments_repairs_it_alone() {
 }
 
 #[test]
-fn the_last_of_a_packet_again_is_no_sign_of_that() {
+fn a_retransmission_of_a_packets_end_is_no_sign_of_that() {
     send_the_last_again(Bench::new());
     send_the_last_again(today());
 }

@@ -1,4 +1,4 @@
-//! Whatever comes.
+//! Arbitrary packets.
 
 use lasthop_agent::{Accounts as _, Budget, SegmentCache};
 use lasthop_config::preset::Presets as _;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Packets between two hosts, with small and large numbers so that many meet and some do not.
+/// Packets between two hosts, with small and large numbers so that some match and some do not.
 pub fn any_packet() -> impl Strategy<Value = Packet> {
     let number = || prop_oneof![8 => (0u32..12).prop_map(|n| n * 50), 1 => (0u32..9).prop_map(|n| u32::MAX - n * 50), 1 => any::<u32>()];
     let flags = prop_oneof![6 => Just(0x10u8), 1 => Just(0x11), 1 => any::<u8>()];
@@ -38,13 +38,13 @@ fn small() -> Settings {
 
 proptest! {
     #[test]
-    fn no_packet_makes_it_panic_or_edit_and_the_bounds_hold(
+    fn arbitrary_packets_cause_no_panic_and_no_edit_within_the_bounds(
         steps in proptest::collection::vec((any_packet(), any::<bool>(), 0u64..400), 1..120)
     ) {
         let mut bench = Bench::<Published>::within(small(), Budget { flows: 2, octets_in_all: 80_000, ..Budget::default() });
         for (packet, from_core, millis) in steps {
             let from = if from_core { Side::Core } else { Side::Radio };
-            // `pass` asserts that the packet in hand is not edited.
+            // `pass` asserts that the packet is not edited.
             let step = bench.wait(millis).pass(&packet, from);
             prop_assert!(step.verdict == Verdict::Forward || (step.suppressed() && from == Side::Radio));
             bench.timer();
@@ -61,11 +61,12 @@ proptest! {
     }
 
     #[test]
-    fn a_copy_is_a_piece_of_what_passed_and_its_tsval_never_falls_behind(
+    fn a_copy_is_a_part_of_passed_data_with_a_monotone_tsval(
         lost in proptest::collection::vec(any::<bool>(), 40),
         extra in 0u32..3,
     ) {
-        // A receiver that loses what `lost` says, acknowledges each arrival and refuses by PAWS.
+        // A receiver that loses the segments in `lost`, acknowledges each arrival and rejects by
+        // PAWS.
         let mut bench = Bench::<Published>::with(Settings { cached_packets: 20, ..Settings::published() });
         let (mut next, mut recent, mut above) = (0u32, 0u32, Vec::new());
         let mut arrivals = lost.iter().enumerate().flat_map(|(segment, lost)| {

@@ -2,21 +2,27 @@
 
 use super::*;
 
-/// A flow that loses one segment in `loses`, each repaired at once, from a sender `beyond`
-/// milliseconds away over a hop of 4 ms. How many segments it was shown until it was left alone.
-fn left_alone_after<R: Recovery>(settings: Settings, beyond: u64, loses: u32, stamped: bool) -> Option<u32> {
+/// A flow that loses one segment in `loses`, each repaired at once, from a sender `distance`
+/// milliseconds away over a hop of 4 ms. Returns the number of segments shown to the agent until it
+/// left the flow alone.
+fn left_alone_after<R: Recovery>(
+    settings: Settings,
+    distance: u64,
+    loses: u32,
+    stamped: bool,
+) -> Option<u32> {
     let mut bench = Bench::<R>::with(settings);
     let flow = data(0, 1).flow_key();
     let (mut next, mut clock) = (1, 1);
     let stamp = |packet: Packet, value, echo| if stamped { packet.stamped(value, echo) } else { packet };
     for round in 1..20_000 {
-        bench.wait(beyond);
+        bench.wait(distance);
         let is_lost = round % loses == 0;
         for segment in 0..4 {
             bench.pass(&stamp(data(next + 100 * segment, 100), clock, clock), Side::Core);
         }
         bench.wait(4);
-        clock += beyond as u32 + 4;
+        clock += distance as u32 + 4;
         let step = |bench: &mut Bench<R>, packet: Packet| {
             let mut outbox = Outbox::default();
             let mut cx = Context::new(bench.now, &mut bench.rng, &mut outbox);
@@ -45,23 +51,23 @@ fn left_alone_after<R: Recovery>(settings: Settings, beyond: u64, loses: u32, st
 }
 
 #[test]
-fn a_sender_that_is_nearer_than_the_hop_is_long_and_loses_little_is_left_alone() {
+fn a_sender_closer_than_the_hop_with_few_losses_is_left_alone() {
     let shown = left_alone_after::<Today>(Settings::default(), 1, 50, true);
     assert!(shown.is_some_and(|segments| segments >= 32 * 200), "{shown:?}: not by chance");
 }
 
 #[test]
-fn a_sender_that_is_farther_away_is_not() {
+fn a_more_distant_sender_is_not_left_alone() {
     assert_eq!(left_alone_after::<Today>(Settings::default(), 9, 50, true), None);
 }
 
 #[test]
-fn where_much_is_lost_none_is() {
+fn a_sender_with_many_losses_is_not_left_alone() {
     assert_eq!(left_alone_after::<Today>(Settings::default(), 1, 10, true), None);
 }
 
 #[test]
-fn without_timestamps_none_is_nor_where_that_is_set() {
+fn no_sender_is_left_alone_without_timestamps_or_when_disabled() {
     assert_eq!(left_alone_after::<Today>(Settings::default(), 1, 50, false), None);
     let settings = Settings { steps_aside: false, ..Settings::default() };
     assert_eq!(left_alone_after::<Today>(settings, 1, 50, true), None);

@@ -34,7 +34,7 @@ fn the_timer_waits_srtt_and_four_deviations_but_not_less_than_the_minimum() {
 }
 
 #[test]
-fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_not() {
+fn a_new_ack_and_a_sender_retransmission_restart_the_timer_and_new_data_does_not() {
     let mut bench = Bench::new();
     bench.burst(0, 3);
     let due = |bench: &Bench<Published>| bench.snoop.flows.next_timer().map_or(0, Instant::as_millis);
@@ -50,7 +50,7 @@ fn a_new_ack_and_a_sender_retransmission_start_the_timer_anew_and_new_data_does_
 }
 
 #[test]
-fn only_packets_that_left_once_measure_the_round_trip_time() {
+fn only_packets_sent_once_give_a_round_trip_time() {
     let mut bench = Bench::new();
     let timeout = |bench: &Bench<Published>| bench.flow().map(|flow| flow.timeout(&Settings::published()));
     bench.burst(0, 6);
@@ -71,7 +71,7 @@ fn only_packets_that_left_once_measure_the_round_trip_time() {
 }
 
 #[test]
-fn the_timer_repairs_only_what_the_receiver_waits_for() {
+fn the_timer_repairs_only_the_segment_that_the_receiver_waits_for() {
     let mut bench = Bench::new();
     bench.burst(0, 1);
     bench.burst(200, 2);
@@ -90,7 +90,7 @@ fn the_timer_does_not_retransmit_into_a_closed_window() {
 }
 
 #[test]
-fn the_senders_retransmission_allows_ten_more() {
+fn a_sender_retransmission_allows_ten_more_copies() {
     let mut bench = Bench::new();
     bench.burst(0, 1);
     let round = |bench: &mut Bench<Published>| (0..12).map(|_| bench.wait(LONG).timer().len()).sum::<usize>();
@@ -100,17 +100,17 @@ fn the_senders_retransmission_allows_ten_more() {
 }
 
 #[test]
-fn after_a_time_in_which_frames_passed_unseen_timers_start_anew_and_no_round_trip_is_measured() {
-    timers_start_anew(Bench::new());
-    timers_start_anew(Bench::<Today>::with(Settings::default()));
+fn timers_restart_without_round_trips_after_packets_passed_unseen() {
+    timers_restart(Bench::new());
+    timers_restart(Bench::<Today>::with(Settings::default()));
 }
 
-fn timers_start_anew<R: Recovery>(mut bench: Bench<R>) {
+fn timers_restart<R: Recovery>(mut bench: Bench<R>) {
     bench.pass(&data(0, 100), Side::Core);
     bench.wait(5).radio(&ack(100));
     bench.pass(&data(100, 100), Side::Core);
     let timeout = bench.flow().expect("it is known").timeout(&bench.snoop.settings);
-    // Its acknowledgment went past.
+    // Its acknowledgment bypassed the agent.
     bench.now += 10 * timeout;
     bench.call(Transfer::on_return);
     assert!(bench.timer().is_empty(), "the next acknowledgment tells");

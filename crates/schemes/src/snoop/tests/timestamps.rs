@@ -1,11 +1,11 @@
-//! TSval stays monotone towards the receiver, or PAWS would refuse the copies.
+//! TSval stays monotone towards the receiver; otherwise PAWS would reject the copies.
 
 use lasthop_packet::wire;
 
 use super::*;
 
 #[test]
-fn a_copy_carries_the_highest_tsval_that_went_to_the_receiver_and_is_otherwise_the_original() {
+fn a_copy_is_the_original_with_the_highest_tsval_sent() {
     let mut bench = Bench::new();
     for (seq, value) in [(0, 50), (100, 51), (200, 52), (300, 53), (400, 54)] {
         bench.core(&data(seq, 100).stamped(value, 5));
@@ -37,7 +37,7 @@ fn the_tsval_of_a_pure_ack_from_the_sender_counts_too() {
 }
 
 #[test]
-fn a_tsval_from_outside_the_window_is_not_believed() {
+fn a_tsval_from_outside_the_window_is_ignored() {
     let mut bench = Bench::new();
     bench.core(&data(0, 100).stamped(50, 5));
     bench.core(&data(100_000, 100).stamped(1_000_000, 5));
@@ -58,7 +58,7 @@ fn a_copy_that_needs_no_new_tsval_leaves_verbatim() {
 }
 
 #[test]
-fn on_the_wire_a_copy_is_the_octets_that_came_or_differs_in_tsval_and_checksum_only() {
+fn on_the_wire_a_copy_differs_at_most_in_tsval_and_checksum() {
     let real = |packet: Packet| wire::parse(wire::emit(&packet)).expect("our own packet parses");
     let mut bench = Bench::new();
     let packet = real(data(0, 100).stamped(50, 5));
@@ -72,7 +72,7 @@ fn on_the_wire_a_copy_is_the_octets_that_came_or_differs_in_tsval_and_checksum_o
 
 // RFC 3522, section 3.2. Copies have the TSval of the latest original.
 #[test]
-fn an_ack_that_ends_a_silence_calls_for_the_rest_only_if_it_echoes_a_copy() {
+fn an_ack_after_a_silence_triggers_repairs_only_if_it_echoes_a_copy() {
     for (echo, expected) in [(5, vec![]), (80, vec![(100, 100)])] {
         let mut bench = Bench::<Today>::with(Settings::default());
         for n in 0..5 {
@@ -82,7 +82,7 @@ fn an_ack_that_ends_a_silence_calls_for_the_rest_only_if_it_echoes_a_copy() {
         for _ in 0..6 {
             bench.wait(200).timer();
         }
-        let (passed, copies) = bench.hear(&ack(100).stamped(2_000, echo));
+        let (passed, copies) = bench.pass_ack(&ack(100).stamped(2_000, echo));
         assert_eq!((passed.is_some(), copies), (true, expected), "{echo}");
     }
 }

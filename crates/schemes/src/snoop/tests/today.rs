@@ -1,10 +1,10 @@
-//! What today's TCP needs: repairs by SACK, withholding, super-packets.
+//! Features for current TCP: repairs by SACK, withholding, super-packets.
 
 use std::num::NonZeroU16;
 
 use super::*;
 
-/// Without a local window, and with every loss found by the first segment that overtakes.
+/// A bench without a local window, in which the first overtaking segment shows a loss.
 fn bench() -> Bench<Today> {
     Bench::<Today>::with(Settings { local_window: false, reordering: 0, ..Settings::default() })
 }
@@ -16,41 +16,45 @@ fn super_packet(seq: u32, segments: u32) -> Packet {
 }
 
 #[test]
-fn every_hole_is_repaired_at_once_and_the_sender_hears_of_none() {
+fn every_hole_is_repaired_at_once_and_withheld() {
     let mut bench = bench();
     bench.burst(0, 7);
-    assert_eq!(bench.hear(&ack(100)).0, Some(ack(100)));
-    let (told, copies) = bench.hear(&ack(100).sack(&[(200, 300)]));
-    assert_eq!((told, copies), (None, vec![(100, 100)]));
-    let (told, copies) = bench.hear(&ack(100).sack(&[(600, 700), (200, 300)]));
-    assert_eq!((told, copies), (None, vec![(300, 100), (400, 100), (500, 100)]));
-    let (told, copies) = bench.hear(&ack(300).sack(&[(600, 700)]));
-    assert_eq!((told, copies), (Some(ack(300)), vec![]), "progress passes at once, without what lies above");
+    assert_eq!(bench.pass_ack(&ack(100)).0, Some(ack(100)));
+    let (passed, copies) = bench.pass_ack(&ack(100).sack(&[(200, 300)]));
+    assert_eq!((passed, copies), (None, vec![(100, 100)]));
+    let (passed, copies) = bench.pass_ack(&ack(100).sack(&[(600, 700), (200, 300)]));
+    assert_eq!((passed, copies), (None, vec![(300, 100), (400, 100), (500, 100)]));
+    let (passed, copies) = bench.pass_ack(&ack(300).sack(&[(600, 700)]));
+    assert_eq!(
+        (passed, copies),
+        (Some(ack(300)), vec![]),
+        "progress passes at once, without what lies above"
+    );
 }
 
 #[test]
-fn a_lost_copy_is_found_by_what_left_after_it() {
+fn a_lost_copy_is_detected_by_later_deliveries() {
     let mut bench = bench();
     bench.burst(0, 2);
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 200)])).1, [(0, 100)]);
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 200)])).1, [(0, 100)]);
     bench.wait(5).burst(200, 1);
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, [(0, 100)], "the copy left before 200");
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, [], "what is said again is nothing new");
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 300)])).1, [(0, 100)], "the copy left before 200");
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 300)])).1, [], "what is said again is nothing new");
 }
 
 #[test]
-fn a_segment_may_be_overtaken_by_as_many_as_are_tolerated() {
+fn a_segment_may_be_overtaken_within_the_tolerance() {
     let mut bench =
         Bench::<Today>::with(Settings { local_window: false, reordering: 2, ..Settings::default() });
     bench.burst(0, 6);
-    bench.hear(&ack(0));
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 200)])), (None, vec![]), "kept back all the same");
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, []);
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 400)])).1, [(0, 100)]);
+    bench.pass_ack(&ack(0));
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 200)])), (None, vec![]), "kept back all the same");
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 300)])).1, []);
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 400)])).1, [(0, 100)]);
 }
 
 #[test]
-fn of_a_super_packet_only_what_is_missing_is_sent_and_stays_a_super_packet_if_it_is_larger_than_a_segment() {
+fn only_the_missing_segments_of_a_super_packet_are_sent_as_one_packet() {
     let mut bench = bench();
     bench.core(&super_packet(0, 10).stamped(50, 5).flags(TcpFlags::FIN));
     let mut passing = ack(100).sack(&[(900, 1000), (400, 500)]);
@@ -59,21 +63,21 @@ fn of_a_super_packet_only_what_is_missing_is_sent_and_stays_a_super_packet_if_it
     assert_eq!(copies.iter().map(Packet::segments).collect::<Vec<_>>(), [3, 4]);
     assert_eq!(copies[0].payload(), &Payload::Stream { stream: 1, offset: 100, len: 300 });
     assert!(copies.iter().all(|copy| copy.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::FIN))));
-    let copies = bench.hear(&ack(300).sack(&[(400, 500)])).1;
+    let copies = bench.pass_ack(&ack(300).sack(&[(400, 500)])).1;
     assert_eq!(copies, [(1000, 0)], "the FIN left before the copy that arrived");
     assert_eq!(
         bench.flow().map(|flow| flow.cache.len()),
         Some(1),
         "it is one buffer until all is acknowledged"
     );
-    // The timer sends the first segment that is missing, and the last.
+    // The timer sends the first and the last missing segment.
     let copies = bench.wait(LONG).timer();
     assert_eq!(pieces(&copies), [(300, 100), (1000, 0)]);
     assert!(copies[0].segment_size().is_none());
 }
 
 #[test]
-fn tsval_stays_monotone_with_super_packets_and_can_be_left_alone() {
+fn monotone_timestamps_apply_to_super_packets_and_can_be_disabled() {
     for (monotone_timestamps, expected) in [(true, 90), (false, 50)] {
         let settings =
             Settings { local_window: false, reordering: 0, monotone_timestamps, ..Settings::default() };
@@ -90,30 +94,30 @@ fn tsval_stays_monotone_with_super_packets_and_can_be_left_alone() {
 }
 
 #[test]
-fn holes_of_the_sender_are_told_up_to_the_first_of_ours() {
+fn the_senders_holes_are_reported_up_to_the_agents_first() {
     let mut bench = bench();
     bench.burst(0, 1);
     bench.burst(200, 6);
-    bench.hear(&ack(100));
-    let (told, copies) = bench.hear(&ack(100).sack(&[(500, 600), (200, 400)]));
-    assert_eq!(told, Some(ack(100).sack(&[(200, 400)])), "100 never came, 400 is ours to repair");
+    bench.pass_ack(&ack(100));
+    let (passed, copies) = bench.pass_ack(&ack(100).sack(&[(500, 600), (200, 400)]));
+    assert_eq!(passed, Some(ack(100).sack(&[(200, 400)])), "100 never came, 400 is ours to repair");
     assert_eq!(copies, [(400, 100)]);
-    let (told, _) = bench.hear(&ack(100).sack(&[(200, 600)]));
-    assert_eq!(told, Some(ack(100).sack(&[(200, 600)])));
+    let (passed, _) = bench.pass_ack(&ack(100).sack(&[(200, 600)]));
+    assert_eq!(passed, Some(ack(100).sack(&[(200, 600)])));
 }
 
 #[test]
-fn a_duplicate_ack_of_the_senders_hole_passes_even_where_all_it_reports_lies_above_a_hole_of_ours() {
+fn a_duplicate_ack_of_the_senders_hole_passes_without_blocks() {
     let mut bench = bench();
     bench.burst(0, 1);
     bench.burst(200, 3);
-    bench.hear(&ack(100));
-    let (told, copies) = bench.hear(&ack(100).sack(&[(300, 400)]));
-    assert_eq!((told, copies), (Some(ack(100)), vec![(200, 100)]));
+    bench.pass_ack(&ack(100));
+    let (passed, copies) = bench.pass_ack(&ack(100).sack(&[(300, 400)]));
+    assert_eq!((passed, copies), (Some(ack(100)), vec![(200, 100)]));
 }
 
 #[test]
-fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told() {
+fn a_given_up_or_old_hole_or_one_of_the_sender_is_reported() {
     let truth = ack(0).sack(&[(100, 300)]);
     let mut bench = Bench::<Today>::with(Settings {
         local_window: false,
@@ -122,117 +126,117 @@ fn what_was_given_up_or_took_too_long_or_was_retransmitted_by_the_sender_is_told
         ..Settings::default()
     });
     bench.burst(0, 3);
-    assert_eq!(bench.hear(&truth), (Some(truth.clone()), vec![]), "given up");
+    assert_eq!(bench.pass_ack(&truth), (Some(truth.clone()), vec![]), "given up");
 
     let mut bench = self::bench();
     bench.burst(0, 3);
-    bench.hear(&ack(0));
-    assert_eq!(bench.hear(&truth).0, None);
+    bench.pass_ack(&ack(0));
+    assert_eq!(bench.pass_ack(&truth).0, None);
     bench.wait(250);
-    assert_eq!(bench.hear(&truth).0, Some(truth.clone()), "too long");
+    assert_eq!(bench.pass_ack(&truth).0, Some(truth.clone()), "too long");
 
     let mut bench = self::bench();
     bench.burst(0, 3);
-    bench.hear(&ack(0));
+    bench.pass_ack(&ack(0));
     bench.core(&data(0, 100));
-    assert_eq!(bench.hear(&truth).0, Some(truth), "the sender knows");
+    assert_eq!(bench.pass_ack(&truth).0, Some(truth), "the sender knows");
 }
 
 #[test]
-fn an_ack_with_anything_else_to_tell_passes_without_the_blocks() {
+fn an_ack_with_other_information_passes_without_the_blocks() {
     for telling in [ack(0).window(WINDOW + 1), ack(0).flags(TcpFlags::ECE), ack(0).flags(TcpFlags::FIN)] {
         let mut bench = bench();
         bench.burst(0, 3);
-        bench.hear(&ack(0));
-        assert_eq!(bench.hear(&telling.clone().sack(&[(100, 300)])).0, Some(telling));
+        bench.pass_ack(&ack(0));
+        assert_eq!(bench.pass_ack(&telling.clone().sack(&[(100, 300)])).0, Some(telling));
     }
 }
 
 #[test]
-fn an_ack_with_an_option_that_is_not_known_passes_as_it_came() {
+fn an_ack_with_an_unknown_option_passes_unchanged() {
     let mut bench = bench();
     bench.burst(0, 5);
     let signed = ack(0).unknown_option().sack(&[(100, 500)]);
-    let (passed, copies) = bench.hear(&signed);
+    let (passed, copies) = bench.pass_ack(&signed);
     assert_eq!((passed, copies), (Some(signed), vec![(0, 100)]));
 }
 
 #[test]
-fn duplicate_data_is_told_unless_our_copy_caused_it() {
+fn duplicate_data_is_reported_unless_a_copy_caused_it() {
     let mut bench = bench();
     bench.burst(0, 4);
-    bench.hear(&ack(0).sack(&[(100, 200)]));
-    bench.hear(&ack(400));
-    assert_eq!(bench.hear(&ack(400).sack(&[(0, 100)])).0, None, "our copy");
+    bench.pass_ack(&ack(0).sack(&[(100, 200)]));
+    bench.pass_ack(&ack(400));
+    assert_eq!(bench.pass_ack(&ack(400).sack(&[(0, 100)])).0, None, "our copy");
     let true_duplicate = ack(400).sack(&[(200, 300)]);
-    assert_eq!(bench.hear(&true_duplicate).0, Some(true_duplicate));
+    assert_eq!(bench.pass_ack(&true_duplicate).0, Some(true_duplicate));
     bench.core(&data(0, 100));
     let undo = ack(400).sack(&[(0, 100)]);
-    assert_eq!(bench.hear(&undo).0, Some(undo), "the sender's own retransmission: it may undo");
+    assert_eq!(bench.pass_ack(&undo).0, Some(undo), "the sender's own retransmission: it may undo");
 }
 
 #[test]
-fn without_withholding_every_ack_passes_as_it_came() {
+fn without_withholding_every_ack_passes_unchanged() {
     let mut bench =
         Bench::<Today>::with(Settings { local_window: false, withholding: false, ..Settings::default() });
     bench.burst(0, 5);
     for packet in [ack(0), ack(0).sack(&[(100, 400)]), ack(100).sack(&[(200, 400)])] {
-        assert_eq!(bench.hear(&packet).0, Some(packet));
+        assert_eq!(bench.pass_ack(&packet).0, Some(packet));
     }
 }
 
 #[test]
-fn a_receiver_without_sack_is_served_one_hole_after_the_other() {
+fn without_sack_one_hole_is_repaired_after_the_other() {
     let mut bench = bench();
     bench.burst(0, 6);
-    bench.hear(&ack(100));
-    assert_eq!(bench.hear(&ack(100)), (None, vec![(100, 100)]));
-    assert_eq!(bench.hear(&ack(100)), (None, vec![]));
+    bench.pass_ack(&ack(100));
+    assert_eq!(bench.pass_ack(&ack(100)), (None, vec![(100, 100)]));
+    assert_eq!(bench.pass_ack(&ack(100)), (None, vec![]));
     bench.wait(20);
-    assert_eq!(bench.hear(&ack(300)), (Some(ack(300)), vec![(300, 100)]), "the next hole");
+    assert_eq!(bench.pass_ack(&ack(300)), (Some(ack(300)), vec![(300, 100)]), "the next hole");
     bench.wait(20);
-    assert_eq!(bench.hear(&ack(600)), (Some(ack(600)), vec![]));
+    assert_eq!(bench.pass_ack(&ack(600)), (Some(ack(600)), vec![]));
     assert!(bench.cached().is_empty() && bench.snoop.flows.next_timer().is_none());
 }
 
 #[test]
-fn what_a_silent_hop_had_is_lost_to_a_receiver_without_sack_too() {
+fn without_sack_data_on_a_silent_hop_is_lost_too() {
     for (expiries, repaired) in [(1, vec![]), (2, vec![(200, 100)])] {
         let mut bench = bench();
         bench.burst(0, 5);
-        bench.hear(&ack(100));
+        bench.pass_ack(&ack(100));
         for _ in 0..expiries {
             assert_eq!(pieces(&bench.wait(LONG).timer()), [(100, 100)]);
         }
         bench.wait(20);
-        assert_eq!(bench.hear(&ack(200)).1, repaired, "after {expiries} time-outs");
+        assert_eq!(bench.pass_ack(&ack(200)).1, repaired, "after {expiries} time-outs");
         bench.wait(20);
-        let (_, copies) = bench.hear(&ack(300));
+        let (_, copies) = bench.pass_ack(&ack(300));
         assert_eq!(copies.first(), repaired.first().map(|_| &(300, 100)), "one after the other");
     }
 }
 
 #[test]
-fn copies_of_the_timer_that_were_not_needed_start_no_repair() {
+fn needless_copies_by_the_timer_start_no_repair() {
     let mut bench = bench();
     bench.burst(0, 6);
-    bench.hear(&ack(100));
+    bench.pass_ack(&ack(100));
     assert_eq!(bench.wait(LONG).timer().len(), 1);
-    bench.hear(&ack(200));
-    assert_eq!(bench.hear(&ack(200)).1, [], "the copy's own echo");
+    bench.pass_ack(&ack(200));
+    assert_eq!(bench.pass_ack(&ack(200)).1, [], "the copy's own echo");
 }
 
 #[test]
-fn the_timer_tells_of_a_tail_by_its_last_segment() {
+fn the_timer_probes_a_tail_with_its_last_segment() {
     let mut bench = bench();
     bench.burst(0, 2);
-    bench.hear(&ack(0).sack(&[(100, 200)]));
-    bench.hear(&ack(200));
+    bench.pass_ack(&ack(0).sack(&[(100, 200)]));
+    bench.pass_ack(&ack(200));
     bench.burst(200, 5);
     assert_eq!(pieces(&bench.wait(LONG).timer()), [(200, 100), (600, 100)]);
     bench.wait(5);
-    let (told, copies) = bench.hear(&ack(300).sack(&[(600, 700)]));
-    assert_eq!(told, Some(ack(300)));
+    let (passed, copies) = bench.pass_ack(&ack(300).sack(&[(600, 700)]));
+    assert_eq!(passed, Some(ack(300)));
     assert_eq!(copies, [(300, 100), (400, 100), (500, 100)], "all before the last was lost");
 }
 
@@ -242,7 +246,7 @@ fn a_single_segment_may_be_acknowledged_late() {
     for round in 0..50 {
         bench.burst(200 * round, 2);
         bench.wait(5);
-        bench.hear(&ack(200 * round + 200));
+        bench.pass_ack(&ack(200 * round + 200));
     }
     bench.burst(10_000, 1);
     assert!(bench.wait(59).timer().is_empty());
@@ -252,56 +256,56 @@ fn a_single_segment_may_be_acknowledged_late() {
 }
 
 #[test]
-fn what_was_sacked_stays_until_it_is_acknowledged() {
+fn sacked_data_stays_until_it_is_acknowledged() {
     let mut bench = bench();
     bench.burst(0, 4);
-    bench.hear(&ack(0).sack(&[(100, 400)]));
+    bench.pass_ack(&ack(0).sack(&[(100, 400)]));
     assert_eq!(bench.cached(), [0, 100, 200, 300]);
-    // The receiver forgets what it had, and the sender begins anew.
+    // The receiver discards its data, and the sender starts again.
     bench.core(&data(100, 100));
-    bench.hear(&ack(100));
+    bench.pass_ack(&ack(100));
     assert_eq!(pieces(&bench.wait(LONG).timer()), [(100, 100)]);
 }
 
 #[test]
-fn a_block_that_is_said_again_proves_nothing_of_what_the_sender_sent_in_vain() {
+fn a_repeated_block_proves_nothing_about_a_needless_retransmission() {
     let mut bench = bench();
     bench.burst(100, 2);
-    bench.hear(&ack(0).sack(&[(100, 300)]));
+    bench.pass_ack(&ack(0).sack(&[(100, 300)]));
     bench.core(&data(0, 100));
     bench.core(&data(100, 100));
-    assert_eq!(bench.hear(&ack(0).sack(&[(100, 300)])).1, [], "0 is still on its way");
+    assert_eq!(bench.pass_ack(&ack(0).sack(&[(100, 300)])).1, [], "0 is still on its way");
 }
 
 #[test]
-fn the_arrival_of_what_the_sender_sent_twice_proves_nothing_of_what_left_between() {
+fn the_arrival_of_repeated_data_proves_nothing_about_segments_in_between() {
     let mut bench = bench();
     bench.burst(0, 6);
-    bench.hear(&ack(100));
+    bench.pass_ack(&ack(100));
     bench.wait(5);
-    // Needlessly: all are still on their way.
+    // Needlessly: all are still in flight.
     bench.core(&data(100, 100));
     bench.core(&data(200, 100));
     bench.wait(5);
-    assert_eq!(bench.hear(&ack(200)).1, [], "the first transmission of 100");
-    assert_eq!(bench.hear(&ack(300)).1, []);
-    assert_eq!(bench.hear(&ack(600)).1, []);
+    assert_eq!(bench.pass_ack(&ack(200)).1, [], "the first transmission of 100");
+    assert_eq!(bench.pass_ack(&ack(300)).1, []);
+    assert_eq!(bench.pass_ack(&ack(600)).1, []);
 }
 
 #[test]
-fn what_arrived_twice_because_of_our_repairs_tells_of_a_hop_that_reorders() {
+fn duplicates_caused_by_repairs_show_a_reordering_hop() {
     let mut bench = bench();
     bench.burst(0, 2);
     bench.wait(5);
-    bench.hear(&ack(200));
+    bench.pass_ack(&ack(200));
     let repaired = |bench: &mut Bench<Today>, seq: u32| {
         bench.burst(seq, 3);
         bench.wait(5);
-        // The second overtakes the first, which comes much later, and then its copy.
-        let copies = bench.hear(&ack(seq).sack(&[(seq + 100, seq + 200)])).1;
+        // The second overtakes the first, which arrives much later, and then its copy.
+        let copies = bench.pass_ack(&ack(seq).sack(&[(seq + 100, seq + 200)])).1;
         bench.wait(5);
-        bench.hear(&ack(seq + 300));
-        bench.hear(&ack(seq + 300).sack(&[(seq, seq + 100)]));
+        bench.pass_ack(&ack(seq + 300));
+        bench.pass_ack(&ack(seq + 300).sack(&[(seq, seq + 100)]));
         copies.len()
     };
     let copies: Vec<usize> = (0..20).map(|round| repaired(&mut bench, 200 + 300 * round)).collect();
@@ -313,10 +317,10 @@ fn numbers_wrap() {
     let start = u32::MAX - 249;
     let mut bench = bench();
     bench.burst(start, 6);
-    bench.hear(&ack(start));
-    let (told, copies) = bench.hear(&ack(start).sack(&[(start + 100, start + 200), (50, 150)]));
-    assert_eq!((told, copies), (None, vec![(start, 100), (start + 200, 100)]));
-    assert_eq!(bench.hear(&ack(150)).0, Some(ack(150)));
+    bench.pass_ack(&ack(start));
+    let (passed, copies) = bench.pass_ack(&ack(start).sack(&[(start + 100, start + 200), (50, 150)]));
+    assert_eq!((passed, copies), (None, vec![(start, 100), (start + 200, 100)]));
+    assert_eq!(bench.pass_ack(&ack(150)).0, Some(ack(150)));
     assert_eq!(bench.cached(), [150, 250]);
 }
 
@@ -325,7 +329,7 @@ fn a_receiver_that_acknowledges_single_octets_gets_no_more_memory_than_data() {
     let mut bench = bench();
     bench.core(&super_packet(0, 600));
     for block in 0..20_000 {
-        bench.hear(&ack(0).sack(&[(3 * block + 1, 3 * block + 2)]));
+        bench.pass_ack(&ack(0).sack(&[(3 * block + 1, 3 * block + 2)]));
     }
     let ranges = bench.flow().map(|flow| flow.recovery.scoreboard.ranges().count());
     assert!(ranges.is_some_and(|ranges| ranges < 200), "{ranges:?}");
@@ -336,7 +340,7 @@ fn an_idle_flow_costs_less_than_a_kilobyte() {
     assert!(size_of::<SnoopFlow<Today>>() <= 720 && size_of::<SnoopFlow<Published>>() <= 440);
     let mut bench = bench();
     bench.burst(0, 200);
-    bench.hear(&ack(20_000));
+    bench.pass_ack(&ack(20_000));
     let flow = bench.flow().expect("it is known");
     assert!(flow.cache.is_empty() && flow.waiting.packets().allocated() == 0);
 }

@@ -4,7 +4,7 @@ use super::*;
 use lasthop_agent::{Accounts as _, Transfer as _};
 
 impl<R: Recovery> Bench<R> {
-    /// Another agent goes on, with what this one exports.
+    /// Another agent continues with the exported state.
     fn hand_over(&mut self) {
         let (states, sent, _) = self.call(|snoop, cx| snoop.export(Scope::All, cx));
         assert_eq!((sent.len(), self.snoop.held(), self.snoop.octets()), (0, 0, 0), "it has nothing left");
@@ -19,7 +19,7 @@ impl<R: Recovery> Bench<R> {
 }
 
 #[test]
-fn the_cache_moves_and_repairs_go_on_as_if_it_had_not() {
+fn repairs_continue_after_the_cache_has_moved() {
     cache_moves::<Today>(&Settings::default());
     cache_moves::<Published>(&Settings::published());
 }
@@ -35,8 +35,8 @@ fn cache_moves<R: Recovery>(settings: &Settings) {
             assert_eq!(bench.cached(), cached);
         }
         bench.wait(5);
-        let told = |n: u32| ack(200).sack(&[(300, 300 + 100 * n)]);
-        let copies: Vec<_> = (1..6).map(|n| bench.hear(&told(n))).collect();
+        let reports = |n: u32| ack(200).sack(&[(300, 300 + 100 * n)]);
+        let copies: Vec<_> = (1..6).map(|n| bench.pass_ack(&reports(n))).collect();
         bench.wait(5).radio(&ack(800));
         assert!(bench.cached().is_empty());
         copies
@@ -46,7 +46,7 @@ fn cache_moves<R: Recovery>(settings: &Settings) {
 }
 
 #[test]
-fn what_waits_moves_with_its_order_and_with_what_is_known_of_the_hop() {
+fn waiting_packets_move_in_order_with_the_hops_estimate() {
     let mut bench = Bench::<Today>::with(Settings::default());
     for segment in 0..30 {
         bench.pass(&data(100 * segment, 100), Side::Core);
@@ -74,7 +74,7 @@ fn one_hosts_connections_move_and_others_stay() {
 }
 
 #[test]
-fn a_state_that_cannot_be_is_refused_and_changes_nothing() {
+fn an_impossible_state_is_rejected_and_changes_nothing() {
     let mut bench = Bench::<Today>::with(Settings::default());
     bench.burst(0, 3);
     let (states, ..) = bench.call(|snoop, cx| snoop.export(Scope::All, cx));

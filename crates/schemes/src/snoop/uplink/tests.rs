@@ -1,4 +1,4 @@
-//! The rules of the uplink half, with packets by hand.
+//! The rules of the uplink half, with hand-made packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -17,20 +17,20 @@ const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const PHONE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 const SEGMENT: u32 = 100;
 
-/// A snoop with an uplink half, and a clock in milliseconds, which both hosts have too.
+/// A Snoop agent with an uplink half, and a clock in milliseconds, which both hosts share.
 struct Bench {
     snoop: Snoop<Today>,
     millis: u64,
     rng: Rng,
-    heard: u32,
+    last_tsval: u32,
 }
 
 impl Bench {
-    /// Ten segments have come, up to 1000, and are acknowledged.
+    /// Ten segments have arrived, up to 1000, and are acknowledged.
     fn new() -> Self {
         let settings = Settings { uplink: UplinkHalf::Nack, ..Settings::default() };
         let mut bench =
-            Self { snoop: Snoop::new(settings), millis: 1000, rng: Rng::named(1, "uplink"), heard: 0 };
+            Self { snoop: Snoop::new(settings), millis: 1000, rng: Rng::named(1, "uplink"), last_tsval: 0 };
         for segment in 0..10 {
             bench.wait(2).data(segment);
             bench.wait(2).ack(SEGMENT * (segment + 1));
@@ -55,14 +55,14 @@ impl Bench {
             .collect()
     }
 
-    /// A segment comes; the holes that the phone is told of then.
+    /// Passes a segment. Returns the holes reported to the phone.
     fn data(&mut self, segment: u32) -> Vec<(u32, u32)> {
         let payload = Payload::Stream { stream: 1, offset: u64::from(segment * SEGMENT), len: SEGMENT };
         let value = self.millis as u32 - 2;
-        let packet = header(PHONE, 4000, SERVER, 80, segment * SEGMENT, 7, value, self.heard);
+        let packet = header(PHONE, 4000, SERVER, 80, segment * SEGMENT, 7, value, self.last_tsval);
         let Transport::Tcp(tcp) = packet.transport().clone() else { panic!("TCP") };
-        let told = self.pass(&Packet::tcp_segment(*packet.ip(), tcp, payload), Side::Radio);
-        let nacks = told.iter().filter_map(|nack| Nack::among(nack.tcp()?.options.unknown.as_deref()?));
+        let nacks = self.pass(&Packet::tcp_segment(*packet.ip(), tcp, payload), Side::Radio);
+        let nacks = nacks.iter().filter_map(|nack| Nack::among(nack.tcp()?.options.unknown.as_deref()?));
         nacks
             .flat_map(|nack| nack.holes().iter().map(|(left, right)| (left.0, right.0)).collect::<Vec<_>>())
             .collect()
@@ -72,7 +72,7 @@ impl Bench {
         let value = self.millis as u32;
         let packet = header(SERVER, 80, PHONE, 4000, 7, number, value, value - 25);
         assert!(self.pass(&packet, Side::Core).is_empty());
-        self.heard = value;
+        self.last_tsval = value;
     }
 }
 
@@ -101,7 +101,7 @@ fn header(
 }
 
 #[test]
-fn a_hole_is_told_once_two_segments_have_overtaken_it_and_again_while_it_stays() {
+fn a_hole_is_reported_after_two_overtaking_segments_and_again_while_it_stays() {
     let mut bench = Bench::new();
     assert_eq!(bench.wait(2).data(11), []);
     assert_eq!(bench.wait(1).data(12), [(1000, 1100)]);
@@ -112,18 +112,18 @@ fn a_hole_is_told_once_two_segments_have_overtaken_it_and_again_while_it_stays()
 }
 
 #[test]
-fn it_is_the_receivers_last_ack_with_an_option() {
+fn a_nack_is_the_receivers_last_ack_with_an_option() {
     let mut bench = Bench::new();
     bench.wait(2).data(11);
     let payload = Payload::Stream { stream: 1, offset: 1200, len: SEGMENT };
-    let mut packet = header(PHONE, 4000, SERVER, 80, 1200, 7, bench.millis as u32, bench.heard);
+    let mut packet = header(PHONE, 4000, SERVER, 80, 1200, 7, bench.millis as u32, bench.last_tsval);
     packet.set_payload(payload);
-    let told = bench.pass(&packet, Side::Radio);
+    let nacks = bench.pass(&packet, Side::Radio);
     let mut expected = Nack::default();
     expected.push(Seq(1000), Seq(1100));
-    let mut last = header(SERVER, 80, PHONE, 4000, 7, 1000, bench.heard, bench.heard - 25);
+    let mut last = header(SERVER, 80, PHONE, 4000, 7, 1000, bench.last_tsval, bench.last_tsval - 25);
     last.tcp_mut().expect("TCP").options.unknown = Some(expected.to_option());
-    assert_eq!(told, [last]);
+    assert_eq!(nacks, [last]);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn an_acknowledgment_and_a_reset_end_a_hole() {
 
 proptest! {
     #[test]
-    fn no_options_make_it_panic_and_what_is_written_is_read(
+    fn arbitrary_options_cause_no_panic_and_nacks_round_trip(
         octets in proptest::collection::vec(any::<u8>(), 0..40),
         holes in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..3),
     ) {
@@ -156,23 +156,23 @@ proptest! {
 }
 
 #[test]
-fn a_nack_beside_a_download_has_the_number_that_comes_next() {
+fn a_nack_during_a_download_has_the_next_sequence_number() {
     let mut bench = Bench::new();
     let mut download = header(SERVER, 80, PHONE, 4000, 7, 1000, bench.millis as u32, 1);
     download.set_payload(Payload::Stream { stream: 2, offset: 0, len: 500 });
     bench.pass(&download, Side::Core);
     bench.wait(2).data(11);
     bench.wait(1);
-    let mut packet = header(PHONE, 4000, SERVER, 80, 1200, 7, bench.millis as u32, bench.heard);
+    let mut packet = header(PHONE, 4000, SERVER, 80, 1200, 7, bench.millis as u32, bench.last_tsval);
     packet.set_payload(Payload::Stream { stream: 1, offset: 1200, len: SEGMENT });
-    let told = bench.pass(&packet, Side::Radio);
-    assert_eq!(told.iter().filter_map(Packet::tcp).map(|tcp| tcp.seq).collect::<Vec<_>>(), [Seq(507)]);
+    let nacks = bench.pass(&packet, Side::Radio);
+    assert_eq!(nacks.iter().filter_map(Packet::tcp).map(|tcp| tcp.seq).collect::<Vec<_>>(), [Seq(507)]);
 }
 
 #[test]
 fn a_fin_alone_is_one_segment_and_one_may_overtake() {
     let mut bench = Bench::new();
-    let mut fin = header(PHONE, 4000, SERVER, 80, 1100, 7, bench.millis as u32, bench.heard);
+    let mut fin = header(PHONE, 4000, SERVER, 80, 1100, 7, bench.millis as u32, bench.last_tsval);
     if let Some(tcp) = fin.tcp_mut() {
         tcp.flags = TcpFlags::ACK.with(TcpFlags::FIN);
     }

@@ -1,11 +1,11 @@
-//! Duplicate ACKs: those for what a leg has are answered from there, others end here.
+//! Duplicate ACKs: those for data in a leg are answered from there, others end here.
 
 use lasthop_agent::Side;
 
 use super::super::bench::{Bench, fixed, mobile};
 
 #[test]
-fn a_duplicate_ack_for_what_a_leg_has_is_answered_from_there() {
+fn a_duplicate_ack_of_data_in_a_leg_is_answered_from_there() {
     let mut bench = Bench::split();
     for number in 0..6 {
         bench.core(&fixed(1001 + 100 * number, 100, 5001));
@@ -21,7 +21,7 @@ fn a_duplicate_ack_for_what_a_leg_has_is_answered_from_there() {
 }
 
 #[test]
-fn a_duplicate_ack_for_what_no_leg_has_ends_here() {
+fn a_duplicate_ack_of_data_in_no_leg_is_dropped() {
     let mut bench = Bench::split();
     bench.core(&fixed(1001, 500, 5001));
     bench.radio(&mobile(5001, 0, 1501));

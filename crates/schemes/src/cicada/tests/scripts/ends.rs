@@ -6,7 +6,7 @@ use lasthop_packet::TcpFlags;
 use super::super::bench::{Bench, Step, fixed, mobile};
 use crate::edits::But as _;
 
-/// Whether the fixed host is told that everything up to here has arrived.
+/// Whether the fixed host has an ACK of all data up to this number.
 fn acknowledges(steps: &[Step], to: Side, number: u32) -> bool {
     steps
         .iter()
@@ -29,7 +29,7 @@ fn a_fin_is_acknowledged_only_when_the_other_end_has_acknowledged_it() {
 }
 
 #[test]
-fn a_fin_of_the_mobile_hosts_is_acknowledged_only_when_the_fixed_host_has_acknowledged_it() {
+fn the_mobile_hosts_fin_is_acknowledged_only_after_the_fixed_hosts_ack() {
     let mut bench = Bench::split();
     let fin = mobile(5001, 500, 1001).flags(TcpFlags::FIN);
     let steps = [bench.radio(&fin), bench.wait(3000)];
@@ -81,12 +81,12 @@ fn a_leg_that_is_given_up_resets_the_other() {
 #[test]
 fn a_fin_is_not_acknowledged_for_an_end_that_has_reset_the_connection() {
     let mut bench = Bench::split();
-    // The mobile host sends, closes, and gives up before all of that has arrived.
+    // The mobile host sends, closes, and gives up before all of its data has arrived.
     bench.radio(&mobile(5001, 500, 1001).flags(TcpFlags::FIN));
     let challenge = bench.radio(&mobile(5502, 0, 1001).flags(TcpFlags::RST));
     assert_eq!(challenge.to(Side::Radio), ["A 1001+0 ack 5501"], "its FIN is not known to have arrived");
     bench.radio(&mobile(5501, 0, 0).but(|tcp| tcp.flags = TcpFlags::RST));
-    // What the fixed host sends now reaches no end.
+    // Data that the fixed host sends now reaches no end.
     let data = bench.core(&fixed(1001, 700, 5001).flags(TcpFlags::FIN));
     let rest = bench.core(&fixed(1702, 0, 5502));
     let later = bench.wait(2000);

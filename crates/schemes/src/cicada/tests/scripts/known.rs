@@ -1,4 +1,4 @@
-//! Faults that were found by properties, each in its smallest form.
+//! Faults that were found by properties, in minimal form.
 
 use lasthop_agent::{Budget, Side, Verdict};
 use lasthop_packet::{Seq, TcpFlags};
@@ -7,7 +7,7 @@ use super::super::bench::{Bench, answer, fixed, mobile, syn};
 use crate::edits::But as _;
 
 #[test]
-fn where_there_is_no_memory_packets_of_a_connection_that_owes_nothing_pass() {
+fn without_memory_packets_of_a_connection_without_obligations_pass() {
     let mut bench = Bench::split();
     bench.seat.budget = Budget { octets_in_all: 0, ..Budget::default() };
     let step = bench.core(&fixed(1001, 500, 5001));
@@ -15,7 +15,7 @@ fn where_there_is_no_memory_packets_of_a_connection_that_owes_nothing_pass() {
 }
 
 #[test]
-fn where_there_is_no_memory_an_ack_that_comes_with_data_counts_all_the_same() {
+fn without_memory_an_ack_with_data_still_counts() {
     let mut bench = Bench::split();
     bench.core(&fixed(1001, 500, 5001));
     bench.seat.budget = Budget { octets_in_all: 500, ..Budget::default() };
@@ -24,16 +24,16 @@ fn where_there_is_no_memory_an_ack_that_comes_with_data_counts_all_the_same() {
 }
 
 #[test]
-fn two_ends_that_open_at_once_are_left_alone_though_a_syn_comes_again() {
+fn simultaneous_open_is_left_alone_despite_a_repeated_syn() {
     let mut bench = Bench::new();
     let other = || mobile(5000, 0, 0).but(|tcp| tcp.flags = TcpFlags::SYN);
     assert!(bench.core(&syn()).is_forwarded());
     assert!(bench.radio(&other()).is_forwarded());
-    // Each answers the other's; one of the SYNs was doubled on the way, or sent again.
+    // Each answers the other's; one of the SYNs was duplicated or retransmitted.
     assert!(bench.core(&syn()).is_forwarded());
     assert!(bench.radio(&answer()).is_forwarded());
     assert!(bench.core(&fixed(1000, 0, 5001).flags(TcpFlags::SYN)).is_forwarded());
-    // The fixed host has had data already, which the agent has not seen as an end.
+    // The fixed host has already received data, unseen by the agent.
     assert!(bench.core(&fixed(1001, 0, 5001)).is_forwarded());
     assert!(bench.core(&fixed(1001, 500, 5001)).is_forwarded());
 }
@@ -57,7 +57,7 @@ fn a_forged_syn_does_not_end_the_split() {
     let mut bench = Bench::split();
     assert!(bench.obligation().is_free());
     bench.core(&syn().but(|tcp| tcp.seq = Seq(77_777)));
-    // The end that is asked challenges it (RFC 5961, section 4.2), and the connection goes on.
+    // The end challenges it (RFC 5961, section 4.2), and the connection continues.
     bench.radio(&mobile(5001, 0, 1001));
     assert!(!bench.core(&fixed(1001, 500, 5001)).is_forwarded());
 }
@@ -74,13 +74,13 @@ fn a_forged_handshake_does_not_break_a_connection() {
 }
 
 #[test]
-fn a_syn_ack_that_is_sent_again_after_a_move_is_the_ends_own() {
+fn a_syn_ack_repeated_after_a_move_is_the_ends_own() {
     let mut bench = Bench::new();
     let small =
         |packet: lasthop_packet::Packet| packet.but(|tcp| tcp.options.maximum_segment_size = Some(900));
     bench.core(&small(syn()));
     bench.radio(&small(answer()));
-    // The ACK comes behind a hole, with a number that does not establish the leg.
+    // The ACK arrives above a hole, with a number that does not establish the leg.
     bench.core(&fixed(1001 + 70_000, 0, 5001));
     bench.seat.move_on(bench.now).expect("it moves");
     let sent = bench.wait(5_000).sent;

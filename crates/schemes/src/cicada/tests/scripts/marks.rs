@@ -1,4 +1,4 @@
-//! What a leg sends is marked as what the other leg's peer sends.
+//! A leg's packets have the marks of the other leg's peer.
 
 use lasthop_agent::Side;
 use lasthop_packet::{Ip, Packet};
@@ -10,7 +10,7 @@ const EF: u8 = 46;
 const AF41: u8 = 34;
 
 #[test]
-fn the_ends_code_points_go_on_and_their_ecn_marks_do_not() {
+fn the_ends_code_points_are_kept_and_their_ecn_marks_are_not() {
     let mut bench = Bench::split();
     let marked = |packet: Packet, dscp: u8| {
         let ip = Ip { traffic_class: dscp << 2 | 3, ..*packet.ip() };
@@ -26,9 +26,9 @@ fn the_ends_code_points_go_on_and_their_ecn_marks_do_not() {
     assert_eq!(code_points(step, Side::Core), [(AF41, 0)]);
 }
 
-/// RFC 5082: an end may refuse what has come over more hops than the other one is away.
+/// RFC 5082: an end may reject packets that have crossed more hops than the other end is away.
 #[test]
-fn the_ends_hop_limits_go_on_and_one_small_one_takes_nothing_back() {
+fn the_ends_hop_limits_are_kept_and_a_single_small_one_is_ignored() {
     let limited = |packet: Packet, hop_limit: u8| {
         let ip = Ip { hop_limit, ..*packet.ip() };
         Packet::new(ip, packet.transport().clone(), packet.payload().clone())

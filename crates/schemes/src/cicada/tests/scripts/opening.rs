@@ -62,20 +62,20 @@ fn a_connection_with_data_in_a_syn_is_left_alone() {
 }
 
 #[test]
-fn a_connection_whose_answer_agrees_to_multipath_tcp_is_left_alone() {
+fn a_connection_that_negotiates_multipath_tcp_is_left_alone() {
     let mut bench = Bench::opened_with(Packet::unknown_option);
     assert!(is_left_alone(&mut bench));
 }
 
 #[test]
-fn a_connection_that_offers_multipath_tcp_in_vain_is_split() {
+fn a_connection_whose_multipath_tcp_offer_is_declined_is_split() {
     let mut bench = Bench::new();
     assert!(bench.core(&syn().unknown_option()).is_forwarded());
     assert!(bench.radio(&answer()).is_forwarded());
     assert!(!is_left_alone(&mut bench));
 }
 
-/// With the bit beside CWR, which only octets have.
+/// With the bit next to CWR, which only packets in octets have.
 fn with_ae(packet: &Packet, ae: u8) -> Packet {
     let mut octets = wire::emit(packet).to_vec();
     octets[32] |= ae;
@@ -83,7 +83,7 @@ fn with_ae(packet: &Packet, ae: u8) -> Packet {
 }
 
 #[test]
-fn a_connection_whose_answer_agrees_to_accurate_ecn_is_left_alone() {
+fn a_connection_that_negotiates_accurate_ecn_is_left_alone() {
     let agrees = |flags: TcpFlags, ae: u8| {
         let mut bench = Bench::new();
         let offer = with_ae(&syn().flags(TcpFlags::ECE.with(TcpFlags::CWR)), 1);
@@ -91,7 +91,7 @@ fn a_connection_whose_answer_agrees_to_accurate_ecn_is_left_alone() {
         assert!(bench.radio(&with_ae(&answer().flags(flags), ae)).is_forwarded());
         is_left_alone(&mut bench)
     };
-    // The three bits say how the SYN was marked (RFC 9768, table 2).
+    // The three bits report the mark of the SYN (RFC 9768, table 2).
     assert!(agrees(TcpFlags::CWR, 0));
     assert!(agrees(TcpFlags::CWR.with(TcpFlags::ECE), 0) || agrees(TcpFlags::CWR, 1));
     assert!(agrees(TcpFlags::default(), 1));
@@ -103,7 +103,7 @@ fn a_connection_whose_answer_agrees_to_accurate_ecn_is_left_alone() {
 #[test]
 fn a_connection_between_two_stations_crosses_twice_and_is_left_alone() {
     let mut bench = Bench::new();
-    // In from the one station, and out again to the other.
+    // In from one station, and out again to the other.
     for packet in [syn(), answer(), fixed(1001, 0, 5001), fixed(1001, 500, 5001), mobile(5001, 500, 1501)] {
         assert!(bench.radio(&packet).is_forwarded(), "{packet:?}");
         assert!(bench.core(&packet).is_forwarded(), "{packet:?}");
@@ -125,7 +125,7 @@ fn a_handshake_on_the_ports_of_a_connection_that_is_split_leaves_both_alone() {
 
 #[test]
 fn a_handshake_that_was_completed_unseen_is_left_alone() {
-    // The agent forgets the answer, or came after it.
+    // The agent forgets the answer, or was started after it.
     let mut bench = Bench::new();
     assert!(bench.core(&syn()).is_forwarded());
     assert!(bench.core(&fixed(1001, 500, 5001)).is_forwarded());
@@ -147,7 +147,7 @@ fn a_handshake_that_was_completed_unseen_is_left_alone() {
 }
 
 #[test]
-fn a_syn_that_comes_again_late_does_no_harm_to_the_connection() {
+fn a_late_copy_of_a_syn_does_not_harm_the_connection() {
     let mut bench = Bench::split();
     bench.core(&fixed(1001, 500, 5001));
     bench.radio(&mobile(5001, 0, 1501));

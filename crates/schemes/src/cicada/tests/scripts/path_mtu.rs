@@ -1,4 +1,4 @@
-//! Routers on either side that take smaller packets than the ends have agreed on.
+//! Routers on either side with a smaller MTU than the negotiated segments.
 
 use lasthop_agent::Side;
 use lasthop_packet::{Packet, TcpFlags, quote};
@@ -6,14 +6,14 @@ use lasthop_packet::{Packet, TcpFlags, quote};
 use super::super::bench::{Bench, Step, fixed, mobile};
 use crate::edits::But as _;
 
-/// The message of a router about the first packet that went to a side.
+/// A router's message about the first packet that was sent to a side.
 fn refusal(step: &Step, to: Side, mtu: u32) -> Packet {
     let (_, packet) = step.sent.iter().find(|(side, _)| *side == to).expect("something was sent there");
     quote::too_big(packet, "10.9.9.9".parse().expect("an address"), mtu).expect("it is about TCP")
 }
 
 #[test]
-fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
+fn a_packet_too_big_beyond_the_hop_is_resent_in_smaller_segments() {
     let mut bench = Bench::split();
     let step = bench.core(&fixed(1001, 1460, 5001));
     assert!(step.to(Side::Radio).contains(&"A 1001+1460 ack 5001".to_owned()), "{step:?}");
@@ -27,7 +27,7 @@ fn what_a_router_behind_the_hop_refuses_goes_again_in_smaller_segments() {
 }
 
 #[test]
-fn what_a_router_on_the_wire_refuses_of_an_upload_goes_again_in_smaller_segments() {
+fn a_too_big_upload_packet_is_resent_in_smaller_segments() {
     let mut bench = Bench::split();
     let step = bench.radio(&mobile(5001, 1460, 1001));
     assert!(step.to(Side::Core).contains(&"A 5001+1460 ack 1001".to_owned()), "{step:?}");
@@ -37,7 +37,7 @@ fn what_a_router_on_the_wire_refuses_of_an_upload_goes_again_in_smaller_segments
 }
 
 #[test]
-fn a_message_about_what_was_acknowledged_or_never_sent_passes_and_changes_nothing() {
+fn packet_too_big_about_acknowledged_or_unsent_data_changes_nothing() {
     let mut bench = Bench::split();
     let step = bench.core(&fixed(1001, 1460, 5001));
     let late = refusal(&step, Side::Radio, 1300);
@@ -52,8 +52,8 @@ fn a_message_about_what_was_acknowledged_or_never_sent_passes_and_changes_nothin
 }
 
 #[test]
-fn segments_are_as_large_as_an_end_takes_whatever_a_router_beyond_the_other_end_allows() {
-    // The fixed host's option was clamped on its way: that is for its peer.
+fn the_segment_size_of_one_leg_does_not_depend_on_the_other_path() {
+    // The fixed host's option was clamped on the path: that concerns only its peer.
     let clamp = |packet: Packet| {
         let is_answer = packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::ACK));
         packet.but(|tcp| tcp.options.maximum_segment_size = Some(if is_answer { 1260 } else { 1460 }))

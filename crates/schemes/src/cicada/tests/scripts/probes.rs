@@ -6,7 +6,7 @@ use lasthop_packet::Packet;
 use super::super::bench::{Bench, answer, fixed, mobile, syn};
 use crate::edits::But as _;
 
-/// A connection with timestamps on which something was sent and acknowledged.
+/// A connection with timestamps on which data was sent and acknowledged.
 fn used() -> Bench {
     let mut bench = Bench::new();
     bench.core(&syn().stamped(100, 0));
@@ -18,7 +18,7 @@ fn used() -> Bench {
 }
 
 #[test]
-fn a_probe_is_answered_by_the_end_that_it_asks() {
+fn a_probe_is_answered_by_the_probed_end() {
     let mut bench = used();
     for probe in [fixed(1500, 0, 5001), fixed(1500, 1, 5001)] {
         let step = bench.core(&probe.stamped(120, 910));
@@ -38,7 +38,7 @@ fn a_probe_of_an_end_that_is_gone_is_not_answered() {
 }
 
 #[test]
-fn the_reset_that_answers_a_probe_reaches_the_one_that_asked() {
+fn the_reset_that_answers_a_probe_reaches_the_prober() {
     let mut bench = used();
     assert!(bench.core(&fixed(1500, 0, 5001).stamped(120, 910)).is_forwarded());
     let reset = mobile(5001, 0, 0).but(|tcp| tcp.flags = lasthop_packet::TcpFlags::RST);
@@ -51,12 +51,12 @@ fn stamp(packet: &Packet) -> Option<u32> {
 }
 
 #[test]
-fn after_an_answer_that_passed_the_agents_timestamps_are_no_older() {
+fn the_agents_timestamps_are_no_older_than_a_probe_answer_that_passed() {
     let mut bench = used();
     bench.core(&fixed(1500, 0, 5001).stamped(120, 910));
     let answered = bench.radio(&mobile(5001, 0, 1501).stamped(5_000, 120));
     assert!(answered.is_forwarded());
-    // The fixed host has seen 5000: anything older would be refused (PAWS).
+    // The fixed host has seen 5000: PAWS would reject anything older.
     let mut sent = bench.core(&fixed(1501, 500, 5001).stamped(130, 5_000)).sent;
     sent.extend(bench.wait(500).sent);
     let stamps: Vec<u32> =
@@ -65,7 +65,7 @@ fn after_an_answer_that_passed_the_agents_timestamps_are_no_older() {
 }
 
 #[test]
-fn after_a_second_syn_ack_the_agents_timestamps_are_no_older() {
+fn the_agents_timestamps_are_no_older_than_a_second_syn_ack() {
     let mut bench = Bench::new();
     bench.core(&syn().stamped(100, 0));
     bench.radio(&answer().stamped(900, 100));

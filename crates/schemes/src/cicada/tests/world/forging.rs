@@ -1,4 +1,4 @@
-//! Forged packets arrive between the honest ones.
+//! Forged packets among the genuine ones.
 
 use lasthop_agent::Side;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::super::forgeries;
 use super::World;
 
 impl World {
-    /// A forged packet arrives at an agent; where there is none, at the end that it is meant for.
+    /// A forged packet arrives at an agent; if there is none, at the end that it is meant for.
     pub(super) fn forge(&mut self) -> Result<(), TestCaseError> {
         let sender = self.rng.below(2) as usize;
         let (from, node) = match (sender, self.seats.len()) {
@@ -24,7 +24,7 @@ impl World {
             seat.watch.on_forged(from, received);
         }
         self.arrive(forged, node, from)?;
-        // Among several, what one lets pass is forged for the next one, too.
+        // Among several agents, a packet that one passes is forged for the next one, too.
         let is_only = self.seats.len() == 1;
         for seat in &mut self.seats {
             seat.is_watched = is_only;

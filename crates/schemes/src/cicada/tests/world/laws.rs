@@ -1,4 +1,4 @@
-//! What holds in a world, and what a failure tells of it.
+//! The invariants of a world, and the text of a failure.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use proptest::prelude::*;
 use super::super::end::End;
 use super::{Outcome, World};
 
-/// Of Linux, and a little more.
+/// Linux's maximum, and a little more.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(130);
 
 impl World {
-    /// Whether the two ends may not agree any more on what was sent and acknowledged: then each of
-    /// them may answer all that the other says, for ever.
+    /// Whether the two ends may disagree on the sent and acknowledged data: then each of them may
+    /// answer all packets of the other indefinitely.
     pub(super) fn may_stall(&self) -> bool {
         self.is_harmed || self.ends.iter().any(|end| end.is_reset)
     }
 
-    /// No timestamp in an end's name runs ahead of the latest that it has really sent.
+    /// Checks that no timestamp in an end's name is ahead of the latest that it has really sent.
     pub(super) fn check_timestamp(&self, packet: &Packet, to: Side) -> Result<(), TestCaseError> {
         let speaker = &self.ends[usize::from(to == Side::Core)];
         let value = packet.tcp().and_then(|tcp| tcp.options.timestamps).map(|timestamps| timestamps.value);
@@ -30,7 +30,8 @@ impl World {
         Ok(())
     }
 
-    /// An agent that owes something has something to do: not before the longest time-out at most.
+    /// Checks that an agent with obligations has a deadline, at the latest after the maximum
+    /// time-out.
     pub(super) fn check_timers(&self) -> Result<(), TestCaseError> {
         for seat in self.seats.iter().filter(|seat| seat.owed().octets > 0 && seat.away_until.is_none()) {
             let is_soon = seat.deadline().is_some_and(|deadline| deadline.at <= self.now + LONGEST_TIMEOUT);
@@ -39,7 +40,7 @@ impl World {
         Ok(())
     }
 
-    /// An end that has heard that its FIN has arrived is right in that all else has, too.
+    /// Checks that an end whose FIN was acknowledged has had all its data delivered.
     pub(super) fn check_streams(&self) -> Result<(), TestCaseError> {
         for (sender, receiver) in [(0, 1), (1, 0)] {
             let (sender, receiver) = (&self.ends[sender], &self.ends[receiver]);
@@ -53,7 +54,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything has arrived, and both ends know.
+    /// Checks that all data has arrived, and both ends know it.
     pub fn check_all_is_well(&self, outcome: Outcome) -> Result<(), TestCaseError> {
         prop_assert_eq!(outcome, Outcome::Over, "it does not end\n{}", self.describe());
         for (sender, receiver) in [(0, 1), (1, 0)] {

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_full_of_copies_is_remembered() {
+    fn a_full_queue_of_copies_is_recognized() {
         let mut copies = Copies::new();
         for n in 0..=REMEMBERED as u32 {
             copies.remember(Seq(100 * n), Seq(100 * (n + 1)), n % 2 == 0);

@@ -1,4 +1,4 @@
-//! Laws of the account, over any sequence of what can happen to a flow.
+//! Invariants of the scoreboard, over any sequence of events.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens, in segments.
+/// Events, in segments.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Transmit(u32),
@@ -16,7 +16,7 @@ enum Event {
     MarkLost(u32),
     Probe(u32),
     EndReorderingWindow,
-    /// Takes what is lost, and repairs it or not.
+    /// Takes lost ranges, and repairs them or not.
     TakeLost(bool),
 }
 
@@ -33,7 +33,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// An account and the numbers around it: octets in tens, so that pieces of segments occur.
+/// A scoreboard and the numbers around it: octets in tens, so that parts of segments occur.
 struct Run {
     scoreboard: Scoreboard,
     acked: Seq,
@@ -107,7 +107,7 @@ impl Run {
 
 proptest! {
     #[test]
-    fn memory_is_bounded_by_what_is_outstanding_whatever_happens(
+    fn memory_is_bounded_by_the_outstanding_data(
         events in proptest::collection::vec(any_event(), 1..400),
         start in any::<u32>(),
     ) {
@@ -135,7 +135,7 @@ fn scoreboard(segments: u32) -> Scoreboard {
 }
 
 #[test]
-fn the_first_sack_block_after_a_long_time_has_little_to_work_off() {
+fn the_first_sack_block_after_a_long_time_is_cheap() {
     let mut scoreboard = scoreboard(0);
     let now = Instant::from_secs(1);
     for segment in 0..100_000u32 {
@@ -148,11 +148,11 @@ fn the_first_sack_block_after_a_long_time_has_little_to_work_off() {
 }
 
 #[test]
-fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_left_since() {
+fn needlessly_repeated_data_proves_nothing_about_later_segments() {
     let now = Instant::from_secs(1);
     let mut scoreboard = scoreboard(30);
     scoreboard.sack_seen = true;
-    // The second was lost, and its copy left behind all others: so it has the highest number, and
+    // The second was lost, and its copy left after all others: so it has the highest number, and
     // the block begins with it.
     scoreboard.acknowledge(Seq(10), &[(Seq(20), Seq(300))], now, Duration::ZERO, SPLITS);
     while let Some(range) = scoreboard.next_lost(now) {
@@ -166,11 +166,11 @@ fn what_the_receiver_had_when_the_sender_sent_it_again_proves_nothing_of_what_le
 }
 
 #[test]
-fn what_lay_behind_a_hole_measures_no_round_trip_when_the_hole_is_filled() {
+fn data_above_a_filled_hole_gives_no_round_trip_time() {
     let (mut behind, mut whole) = (scoreboard(3), scoreboard(3));
     let late = Instant::from_secs(100);
     behind.probed(Seq(0), Seq(10), late);
-    // The second and third came at once; the ACK that said so was lost.
+    // The second and third arrived at once; the ACK of them was lost.
     let progress = behind.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
     assert_eq!((progress.delivered, progress.sent), (30, None));
     let progress = whole.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
