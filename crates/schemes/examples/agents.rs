@@ -1,17 +1,17 @@
-//! An agent at the edge at work, for counting what it costs: `agents SCHEME SETTINGS down|up LOST
-//! FLOWS work|state TURNS`. For `benches/agent-costs.sh`.
+//! Runs an agent at the edge, to count its costs: `agents SCHEME SETTINGS down|up LOST FLOWS
+//! work|state TURNS`. For `benches/agent-costs.sh`.
 //!
-//! Connections take turns, so that with many of them the next one's state is never in the
-//! processor's caches. In its turn, each 100 ms, a sender sends eight segments of 1448 octets; 25 ms
-//! later the receiver acknowledges them, two at a time. One segment in LOST is lost on the hop, or
-//! none where that is 0; the link layer tells of it, the receiver's duplicate ACKs have SACK blocks,
-//! and the sender sends it again in its next turn, unless the agent has.
+//! Connections take turns, so that with many of them the next one's state is not in the processor's
+//! caches. In its turn, each 100 ms, a sender sends eight segments of 1448 octets; 25 ms later the
+//! receiver acknowledges them, two at a time. One segment in LOST is lost on the hop, or none if
+//! that is 0; the link layer reports it, the receiver's duplicate ACKs have SACK blocks, and the
+//! sender retransmits it in its next turn, unless the agent has.
 //!
-//! `work` prints how many packets the agent saw in TURNS turns, once every connection is under way,
-//! and how often it allocated. Callgrind counts the agent's instructions in them alone with
+//! `work` prints how many packets the agent saw in TURNS turns, after all connections have started,
+//! and how often it allocated. Callgrind counts only the agent's instructions in them with
 //! `--toggle-collect='*counted_call*'`. `state` prints the octets that the agent has allocated, and
-//! those that it says to its budget: with nothing in the air, and with a turn's segments of each
-//! connection, which lie in memory as a network card's do.
+//! those that it reports to its budget: with no packet in flight, and with a turn's segments of
+//! each connection, in memory like those of a network card.
 #![allow(clippy::print_stdout, reason = "a program")]
 
 #[path = "agents/counted.rs"]
@@ -26,9 +26,9 @@ mod seated;
 use allocation_counter::measure;
 use exchange::{Exchange, Way};
 
-/// Turns that each connection has before anything is counted; fewer with very many.
+/// Turns of each connection before the count starts; fewer with very many connections.
 const WARM_UP: u32 = 30;
-/// Turns of all connections that are enough for that.
+/// Turns of all connections that suffice for that.
 const ENOUGH: u32 = 100_000;
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Runs the fuzz targets of this crate on their corpora, and on inputs made from these.
+//! Runs the fuzz targets of this crate on their corpora, and on inputs derived from these.
 
 #[path = "../../../fuzz/src/agents/mod.rs"]
 mod agents;
@@ -18,7 +18,7 @@ mod splits;
 use replay::replay;
 
 #[test]
-fn no_input_breaks_a_law_of_agents() {
+fn no_input_violates_an_invariant_of_agents() {
     replay("agents", agents::agents);
 }
 

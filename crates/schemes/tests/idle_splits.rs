@@ -1,5 +1,5 @@
-//! What a connection costs an agent that splits it, of everything that it has allocated: two kibibytes at
-//! most when it is idle, and seven when it has just been used.
+//! The memory of a connection in an agent that splits it, with all allocations: at most two
+//! kibibytes if it is idle, and seven if it was just used.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use lasthop_schemes::{Role, Seat, catalogue};
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const CONNECTIONS: u32 = 20_000;
 const MOST: u64 = 2048;
-/// The connection that wakes.
+/// The connection that becomes active again.
 const WOKEN: u32 = 7;
 const MOST_AWAKE: u64 = 7168;
 
@@ -62,7 +62,8 @@ impl Bench {
         ask(self.agent.as_mut(), &mut cx)
     }
 
-    /// Shows the agent a packet; the number of the SYN that goes on, the packet's own or the agent's.
+    /// Passes a packet to the agent. Returns the number of the SYN that leaves, the packet's own or
+    /// the agent's.
     fn show(&mut self, mut packet: Packet, from: Side) -> u32 {
         let verdict = self.call(|agent, cx| agent.on_packet(&mut packet, from, cx));
         let sent = self.outbox.packets.drain(..).map(|(_, sent)| sent);
@@ -71,7 +72,7 @@ impl Bench {
         number.unwrap_or(0)
     }
 
-    /// The number that the server is sent first.
+    /// Opens a connection. Returns the first number sent to the server.
     fn open(&mut self, number: u32) -> u32 {
         let (client, server) = (client(number), (SERVER, 443));
         let answer = TcpFlags::SYN.with(TcpFlags::ACK);
@@ -92,7 +93,7 @@ impl Bench {
 }
 
 #[test]
-fn an_idle_connection_costs_two_kibibytes_at_most_and_goes_on_when_it_wakes() {
+fn an_idle_connection_costs_at_most_two_kibibytes_and_resumes() {
     for scheme in ["cicada", "as-tcp", "i-tcp"] {
         an_idle_connection_goes_on(scheme);
     }

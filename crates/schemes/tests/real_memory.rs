@@ -1,11 +1,12 @@
-//! A law for every agent of the catalog: the memory that it reports is what it has allocated, tables and
-//! the room in them included. Hosts exchange data through one over many connections; what is allocated and
-//! freed while the agent works is counted by a global allocator of this binary's own.
+//! An invariant of every agent in the catalogue: its reported memory is its allocated memory,
+//! including tables and the spare room in them. Hosts exchange data through the agent over many
+//! connections; a global allocator of this binary counts what is allocated and freed while the
+//! agent works.
 //!
-//! An agent counts some allocations at the most that they may come to: hash tables, timers, copies, the
-//! buffers that payloads lie in. So it may report more than it has, by a fifth of that and 16 KiB at most. It
-//! reports no less than it has, but for a fiftieth (the reference count beside each buffer) and 16 KiB
-//! (outboxes between layers, which are as large as what was sent in one call).
+//! An agent counts some allocations with their maximum: hash tables, timers, copies, the buffers of
+//! payloads. So it may report more than it has allocated, by at most a fifth of that and 16 KiB. It
+//! reports at least what it has allocated, less a fiftieth (the reference count of each buffer) and
+//! 16 KiB (outboxes between layers, which are as large as the output of one call).
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -24,7 +25,7 @@ const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const ACCESS_POINT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const CONNECTIONS: usize = 240;
 const PER_HOST: usize = 4;
-/// What each end sends first.
+/// The first octets of each end.
 const OCTETS: u64 = 6_000;
 const STEP: Duration = Duration::from_millis(5);
 const MOST_ABOVE: (i64, i64) = (5, 16 << 10);
@@ -42,10 +43,10 @@ struct World {
     /// The server's end of each connection and the mobile host's.
     ends: Vec<[Connection; 2]>,
     queue: VecDeque<(Side, Packet)>,
-    /// Every so many data segments over the hop is lost; 0: none is.
+    /// One of this number of data segments is lost on the hop; 0: none.
     loses: usize,
     crossed: usize,
-    /// Where it has reported too much or too little.
+    /// Cases in which it has reported too much or too little.
     wrong: Vec<String>,
 }
 
@@ -60,7 +61,7 @@ fn server(number: usize) -> (IpAddr, u16) {
     (SERVER, 1000 + (number / PER_HOST) as u16)
 }
 
-/// The presets that a scheme has by its schema, what turns on its parts that are off, and no settings.
+/// The presets in a scheme's schema, the settings that enable its optional parts, and no settings.
 fn settings(scheme: &Scheme) -> Vec<String> {
     let schema = scheme.schema().to_value();
     let kinds = schema["$defs"]["Preset"]["oneOf"].as_array().cloned().unwrap_or_default();
@@ -73,7 +74,7 @@ fn settings(scheme: &Scheme) -> Vec<String> {
     std::iter::once(String::new()).chain(named).chain(parts.map(ToString::to_string)).collect()
 }
 
-/// With octets in a buffer, as a packet that comes from a port has.
+/// With octets in a buffer, like a packet from a port.
 fn give_octets(packet: &mut Packet) {
     if !packet.payload().is_empty() {
         let mut octets = Vec::with_capacity(packet.sizes().buffer);
@@ -82,7 +83,7 @@ fn give_octets(packet: &mut Packet) {
     }
 }
 
-/// Without them.
+/// Without octets.
 fn take_octets(packet: &mut Packet) {
     let len = packet.payload().len() as u32;
     if len > 0 {
@@ -94,7 +95,7 @@ fn is_for_mobile(packet: &Packet) -> bool {
     packet.ip().source == SERVER
 }
 
-/// Octets as what they are compared with.
+/// Octets as a signed number, for comparison.
 fn signed(octets: usize) -> i64 {
     octets.try_into().expect("it fits")
 }
@@ -111,7 +112,7 @@ impl World {
         let ends = (0..CONNECTIONS).map(|number| {
             let (host, server) = (mobile(number), server(number));
             let mut config = Config::linux();
-            // Some with whatever an end may have, some with nothing.
+            // Some with all options, some with none.
             (config.sack, config.timestamps) = (number % 3 > 0, number % 2 > 0);
             let of_server = Connection::listen(config.clone(), server, Seq(7));
             [of_server, Connection::connect(config, host, server, Seq(9))]
@@ -141,7 +142,7 @@ impl World {
         })
     }
 
-    /// Asks the agent, and counts what it allocates, with the octets of what it keeps.
+    /// Calls the agent, and counts its allocations, and the octets of packets that it keeps.
     fn call<R>(
         &mut self,
         neighbour: Option<IpAddr>,
@@ -152,7 +153,7 @@ impl World {
         let counted = measure(|| {
             let cx = Context::new(now, rng, outbox).within(budget);
             result = Some(f(agent, &mut cx.with_neighbour(neighbour)));
-            // What it sends is not its own any more.
+            // Its output does not belong to it any more.
             outbox.packets.iter_mut().for_each(|(_, packet)| take_octets(packet));
         });
         self.queue.extend(self.outbox.packets.drain(..));
@@ -164,7 +165,7 @@ impl World {
         result.expect("it was called")
     }
 
-    /// A packet comes to the agent from a side.
+    /// Passes a packet from a side to the agent.
     fn show(&mut self, mut packet: Packet, from: Side) {
         let neighbour = Some(if self.is_host { ACCESS_POINT } else { packet.ip().destination });
         let verdict = self.call(neighbour, |agent, cx| {
@@ -178,7 +179,7 @@ impl World {
         }
     }
 
-    /// The end of a packet's way: over the hop with what the link layer tells of it, or over the wire.
+    /// Delivers a packet: over the hop with link-layer reports, or over the wired path.
     fn deliver(&mut self, to: Side, packet: &Packet) {
         if to == Side::Radio {
             self.crossed += usize::from(packet.segment_len() > 0);
@@ -222,12 +223,12 @@ impl World {
         }
     }
 
-    /// Takes what the ends of a connection send, and reads what has come.
+    /// Sends the packets of a connection's ends, and reads the received data.
     fn transmit(&mut self, number: usize) {
         for end in 0..2 {
             while self.ends[number][end].read().is_some() {}
             while let Some(packet) = self.ends[number][end].poll_transmit(self.now) {
-                // The mobile host is behind the hop, or where the agent is.
+                // The mobile host is across the hop, or at the agent's node.
                 let from = if (end == 1) == self.is_host { Side::Core } else { Side::Radio };
                 self.show(packet, from);
             }
@@ -241,7 +242,7 @@ impl World {
         }
     }
 
-    /// Until nothing is under way any more, or for so long.
+    /// Runs until nothing is in flight any more, or for this time.
     fn go_on(&mut self, time: Duration) {
         let until = self.now + time;
         loop {
@@ -249,7 +250,7 @@ impl World {
             let of_ends = self.ends.iter().flatten().filter_map(Connection::deadline);
             let next = of_ends.chain(self.agent.deadline()).map(|due| due.at).min();
             let Some(next) = next.filter(|next| *next <= until) else { break };
-            // What is due a little later is done with it.
+            // Work that is due a little later is done at the same time.
             self.now = self.now.max(next) + STEP;
             if self.agent.deadline().is_some_and(|due| due.at <= self.now) {
                 self.call(None, |agent, cx| agent.on_deadline(cx));
@@ -353,7 +354,7 @@ fn check(scheme: &Scheme, settings: &str, role: Role) -> Vec<String> {
 }
 
 #[test]
-fn what_an_agent_reports_is_what_it_has_allocated() {
+fn an_agents_reported_memory_is_its_allocated_memory() {
     let mut wrong = Vec::new();
     for scheme in CATALOGUE {
         for settings in settings(scheme) {

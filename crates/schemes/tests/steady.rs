@@ -1,7 +1,7 @@
-//! A law for every agent of the catalogue: on the steady path it allocates nothing. A flow of a
-//! million segments crosses a hop without loss, with the scheme's agents at both ends of it; its
-//! ACKs go the other way. Allocations are counted by a global allocator of this binary's own, so
-//! that the count is the same on every run and machine.
+//! An invariant of every agent in the catalogue: on the steady path it does not allocate. A flow of
+//! a million segments crosses a hop without loss, with the scheme's agents at both ends of it; its
+//! ACKs return. A global allocator of this binary counts allocations, so that the count is the same
+//! on every run and machine.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,21 +23,21 @@ const fn address(network: u8, host: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(network, 0, 0, host))
 }
 
-/// The air takes so long for a segment: 116 Mbit/s.
+/// The airtime of a segment: 116 Mbit/s.
 const TICK: Duration = Duration::from_micros(100);
-/// Ticks that a packet is on its way through the air, and on the wire between the access point and
+/// The ticks of a packet's delay over the hop, and on the wired path between the access point and
 /// the server.
 const AIR: u64 = 10;
 const WIRE: u64 = 50;
 
-/// Segments until every table and queue has been as full as it gets.
+/// Segments until every table and queue has its maximum size.
 const WARM_UP: u32 = 5_000;
 const MILLION: u32 = 1_000_000;
-/// Where a million of each would take too long.
+/// For cases in which a million of each would take too long.
 const FEWER: u32 = 20_000;
 
-/// Schemes whose agents watch a connection. Those that are ends of two have `steady_splits.rs`: they
-/// need hosts that answer them.
+/// Schemes whose agents watch a connection. Those that terminate connections are in
+/// `steady_splits.rs`: they need hosts that answer them.
 fn watched() -> impl Iterator<Item = &'static &'static Scheme> {
     CATALOGUE.iter().filter(|scheme| !["i-tcp", "cicada", "as-tcp"].contains(&scheme.name))
 }
@@ -49,10 +49,10 @@ fn a_download_of_a_million_segments_allocates_nothing() {
     }
 }
 
-/// Presets, relays, uploads, and senders that leave the hop idle at times; not for as long as a
-/// round trip over it, after which an agent gives back what it has for the connection.
+/// Presets, relays, uploads, and senders that leave the hop idle at times; for less than a round
+/// trip over it, after which an agent releases the memory of the connection.
 #[test]
-fn no_preset_in_no_place_allocates_a_packet() {
+fn no_preset_allocates_at_any_place() {
     for scheme in watched() {
         for preset in presets(scheme) {
             for role in [Role::Edge, Role::Relay] {
@@ -66,7 +66,7 @@ fn no_preset_in_no_place_allocates_a_packet() {
     }
 }
 
-/// The presets that a scheme has by its schema, and no preset.
+/// The presets in a scheme's schema, and no preset.
 fn presets(scheme: &Scheme) -> Vec<String> {
     let schema = scheme.schema().to_value();
     let kinds = schema["$defs"]["Preset"]["oneOf"].as_array().cloned().unwrap_or_default();
@@ -83,7 +83,7 @@ fn check(scheme: &Scheme, settings: &str, role: Role, way: Way, window: u32, seg
     assert_eq!((allocated.count_total, allocated.bytes_max), (0, 0), "{what}: {allocated:?}");
 }
 
-/// Where the data goes.
+/// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Down,
@@ -97,16 +97,16 @@ struct Path {
     way: Way,
     now: Instant,
     tick: u64,
-    /// Downwards and upwards, each with the tick in which it arrives.
+    /// Downstream and upstream, each with the tick of its arrival.
     air: [VecDeque<(u64, Packet)>; 2],
     to_server: VecDeque<(u64, Packet)>,
     sender: Sender,
-    /// The number of the octet that the receiver waits for.
+    /// The next octet that the receiver expects.
     expected: Seq,
     unacknowledged: u32,
 }
 
-/// A place for an agent, with one or without.
+/// A place for an agent, which may be empty.
 struct SeatedAgent {
     agent: Option<Box<dyn Agent>>,
     neighbour: Option<IpAddr>,
@@ -164,7 +164,7 @@ impl Path {
         self.advance(100);
     }
 
-    /// Goes on until so many segments have arrived since the beginning.
+    /// Runs until this number of segments have arrived since the beginning.
     fn carry(&mut self, segments: u32) {
         let (until, most) = (START + segments * MSS, self.tick + 4 * u64::from(segments));
         while self.expected.before(until) {
@@ -203,7 +203,7 @@ impl Path {
         self.pass(if way == Way::Down { End::Near } else { End::Far }, Side::Core, packet);
     }
 
-    /// An agent is asked about a packet that came from a side.
+    /// Passes a packet from a side to an agent.
     fn pass(&mut self, end: End, from: Side, mut packet: Packet) {
         let now = self.now;
         let verdict =
@@ -246,7 +246,7 @@ impl Path {
         }
     }
 
-    /// Sends what an agent has put into its outbox.
+    /// Sends the contents of an agent's outbox.
     fn send(&mut self, end: End) {
         let mut packets = std::mem::take(&mut self.seat(end).outbox.packets);
         for (to, packet) in packets.drain(..) {

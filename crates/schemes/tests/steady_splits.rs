@@ -1,6 +1,6 @@
-//! A law for agents that are ends of connections: on the steady path they allocate nothing. Two hosts
-//! move data through one, up and down, over channels without loss; allocations are counted by a
-//! global allocator of this binary's own.
+//! An invariant of agents that terminate connections: on the steady path they do not allocate. Two
+//! hosts transfer data through one, down and up, over channels without loss; a global allocator of
+//! this binary counts allocations.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,11 +19,11 @@ const fn address(network: u8, host: u8) -> IpAddr {
 const SERVER: (IpAddr, u16) = (address(192, 1), 80);
 const CLIENT: (IpAddr, u16) = (address(10, 2), 4000);
 
-/// A packet in this time, over the wire and over the hop: 116 Mbit/s.
+/// The time per packet, on the wired path and over the hop: 116 Mbit/s.
 const TICK: Duration = Duration::from_micros(100);
-/// How long a packet is on its way.
+/// The delay of a packet.
 const WAY: Duration = Duration::from_millis(2);
-/// Until every table and queue has been as full as it gets.
+/// The time until every table and queue has its maximum size.
 const WARM_UP: Duration = Duration::from_secs(3);
 const STEADY: Duration = Duration::from_secs(2);
 
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// Shows the agent a packet, or that its time has come; what it sends goes on its way.
+    /// Passes a packet to the agent, or runs its deadline, and sends its output.
     fn ask(&mut self, packet: Option<(Packet, Side)>) {
         let mut cx = Context::new(self.now, &mut self.rng, &mut self.outbox);
         let forwarded = match (packet, &mut self.agent) {
@@ -136,7 +136,7 @@ impl World {
 }
 
 #[test]
-fn a_split_at_work_allocates_nothing() {
+fn an_active_split_allocates_nothing() {
     for scheme in ["cicada", "i-tcp", "as-tcp"] {
         for is_upload in [false, true] {
             let mut world = World::new(scheme);
@@ -157,7 +157,7 @@ fn a_split_at_work_allocates_nothing() {
     }
 }
 
-/// What the two hosts allocate by themselves in as much time.
+/// The allocations of the two hosts in the same time, without an agent.
 fn allocations_of_ends(is_upload: bool) -> u64 {
     let mut world = World::new("none");
     let sender = if is_upload { &mut world.client } else { &mut world.server };

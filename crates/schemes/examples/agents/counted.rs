@@ -1,10 +1,10 @@
-//! Calls of agents, of which callgrind counts some: those in `counted_call`.
+//! Calls of agents, some of which callgrind counts: those in `counted_call`.
 
 use std::hint::black_box;
 
 use lasthop_agent::{Agent, Context};
 
-/// Calls an agent as worlds do, with a look at its deadline after the call.
+/// Calls an agent as worlds do, and queries its deadline after the call.
 pub fn call_agent<R>(
     is_counted: bool,
     agent: &mut dyn Agent,
@@ -25,7 +25,7 @@ fn counted_call<R>(
     result
 }
 
-/// The same, but for callgrind's eyes.
+/// Like `counted_call`, hidden from callgrind.
 #[inline(never)]
 fn other_call<R>(
     agent: &mut dyn Agent,

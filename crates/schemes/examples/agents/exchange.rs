@@ -1,4 +1,4 @@
-//! Turns of connections through an agent at the edge, and the hop behind it.
+//! Turns of connections through an agent at the edge, and the hop.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::seated::Seated;
 
 /// Segments in a turn.
 const BURST: u32 = 8;
-/// Each connection has a turn in this time.
+/// The time between two turns of a connection.
 const ROUND: Duration = Duration::from_millis(100);
-/// From the agent to the receiver and back.
+/// The delay from the agent to the receiver and back.
 const ECHO: Duration = Duration::from_millis(25);
-/// What an ordinary frame lies in where a gateway has read it.
+/// The buffer of an ordinary frame in a gateway.
 const FRAME_BUFFER: usize = lasthop_packet::buffer::SIZES[1];
 
-/// Where the data goes.
+/// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Down,
@@ -36,12 +36,12 @@ pub struct Exchange {
     connections: Vec<Connection>,
     now: Instant,
     turn: u64,
-    /// Data on its way to receivers.
+    /// Data in flight to receivers.
     arriving: VecDeque<(Instant, Packet)>,
-    /// What an agent has sent.
+    /// An agent's output.
     sent: Vec<(Side, Packet)>,
     packets: u64,
-    /// Whether data has octets of its own.
+    /// Whether data has real octets.
     has_octets: bool,
 }
 
@@ -71,7 +71,7 @@ impl Exchange {
         }
     }
 
-    /// Every connection's handshake, from the client's SYN.
+    /// Performs every connection's handshake, from the client's SYN.
     pub fn open(&mut self) {
         for flow in 0..self.connections.len() as u32 {
             for (from, flags) in [
@@ -92,7 +92,7 @@ impl Exchange {
         }
     }
 
-    /// Connections have their turns, one after the other.
+    /// Runs turns of the connections, one after the other.
     pub fn take_turns(&mut self, turns: u32) {
         let flows = self.connections.len() as u64;
         for _ in 0..turns {
@@ -104,7 +104,7 @@ impl Exchange {
         }
     }
 
-    /// What is on its way arrives and is acknowledged.
+    /// Delivers and acknowledges all data in flight.
     pub fn settle(&mut self) {
         self.turn += self.connections.len() as u64;
         self.advance_to(self.now + ROUND);
@@ -113,7 +113,7 @@ impl Exchange {
         }
     }
 
-    /// Every connection has a turn's segments in the air.
+    /// Sends a turn's segments of every connection.
     pub fn send_to_all(&mut self) {
         for flow in 0..self.connections.len() as u32 {
             self.send_turn(flow);
@@ -121,7 +121,7 @@ impl Exchange {
         }
     }
 
-    /// From now on packets are counted, from 0, with what the agent does; or nothing is.
+    /// Starts the count of packets at 0 and of the agent's work, or stops it.
     pub fn count(&mut self, is_counted: bool) {
         (self.near.is_counted, self.packets) = (is_counted, 0);
     }
@@ -154,7 +154,7 @@ impl Exchange {
         }
     }
 
-    /// A sender sends what its peer misses, and new segments.
+    /// Sends the segments that the peer misses, and new ones.
     fn send_turn(&mut self, flow: u32) {
         let at = flow as usize;
         let Connection { next, acknowledged, .. } = self.connections[at];
@@ -183,7 +183,7 @@ impl Exchange {
         }
     }
 
-    /// Whether the hop loses a segment: only when it is first on it.
+    /// Whether the hop loses a segment: only in its first transmission.
     fn is_lost_now(&mut self, packet: &Packet) -> bool {
         let (flow, Some(tcp)) = (flow_of(packet), packet.tcp()) else { return false };
         let from = tcp.seq - START;
@@ -191,7 +191,7 @@ impl Exchange {
         is_first && self.lost > 0 && (from / MSS + 37 * flow) % self.lost == self.lost / 2
     }
 
-    /// The edge's agent is asked about a packet.
+    /// Passes a packet to the edge's agent.
     fn pass(&mut self, from: Side, mut packet: Packet) {
         self.packets += 1;
         let verdict =
@@ -233,7 +233,7 @@ impl Exchange {
         }
     }
 
-    /// Whether a packet gets over the hop to the mobile host; the edge's agent hears of it.
+    /// Whether a packet crosses the hop to the mobile host, which is reported to the edge's agent.
     fn cross(&mut self, packet: &Packet, is_data: bool) -> bool {
         let is_lost = is_data && self.is_lost_now(packet);
         let needs = self.near.needs();
@@ -257,7 +257,7 @@ impl Exchange {
                 self.near.ask(now, (), |agent, cx| agent.on_link(&event, cx));
             }
         }
-        // What it says of this frame comes behind the frame.
+        // The agent's output for this frame follows the frame.
         !is_lost
     }
 
@@ -270,7 +270,7 @@ impl Exchange {
         self.send_near();
     }
 
-    /// The mobile host's agent is asked about a packet.
+    /// Passes a packet to the mobile host's agent.
     fn pass_far(&mut self, from: Side, mut packet: Packet) {
         let verdict =
             self.far.ask(self.now, Verdict::Forward, |agent, cx| agent.on_packet(&mut packet, from, cx));
@@ -302,7 +302,7 @@ impl Exchange {
         }
     }
 
-    /// A host sends: what is from a mobile host crosses its own agent first.
+    /// Sends a packet of a host: one from a mobile host crosses its own agent first.
     fn originate(&mut self, from: Side, packet: Packet) {
         match from {
             Side::Radio => self.pass_far(Side::Core, packet),

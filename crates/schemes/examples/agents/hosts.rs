@@ -14,33 +14,33 @@ const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 /// Both ends of a connection; numbers of octets from [`START`].
 #[derive(Clone, Copy, Default)]
 pub struct Connection {
-    /// The sender's next segment, and the first that is not acknowledged.
+    /// The sender's next segment, and the first unacknowledged one.
     pub next: u32,
     pub acknowledged: u32,
-    /// Where that begins which has not been on the hop.
+    /// The start of the data that has not been on the hop.
     crossed: u32,
-    /// What the receiver waits for, and the end of what it has.
+    /// The next expected number of the receiver, and the end of its data.
     expected: u32,
     highest: u32,
-    /// A segment waits for its ACK.
+    /// Whether a segment waits for its delayed ACK.
     is_waiting: bool,
 }
 
 impl Connection {
-    /// A segment gets onto the hop: whether for the first time.
+    /// Records a segment on the hop. Returns whether it is there for the first time.
     pub fn crosses(&mut self, from: u32) -> bool {
         let is_first = from >= self.crossed;
         self.crossed = self.crossed.max(from + MSS);
         is_first
     }
 
-    /// The sender hears an ACK.
+    /// Delivers an ACK to the sender.
     pub fn hear(&mut self, ack: &Packet) {
         let number = ack.tcp().map_or(0, |tcp| tcp.ack - START);
         self.acknowledged = self.acknowledged.max(number);
     }
 
-    /// The receiver's ACK: of every second segment in order, and of each that is not, at once. At
+    /// The receiver's ACK: of every second segment in order, and at once of each out of order. At
     /// most one segment is missing at a time.
     pub fn receive(&mut self, data: &Packet, from: Side, now: Instant) -> Option<Packet> {
         let length = data.segment_len();
@@ -69,7 +69,7 @@ impl Connection {
     }
 }
 
-/// The header of a segment from a side that has sent nothing and received nothing.
+/// The header of a segment from a side without traffic so far.
 pub fn header(from: Side, now: Instant) -> Tcp {
     let value = now.as_millis() as u32;
     let options = TcpOptions {
@@ -89,7 +89,7 @@ pub fn header(from: Side, now: Instant) -> Tcp {
     }
 }
 
-/// A packet of a connection: each has a mobile host of its own.
+/// A packet of a connection: each has its own mobile host.
 pub fn packet(flow: u32, from: Side, tcp: Tcp, payload: Payload) -> Packet {
     let client = mobile_host(flow);
     let (source, destination) = if from == Side::Core { (SERVER, client) } else { (client, SERVER) };
@@ -101,7 +101,7 @@ pub fn mobile_host(flow: u32) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, b, c, d))
 }
 
-/// Which connection a packet belongs to.
+/// The connection of a packet.
 pub fn flow_of(packet: &Packet) -> u32 {
     let FlowKey { source, destination, .. } = packet.flow_key().expect("only TCP is sent through here");
     let client = if source.0 == SERVER { destination.0 } else { source.0 };

@@ -1,4 +1,4 @@
-//! An agent in its seat.
+//! An agent in its place.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use lasthop_packet::{Instant, Rng};
 
 use crate::counted::call_agent;
 
-/// A place for an agent, with one or without.
+/// A place for an agent, which may be empty.
 pub struct Seated {
     agent: Option<Box<dyn Agent>>,
     neighbour: Option<IpAddr>,
@@ -49,7 +49,8 @@ impl Seated {
         call_agent(self.is_counted, agent, cx, call)
     }
 
-    /// Octets that it has allocated: what is free once it is gone. And octets that it says it has.
+    /// The octets that it has allocated, by what is free once it is dropped, and the octets that it
+    /// reports.
     pub fn into_state(self) -> (i64, usize) {
         let said = self.agent.as_ref().map_or(0, |agent| agent.octets());
         let agent = self.agent;

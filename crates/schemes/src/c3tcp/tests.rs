@@ -1,4 +1,4 @@
-//! The rules, one by one.
+//! Tests of the rules.
 
 use std::net::IpAddr;
 
@@ -23,8 +23,8 @@ fn us(micros: u64) -> Instant {
     Instant::from_nanos(micros * 1000)
 }
 
-/// A frame that came at 1 ms, left the queue at 4 ms, began at 6 ms, and took a millisecond with
-/// all that belongs to it.
+/// A frame that arrived at 1 ms, left the queue at 4 ms, began at 6 ms, and took a millisecond with
+/// its complete exchange.
 const TIMES: FrameTimes = FrameTimes {
     queued: Instant::from_millis(1),
     departed: Instant::from_millis(4),
@@ -53,7 +53,7 @@ impl Station {
         outbox.attached
     }
 
-    /// Shows it a packet, which has what it attached from then on.
+    /// Passes a packet to the agent, which then has the attached options.
     fn see(&mut self, packet: &mut Packet, from: Side) {
         let attached = self.call(|agent, cx| {
             assert_eq!(agent.on_packet(packet, from, cx), Verdict::Forward);
@@ -63,7 +63,7 @@ impl Station {
         }
     }
 
-    /// Sends a packet over its hop, as a cell does.
+    /// Sends a packet over its hop, like a cell.
     fn transmit(&mut self, packet: &mut Packet, times: &FrameTimes) {
         let attached = self.call(|agent, cx| agent.on_link(&LinkEvent::Departure { packet }, cx));
         packet.set_link_options(attached.filter(|options| !options.is_empty()));
@@ -106,7 +106,7 @@ fn window(packet: &Packet) -> u16 {
     packet.tcp().expect("a segment").window
 }
 
-/// Two ends that have shaken hands, with these scales of windows.
+/// Two ends after a handshake with these window scales.
 fn ends(settings: &Settings, scales: [Option<u8>; 2]) -> [Station; 2] {
     let [mut n1, mut n4] = [N1, N4].map(|host| Station::new(host, settings.clone()));
     let mut first = syn([N1, N4], TcpFlags::SYN, scales[0]);
@@ -118,7 +118,7 @@ fn ends(settings: &Settings, scales: [Option<u8>; 2]) -> [Station; 2] {
     [n1, n4]
 }
 
-/// A segment that came over the radio with this on it.
+/// A segment from the radio with these options.
 fn with(packet: Packet, options: Option<LinkOptions>) -> Packet {
     let mut packet = packet;
     packet.set_link_options(Some(options.expect("they fit")));
@@ -133,7 +133,7 @@ fn unsmoothed() -> Settings {
 fn as_published_the_window_is_that_of_the_last_measurement() {
     for (text, expected) in [
         ("preset = 'published'", [10_000, 20_000]),
-        // An eighth of what is new, of bandwidth and of delay.
+        // One eighth of the new bandwidth and delay.
         ("", [10_000, 11_250]),
         ("preset = 'published'\nsmoothing = 2", [10_000, 15_000]),
     ] {
@@ -152,14 +152,14 @@ fn as_published_the_window_is_that_of_the_last_measurement() {
 }
 
 #[test]
-fn bandwidth_is_data_over_time_from_the_arrival_in_the_queue_to_the_end_of_the_exchange() {
+fn bandwidth_is_data_over_the_time_from_arrival_in_the_queue() {
     // 1000 octets in 5 ms and 1 ms.
     assert_eq!(Forward::of_hop(1000, &TIMES).bandwidth, 166_666);
     assert_eq!(Forward::of_hop(0, &TIMES).bandwidth, u32::MAX, "no data measures none");
 }
 
 #[test]
-fn the_forward_delay_leaves_the_queue_out_and_the_backward_delay_does_not() {
+fn the_forward_delay_excludes_the_queue_and_the_backward_delay_does_not() {
     assert_eq!(Forward::of_hop(1000, &TIMES).delay, 3000);
     assert_eq!(micros(TIMES.since_queued()), 6000);
 }
@@ -173,7 +173,7 @@ fn a_path_has_the_least_bandwidth_and_the_sum_of_the_delays() {
 }
 
 #[test]
-fn over_three_hops_the_acknowledgment_tells_the_sender_what_its_data_and_it_have_found() {
+fn over_three_hops_the_ack_carries_both_directions_measurements() {
     let [mut n1, mut n4] = ends(&unsmoothed(), [None; 2]);
     let mut relays = [N2, IpAddr::from([10, 0, 0, 3])].map(|host| Station::new(host, unsmoothed()));
     let mut data = segment([N1, N4], 1, MSS, 1);
@@ -198,7 +198,7 @@ fn over_three_hops_the_acknowledgment_tells_the_sender_what_its_data_and_it_have
     let told = Backward { echo: found, delay: 18_000 };
     assert_eq!(ack.link_options().map(Backward::of), Some(Ok(Some(told))));
     n1.see(&mut ack, Side::Radio);
-    // 166,666 octets a second for 27 ms.
+    // 166,666 octets per second for 27 ms.
     assert_eq!(window(&ack), 4499);
 }
 
@@ -241,7 +241,7 @@ fn an_ack_of_data_that_came_without_options_echoes_none() {
 }
 
 #[test]
-fn connections_that_go_on_over_a_wire_are_left_alone() {
+fn connections_with_a_wired_part_are_left_alone() {
     const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     let mut access_point = Station::new(N2, unsmoothed());
     let told = Backward { echo: Forward { bandwidth: 1, delay: 1 }, delay: 0 };
@@ -260,7 +260,7 @@ fn connections_that_go_on_over_a_wire_are_left_alone() {
 }
 
 #[test]
-fn the_window_is_never_above_the_receivers_and_never_below_two_segments() {
+fn the_window_is_between_two_segments_and_the_receivers() {
     let told = |bandwidth, delay| Backward { echo: Forward { bandwidth, delay }, delay: 0 };
     for (told, expected) in
         [(told(u32::MAX, u32::MAX), 60_000), (told(1, 1), 2000), (told(1_000_000, 5000), 5000)]
@@ -274,7 +274,7 @@ fn the_window_is_never_above_the_receivers_and_never_below_two_segments() {
 }
 
 #[test]
-fn windows_are_scaled_as_both_syns_say() {
+fn windows_are_scaled_as_negotiated() {
     let told = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5001 }, delay: 0 };
     for (scales, expected) in [([Some(2), Some(7)], 40), ([None, Some(7)], 5001), ([Some(2), None], 5001)] {
         let [mut n1, _] = ends(&unsmoothed(), scales);
@@ -320,7 +320,7 @@ fn an_ack_with_a_signature_keeps_its_window() {
 }
 
 #[test]
-fn a_new_measurement_counts_for_an_eighth() {
+fn a_new_measurement_has_a_weight_of_one_eighth() {
     let [mut n1, _] = ends(&Settings::default(), [None; 2]);
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
     for (bandwidth, expected) in [(1_000_000, 8000), (2_000_000, 9000)] {
@@ -332,7 +332,7 @@ fn a_new_measurement_counts_for_an_eighth() {
 }
 
 #[test]
-fn a_measurement_that_no_longer_counts_has_no_part_in_a_new_one() {
+fn an_expired_measurement_does_not_affect_a_new_one() {
     let [mut n1, _] = ends(&Settings::default(), [None; 2]);
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
     for (at, bandwidth, expected) in [(0, 5_000_000, 40_000), (3_600_000_000, 500_000, 4000)] {
@@ -347,7 +347,7 @@ fn a_measurement_that_no_longer_counts_has_no_part_in_a_new_one() {
 #[test]
 fn a_late_copy_of_the_syn_changes_nothing() {
     let told = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
-    // At the end that it comes to, and at the one that it came from: a host repeats its SYN.
+    // At the end that it arrives at, and at the one that sent it: a host repeats its SYN.
     for (host, from) in [(N1, Side::Core), (N4, Side::Radio)] {
         let [n1, n4] = ends(&unsmoothed(), [Some(2), Some(1)]);
         let (mut here, other) = if host == N1 { (n1, N4) } else { (n4, N1) };
@@ -364,7 +364,7 @@ fn a_late_copy_of_the_syn_changes_nothing() {
 }
 
 #[test]
-fn a_syn_ack_that_answers_another_syn_or_comes_late_changes_nothing() {
+fn a_stray_or_late_syn_ack_changes_nothing() {
     let told = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
     for is_right in [false, true] {
         let [mut here, _] = ends(&unsmoothed(), [Some(2), Some(1)]);
@@ -385,7 +385,7 @@ fn a_syn_ack_that_answers_another_syn_or_comes_late_changes_nothing() {
 }
 
 #[test]
-fn what_has_come_without_options_goes_on_without() {
+fn a_packet_without_options_continues_without() {
     let mut n2 = Station::new(N2, Settings::default());
     let mut data = segment([N1, N4], 1, MSS, 1);
     n2.see(&mut data, Side::Radio);
@@ -395,7 +395,7 @@ fn what_has_come_without_options_goes_on_without() {
 }
 
 #[test]
-fn options_that_are_malformed_forged_or_of_another_version_are_ignored_and_counted() {
+fn malformed_forged_or_other_version_options_are_ignored_and_counted() {
     let forward = |data: &[u8]| LinkOptions::NONE.with(1, data);
     let wrong = [
         forward(&[]),
@@ -419,7 +419,7 @@ fn options_that_are_malformed_forged_or_of_another_version_are_ignored_and_count
 }
 
 #[test]
-fn an_option_of_another_type_goes_on_as_it_is() {
+fn an_option_of_another_type_passes_unchanged() {
     let options = LinkOptions::NONE.with(99, &[5, 6]).ok().and_then(|it| Forward::NOTHING_YET.add_to(it));
     let updated =
         after_hop(&options.expect("they fit"), Forward::of_hop(1000, &TIMES), 1).expect("well-formed");
@@ -427,7 +427,7 @@ fn an_option_of_another_type_goes_on_as_it_is() {
 }
 
 #[test]
-fn it_needs_what_only_a_simulated_cell_has() {
+fn it_needs_information_that_only_a_simulated_cell_has() {
     let needs = C3tcp::new(Settings::default(), N1).needs();
     assert_eq!(needs, LinkSenses::DEPARTURES | LinkSenses::TRANSMISSIONS | LinkSenses::LINK_OPTIONS);
     let missing = needs.missing_from(LinkSenses::FRAME_FATE).expect("a real wire has none");

@@ -1,4 +1,4 @@
-//! The rules of DDA, one by one, with packets by hand.
+//! Tests of DDA's rules with hand-made packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -32,7 +32,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Ten segments went to the receiver, which has acknowledged one.
+    /// Ten segments were sent to the receiver, which has acknowledged one.
     fn new(receiver: Side) -> Self {
         let mut bench = Self::empty(receiver);
         for n in 0..10 {
@@ -47,7 +47,7 @@ impl Bench {
         Self { agent: Dda::new(Settings::default(), receiver), receiver, now, rng, bypasses: Vec::new() }
     }
 
-    /// With three duplicates more, of which the last is held.
+    /// With three more duplicates, the last of which is held.
     fn holding(receiver: Side) -> Self {
         let mut bench = Self::new(receiver);
         assert_eq!([0; 3].map(|_| bench.ack(&ack(1))), [PASSES, PASSES, HELD]);
@@ -77,7 +77,7 @@ impl Bench {
         assert_eq!(self.pass(packet, self.receiver.opposite()), (PASSES, vec![]));
     }
 
-    /// A packet from the receiver, on which nothing else is sent.
+    /// A packet from the receiver that triggers no other packet.
     fn ack(&mut self, packet: &Packet) -> Verdict {
         let (verdict, sent) = self.pass(packet, self.receiver);
         assert_eq!(sent, []);
@@ -115,7 +115,7 @@ fn number(n: u32) -> Seq {
 }
 
 #[test]
-fn two_duplicates_go_on_and_those_behind_them_are_held() {
+fn two_duplicates_pass_and_later_ones_are_held() {
     for receiver in [Side::Core, Side::Radio] {
         let mut bench = Bench::holding(receiver);
         assert_eq!(bench.ack(&ack(1)), HELD);
@@ -124,7 +124,7 @@ fn two_duplicates_go_on_and_those_behind_them_are_held() {
 }
 
 #[test]
-fn what_is_held_is_discarded_when_more_is_acknowledged() {
+fn held_duplicates_are_discarded_by_a_new_ack() {
     let mut bench = Bench::holding(Side::Core);
     assert_eq!(bench.ack(&ack(2)), PASSES);
     assert_eq!(bench.agent.deadline(), None);
@@ -133,7 +133,7 @@ fn what_is_held_is_discarded_when_more_is_acknowledged() {
 }
 
 #[test]
-fn what_is_held_is_released_after_the_delay_from_the_first_of_it() {
+fn held_duplicates_are_released_after_the_delay_of_the_first() {
     let mut bench = Bench::holding(Side::Core);
     assert_eq!(bench.after(49), []);
     assert_eq!(bench.ack(&ack(1)), HELD);
@@ -144,7 +144,7 @@ fn what_is_held_is_released_after_the_delay_from_the_first_of_it() {
 }
 
 #[test]
-fn what_is_released_says_what_the_receiver_has_said_last() {
+fn released_duplicates_have_the_receivers_latest_fields() {
     let mut bench = Bench::new(Side::Core);
     let stamped = |value| ack(1).stamped(value, 3);
     for value in [10, 11, 12, 13] {
@@ -155,7 +155,7 @@ fn what_is_released_says_what_the_receiver_has_said_last() {
 }
 
 #[test]
-fn what_may_be_the_only_one_to_say_something_passes_and_is_not_counted() {
+fn an_ack_with_unique_information_passes_and_does_not_count() {
     let mut bench = Bench::holding(Side::Core);
     let news = [
         ack(1).window(999),
@@ -164,7 +164,7 @@ fn what_may_be_the_only_one_to_say_something_passes_and_is_not_counted() {
         ack(1).flags(TcpFlags::ECE),
         ack(1).flags(TcpFlags::CWR),
         ack(1).unknown_option(),
-        // A hole, and data that came twice.
+        // A hole, and duplicate data.
         ack(1).sack(&[(number(3).0, number(4).0)]),
         ack(1).sack(&[(number(0).0, number(1).0)]),
         segment((MOBILE, SERVER), (4000, 80), 10).but(|tcp| (tcp.seq, tcp.ack) = (Seq(7), number(1))),
@@ -180,7 +180,7 @@ fn what_may_be_the_only_one_to_say_something_passes_and_is_not_counted() {
 }
 
 #[test]
-fn answers_where_nothing_more_was_sent_pass() {
+fn acks_of_all_sent_data_pass() {
     let mut bench = Bench::new(Side::Core);
     for _ in 0..9 {
         assert_eq!(bench.ack(&ack(10)), PASSES, "keep-alives are answered so");
@@ -207,7 +207,7 @@ fn no_more_are_held_than_the_bound() {
 }
 
 #[test]
-fn a_connection_that_ends_or_is_let_go_leaves_nothing_behind() {
+fn a_closed_or_released_connection_leaves_no_state() {
     for (end, receiver) in [
         (TcpFlags::SYN, Side::Core),
         (TcpFlags::RST, Side::Core),
@@ -232,7 +232,7 @@ fn a_connection_that_ends_or_is_let_go_leaves_nothing_behind() {
 }
 
 #[test]
-fn another_connection_on_the_same_ports_begins_again() {
+fn another_connection_on_the_same_ports_resets_the_state() {
     let mut bench = Bench::holding(Side::Core);
     let far = data(0).but(|tcp| tcp.seq = number(0) + (1 << 31));
     assert_eq!(bench.pass(&far, Side::Radio), (PASSES, vec![ack(1)]), "the old one gets what was held");
@@ -240,7 +240,7 @@ fn another_connection_on_the_same_ports_begins_again() {
 }
 
 #[test]
-fn where_there_is_no_room_everything_passes() {
+fn without_room_every_packet_passes() {
     let mut bench = Bench::empty(Side::Core);
     let none = Budget { flows: 0, ..Budget::default() };
     let mut outbox = Outbox::default();
@@ -252,18 +252,18 @@ fn where_there_is_no_room_everything_passes() {
 }
 
 #[test]
-fn new_data_and_new_acks_may_pass_without_asking_at_the_edge() {
+fn new_data_and_new_acks_may_bypass_the_agent_at_the_edge() {
     let mut bench = Bench::holding(Side::Radio);
     let limits = bench.bypasses.last().and_then(|bypass| bypass.limits);
     let Some(Limits { acknowledged, from, .. }) = limits else { panic!("none") };
     assert_eq!((acknowledged, from), (number(1), number(10)));
-    // A new ACK that has passed makes what is held needless.
+    // A new ACK that has passed makes the held ones needless.
     bench.call(|agent, cx| agent.on_bypass(&ack(4), Side::Radio, cx));
     assert_eq!((bench.after(1000), bench.agent.deadline()), (vec![], None));
 }
 
 #[test]
-fn another_agent_goes_on_where_this_one_stopped() {
+fn another_agent_continues_with_the_state() {
     for receiver in [Side::Core, Side::Radio] {
         let mut bench = Bench::holding(receiver);
         let (states, sent) = bench.call(|agent, cx| agent.export(Scope::All, cx));
@@ -273,7 +273,7 @@ fn another_agent_goes_on_where_this_one_stopped() {
         assert_eq!(import(&mut other, &states[0]), Ok(()));
         assert_eq!(other.ack(&ack(1)), HELD);
         assert_eq!(other.after(50), [ack(1), ack(1)]);
-        // The same octets as the state of a connection that they do not fit.
+        // The same octets as the state of a connection that does not match them.
         let mut wrong = states[0].clone();
         wrong.connection = wrong.connection.reversed();
         import(&mut Bench::empty(receiver), &wrong).expect_err("its ACK is of another connection");
@@ -300,7 +300,7 @@ fn a_late_ack_does_not_close_the_window_that_a_later_one_opened() {
     for value in [10, 11] {
         assert_eq!(bench.ack(&said(value, 0)), PASSES);
     }
-    // The receiver opens its window with 13; 12, with a window of zero, comes late over a hop that reorders.
+    // The receiver opens its window with 13; 12, with a zero window, is late on a reordering hop.
     assert_eq!(bench.ack(&said(13, 1000)), PASSES);
     let verdicts: Vec<_> = [14, 15, 16].map(|value| bench.ack(&said(value, 1000))).into();
     assert_eq!(verdicts, [PASSES, PASSES, HELD]);

@@ -1,4 +1,5 @@
-//! The rules, one by one: the sender's through a real TCP connection, the base station's by hand.
+//! Tests of the rules: the sender's through a real TCP connection, the base station's with
+//! hand-made packets.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -46,7 +47,7 @@ impl Station {
         Self { agent: BadStateNotifier::new(settings, hosts[2]), rng: Rng::named(1, "ebsn") }
     }
 
-    /// What one attempt brings about, at a time in ms.
+    /// The output of one attempt, at a time in ms.
     fn attempt(&mut self, millis: u64, packet: &Packet, is_confirmed: bool) -> Outbox {
         self.attempt_within(Budget::default(), millis, packet, is_confirmed)
     }
@@ -64,7 +65,7 @@ impl Station {
 }
 
 #[test]
-fn each_attempt_that_failed_is_told_to_the_segments_source_where_no_interval_is_set() {
+fn each_failed_attempt_is_reported_without_an_interval() {
     for hosts in both_versions() {
         let mut station =
             Station::new(Settings { least_interval: Duration::ZERO, ..Settings::default() }, hosts);
@@ -84,7 +85,7 @@ fn each_attempt_that_failed_is_told_to_the_segments_source_where_no_interval_is_
 }
 
 #[test]
-fn a_connection_is_told_of_once_in_an_interval_and_another_on_its_own() {
+fn each_connection_is_notified_once_per_interval() {
     let hosts = both_versions()[0];
     let mut station = Station::new(Settings::default(), hosts);
     let other = segment_to(hosts, 5001, FIRST, MSS);
@@ -95,7 +96,7 @@ fn a_connection_is_told_of_once_in_an_interval_and_another_on_its_own() {
 }
 
 #[test]
-fn a_full_table_makes_room_for_those_whose_interval_is_over_and_tells_of_no_others() {
+fn a_full_table_evicts_expired_entries_and_notifies_no_others() {
     let hosts = both_versions()[0];
     let mut station = Station::new(Settings::default(), hosts);
     let budget = Budget { flows: 2, ..Budget::default() };
@@ -109,7 +110,7 @@ fn a_full_table_makes_room_for_those_whose_interval_is_over_and_tells_of_no_othe
 }
 
 #[test]
-fn nothing_is_told_of_what_carries_no_tcp_data_and_every_packet_passes() {
+fn frames_without_tcp_data_are_not_reported_and_every_packet_passes() {
     let hosts = both_versions()[0];
     let mut station = Station::new(Settings::default(), hosts);
     let ack = segment_to(hosts, 5000, FIRST, 0);
@@ -123,7 +124,7 @@ fn nothing_is_told_of_what_carries_no_tcp_data_and_every_packet_passes() {
     assert_eq!(station.agent.needs(), LinkSenses::ATTEMPTS);
 }
 
-/// A sender with eight segments on their way since time 0, and its timer due at 1 s.
+/// A sender with eight segments in flight since time 0, and its timer due at 1 s.
 struct Sender(Connection);
 
 impl Sender {
@@ -153,7 +154,7 @@ impl Sender {
 }
 
 #[test]
-fn the_timer_starts_anew_with_the_value_that_it_had_and_nothing_else_changes() {
+fn the_timer_restarts_with_its_value_and_nothing_else_changes() {
     for hosts in both_versions() {
         let mut sender = Sender::new(hosts);
         let (cwnd, ssthresh) = (sender.0.flight().cwnd, sender.0.flight().ssthresh);
@@ -169,7 +170,7 @@ fn the_timer_starts_anew_with_the_value_that_it_had_and_nothing_else_changes() {
 }
 
 #[test]
-fn a_message_about_nothing_outstanding_or_of_another_scheme_is_ignored() {
+fn a_message_about_other_data_or_of_another_scheme_is_ignored() {
     let hosts = both_versions()[0];
     let about = |message: ControlMessage, seq| {
         message.about(&segment_to(hosts, 5000, seq, MSS), hosts[2]).expect("a TCP segment")

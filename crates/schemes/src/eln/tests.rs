@@ -1,4 +1,4 @@
-//! The rules of ELN, one by one, with packets by hand. Here is the bench that they are tried on.
+//! Tests of ELN's rules with hand-made packets, and their bench.
 
 mod bit;
 mod doubt;
@@ -26,7 +26,7 @@ struct Bench {
     millis: u64,
     rng: Rng,
     budget: Budget,
-    /// The timestamp of the last ACK that went to the phone.
+    /// The timestamp of the last ACK sent to the phone.
     heard: u32,
     reports: Vec<Report>,
 }
@@ -53,7 +53,7 @@ impl Bench {
         self
     }
 
-    /// Whatever comes, it goes on: as this, with what the agent sent ahead of it.
+    /// Passes a packet. Returns it as it left, and the agent's packets before it.
     fn pass(&mut self, packet: &Packet, from: Side) -> (Packet, Vec<Packet>) {
         let (mut packet, mut outbox) = (packet.clone(), Outbox::default());
         let now = Instant::from_millis(self.millis);
@@ -67,12 +67,12 @@ impl Bench {
         (packet, ahead.collect())
     }
 
-    /// A segment of 100 octets comes off the hop, sent 2 ms ago.
+    /// A segment of 100 octets arrives from the hop, sent 2 ms ago.
     fn data(&mut self, segment: u32) {
         self.data_late(segment, 2);
     }
 
-    /// One that was on the hop for so long.
+    /// A segment that was on the hop for `late` milliseconds.
     fn data_late(&mut self, segment: u32, late: u64) {
         let packet = data(segment, (self.millis - late) as u32, self.heard);
         let (passed, ahead) = self.pass(&packet, Side::Radio);
@@ -95,8 +95,8 @@ impl Bench {
         heard
     }
 
-    /// Segment 10 is lost, 11 to 14 come and are reported, and a round trip later 10 comes again.
-    /// When 11 left.
+    /// Segment 10 is lost, 11 to 14 arrive and are reported, and a round trip later 10 is repeated.
+    /// Returns when 11 was sent.
     fn lose_and_repair(&mut self) -> u32 {
         let shown = self.wait(5).millis as u32 - 2;
         for segment in 11..15 {

@@ -1,5 +1,5 @@
-//! The rules of both schemes, one by one: the sender's through a real TCP connection and real
-//! packets, the notifier's by hand. Here is the bench that they are tried on.
+//! Tests of the rules of both schemes, and their bench: the sender's through a real TCP connection
+//! and real packets, the notifier's with hand-made ones.
 
 mod forged;
 mod notifier;
@@ -44,7 +44,7 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// A segment of a full flight, by its place in it, as it comes to the node.
+    /// A segment of a full flight, by its index, as it arrives at the node.
     fn segment(self, index: u32) -> Packet {
         self.segment_at(first_octet() + index * MSS)
     }
@@ -64,8 +64,7 @@ fn first_octet() -> Seq {
     ISS + 1
 }
 
-/// A sender with a full flight of segments 0 to 7 on its way since time 0; the clock is in
-/// milliseconds.
+/// A sender with a full flight of segments 0 to 7 since time 0; the clock is in milliseconds.
 struct Bench {
     tcp: Connection,
     hosts: Hosts,
@@ -95,7 +94,7 @@ impl Bench {
         self
     }
 
-    /// The segments that it sends now, by their place in the stream.
+    /// The segments that it sends now, by their index in the stream.
     fn sent(&mut self) -> Vec<u32> {
         let mut sent = Vec::new();
         while let Some(packet) = self.tcp.poll_transmit(self.now) {
@@ -106,7 +105,7 @@ impl Bench {
         sent
     }
 
-    /// An ACK of everything before segment `index` comes; what it makes the sender send.
+    /// Delivers an ACK of all data before segment `index`. Returns the segments sent then.
     fn ack(&mut self, index: u32) -> Vec<u32> {
         let tcp = Tcp {
             source_port: 5000,
@@ -122,7 +121,7 @@ impl Bench {
         self.sent()
     }
 
-    /// A message about segment `index` comes, over the wire; what it makes the sender send.
+    /// Delivers a message about segment `index`. Returns the segments sent then.
     fn message(&mut self, message: Message, index: u32) -> Vec<u32> {
         let packet = message.about(&self.hosts.segment(index), self.hosts.node).expect("a TCP segment");
         self.icmp(&parse(emit(&packet)).expect("what we write is a packet"))
@@ -133,7 +132,7 @@ impl Bench {
         self.sent()
     }
 
-    /// The timer expires, as late as it is set; what it makes the sender send.
+    /// Lets the timer expire at its time. Returns the segments sent then.
     fn expire(&mut self) -> Vec<u32> {
         let timer = self.timer();
         self.at(timer);

@@ -1,5 +1,4 @@
-//! The rules of LLE-TCP, one by one, with packets by hand. Here is the bench that they are tried
-//! on.
+//! Tests of LLE-TCP's rules with hand-made packets, and their bench.
 
 mod acknowledging;
 mod control;
@@ -35,7 +34,7 @@ const ACCESS_POINT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 /// The server's first octet, and the phone's.
 const FIRST: u32 = 1000;
 const UP: u32 = 7;
-/// The phone's window as on the wire, and its shift.
+/// The phone's window field, and its shift.
 const WINDOW: u16 = 5000;
 const SHIFT: u8 = 2;
 
@@ -48,10 +47,10 @@ struct Bench {
     budget: Budget,
 }
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug)]
 struct Step {
-    /// The packet in hand as it went on.
+    /// The packet as it left the agent.
     passed: Option<Packet>,
     core: Vec<Packet>,
     radio: Vec<Packet>,
@@ -59,7 +58,7 @@ struct Step {
 }
 
 impl Bench {
-    /// In this role. An access point in the kernel's path does not know its neighbours.
+    /// An agent in this role. An access point in the kernel's path does not know its neighbors.
     fn new(settings: Settings, role: Role) -> Self {
         Self {
             lle: Lle::new(settings, role),
@@ -70,7 +69,7 @@ impl Bench {
         }
     }
 
-    /// An access point through a handshake that the server opened, with an agent at the phone.
+    /// An access point after a handshake that the server opened, with an agent at the phone.
     fn at_access_point(settings: Settings) -> Self {
         let mut bench = Self::new(settings, Role::Edge);
         bench.core(&syn());
@@ -79,12 +78,12 @@ impl Bench {
         bench
     }
 
-    /// A phone through a handshake that the server opened, with an agent at the access point.
+    /// A phone after a handshake that the server opened, with an agent at the access point.
     fn at_phone(settings: Settings) -> Self {
         let mut bench = Self::new(settings, Role::MobileHost);
         bench.radio(&marked(syn(), Mark::OFFER));
         bench.core(&syn_ack());
-        // What passed before any promise tells the window.
+        // An ACK that passed before any promise carries the window.
         bench.radio(&marked(data(FIRST, 100), Mark::OFFER));
         assert!(bench.core(&ack(FIRST + 100)).passed.is_some());
         bench
@@ -120,7 +119,7 @@ impl Bench {
         self.pass(packet, Side::Radio)
     }
 
-    /// A segment goes onto the hop: as it is there.
+    /// Sends a segment onto the hop. Returns it as it is there.
     fn sent(&mut self, packet: &Packet) -> Packet {
         self.core(packet).passed.expect("what the host sends goes on")
     }
@@ -141,20 +140,20 @@ impl Bench {
         self.fate(packet, Fate::Delivered)
     }
 
-    /// A segment goes onto the hop and arrives.
+    /// Sends a segment over the hop.
     fn through(&mut self, packet: &Packet) -> Step {
         let sent = self.sent(packet);
         self.delivered(&sent)
     }
 
-    /// The state of its one connection, which it has no more then.
+    /// Exports the state of its only connection.
     fn export(&mut self) -> FlowState {
         let (mut states, _) = self.call(|lle, cx| lle.export(Scope::All, cx));
         assert_eq!((states.len(), self.lle.octets(), self.lle.owed()), (1, 0, Owed::default()));
         states.remove(0)
     }
 
-    /// A new agent, which is to go on with this.
+    /// Replaces the agent by `lle`, and imports the state.
     fn import(&mut self, lle: Lle, state: &FlowState) -> Result<(), ImportError> {
         self.lle = lle;
         let (imported, step) = self.call(|lle, cx| lle.import(state, cx));
@@ -172,7 +171,7 @@ impl Bench {
 }
 
 impl Step {
-    /// The acknowledgment numbers that went to the core side.
+    /// The acknowledgment numbers sent to the core side.
     fn acks(&self) -> Vec<u32> {
         self.core.iter().filter_map(|packet| Some(packet.tcp()?.ack.0)).collect()
     }
@@ -226,7 +225,7 @@ fn syn_ack() -> Packet {
     up(tcp, 0)
 }
 
-/// What is reported if this number of octets from the server's first on were acknowledged and are lost.
+/// The report of a loss of this number of acknowledged octets, from the server's first on.
 fn lost(octets: u64) -> Report {
     Report { amount: octets, ..Report::of(&ACKNOWLEDGED_AND_LOST).at(Seq(FIRST)) }
 }

@@ -1,5 +1,4 @@
-//! The rules of packet control, one by one, with packets by hand. Here is the bench that they are
-//! tried on.
+//! Tests of packet control's rules with hand-made packets, and their bench.
 
 mod acks;
 mod data;
@@ -35,11 +34,11 @@ struct Bench {
     bypasses: Vec<Bypass>,
 }
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug, PartialEq)]
 struct Step {
     verdict: Verdict,
-    /// What went to the sender beside the packet in hand.
+    /// Other packets to the sender.
     made: Vec<Packet>,
 }
 
@@ -49,7 +48,7 @@ impl Bench {
         Self { agent: PacketControl::new(settings), now, rng, bypasses: Vec::new() }
     }
 
-    /// As in the paper, after ten segments and an ACK of the first.
+    /// With the paper's settings, after ten segments and an ACK of the first.
     fn published(threshold: u32) -> Self {
         Self::started(Settings { threshold, ..Settings::published() })
     }
@@ -93,7 +92,7 @@ impl Bench {
         step
     }
 
-    /// An ACK, and as what it passed on.
+    /// Passes an ACK. Returns the result and the ACK as it left.
     fn hear(&mut self, packet: &Packet) -> (Step, Packet) {
         let mut passing = packet.clone();
         let (verdict, made) = self.call(|agent, cx| agent.on_packet(&mut passing, Side::Radio, cx));
@@ -129,7 +128,7 @@ fn key() -> FlowKey {
     FlowKey::tcp((SERVER, 80), (MOBILE, 4000))
 }
 
-/// The number at which the n-th segment begins, from 0.
+/// The start of the n-th segment, from 0.
 fn seq(n: u32) -> u32 {
     FIRST.wrapping_add(n * SEGMENT)
 }
@@ -165,7 +164,7 @@ fn ack(n: u32) -> Packet {
 
 /// An ACK with SACK blocks.
 trait Reports: But {
-    /// Blocks of whole segments, each from one to before another.
+    /// Blocks of complete segments, each from one up to another, exclusive.
     fn reports(self, blocks: &[(u32, u32)]) -> Self {
         let blocks: Vec<(u32, u32)> = blocks.iter().map(|(left, right)| (seq(*left), seq(*right))).collect();
         self.sack(&blocks)

@@ -1,4 +1,4 @@
-//! What WTCP adds to local recovery, rule by rule, with packets by hand. Here is the bench.
+//! Tests of WTCP's additions to local recovery with hand-made packets, and their bench.
 
 mod buffer;
 mod clock;
@@ -20,7 +20,7 @@ const MOBILE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 const WINDOW: u16 = 1000;
 /// Octets of a segment.
 const SIZE: u32 = 100;
-/// What the sender's clock, which ticks each millisecond, is ahead of ours; it wraps soon.
+/// The offset of the sender's millisecond clock from ours; it wraps soon.
 const AHEAD: u32 = u32::MAX - 500;
 
 /// An agent with a clock in milliseconds, and a hop of 4 ms there and back.
@@ -41,8 +41,8 @@ impl Bench {
         Self { wtcp: Wtcp::new(settings), now, rng, budget: Budget::default() }
     }
 
-    /// One that knows the sender's clock, after a second and a half in which all before segment 16
-    /// was acknowledged.
+    /// An agent that knows the sender's clock, after a second and a half in which all data before
+    /// segment 16 was acknowledged.
     fn learnt(settings: Settings) -> Self {
         let mut bench = Self::with(settings);
         for segment in 0..16 {
@@ -71,24 +71,24 @@ impl Bench {
         self.call(|wtcp, cx| wtcp.on_packet(&mut packet.clone(), Side::Core, cx))
     }
 
-    /// The same where it does not matter what becomes of it.
+    /// Like `core`, if the result does not matter.
     fn send(&mut self, packet: &Packet) {
         let (Verdict::Forward | Verdict::Drop(_) | Verdict::Absorb) = self.core(packet).0;
     }
 
-    /// An ACK as it went on, and the copies that it called for.
+    /// An ACK as it passed, and the copies that it triggered.
     fn radio(&mut self, packet: &Packet) -> (Option<Packet>, Vec<u32>) {
         let mut passing = packet.clone();
         let (verdict, copies) = self.call(|wtcp, cx| wtcp.on_packet(&mut passing, Side::Radio, cx));
         ((verdict == Verdict::Forward).then_some(passing), segments(&copies))
     }
 
-    /// The echo in an ACK as it went on.
+    /// The echo in an ACK as it passed.
     fn echo(&mut self, packet: &Packet) -> Option<u32> {
         Some(self.radio(packet).0?.tcp()?.options.timestamps?.echo_reply)
     }
 
-    /// Does all that is due until a time in ms; what was sent.
+    /// Runs all timers until a time in ms. Returns the packets.
     fn timers_until(&mut self, millis: u64) -> Vec<u32> {
         let mut sent = Vec::new();
         let end = Instant::from_millis(millis);
@@ -100,12 +100,12 @@ impl Bench {
         sent
     }
 
-    /// What the sender's clock reads now.
+    /// The sender's clock now.
     fn tsval(&self) -> u32 {
         AHEAD.wrapping_add(self.now.as_millis() as u32)
     }
 
-    /// A segment as the sender sends it now.
+    /// A segment as sent now.
     fn fresh(&self, segment: u32) -> Packet {
         data(segment).stamped(self.tsval(), 7)
     }
@@ -130,12 +130,12 @@ fn data(place: u32) -> Packet {
     segment((SERVER, 80), (MOBILE, 4000), tcp, SIZE)
 }
 
-/// The same, with an echo.
+/// A segment with an echo.
 fn echoing(place: u32, echo: u32) -> Packet {
     ack(place).stamped(9, echo)
 }
 
-/// An ACK of all before a segment.
+/// An ACK of all data before a segment.
 fn ack(place: u32) -> Packet {
     let tcp =
         Tcp { seq: Seq(7), ack: Seq(SIZE * place), flags: TcpFlags::ACK, window: WINDOW, ..Tcp::default() };

@@ -1,5 +1,6 @@
-//! A law for every agent of the catalogue: over a hop whose way back has room for few ACKs, a download takes
-//! about as long as without an agent. What is sent to a host must not have it send more of them.
+//! An invariant of every agent in the catalogue: over a hop with a narrow return path for ACKs, a
+//! download takes about as long as without an agent. Packets to a host must not make it send more
+//! ACKs.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use lasthop_tcp::{AckPolicy, Config, Congestion};
 
 use super::world::{Device, Trouble, World};
 
-/// Octets a second on the way back: 0.1 to 0.5 Mbit/s.
+/// Octets per second on the return path: 0.1 to 0.5 Mbit/s.
 const RATES: [u64; 4] = [12_500, 25_000, 50_000, 62_500];
 
 /// A download over such a hop.
@@ -19,10 +20,10 @@ struct Download {
     congestion: Congestion,
     ack_policy: AckPolicy,
     has_timestamps: bool,
-    /// Octets a second on the way back, and how long its queue is.
+    /// Octets per second on the return path, and the maximum delay of its queue.
     rate: u64,
     queue: Duration,
-    /// Of the data.
+    /// The loss rate of the data.
     loss: f64,
     uploads: bool,
 }
@@ -49,7 +50,7 @@ impl Download {
         if self.uploads { world.uploading() } else { world }.last_download()
     }
 
-    /// With each of these schemes, at most so many times as long as without one.
+    /// Checks that with each of these schemes it takes at most `most` times as long as without one.
     #[track_caller]
     fn check(self, schemes: impl Iterator<Item = &'static &'static Scheme>, most: f64) {
         let without = self.takes(None).expect("it ends");
@@ -64,25 +65,25 @@ impl Download {
     }
 }
 
-/// Those that hold packets back, and have the ends go on with each other.
+/// Schemes that hold packets, while the ends communicate with each other.
 fn holding_back() -> impl Iterator<Item = &'static &'static Scheme> {
     CATALOGUE.iter().filter(|scheme| ["snoop", "wtcp"].contains(&scheme.name))
 }
 
-/// Those that send on what one end has sent in place of that end, in its own numbers.
+/// Schemes that retransmit one end's data in its place, with its own numbers.
 fn in_place_of_the_sender() -> impl Iterator<Item = &'static &'static Scheme> {
     CATALOGUE.iter().filter(|scheme| ["cicada", "as-tcp"].contains(&scheme.name))
 }
 
 #[test]
-fn a_download_over_a_hop_with_a_narrow_way_back_takes_no_longer() {
+fn a_narrow_return_path_does_not_slow_a_download() {
     for rate in RATES {
         Download::over(rate).check(CATALOGUE.iter(), 1.25);
     }
 }
 
 #[test]
-fn acks_that_queue_are_not_taken_for_a_queue_of_data() {
+fn queued_acks_are_not_mistaken_for_a_queue_of_data() {
     for rate in RATES {
         for octets in [1_000_000, 3_000_000] {
             Download { octets, ..Download::over(rate) }.check(holding_back(), 1.25);
@@ -95,7 +96,7 @@ fn acks_that_queue_are_not_taken_for_a_queue_of_data() {
 }
 
 #[test]
-fn acks_that_are_dropped_on_the_way_back_are_not_waited_for() {
+fn acks_dropped_on_the_return_path_cause_no_wait() {
     for rate in RATES {
         for queue in [50, 100, 300] {
             let queue = Duration::from_millis(queue);
@@ -105,7 +106,7 @@ fn acks_that_are_dropped_on_the_way_back_are_not_waited_for() {
 }
 
 #[test]
-fn however_a_receiver_delays_its_acks_a_download_takes_no_longer() {
+fn delayed_acks_do_not_slow_a_download() {
     for rate in RATES {
         for ack_policy in [AckPolicy::EverySegment, AckPolicy::Delayed(Duration::from_millis(200))] {
             let queue = Duration::from_secs(8);
@@ -115,7 +116,7 @@ fn however_a_receiver_delays_its_acks_a_download_takes_no_longer() {
 }
 
 #[test]
-fn a_sender_that_does_not_slow_down_for_losses_is_not_made_to_lose_more() {
+fn a_sender_that_ignores_losses_has_no_more_of_them() {
     for rate in RATES {
         for loss in [0.0, 0.001, 0.01] {
             let congestion = Congestion::Bbr;
@@ -125,14 +126,14 @@ fn a_sender_that_does_not_slow_down_for_losses_is_not_made_to_lose_more() {
 }
 
 #[test]
-fn a_download_beside_an_upload_takes_no_longer() {
+fn an_upload_does_not_slow_a_download() {
     for rate in RATES {
         Download { uploads: true, octets: 2_000_000, ..Download::over(rate) }.check(holding_back(), 1.25);
     }
 }
 
 #[test]
-fn acks_that_a_short_queue_drops_are_not_waited_for_in_place_of_the_sender() {
+fn acks_dropped_by_a_short_queue_cause_no_wait_in_place_of_the_sender() {
     for rate in RATES {
         for queue in [50, 100, 300] {
             let queue = Duration::from_millis(queue);
@@ -144,10 +145,10 @@ fn acks_that_a_short_queue_drops_are_not_waited_for_in_place_of_the_sender() {
     }
 }
 
-// An ACK of an original that comes after the copy has left is no measure of the copy's round trip: taken for
-// one, it would have everything sent twice from then on.
+// An ACK of an original that arrives after the copy was sent does not measure the copy's round
+// trip: otherwise everything would be sent twice from then on.
 #[test]
-fn what_a_hop_loses_is_sent_again_once() {
+fn each_loss_on_the_hop_is_repaired_once() {
     for rate in RATES {
         for queue in [300, 1_000].map(Duration::from_millis) {
             for has_timestamps in [true, false] {

@@ -1,7 +1,7 @@
-//! A law for every agent of the catalogue: one connection's trouble is not its address's. Several devices
-//! are behind one address, as behind a travel router with address translation. What one of them does, or
-//! does not do any more, keeps no other from its data: a download takes about as long as without an
-//! agent.
+//! An invariant of every agent in the catalogue: trouble of one connection does not affect others
+//! of its address. Several devices share one address, as with a travel router with address
+//! translation. Whatever one of them does, or stops doing, the others get their data: a download
+//! takes about as long as without an agent.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use lasthop_schemes::catalogue::CATALOGUE;
 
 use super::world::{Device, HOP, Trouble, World};
 
-/// More than can be downloaded, and later than anything is measured.
+/// More than can be downloaded, and later than any measurement.
 const ALL: u64 = 1 << 40;
 const NEVER: u64 = 1_000_000;
 
-/// When and what the last device downloads, which has no trouble.
+/// The time and size of the download of the last device, which has no trouble.
 #[derive(Clone, Copy, Debug)]
 struct Download {
     opens: u64,
@@ -22,7 +22,7 @@ struct Download {
 }
 
 impl Download {
-    /// So long it takes beside `count` devices with trouble that download all the time.
+    /// The time that it takes while `count` devices with trouble download all the time.
     fn takes(self, scheme: Option<&Scheme>, trouble: Trouble, count: u16) -> Option<Duration> {
         let mut devices: Vec<Device> =
             (0..count).map(|number| Device::new(number, trouble, 0, ALL)).collect();
@@ -30,7 +30,7 @@ impl Download {
         World::new(scheme, devices).last_download()
     }
 
-    /// As long as without an agent, and by a time-out longer.
+    /// As long as without an agent, plus at most a time-out.
     #[track_caller]
     fn check(self, trouble: Trouble, count: u16) {
         let without = self.takes(None, trouble, count).expect("it ends");
@@ -51,7 +51,7 @@ impl Download {
 }
 
 #[test]
-fn a_download_begins_at_once_whatever_went_away_in_the_middle_of_its_own() {
+fn a_download_starts_at_once_after_others_have_disappeared() {
     for count in [1, 12] {
         for opens in [3_050, 3_300, 4_000, 7_000, 15_000] {
             Download { opens, octets: 200_000 }.check(Trouble::Gone(3_000, NEVER), count);
@@ -60,14 +60,14 @@ fn a_download_begins_at_once_whatever_went_away_in_the_middle_of_its_own() {
 }
 
 #[test]
-fn a_download_goes_on_when_another_device_goes_away() {
+fn a_download_continues_when_another_device_disappears() {
     for count in [1, 3] {
         Download { opens: 1_000, octets: 5_000_000 }.check(Trouble::Gone(2_000, NEVER), count);
     }
 }
 
 #[test]
-fn who_comes_back_takes_no_more_than_a_share() {
+fn a_returning_device_takes_at_most_its_share() {
     for back in [2_300, 4_000, 9_000] {
         for opens in [1_000, back - 100, back + 500] {
             let download = Download { opens, octets: 2_000_000 };
@@ -78,14 +78,14 @@ fn who_comes_back_takes_no_more_than_a_share() {
 }
 
 #[test]
-fn a_device_that_reads_nothing_keeps_none_from_reading() {
+fn a_device_that_stops_reading_does_not_block_others() {
     for count in [1, 12] {
         Download { opens: 5_000, octets: 200_000 }.check(Trouble::ReadsNothing(2_000), count);
     }
 }
 
 #[test]
-fn a_device_that_loses_much_takes_no_more_than_its_share() {
+fn a_device_with_many_losses_takes_at_most_its_share() {
     for percent in [10, 50] {
         let download = Download { opens: 3_000, octets: 2_000_000 };
         let share = Duration::from_nanos(2 * download.octets * 1_000_000_000 / HOP);
@@ -94,8 +94,9 @@ fn a_device_that_loses_much_takes_no_more_than_its_share() {
 }
 
 #[test]
-fn a_device_behind_a_slow_link_of_its_own_keeps_none_from_its_data() {
-    // 0.2 to 4 Mbit/s, the queue before that link in milliseconds, and how many devices are behind one.
+fn a_device_behind_a_slow_link_does_not_block_others() {
+    // 0.2 to 4 Mbit/s, the queue before that link in milliseconds, and the number of devices behind
+    // one.
     for (rate, wait, count) in [(25_000, 1_000, 1), (125_000, 100, 1), (125_000, 1_000, 3), (500_000, 100, 3)]
     {
         let slow = Trouble::Slow(rate, Duration::from_millis(wait));
@@ -105,7 +106,7 @@ fn a_device_behind_a_slow_link_of_its_own_keeps_none_from_its_data() {
 }
 
 #[test]
-fn what_is_on_its_way_to_a_slow_device_keeps_no_short_download_waiting() {
+fn data_to_a_slow_device_does_not_delay_a_short_download() {
     // 0.2 to 4 Mbit/s, with queues from the usual to the far too long.
     let links = [(25_000, 4_000), (125_000, 200), (125_000, 1_600), (500_000, 400)];
     for (rate, wait) in links {

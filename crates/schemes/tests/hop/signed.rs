@@ -1,5 +1,6 @@
-//! A law for every agent of the catalogue: hosts that sign their segments, as with TCP-AO (RFC 5925), get
-//! their data as soon as without an agent, since no agent edits, cuts or makes what it cannot sign.
+//! An invariant of every agent in the catalogue: hosts that sign their segments, as with TCP-AO
+//! (RFC 5925), get their data as soon as without an agent, since no agent edits, cuts or generates
+//! packets that it cannot sign.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::world::{Device, Trouble, World};
 
 #[test]
 fn signed_data_arrives_as_soon_as_without_an_agent() {
-    // Losses of the hop are the sender's to repair.
+    // Losses on the hop are left to the sender.
     for trouble in [Trouble::None, Trouble::Loses(2)] {
         let time = |scheme: Option<&Scheme>| {
             let devices = vec![Device::new(0, trouble, 0, 3_000_000)];

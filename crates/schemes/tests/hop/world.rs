@@ -18,36 +18,37 @@ const SERVER: IpAddr = address(192, 1);
 const ROUTER: IpAddr = address(10, 2);
 const START: Instant = Instant::from_secs(1);
 
-/// Octets a second: the wire and the hop, 20 Mbit/s.
+/// Octets per second of the wired path and of the hop, 20 Mbit/s.
 const WIRE: u64 = 125_000_000;
 pub const HOP: u64 = 2_500_000;
 const WIRE_DELAY: Duration = Duration::from_millis(15);
 const HOP_DELAY: Duration = Duration::from_millis(3);
-/// Of the data that goes over the hop, so much gets lost: of handshakes nothing, since that would tell of
-/// nothing but a time-out.
+/// The loss rate of data over the hop; handshakes are not lost, since that would only show a
+/// time-out.
 const LOSS: f64 = 0.002;
-/// What waits for a link longer than this is dropped.
+/// The maximum delay of a link's queue; packets in excess are dropped.
 const QUEUE: Duration = Duration::from_millis(100);
 
 const fn at(millis: u64) -> Instant {
     START.after_nanos(millis * 1_000_000)
 }
 
-/// What is between the router and a device, and what the device does.
+/// The path between the router and a device, and the device's behavior.
 #[derive(Clone, Copy, Debug)]
 pub enum Trouble {
     None,
-    /// Nothing gets to it and nothing comes from it, from then on, until then.
+    /// Nothing reaches it and nothing arrives from it, between these times.
     Gone(u64, u64),
-    /// Its application reads nothing any more.
+    /// Its application stops reading.
     ReadsNothing(u64),
-    /// So much of what is sent to it gets lost, in percent.
+    /// The loss rate of packets to it, in percent.
     Loses(u32),
-    /// It is behind a link of its own with so many octets a second, before which so much may wait.
+    /// It is behind a link with this number of octets per second, and a queue of this maximum
+    /// delay.
     Slow(u64, Duration),
 }
 
-/// A device, and the connection over which it downloads.
+/// A device, and its download connection.
 pub struct Device {
     trouble: Trouble,
     opens: Instant,
@@ -56,7 +57,7 @@ pub struct Device {
     received: u64,
     wanted: u64,
     finished: Option<Instant>,
-    /// Between the router and the device, if that takes time.
+    /// The link between the router and the device, if it is modeled.
     own_link: Option<Channel>,
 }
 
@@ -120,7 +121,7 @@ impl Device {
         }
     }
 
-    /// Has the server control congestion in this way, and the device have these settings.
+    /// With this congestion control of the server, and these settings of the device.
     pub fn with(mut self, congestion: Congestion, receiver: Config) -> Self {
         let (server, client) = (self.server.local(), self.client.local());
         self.server = Connection::listen(Config { congestion, ..Config::linux() }, server, Seq(7));
@@ -141,13 +142,13 @@ impl Device {
 pub struct World {
     devices: Vec<Device>,
     agent: Option<Box<dyn Agent>>,
-    /// To the gateway from the server and from the router; to the server and to the router.
+    /// Links to the gateway from the server and from the router; to the server and to the router.
     channels: [Channel; 4],
     outbox: Outbox,
     rng: Rng,
     now: Instant,
     is_signed: bool,
-    /// Of the data over the hop.
+    /// The loss rate of data over the hop.
     loss: f64,
 }
 
@@ -170,7 +171,7 @@ impl World {
         }
     }
 
-    /// Shows the agent a packet, or that its time has come; what it sends goes on its way.
+    /// Passes a packet to the agent, or runs its deadline, and sends its output.
     fn ask(&mut self, packet: Option<(Packet, Side)>) {
         let mut cx = Context::new(self.now, &mut self.rng, &mut self.outbox);
         let forwarded = match (packet, &mut self.agent) {
@@ -191,7 +192,7 @@ impl World {
         }
     }
 
-    /// What comes to the router goes to the device whose port it names.
+    /// Passes a packet at the router to the device with its port.
     fn translate(&mut self, packet: &Packet) {
         let now = self.now;
         let port = packet.tcp().map_or(0, |tcp| tcp.destination_port);
@@ -268,22 +269,22 @@ impl World {
         self.devices.iter().filter_map(of_device).chain(channels).chain(agent).min()
     }
 
-    /// Has so many octets a second go over the hop from the devices, with a queue of this length, and so
-    /// much of the data get lost on it.
+    /// With this rate in octets per second over the hop from the devices, a queue of this maximum
+    /// delay, and this loss rate of the data.
     pub fn with_way_back(mut self, rate: u64, longest_wait: Duration, loss: f64) -> Self {
         self.channels[1] = Channel { longest_wait, ..Channel::new(rate, HOP_DELAY) };
         self.loss = loss;
         self
     }
 
-    /// Has all hosts sign what they send, and refuse what is not signed or was edited, as with the option of
-    /// RFC 5925. The devices upload, too.
+    /// With hosts that sign all segments, and reject those that are unsigned or were edited, as
+    /// with the option of RFC 5925. The devices upload, too.
     pub fn signed(mut self) -> Self {
         self.is_signed = true;
         self.uploading()
     }
 
-    /// Has the devices upload as well, all the time.
+    /// With devices that also upload, all the time.
     pub fn uploading(mut self) -> Self {
         for device in &mut self.devices {
             device.client.write_stream(9, 0, 1 << 40);
@@ -291,7 +292,7 @@ impl World {
         self
     }
 
-    /// Runs until the last device has all that it wanted; how long that took it.
+    /// Runs until the last device has all its data. Returns its time.
     pub fn last_download(mut self) -> Option<Duration> {
         self.step();
         while let Some(next) = self.next().filter(|next| *next < at(120_000)) {
@@ -318,7 +319,7 @@ fn is_signed(packet: &Packet) -> bool {
     signature.is_some_and(|signature| signature[..2] == SIGNATURE && signature[2..] == digest(packet))
 }
 
-/// Of everything that a signature covers: the header without its option, and the data.
+/// A digest of all that a signature covers: the header without its option, and the data.
 fn digest(packet: &Packet) -> [u8; 8] {
     let mut tcp = packet.tcp().expect("it is TCP").clone();
     tcp.options.unknown = None;

@@ -1,4 +1,4 @@
-//! Options that lie, and what lies between two stations: the stream is none of its business.
+//! Malformed options, and errors between two stations: the stream is not affected.
 
 use proptest::prelude::*;
 
@@ -16,13 +16,13 @@ fn rest(packet: &Packet) -> Packet {
 
 proptest! {
     #[test]
-    fn whatever_options_say_only_the_window_changes_and_stays_between_a_segment_and_the_receivers(
+    fn arbitrary_options_change_only_the_window_within_its_bounds(
         said in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..40), 0u8..3, any::<u64>()), 1..40),
     ) {
         let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
         n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
         for (is_data, mut octets, kind, nanos) in said {
-            // Often of a type and a version that are known.
+            // Often with a known type and version.
             let data = if kind == 0 { 9 } else { 13 };
             if kind < 2 && octets.len() > data {
                 octets.truncate(data);
@@ -34,7 +34,7 @@ proptest! {
             n1.see(&mut packet, Side::Radio);
             prop_assert_eq!(rest(&packet), rest(&sent));
             prop_assert!(u32::from(window(&packet)) >= 2 * MSS && window(&packet) <= window(&sent));
-            // A relay's measurements of it, as odd as they may be.
+            // A relay's measurements of it, with arbitrary values.
             let times = FrameTimes { began: Instant::from_nanos(nanos), ..TIMES };
             let _ = after_hop(&options, Forward::of_hop(MSS, &times), micros(times.since_queued()));
             let mut own = segment([N1, N4], 1001, MSS, 1);

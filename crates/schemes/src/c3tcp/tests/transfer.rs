@@ -33,7 +33,7 @@ impl Station {
     }
 }
 
-/// One segment over one hop, and its ACK back: the window that the sender gets.
+/// One segment over one hop, and its ACK back. Returns the window that the sender gets.
 fn round(n1: &mut Station, n4: &mut Station, seq: u32) -> u16 {
     let mut data = segment([N1, N4], seq, MSS, 1);
     n1.see(&mut data, Side::Core);
@@ -47,7 +47,7 @@ fn round(n1: &mut Station, n4: &mut Station, seq: u32) -> u16 {
 }
 
 #[test]
-fn another_agent_goes_on_with_the_window_the_echo_and_the_scales() {
+fn another_agent_continues_with_the_window_the_echo_and_the_scales() {
     let scales = [Some(2), Some(1)];
     let [mut left, mut right] = ends(&unsmoothed(), scales);
     let [mut n1, mut n4] = ends(&unsmoothed(), scales);
@@ -57,7 +57,7 @@ fn another_agent_goes_on_with_the_window_the_echo_and_the_scales() {
         n4.replace(N4, Duration::from_secs(500));
         assert_eq!(round(&mut n1, &mut n4, seq), as_ever);
     }
-    // An ACK that has lost its options has the window that is remembered.
+    // An ACK that has lost its options gets the remembered window.
     n1.replace(N1, Duration::ZERO);
     let [mut here, mut there] = [segment([N4, N1], 1, 0, 3001), segment([N4, N1], 1, 0, 3001)];
     left.see(&mut here, Side::Radio);
@@ -66,7 +66,7 @@ fn another_agent_goes_on_with_the_window_the_echo_and_the_scales() {
 }
 
 #[test]
-fn what_was_measured_grows_old_on_the_way() {
+fn measurements_age_during_a_transfer() {
     let [mut n1, mut n4] = ends(&unsmoothed(), [None; 2]);
     round(&mut n1, &mut n4, 1);
     let states = n1.export();
@@ -80,7 +80,7 @@ fn what_was_measured_grows_old_on_the_way() {
 }
 
 #[test]
-fn a_state_that_cannot_be_is_refused_and_none_is_taken_twice() {
+fn an_impossible_state_is_rejected_and_none_is_imported_twice() {
     let [mut n1, mut n4] = ends(&unsmoothed(), [None; 2]);
     round(&mut n1, &mut n4, 1);
     let state = n4.export().remove(0);

@@ -1,4 +1,4 @@
-//! The bit, and the sender's part.
+//! The bit, and the sender's extension.
 
 use lasthop_tcp::{Config, Connection};
 
@@ -6,12 +6,12 @@ use super::*;
 use lasthop_config::preset::Presets as _;
 
 #[test]
-fn duplicate_acks_for_what_is_missing_off_the_hop_are_marked() {
+fn duplicate_acks_for_losses_on_the_hop_are_marked() {
     let mut bench = Bench::new(Settings::published());
     bench.wait(5).data(11);
     let duplicate = bench.ack(1000);
     assert_eq!(duplicate.tcp_reserved_bits(), ELN);
-    // What has come again since is on its way; what is missing beside it was lost behind here.
+    // Data repeated since then is in flight; other missing data was lost upstream.
     bench.wait(60).data(10);
     assert_eq!(bench.ack(1000).tcp_reserved_bits(), 0);
     assert_eq!(bench.ack(1200).tcp_reserved_bits(), 0);
@@ -20,7 +20,7 @@ fn duplicate_acks_for_what_is_missing_off_the_hop_are_marked() {
 }
 
 #[test]
-fn a_marked_duplicate_ack_has_the_segment_sent_again_and_the_window_kept() {
+fn a_marked_duplicate_ack_triggers_a_retransmission_without_a_reduction() {
     for mark in [0, ELN] {
         let config = Config { mss: SEGMENT, window: 60_000, initial_window: 8, ..Config::default() };
         let (phone, server) = ((PHONE, 4000), (SERVER, 80));

@@ -1,9 +1,9 @@
-//! What must not be told, and what must not be measured.
+//! What must not be reported, and what must not be measured.
 
 use super::*;
 
 #[test]
-fn a_doubtful_recovery_is_not_told_by_the_telling_of_the_one_before() {
+fn an_uncertain_recovery_is_not_reported_by_the_previous_report() {
     let mut bench = Bench::new(Settings::default());
     let before = bench.heard;
     bench.lose_and_repair();
@@ -13,7 +13,7 @@ fn a_doubtful_recovery_is_not_told_by_the_telling_of_the_one_before() {
     bench.heard = before + 1;
     bench.wait(5).data(16);
     bench.wait(50).data(15);
-    // The receiver says that there is congestion.
+    // The receiver reports congestion.
     let echoing = bench.ack_packet(1700).but(|tcp| tcp.flags = TcpFlags::ACK.with(TcpFlags::ECE));
     let passed = bench.hear(&echoing).0;
     assert_eq!(bench.counted(&LEFT), 1, "it is counted as left to TCP");
@@ -57,12 +57,12 @@ fn round_trips_longer_than_half_a_clock_do_not_overflow() {
 }
 
 #[test]
-fn an_old_echo_ends_with_an_ack_of_the_phone_that_has_heard_it() {
+fn a_report_ends_with_an_ack_that_shows_its_arrival() {
     let mut bench = Bench::new(Settings::default());
     let shown = bench.lose_and_repair();
     assert_eq!(echo(&bench.ack(1500)), shown);
     assert_eq!(echo(&bench.wait(1).ack(1500)), shown);
-    // The upload is over: the phone acknowledges a download, and has no data of its own.
+    // The upload is over: the phone acknowledges a download, and sends no data.
     let heard = bench.heard;
     let mut pure = data(15, bench.wait(3).millis as u32, heard);
     pure.set_payload(Payload::EMPTY);
@@ -73,7 +73,7 @@ fn an_old_echo_ends_with_an_ack_of_the_phone_that_has_heard_it() {
 }
 
 #[test]
-fn a_long_queue_early_on_is_another_clock_for_a_while_only() {
+fn a_long_queue_at_the_start_looks_like_another_clock_only_briefly() {
     let mut bench = Bench::unmeasured(Settings::default());
     for segment in 0..10 {
         // The first window waits for up to half a second.
@@ -90,8 +90,8 @@ fn a_long_queue_early_on_is_another_clock_for_a_while_only() {
     assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
 }
 
-/// Uploads four segments every 40 ms, the last of which waits for 20 ms; in every `each`th burst the
-/// second is lost. Returns the next segment.
+/// Uploads four segments every 40 ms, the last of which waits for 20 ms; in every `each`th burst
+/// the second is lost. Returns the next segment.
 fn upload_in_bursts(bench: &mut Bench, bursts: u32, each: u32) -> u32 {
     let mut segment = 10;
     for burst in 0..bursts {
@@ -112,8 +112,8 @@ fn upload_in_bursts(bench: &mut Bench, bursts: u32, each: u32) -> u32 {
     segment
 }
 
-/// After [`upload_in_bursts`] a segment is lost beside one that waits for 20 ms: how often that is told, and
-/// how often it is left to TCP.
+/// After [`upload_in_bursts`] a segment is lost next to one that waits for 20 ms. Returns how often
+/// that was reported, and how often it was left to TCP.
 fn judged_after(each: u32) -> (usize, usize) {
     let mut bench = Bench::new(Settings::default());
     let segment = upload_in_bursts(&mut bench, 100, each);
@@ -125,11 +125,11 @@ fn judged_after(each: u32) -> (usize, usize) {
 }
 
 #[test]
-fn a_loss_beside_long_waiting_is_of_congestion_where_nothing_is_lost_elsewhere() {
+fn a_loss_after_long_waits_is_congestion_if_others_have_no_losses() {
     assert_eq!(judged_after(101), (0, 1));
 }
 
 #[test]
-fn a_loss_beside_long_waiting_is_the_hop_s_where_it_loses_as_much_elsewhere() {
+fn a_loss_after_long_waits_is_the_hops_if_others_are_lost_as_often() {
     assert_eq!(judged_after(10), (1, 0));
 }

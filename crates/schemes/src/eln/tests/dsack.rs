@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn each_repair_that_an_ack_covers_is_reported_as_received_twice_ahead_of_it() {
+fn each_repair_covered_by_an_ack_is_reported_twice_received_before_it() {
     let mut bench = Bench::new(Settings { undo: Undo::Dsack, ..Settings::default() });
     bench.wait(5).data(11);
     bench.wait(1).data(13);
@@ -19,7 +19,7 @@ fn each_repair_that_an_ack_covers_is_reported_as_received_twice_ahead_of_it() {
 }
 
 #[test]
-fn once_told_it_is_over() {
+fn after_its_report_a_repair_is_forgotten() {
     let mut bench = Bench::new(Settings { undo: Undo::Dsack, ..Settings::default() });
     bench.lose_and_repair();
     let first = bench.ack_packet(1500);

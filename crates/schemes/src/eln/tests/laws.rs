@@ -1,4 +1,4 @@
-//! What holds whatever comes.
+//! Invariants for arbitrary packets.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Packets of one connection, with few numbers, so that many meet, and some that do not.
+/// Packets of one connection, with few numbers, so that many match, and some that do not.
 fn any_packet() -> impl Strategy<Value = (Packet, bool)> {
     let number = || prop_oneof![9 => (0u32..40).prop_map(|n| n * 50), 1 => any::<u32>()];
     let flags = prop_oneof![8 => Just(0x10u8), 1 => Just(0x11), 1 => any::<u8>()];
@@ -39,11 +39,11 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 }
 
 proptest! {
-    /// Nothing is dropped or held; of a packet only an echo and a bit change, the echo to a
-    /// timestamp that the mobile host has sent; what the agent says by itself has a number that the
-    /// receiver sends, carries nothing else of worth, and reports data that the number covers.
+    /// No packet is dropped or held; of a packet only an echo and a bit change, the echo to a
+    /// timestamp that the mobile host has sent; the agent's own packets have a number that the
+    /// receiver sends, carry no other information, and report data that the number covers.
     #[test]
-    fn no_more_is_said_than_is_true(
+    fn arbitrary_packets_cause_no_false_report(
         steps in proptest::collection::vec((any_packet(), 0u64..30), 1..150),
         settings in any_settings(),
         moves in any::<bool>(),

@@ -26,12 +26,12 @@ fn the_ack_of_a_repair_echoes_the_segment_that_showed_the_hole() {
 }
 
 #[test]
-fn acks_go_on_echoing_it_until_the_mobile_host_has_one_of_them() {
+fn acks_echo_it_until_the_mobile_host_has_received_one() {
     let mut bench = bench();
     let shown = bench.lose_and_repair();
     let before = bench.heard;
     bench.ack(1500);
-    // It was lost: what comes now was sent at an older one.
+    // It was lost: the data now was sent after an older one.
     bench.heard = before;
     bench.wait(1).data(15);
     bench.wait(1);
@@ -42,9 +42,9 @@ fn acks_go_on_echoing_it_until_the_mobile_host_has_one_of_them() {
     assert_eq!(bench.ack(1600), untouched);
 }
 
-/// Linux stops to repair what is still missing when it takes a reduction back (`tcp_try_undo_partial`).
+/// Linux stops the repair of other holes when it undoes a reduction (`tcp_try_undo_partial`).
 #[test]
-fn nothing_is_told_while_something_is_missing() {
+fn nothing_is_reported_while_data_is_missing() {
     let mut bench = bench();
     // 10 and 13 are lost.
     let shown = bench.wait(5).millis as u32 - 2;
@@ -58,14 +58,14 @@ fn nothing_is_told_while_something_is_missing() {
     assert_eq!(bench.ack(1300), untouched);
     bench.wait(1).data(13);
     assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 0));
-    // Of both repairs the oldest timestamp. 15 may still be acknowledged later: it is not missing.
+    // The oldest timestamp of both repairs. 15 may still be acknowledged later: it is not missing.
     bench.wait(50);
     assert_eq!(echo(&bench.ack(1500)), shown);
     assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (1, 0));
 }
 
 #[test]
-fn one_doubtful_repair_makes_a_whole_recovery_doubtful() {
+fn one_uncertain_repair_makes_the_recovery_uncertain() {
     let mut bench = bench();
     bench.wait(5);
     for segment in [11, 12, 14, 15] {
@@ -73,7 +73,7 @@ fn one_doubtful_repair_makes_a_whole_recovery_doubtful() {
         bench.wait(1);
     }
     bench.wait(50).data(10);
-    // It was here before: a loss behind the hop.
+    // It was here before: a loss after the agent.
     bench.data(12);
     bench.wait(50).ack(1300);
     bench.wait(1).data(13);
@@ -84,7 +84,7 @@ fn one_doubtful_repair_makes_a_whole_recovery_doubtful() {
 }
 
 #[test]
-fn a_telling_ends_where_the_next_recovery_is_acknowledged_in_part() {
+fn a_report_ends_when_the_next_recovery_is_partly_acknowledged() {
     let mut bench = bench();
     bench.lose_and_repair();
     let before = bench.heard;
@@ -100,7 +100,7 @@ fn a_telling_ends_where_the_next_recovery_is_acknowledged_in_part() {
 }
 
 #[test]
-fn duplicate_acks_and_acks_short_of_the_repair_are_not_touched() {
+fn duplicate_acks_and_acks_below_the_repair_pass_unchanged() {
     let mut bench = bench();
     bench.lose_and_repair();
     let duplicate = bench.ack_packet(1000).sack(&[(1100, 1500)]);
@@ -108,14 +108,14 @@ fn duplicate_acks_and_acks_short_of_the_repair_are_not_touched() {
 }
 
 #[test]
-fn of_a_segment_that_was_here_before_nothing_is_told_until_all_is_acknowledged() {
+fn after_a_loss_elsewhere_nothing_is_reported_until_all_is_acknowledged() {
     let mut bench = bench();
     bench.lose_and_repair();
     bench.data(12);
     let untouched = bench.ack_packet(1500);
     assert_eq!(bench.ack(1500), untouched);
     assert_eq!((bench.counted(&TOLD), bench.counted(&LEFT)), (0, 1));
-    // The next loss is another matter.
+    // The next loss is independent.
     bench.wait(5).data(16);
     bench.wait(60).data(15);
     bench.wait(50);
@@ -123,7 +123,7 @@ fn of_a_segment_that_was_here_before_nothing_is_told_until_all_is_acknowledged()
 }
 
 #[test]
-fn a_hole_beside_a_packet_that_waited_as_long_as_any_is_congestion() {
+fn a_hole_next_to_a_packet_with_the_maximum_wait_is_congestion() {
     let mut bench = bench();
     for (segment, waited) in [(10, 10), (11, 20), (12, 30), (13, 32)] {
         bench.wait(waited).data_late(segment, waited);
@@ -133,7 +133,7 @@ fn a_hole_beside_a_packet_that_waited_as_long_as_any_is_congestion() {
     bench.wait(50);
     let untouched = bench.ack_packet(1600);
     assert_eq!(bench.ack(1600), untouched);
-    // One beside packets that did not wait is not.
+    // A hole next to packets that did not wait is not.
     bench.wait(5).data(16);
     bench.wait(5).data(18);
     bench.wait(60).data(17);
@@ -142,7 +142,7 @@ fn a_hole_beside_a_packet_that_waited_as_long_as_any_is_congestion() {
 }
 
 #[test]
-fn while_a_queue_stands_every_loss_is_congestion() {
+fn every_loss_during_a_standing_queue_is_congestion() {
     let mut bench = bench();
     let mut segment = 10;
     for _ in 0..40 {
@@ -158,7 +158,7 @@ fn while_a_queue_stands_every_loss_is_congestion() {
 }
 
 #[test]
-fn marks_of_congestion_are_congestion() {
+fn congestion_marks_are_congestion() {
     for is_echoed in [false, true] {
         let mut bench = bench();
         bench.lose_and_repair();
@@ -176,7 +176,7 @@ fn marks_of_congestion_are_congestion() {
 }
 
 #[test]
-fn where_nothing_was_measured_nothing_is_told() {
+fn without_a_measurement_nothing_is_reported() {
     let mut bench = Bench::unmeasured(Settings::default());
     bench.heard = 1;
     for segment in [0, 2, 3, 1] {
@@ -187,7 +187,7 @@ fn where_nothing_was_measured_nothing_is_told() {
 }
 
 #[test]
-fn a_clock_of_other_ticks_tells_nothing_of_delays() {
+fn a_clock_with_other_ticks_gives_no_delays() {
     let mut bench = Bench::unmeasured(Settings::default());
     // 10 ms each.
     let send = |bench: &mut Bench, segment| {
@@ -206,10 +206,10 @@ fn a_clock_of_other_ticks_tells_nothing_of_delays() {
 }
 
 #[test]
-fn a_recovery_that_passes_into_the_next_echoes_what_is_older_than_both() {
+fn successive_recoveries_echo_a_timestamp_older_than_both() {
     let mut bench = bench();
     let shown = bench.lose_and_repair();
-    // 15 is lost, too, and sent again before 10 is acknowledged.
+    // 15 is lost, too, and retransmitted before 10 is acknowledged.
     bench.data(16);
     bench.wait(1).data(15);
     assert_eq!(echo(&bench.ack(1500)), shown);
@@ -219,7 +219,7 @@ fn a_recovery_that_passes_into_the_next_echoes_what_is_older_than_both() {
 }
 
 #[test]
-fn signed_segments_pass_untouched() {
+fn signed_segments_pass_unchanged() {
     let mut bench = bench();
     bench.lose_and_repair();
     let signed = bench.ack_packet(1500).unknown_option();

@@ -19,7 +19,7 @@ impl Bench {
 }
 
 #[test]
-fn holes_move_and_what_was_known_of_them_is_told() {
+fn holes_move_and_are_reported_afterwards() {
     let mut bench = Bench::new(Settings::default());
     let shown = bench.lose_and_repair();
     let states = bench.export();
@@ -33,7 +33,7 @@ fn holes_move_and_what_was_known_of_them_is_told() {
 }
 
 #[test]
-fn a_state_that_cannot_be_is_refused() {
+fn an_impossible_state_is_rejected() {
     let mut bench = Bench::new(Settings::default());
     bench.lose_and_repair();
     let states = bench.export();

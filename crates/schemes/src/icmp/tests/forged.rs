@@ -1,4 +1,4 @@
-//! What a sender must not believe (RFC 5927, section 4), and a sender without a scheme.
+//! Messages that a sender must ignore (RFC 5927, section 4), and a sender without a scheme.
 
 use lasthop_packet::Transport;
 
@@ -8,7 +8,7 @@ fn senders() -> [Option<Box<dyn SenderExtension>>; 3] {
     [None, Some(Box::new(SimpleSender::default())), Some(Box::new(RefinedSender::default()))]
 }
 
-/// It sends nothing, its timer stays, and the losses that follow are congestion to it.
+/// It sends nothing, its timer does not change, and later losses count as congestion.
 fn assert_unmoved(bench: &mut Bench, packet: &Packet, what: &str) {
     assert!(bench.at(300).icmp(packet).is_empty(), "{what}");
     assert_eq!((bench.timer(), bench.window()), (1000, (8, 4)), "{what}");
@@ -18,7 +18,7 @@ fn assert_unmoved(bench: &mut Bench, packet: &Packet, what: &str) {
     assert_eq!(bench.window(), (1, 4), "{what}");
 }
 
-/// A change to the octets of a quotation's IP header or to the eight behind it, in both versions.
+/// A change to the octets of a quoted IP header or to the eight after it, in both versions.
 fn requoted(packet: &Packet, change: impl FnOnce(&mut Vec<u8>, usize)) -> Packet {
     let mut packet = packet.clone();
     let mut quoted = packet.payload().octets().to_vec();
@@ -66,7 +66,7 @@ fn bad_messages(hosts: Hosts, message: Message) -> Vec<(&'static str, Packet)> {
 }
 
 #[test]
-fn a_message_that_is_malformed_foreign_or_outside_the_window_changes_nothing() {
+fn a_malformed_foreign_or_out_of_window_message_changes_nothing() {
     for hosts in both_versions() {
         for message in [Message::Defer, Message::Retransmit] {
             for (what, packet) in bad_messages(hosts, message) {

@@ -1,4 +1,4 @@
-//! The node's part (thesis, sections 5.4.1 and 5.5.2).
+//! The node's side (thesis, sections 5.4.1 and 5.5.2).
 
 use lasthop_agent::counter::CONTROL_MESSAGES;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use lasthop_packet::{Quotation, Rng, Transport, Udp};
 
 use super::*;
 
-/// What a notifier sends and reports when a frame meets this fate.
+/// The messages and reports of a notifier after this fate of a frame.
 fn told(mut notifier: Notifier, packet: &Packet, fate: Fate) -> Outbox {
     let (mut rng, mut outbox) = (Rng::named(1, "notifier"), Outbox::default());
     let event = LinkEvent::Frame {
@@ -23,7 +23,7 @@ fn told(mut notifier: Notifier, packet: &Packet, fate: Fate) -> Outbox {
     outbox
 }
 
-/// The one message of an outbox, as its receiver reads it.
+/// The only message of an outbox, as its receiver parses it.
 fn message(outbox: &Outbox) -> (Packet, &'static str) {
     let [(Side::Core, packet)] = &outbox.packets[..] else { panic!("one, to the core: {outbox:?}") };
     let [Report { counter, detail: name, .. }] = &outbox.reports[..] else {
@@ -34,7 +34,7 @@ fn message(outbox: &Outbox) -> (Packet, &'static str) {
 }
 
 #[test]
-fn the_first_failure_is_told_to_the_segments_source_with_what_it_needs_to_know_the_segment() {
+fn the_first_failure_is_reported_to_the_source_with_a_quotation() {
     for hosts in both_versions() {
         let segment = hosts.segment(3);
         for notifier in [Notifier::simple(hosts.node), Notifier::refined(hosts.node)] {
@@ -51,7 +51,7 @@ fn the_first_failure_is_told_to_the_segments_source_with_what_it_needs_to_know_t
 }
 
 #[test]
-fn only_refined_tells_when_a_frame_is_given_up() {
+fn only_refined_reports_a_frame_given_up() {
     for hosts in both_versions() {
         let segment = hosts.segment(0);
         assert!(told(Notifier::simple(hosts.node), &segment, Fate::GivenUp).packets.is_empty());
@@ -61,7 +61,7 @@ fn only_refined_tells_when_a_frame_is_given_up() {
 }
 
 #[test]
-fn nothing_is_told_of_what_is_delivered_or_carries_no_tcp_data() {
+fn delivered_frames_and_those_without_tcp_data_are_not_reported() {
     for hosts in both_versions() {
         let mut ack = hosts.segment(0);
         ack.set_payload(Payload::EMPTY);
@@ -83,7 +83,7 @@ fn nothing_is_told_of_what_is_delivered_or_carries_no_tcp_data() {
 }
 
 #[test]
-fn packets_pass_untouched_both_ways() {
+fn packets_pass_unchanged_both_ways() {
     let hosts = both_versions()[0];
     let (mut rng, mut outbox) = (Rng::named(1, "notifier"), Outbox::default());
     for from in [Side::Core, Side::Radio] {
@@ -97,9 +97,9 @@ fn packets_pass_untouched_both_ways() {
     assert_eq!(Notifier::simple(hosts.node).needs(), LinkSenses::FRAME_FATE);
 }
 
-/// Section 5.5.4: the scheme is symmetric. Here the notifier sits in the host that sends.
+/// Section 5.5.4: the scheme is symmetric. Here the notifier is at the sending host.
 #[test]
-fn the_host_that_sends_over_the_wireless_link_tells_its_own_tcp() {
+fn the_sending_wireless_host_notifies_its_own_tcp() {
     for hosts in both_versions() {
         let outbox = told(Notifier::refined(hosts.server), &hosts.segment(2), Fate::GivenUp);
         let (packet, _) = message(&outbox);
@@ -110,7 +110,7 @@ fn the_host_that_sends_over_the_wireless_link_tells_its_own_tcp() {
 }
 
 #[test]
-fn a_node_without_an_address_of_the_segments_version_speaks_for_the_destination() {
+fn a_node_without_an_address_of_the_ip_version_uses_the_destinations() {
     let [v4, v6] = both_versions();
     for (hosts, node) in [(v4, v6.node), (v6, v4.node)] {
         let outbox = told(Notifier::simple(node), &hosts.segment(0), Fate::FirstTransmissionFailed);

@@ -8,7 +8,7 @@ fn benches() -> impl Iterator<Item = Bench> {
 
 /// Rule 1.
 #[test]
-fn defer_postpones_the_timer_only_if_it_runs_for_that_segment_and_is_not_remembered() {
+fn defer_postpones_the_timer_only_for_its_segment_and_sets_no_mark() {
     for mut bench in benches() {
         bench.at(200).message(Message::Defer, 1);
         assert_eq!(bench.timer(), 1000);
@@ -21,7 +21,7 @@ fn defer_postpones_the_timer_only_if_it_runs_for_that_segment_and_is_not_remembe
 
 /// Rule 2.
 #[test]
-fn retransmit_sends_that_segment_again_at_once_and_leaves_the_window() {
+fn retransmit_sends_the_segment_at_once_and_keeps_the_window() {
     for mut bench in benches() {
         assert_eq!(bench.at(200).message(Message::Retransmit, 2), [2]);
         assert_eq!(bench.window(), (8, 4));
@@ -68,7 +68,7 @@ fn several_losses_in_a_window_are_recovered_one_after_the_other() {
 }
 
 #[test]
-fn entering_recovery_uses_the_mark_up() {
+fn entering_recovery_consumes_the_mark() {
     for mut bench in benches() {
         bench.at(200).message(Message::Retransmit, 0);
         bench.ack(0);
@@ -81,7 +81,7 @@ fn entering_recovery_uses_the_mark_up() {
 
 /// Rule 4.
 #[test]
-fn a_time_out_makes_tcp_forget_what_was_retransmitted() {
+fn a_time_out_clears_the_retransmitted_marks() {
     for mut bench in benches() {
         bench.at(200).message(Message::Retransmit, 0);
         assert_eq!(bench.expire(), [0]);
@@ -106,7 +106,7 @@ fn duplicate_acks_for_another_segment_are_signs_of_congestion() {
 }
 
 #[test]
-fn a_message_about_a_segment_that_was_acknowledged_meanwhile_is_late() {
+fn a_message_about_an_acknowledged_segment_is_ignored() {
     for mut bench in benches() {
         bench.at(200).ack(1);
         assert!(bench.message(Message::Retransmit, 0).is_empty());

@@ -17,7 +17,7 @@ fn defer_postpones_the_timer_only_if_it_runs_for_that_segment() {
 }
 
 #[test]
-fn a_time_out_of_a_deferred_segment_retransmits_it_and_spares_window_and_rto() {
+fn a_time_out_of_a_deferred_segment_keeps_window_and_rto() {
     for mut bench in benches() {
         bench.at(300).message(Message::Defer, 0);
         assert_eq!(bench.expire(), [0], "that segment alone");
@@ -27,7 +27,7 @@ fn a_time_out_of_a_deferred_segment_retransmits_it_and_spares_window_and_rto() {
 }
 
 #[test]
-fn a_spared_time_out_uses_the_mark_up() {
+fn a_time_out_without_a_reduction_consumes_the_mark() {
     for mut bench in benches() {
         bench.at(300).message(Message::Defer, 0);
         bench.expire();
@@ -50,7 +50,7 @@ fn a_mark_is_remembered_until_the_timer_runs_for_its_segment() {
 }
 
 #[test]
-fn a_fast_retransmit_of_a_deferred_segment_leaves_ssthresh_and_restores_cwnd_afterwards() {
+fn a_fast_retransmit_of_a_deferred_segment_keeps_ssthresh_and_cwnd() {
     for mut bench in benches() {
         bench.at(300).message(Message::Defer, 0);
         assert!(bench.at(400).ack(0).is_empty());
@@ -67,7 +67,7 @@ fn a_fast_retransmit_of_a_deferred_segment_leaves_ssthresh_and_restores_cwnd_aft
 }
 
 #[test]
-fn a_spared_fast_retransmit_uses_the_mark_up() {
+fn a_fast_retransmit_without_a_reduction_consumes_the_mark() {
     for mut bench in benches() {
         bench.at(300).message(Message::Defer, 0);
         (0..3).for_each(|_| drop(bench.ack(0)));
@@ -91,7 +91,7 @@ fn a_segment_that_was_not_deferred_is_lost_to_congestion() {
 }
 
 #[test]
-fn a_time_out_of_its_own_makes_tcp_forget_what_was_deferred() {
+fn a_standard_time_out_clears_the_deferred_marks() {
     for mut bench in benches() {
         bench.at(300).message(Message::Defer, 1);
         assert_eq!(bench.expire(), [0]);

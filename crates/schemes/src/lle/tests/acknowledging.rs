@@ -7,7 +7,7 @@ use std::num::NonZeroU16;
 use super::*;
 
 #[test]
-fn success_releases_an_ack_in_the_receivers_name() {
+fn success_triggers_an_ack_in_the_receivers_name() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.core(&data(FIRST, 100));
     assert!(sent.core.is_empty() && sent.mark().has(Mark::PROMISE));
@@ -21,7 +21,7 @@ fn success_releases_an_ack_in_the_receivers_name() {
 }
 
 #[test]
-fn nothing_is_acknowledged_before_the_link_layer_has_delivered_it() {
+fn data_is_not_acknowledged_before_its_delivery() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.sent(&data(FIRST, 100));
     assert!(bench.fate(&sent, Fate::FirstTransmissionFailed).core.is_empty());
@@ -29,7 +29,7 @@ fn nothing_is_acknowledged_before_the_link_layer_has_delivered_it() {
 }
 
 #[test]
-fn what_arrives_beyond_a_hole_is_acknowledged_when_the_hole_is_filled() {
+fn a_delivery_above_a_hole_is_acknowledged_when_the_hole_is_filled() {
     let mut bench = Bench::at_access_point(Settings::default());
     let first = bench.sent(&data(FIRST, 100));
     assert!(bench.through(&data(FIRST + 100, 100)).core.is_empty());
@@ -37,7 +37,7 @@ fn what_arrives_beyond_a_hole_is_acknowledged_when_the_hole_is_filled() {
 }
 
 #[test]
-fn there_is_no_second_ack_where_the_real_one_has_passed() {
+fn no_ack_is_generated_after_the_real_one() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.sent(&data(FIRST, 100));
     assert!(bench.radio(&evidence(FIRST + 100)).passed.is_some());
@@ -45,7 +45,7 @@ fn there_is_no_second_ack_where_the_real_one_has_passed() {
 }
 
 #[test]
-fn the_real_one_ends_where_the_sender_has_had_its_ack() {
+fn the_real_ack_is_dropped_after_the_generated_one() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.through(&data(FIRST, 100));
     let step = bench.radio(&evidence(FIRST + 100));
@@ -74,21 +74,21 @@ fn numbers_wrap() {
 }
 
 #[test]
-fn it_carries_the_receivers_last_tsval_and_echoes_the_segment_that_moved_the_edge() {
+fn an_ack_has_the_receivers_tsval_and_the_left_edges_echo() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.radio(&accepting(ack(FIRST)).stamped(500, 1));
     let step = bench.through(&data(FIRST, 100).stamped(70, 500));
     assert_eq!(step.only_ack().options.timestamps, Some(Timestamps { value: 500, echo_reply: 70 }));
-    // Never one of our own making, however late.
+    // Never a generated one, at any time.
     let step = bench.wait(10_000).through(&data(FIRST + 100, 100).stamped(90, 500));
     assert_eq!(step.only_ack().options.timestamps, Some(Timestamps { value: 500, echo_reply: 90 }));
-    // None where the connection has none.
+    // None if the connection has none.
     let step = bench.through(&data(FIRST + 200, 100));
     assert_eq!(step.only_ack().options.timestamps, None);
 }
 
 #[test]
-fn the_third_segment_of_the_handshake_is_made_here_where_the_phone_opens() {
+fn the_third_handshake_segment_is_generated_if_the_phone_opens() {
     let mut bench = Bench::new(Settings::default(), Role::Edge);
     let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     assert_eq!(bench.radio(&accepting(opening)).mark(), Mark::NONE, "marks end here");
@@ -115,13 +115,13 @@ fn a_bare_ack_a_reset_and_an_unfinished_handshake_are_not_acknowledged() {
 }
 
 #[test]
-fn a_repetition_is_left_to_the_receivers_own_answer() {
+fn a_retransmission_is_left_to_the_receivers_own_ack() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.through(&data(FIRST, 100));
     let step = bench.core(&data(FIRST, 100));
     assert!(step.mark() == Mark::OFFER);
     assert!(bench.delivered(&step.passed.expect("it goes on")).core.is_empty());
-    // The answer is a duplicate: it passes as it is.
+    // The answer is a duplicate: it passes unchanged.
     let answer = ack(FIRST + 100);
     bench.radio(&evidence(FIRST + 100));
     assert_eq!(bench.radio(&accepting(answer.clone())).passed, Some(answer));
@@ -148,7 +148,7 @@ fn only_the_node_before_the_receiver_acknowledges() {
 }
 
 #[test]
-fn an_ack_in_data_is_raised_to_what_was_said() {
+fn an_ack_in_data_is_raised_to_the_agents_number() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.through(&data(FIRST, 100));
     let step = bench.radio(&accepting(up_data(UP, FIRST, 50)));
@@ -156,12 +156,12 @@ fn an_ack_in_data_is_raised_to_what_was_said() {
     let tcp = passed.tcp().expect("TCP");
     assert_eq!((tcp.ack.0, tcp.seq.0, passed.payload().len()), (FIRST + 100, UP, 50));
     assert_eq!(tcp.window, WINDOW - 25, "the window ends where the phone had it end");
-    // The next ACK begins behind that data.
+    // The next ACK begins after that data.
     assert_eq!(bench.through(&data(FIRST + 100, 100)).only_ack().seq.0, UP + 50);
 }
 
 #[test]
-fn as_published_an_ack_in_data_that_says_no_more_loses_its_bit() {
+fn as_published_a_known_ack_in_data_loses_its_bit() {
     let mut bench = Bench::at_access_point(Settings::published());
     let early = up_data(UP, FIRST, 50);
     assert_eq!(bench.radio(&accepting(early.clone())).passed, Some(early), "nothing was said yet");

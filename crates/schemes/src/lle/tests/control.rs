@@ -4,7 +4,7 @@ use super::*;
 
 pub(super) const SEGMENT: u32 = 100;
 
-/// A phone that has opened a connection to the server, which is not at the other end of its hop.
+/// A phone that has opened a connection to the server, which is not the other end of its hop.
 fn sender(buffer: usize) -> Bench {
     sender_with(Settings { sender_buffer: buffer, ..Settings::default() })
 }
@@ -29,7 +29,7 @@ pub(super) fn answer(n: u32) -> Packet {
 }
 
 #[test]
-fn a_segment_that_the_hop_took_over_is_acknowledged_with_a_window_of_one() {
+fn a_delivered_segment_is_acknowledged_with_a_window_of_one_segment() {
     let mut bench = sender(10_000);
     let step = bench.through(&segment(0));
     let tcp = step.only_ack();
@@ -39,7 +39,7 @@ fn a_segment_that_the_hop_took_over_is_acknowledged_with_a_window_of_one() {
 }
 
 #[test]
-fn a_window_of_one_segment_is_no_less_however_windows_are_scaled() {
+fn a_window_of_one_segment_is_rounded_up_by_the_scale() {
     let settings = Settings { sender_buffer: 10_000, ..Settings::default() };
     for (shift, window) in [(0, SEGMENT), (3, 13), (7, 1)] {
         let mut bench = Bench::new(settings.clone(), Role::MobileHost);
@@ -49,7 +49,7 @@ fn a_window_of_one_segment_is_no_less_however_windows_are_scaled() {
             tcp.options.window_scale = Some(shift);
         }));
         assert_eq!(u32::from(bench.through(&segment(0)).only_ack().window), window);
-        // The other end's own, of what was not told yet.
+        // The other end's own, for data without a local ACK.
         let told = bench.radio(&answer(2)).passed.expect("it says more than ours did");
         assert_eq!(told.tcp().map(|tcp| u32::from(tcp.window)), Some(window));
     }
@@ -64,7 +64,7 @@ fn without_a_buffer_it_is_plain_tcp() {
 
 #[test]
 fn a_full_buffer_freezes_the_sender_and_a_duplicate_resumes_it() {
-    // Two segments with their headers, and what is spared for a third one's.
+    // Two segments with their headers, and the spare room for a third one's.
     let mut bench = sender(2 * 140 + 200);
     let windows: Vec<u16> = (0..2).map(|n| bench.through(&segment(n)).only_ack().window).collect();
     assert_eq!(windows, [100, 0]);
@@ -75,7 +75,7 @@ fn a_full_buffer_freezes_the_sender_and_a_duplicate_resumes_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_acknowledged_by_the_other_end() {
+fn data_without_room_is_acknowledged_by_the_other_end() {
     let mut bench = sender(2 * 140);
     let acks: Vec<usize> = (0..3).map(|n| bench.through(&segment(n)).core.len()).collect();
     assert_eq!(acks, [1, 1, 0]);
@@ -85,7 +85,7 @@ fn what_does_not_fit_is_acknowledged_by_the_other_end() {
 }
 
 #[test]
-fn a_loss_behind_the_hop_is_repaired_from_the_buffer() {
+fn a_loss_beyond_the_hop_is_repaired_from_the_buffer() {
     let mut bench = sender(10_000);
     let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&segment(n))).collect();
     for packet in &sent {
@@ -101,7 +101,7 @@ fn a_loss_behind_the_hop_is_repaired_from_the_buffer() {
 }
 
 #[test]
-fn a_silent_receiver_is_asked_again() {
+fn data_to_a_silent_receiver_is_sent_again() {
     let mut bench = sender(10_000);
     let sent = bench.sent(&segment(0));
     bench.delivered(&sent);
@@ -134,7 +134,7 @@ fn an_ack_in_data_from_the_other_end_never_goes_back() {
 }
 
 #[test]
-fn what_the_hop_took_over_and_is_forgotten_with_an_idle_connection_is_reported() {
+fn unacknowledged_data_of_a_forgotten_idle_connection_is_reported() {
     let mut bench = sender(10_000);
     (0..2).for_each(|n| drop(bench.through(&segment(n))));
     let reports = bench.wait(301_000).timer().reports;

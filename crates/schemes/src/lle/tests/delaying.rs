@@ -7,7 +7,7 @@ fn settings(acks: DeliveryAcks) -> Settings {
     Settings { acks, ..Settings::published() }
 }
 
-/// The ACKs of so many segments of 100 octets, one after the other.
+/// The ACKs of this number of segments of 100 octets, one after the other.
 fn acks_of(acks: DeliveryAcks, segments: u32) -> Vec<u32> {
     let mut bench = Bench::at_access_point(settings(acks));
     let acks = (0..segments).flat_map(|n| bench.through(&data(FIRST + n * 100, 100)).acks());
@@ -15,7 +15,7 @@ fn acks_of(acks: DeliveryAcks, segments: u32) -> Vec<u32> {
 }
 
 #[test]
-fn each_every_second_or_up_to_four_segments_are_acknowledged_together() {
+fn acks_follow_the_policy_of_one_two_or_four_segments() {
     assert_eq!(acks_of(DeliveryAcks::EverySegment, 6), [1, 2, 3, 4, 5, 6]);
     assert_eq!(acks_of(DeliveryAcks::Delayed, 6), [2, 4, 6]);
     assert_eq!(acks_of(DeliveryAcks::DynDelAck, 18), [1, 3, 6, 10, 14, 18]);
@@ -43,7 +43,7 @@ fn a_segment_alone_is_acknowledged_after_the_delay() {
 }
 
 #[test]
-fn what_fills_a_hole_is_acknowledged_at_once() {
+fn a_segment_that_fills_a_hole_is_acknowledged_at_once() {
     let mut bench = Bench::at_access_point(settings(DeliveryAcks::DynDelAck));
     let first = bench.sent(&data(FIRST, 100));
     let second = bench.sent(&data(FIRST + 100, 100));
@@ -61,7 +61,7 @@ fn a_fin_is_acknowledged_at_once() {
 }
 
 #[test]
-fn failure_asks_by_three_duplicates_behind_the_ack_that_waited() {
+fn failure_sends_three_duplicates_after_the_delayed_ack() {
     let mut bench = Bench::at_access_point(settings(DeliveryAcks::Delayed));
     assert!(bench.through(&data(FIRST, 100)).core.is_empty());
     let lost = bench.sent(&data(FIRST + 100, 100));
@@ -69,7 +69,7 @@ fn failure_asks_by_three_duplicates_behind_the_ack_that_waited() {
 }
 
 #[test]
-fn where_the_real_ack_has_passed_none_follows() {
+fn no_delayed_ack_follows_the_real_one() {
     let mut bench = Bench::at_access_point(Settings { acks: DeliveryAcks::Delayed, ..Settings::default() });
     assert!(bench.through(&data(FIRST, 100)).core.is_empty());
     assert!(bench.radio(&evidence(FIRST + 100)).passed.is_some());
@@ -79,7 +79,7 @@ fn where_the_real_ack_has_passed_none_follows() {
 }
 
 #[test]
-fn an_ack_that_waits_moves_with_the_state() {
+fn a_delayed_ack_moves_with_the_state() {
     let mut bench = Bench::at_access_point(settings(DeliveryAcks::Delayed));
     assert!(bench.through(&data(FIRST, 100)).core.is_empty());
     let state = bench.export();

@@ -1,4 +1,4 @@
-//! The link layer's word is not TCP's.
+//! A link-layer acknowledgment is not one of TCP.
 
 use lasthop_agent::{Accounts as _, Transfer as _};
 use lasthop_config::preset::Presets as _;
@@ -10,19 +10,19 @@ use lasthop_agent::segment_cache::Cached;
 use super::*;
 use crate::lle::confirming::Kept;
 
-/// As it is sent again: the receiver's own word is wanted.
+/// A copy: it requests the receiver's own ACK.
 pub(super) fn asking(packet: &Packet) -> Packet {
     marked(packet.clone(), Mark::OFFER.with(Mark::EVIDENCE))
 }
 
 #[test]
-fn what_the_receiver_does_not_confirm_is_sent_again() {
+fn data_without_the_receivers_ack_is_sent_again() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.sent(&data(FIRST, 100));
     bench.delivered(&sent);
     assert!(bench.wait(399).timer().radio.is_empty());
     assert_eq!(bench.wait(1).timer().radio, [asking(&sent)]);
-    // Twice as long each time.
+    // The wait doubles each time.
     assert!(bench.wait(799).timer().radio.is_empty());
     assert_eq!(bench.wait(1).timer().radio, [asking(&sent)]);
     bench.radio(&accepting(ack(FIRST + 100)));
@@ -30,7 +30,7 @@ fn what_the_receiver_does_not_confirm_is_sent_again() {
     assert_eq!(bench.lle.unproven(), 0);
 }
 
-/// The receiver has said nothing of five segments for as long as it may.
+/// Five segments that the receiver has not acknowledged for the maximum time.
 fn five_delivered_and_the_first_sent_again() -> (Bench, Vec<Packet>) {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
@@ -42,7 +42,7 @@ fn five_delivered_and_the_first_sent_again() -> (Bench, Vec<Packet>) {
 }
 
 #[test]
-fn late_acks_have_nothing_sent_again_that_has_arrived() {
+fn late_acks_cause_no_needless_copies() {
     let (mut bench, _) = five_delivered_and_the_first_sent_again();
     for acknowledged in [100, 200, 300, 400] {
         assert!(bench.radio(&accepting(ack(FIRST + acknowledged))).radio.is_empty(), "{acknowledged}");
@@ -50,7 +50,7 @@ fn late_acks_have_nothing_sent_again_that_has_arrived() {
 }
 
 #[test]
-fn once_two_copies_were_needed_the_rest_of_a_run_follows_at_once() {
+fn after_two_needed_copies_the_rest_of_a_run_follows_at_once() {
     let (mut bench, sent) = five_delivered_and_the_first_sent_again();
     assert!(bench.radio(&accepting(ack(FIRST + 100))).radio.is_empty(), "it may have been under way");
     assert_eq!(bench.wait(400).timer().radio, [asking(&sent[1])]);
@@ -61,14 +61,14 @@ fn once_two_copies_were_needed_the_rest_of_a_run_follows_at_once() {
 
 //= RFC 5961, section 5.2: a segment whose ACK is too old is discarded.
 #[test]
-fn what_is_sent_again_says_what_its_sender_has_acknowledged_since() {
+fn a_copy_carries_the_senders_latest_acknowledgment() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.sent(&data(FIRST, 100));
     bench.delivered(&sent);
     bench.radio(&accepting(up_data(UP, FIRST, 500)));
     let answer = data(FIRST + 100, 0).but(|tcp| (tcp.ack, tcp.window) = (Seq(UP + 500), 8500));
     bench.core(&answer);
-    // Nobody has sent that: a forged number changes nothing.
+    // An ACK of data that was never sent: a forged number changes nothing.
     bench.core(&answer.but(|tcp| tcp.ack = Seq(UP + 501)));
     let copies = bench.wait(400).timer().radio;
     let said: Vec<_> =
@@ -77,7 +77,7 @@ fn what_is_sent_again_says_what_its_sender_has_acknowledged_since() {
 }
 
 #[test]
-fn what_the_receiver_complains_of_is_sent_again_at_once() {
+fn data_reported_missing_is_sent_again_at_once() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
     for packet in &sent {
@@ -92,7 +92,7 @@ fn what_the_receiver_complains_of_is_sent_again_at_once() {
 }
 
 #[test]
-fn complaints_that_were_under_way_when_a_hole_was_filled_are_none() {
+fn duplicate_acks_in_flight_when_a_hole_is_filled_do_not_count() {
     let mut bench = Bench::at_access_point(Settings::default());
     let first = bench.sent(&data(FIRST, 100));
     bench.through(&data(FIRST + 100, 100));
@@ -112,7 +112,7 @@ fn a_copy_carries_the_latest_tsval() {
 }
 
 #[test]
-fn without_sack_three_duplicates_are_a_complaint() {
+fn without_sack_three_duplicates_report_a_loss() {
     let mut bench = Bench::at_access_point(Settings::default());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
     let copies: Vec<usize> = (0..4).map(|_| bench.radio(&accepting(ack(FIRST))).radio.len()).collect();
@@ -120,7 +120,7 @@ fn without_sack_three_duplicates_are_a_complaint() {
 }
 
 #[test]
-fn duplicates_right_behind_an_advance_may_be_answers_to_repetitions() {
+fn duplicates_right_after_a_new_ack_may_answer_retransmissions() {
     let mut bench = Bench::at_access_point(Settings::default());
     (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
     bench.radio(&evidence(FIRST + 100));
@@ -128,7 +128,7 @@ fn duplicates_right_behind_an_advance_may_be_answers_to_repetitions() {
 }
 
 #[test]
-fn d_sack_is_no_complaint() {
+fn a_d_sack_does_not_report_a_loss() {
     let mut bench = Bench::at_access_point(Settings::default());
     bench.through(&data(FIRST, 100));
     let duplicate = ack(FIRST).sack(&[(FIRST - 100, FIRST)]);
@@ -136,7 +136,7 @@ fn d_sack_is_no_complaint() {
 }
 
 #[test]
-fn what_cannot_be_repaired_is_reported() {
+fn an_irreparable_loss_is_reported() {
     let settings =
         Settings { repairs: 2, evidence_timeout: Duration::from_millis(10), ..Settings::default() };
     let mut bench = Bench::at_access_point(settings);
@@ -160,7 +160,7 @@ fn as_published_a_loss_that_shows_after_an_hour_is_reported() {
     let complaint = accepting(ack(FIRST).sack(&[(FIRST + 100, FIRST + 200)]));
     assert!(bench.radio(&complaint).reports.is_empty(), "it may be under way");
     assert_eq!(bench.wait(400).radio(&complaint).reports, [lost(1)]);
-    // The receiver has it all in the end, and is idle: nothing is waited for any more.
+    // The receiver has all data in the end, and is idle: no more ACKs are expected.
     bench.radio(&accepting(ack(FIRST + 300)));
     bench.wait(301_000).timer();
     assert_eq!(bench.lle.flows.len(), 0);
@@ -180,7 +180,7 @@ fn as_published_it_is_lost_and_reported_once() {
 }
 
 #[test]
-fn nothing_is_promised_that_there_is_no_room_to_keep() {
+fn without_room_to_keep_it_data_is_not_promised() {
     let budget = Budget::default();
     // A cache makes room for four packets at once, and each lies in a buffer of 320 octets.
     let for_two = 4 * size_of::<Cached<Kept>>() + 2 * 320;
@@ -202,7 +202,7 @@ fn nothing_is_promised_that_there_is_no_room_to_keep() {
 }
 
 #[test]
-fn a_shorter_repetition_does_not_replace_what_is_kept() {
+fn a_shorter_retransmission_does_not_replace_the_kept_copy() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.sent(&data(FIRST, 200));
     bench.sent(&data(FIRST, 100));
@@ -210,7 +210,7 @@ fn a_shorter_repetition_does_not_replace_what_is_kept() {
     assert_eq!(bench.wait(400).timer().radio, [asking(&sent)]);
 }
 
-/// An access point that owes the phone a hundred octets.
+/// An access point that owes a hundred octets to the phone.
 fn owing() -> Bench {
     let mut bench = Bench::at_access_point(Settings::default());
     assert_eq!(bench.through(&data(FIRST, 100)).acks(), [FIRST + 100]);
@@ -218,13 +218,13 @@ fn owing() -> Bench {
     bench
 }
 
-/// A connection to another port of the phone's.
+/// The same packet for a connection to another port of the phone.
 fn other(packet: Packet) -> Packet {
     packet.but(|tcp| tcp.destination_port = 4001)
 }
 
 #[test]
-fn a_connection_of_which_something_is_owed_makes_no_room_for_another() {
+fn a_connection_with_obligations_is_not_evicted() {
     let mut bench = owing();
     bench.budget.flows = 1;
     bench.wait(120_000);
@@ -237,7 +237,7 @@ fn a_connection_of_which_something_is_owed_makes_no_room_for_another() {
 }
 
 #[test]
-fn the_idlest_connection_that_owes_nothing_makes_room() {
+fn the_idlest_connection_without_obligations_is_evicted() {
     let mut bench = owing();
     bench.budget.flows = 2;
     bench.wait(1_000).core(&other(syn()));
@@ -248,14 +248,14 @@ fn the_idlest_connection_that_owes_nothing_makes_room() {
 }
 
 #[test]
-fn a_late_copy_of_the_syn_begins_nothing_new() {
+fn a_late_copy_of_the_syn_starts_no_connection() {
     for moves in [false, true] {
         let mut bench = owing();
         if moves {
             let state = bench.export();
             assert_eq!(bench.import(Lle::new(Settings::default(), Role::Edge), &state), Ok(()));
         }
-        // Of a host that tries without options at last.
+        // From a host that finally retries without options.
         let step = bench.core(&syn().but(|tcp| tcp.options.window_scale = None));
         assert_eq!((step.mark(), step.reports), (Mark::OFFER, vec![]));
         assert_eq!(bench.lle.owed().octets, 100);
@@ -268,7 +268,7 @@ fn a_late_copy_of_the_syn_begins_nothing_new() {
 }
 
 #[test]
-fn a_late_copy_of_the_phones_syn_begins_nothing_new() {
+fn a_late_copy_of_the_phones_syn_starts_no_connection() {
     let mut bench = Bench::new(Settings::default(), Role::Edge);
     let opening = accepting(syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0))));
     bench.radio(&opening);
@@ -283,7 +283,7 @@ fn a_late_copy_of_the_phones_syn_begins_nothing_new() {
 }
 
 #[test]
-fn a_syn_ack_that_answers_another_syn_or_comes_late_changes_no_scale() {
+fn a_stray_or_late_syn_ack_changes_no_window_scale() {
     let forgeries: [fn(&mut Tcp); 4] = [
         |tcp| tcp.ack = Seq(FIRST - 500),
         |tcp| tcp.ack = Seq(FIRST + 100),
@@ -305,7 +305,7 @@ fn a_syn_ack_that_answers_another_syn_or_comes_late_changes_no_scale() {
 }
 
 #[test]
-fn a_syn_ack_that_answers_another_syn_is_none_of_the_handshake() {
+fn a_stray_syn_ack_does_not_belong_to_the_handshake() {
     let mut bench = Bench::new(Settings::default(), Role::Edge);
     bench.core(&syn());
     let forged = accepting(syn_ack().but(|tcp| {
@@ -319,7 +319,7 @@ fn a_syn_ack_that_answers_another_syn_is_none_of_the_handshake() {
 }
 
 #[test]
-fn a_new_connection_in_the_place_of_one_with_octets_at_risk_reports_them() {
+fn a_new_connection_reports_the_octets_at_risk_of_the_one_it_replaces() {
     let ends: [fn(&mut Bench) -> Step; 2] = [
         |bench| bench.core(&syn().but(|tcp| tcp.seq = Seq(77))),
         |bench| bench.radio(&syn_ack().but(|tcp| (tcp.flags, tcp.seq) = (TcpFlags::SYN, Seq(77)))),
@@ -332,10 +332,10 @@ fn a_new_connection_in_the_place_of_one_with_octets_at_risk_reports_them() {
     }
 }
 
-/// A reset tells both ends that data may be missing; a world that asks for a release counts what is
-/// owed itself.
+/// After a reset both ends know that data may be missing; a world that releases a connection counts
+/// the obligations itself.
 #[test]
-fn a_reset_and_a_release_leave_nothing_owed_and_report_nothing() {
+fn a_reset_and_a_release_end_all_obligations_without_a_report() {
     let ends: [fn(&mut Bench) -> Step; 3] = [
         |bench| bench.core(&data(FIRST, 0).flags(TcpFlags::RST)),
         |bench| bench.radio(&ack(0).flags(TcpFlags::RST)),
@@ -349,7 +349,7 @@ fn a_reset_and_a_release_leave_nothing_owed_and_report_nothing() {
 }
 
 #[test]
-fn an_idle_connection_with_octets_at_risk_is_reported_as_it_is_forgotten() {
+fn forgetting_an_idle_connection_reports_its_octets_at_risk() {
     let mut bench = owing();
     let step = bench.wait(301_000).timer();
     assert_eq!((step.reports.last(), bench.lle.owed()), (Some(&lost(100)), Owed::default()));
@@ -357,7 +357,7 @@ fn an_idle_connection_with_octets_at_risk_is_reported_as_it_is_forgotten() {
 }
 
 #[test]
-fn what_was_given_up_is_not_lost_once_more() {
+fn data_given_up_is_not_counted_as_lost_twice() {
     let settings = Settings { repairs: 0, ..Settings::default() };
     let mut bench = Bench::at_access_point(settings);
     bench.through(&data(FIRST, 100));

@@ -4,7 +4,7 @@ use super::*;
 use lasthop_config::preset::Presets as _;
 
 #[test]
-fn failure_asks_the_sender_by_three_duplicates() {
+fn failure_sends_three_duplicates_to_the_sender() {
     let mut bench = Bench::at_access_point(Settings::published());
     bench.through(&data(FIRST, 100));
     let lost = bench.sent(&data(FIRST + 100, 100));
@@ -15,7 +15,7 @@ fn failure_asks_the_sender_by_three_duplicates() {
 }
 
 #[test]
-fn only_the_first_loss_in_a_sequence_is_told() {
+fn only_the_first_loss_in_a_sequence_is_reported() {
     let mut bench = Bench::at_access_point(Settings::published());
     let lost: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
     let asked: Vec<usize> = lost.iter().map(|packet| bench.fate(packet, Fate::GivenUp).core.len()).collect();
@@ -28,7 +28,7 @@ fn only_the_first_loss_in_a_sequence_is_told() {
 }
 
 #[test]
-fn a_failure_of_what_has_arrived_is_ignored() {
+fn a_failure_of_delivered_data_is_ignored() {
     let mut bench = Bench::at_access_point(Settings::published());
     let sent = bench.sent(&data(FIRST, 100));
     bench.delivered(&sent);
@@ -36,7 +36,7 @@ fn a_failure_of_what_has_arrived_is_ignored() {
 }
 
 #[test]
-fn the_last_segment_is_sent_once_more_from_here() {
+fn the_last_segment_is_sent_again_by_the_agent() {
     let mut bench = Bench::at_access_point(Settings::default());
     let lost = bench.sent(&data(FIRST, 100));
     let step = bench.fate(&lost, Fate::GivenUp);
@@ -46,7 +46,7 @@ fn the_last_segment_is_sent_once_more_from_here() {
 }
 
 #[test]
-fn where_others_follow_the_sender_is_asked() {
+fn a_segment_followed_by_others_triggers_duplicates() {
     let mut bench = Bench::at_access_point(Settings::default());
     let lost = bench.sent(&data(FIRST, 100));
     bench.sent(&data(FIRST + 100, 100));
@@ -55,7 +55,7 @@ fn where_others_follow_the_sender_is_asked() {
 }
 
 #[test]
-fn duplicates_of_the_receivers_pass_as_they_are() {
+fn duplicates_of_the_receiver_pass_unchanged() {
     for settings in [Settings::default(), Settings::published()] {
         let mut bench = Bench::at_access_point(settings);
         bench.through(&data(FIRST, 100));

@@ -1,4 +1,4 @@
-//! How the two agents know of each other, and notice that they do not any more.
+//! How the two agents detect each other, and the end of the other.
 
 use super::*;
 use lasthop_config::preset::Presets as _;
@@ -16,7 +16,7 @@ fn nothing_is_promised_to_a_host_without_an_agent() {
 }
 
 #[test]
-fn an_agent_that_appears_is_promised_to_and_one_that_vanishes_is_not() {
+fn promises_start_and_stop_with_the_peer_agent() {
     let mut bench = Bench::new(Settings::default(), Role::Edge);
     bench.core(&syn());
     bench.radio(&syn_ack());
@@ -28,7 +28,7 @@ fn an_agent_that_appears_is_promised_to_and_one_that_vanishes_is_not() {
 }
 
 #[test]
-fn a_host_says_nothing_to_an_access_point_without_an_agent() {
+fn a_host_sends_no_marks_to_an_access_point_without_an_agent() {
     let mut bench = Bench::new(Settings::default(), Role::MobileHost);
     bench.radio(&syn());
     for packet in [syn_ack(), ack(FIRST), up_data(UP, FIRST, 10)] {
@@ -39,7 +39,7 @@ fn a_host_says_nothing_to_an_access_point_without_an_agent() {
 }
 
 #[test]
-fn an_access_point_whose_agent_has_died_gets_every_ack() {
+fn an_access_point_without_its_agent_gets_every_ack() {
     let mut bench = Bench::at_phone(Settings::default());
     bench.radio(&promised(data(FIRST + 100, 100)));
     assert!(bench.core(&ack(FIRST + 200)).passed.is_none());
@@ -56,7 +56,7 @@ fn an_access_point_whose_agent_has_died_gets_every_ack() {
 }
 
 #[test]
-fn registration_is_over_with_time_and_with_an_answer_without_an_offer() {
+fn registration_ends_by_time_and_by_an_answer_without_an_offer() {
     let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     let mut bench = Bench::at_phone(Settings::default());
     assert_eq!(bench.core(&opening).mark(), Mark::ACCEPT);
@@ -69,7 +69,7 @@ fn registration_is_over_with_time_and_with_an_answer_without_an_offer() {
 }
 
 #[test]
-fn an_access_point_that_comes_after_thousands_of_others_is_believed() {
+fn an_access_point_registers_after_thousands_of_others() {
     let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     let mut bench = Bench::at_phone(Settings::default());
     for number in 0..3000 {
@@ -93,7 +93,7 @@ fn a_connection_whose_handshake_was_not_seen_is_left_alone() {
 }
 
 #[test]
-fn a_mark_from_far_away_is_taken_off() {
+fn a_mark_from_a_remote_host_is_removed() {
     let mut bench = Bench::new(Settings::default(), Role::Edge);
     assert_eq!(bench.sent(&promised(data(FIRST, 100))), data(FIRST, 100));
     let mut bench = Bench::at_access_point(Settings::default());
@@ -124,7 +124,7 @@ fn an_idle_connection_is_forgotten() {
 }
 
 #[test]
-fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_no_end_scales_windows() {
+fn a_connection_without_its_handshake_is_joined_only_if_unscaled() {
     for join_unscaled in [false, true] {
         let settings = Settings { join_unscaled, ..Settings::default() };
         let mut router = Bench::new(settings.clone(), Role::Edge);
@@ -140,12 +140,13 @@ fn a_connection_that_is_met_on_its_way_is_taken_up_only_if_no_end_scales_windows
 }
 
 #[test]
-fn where_the_last_hop_changes_acks_of_data_that_went_another_way_are_believed() {
+fn after_a_change_of_hop_acks_of_data_on_another_path_are_accepted() {
     let settings = Settings { join_unscaled: true, ..Settings::published() };
     let mut router = Bench::new(settings, Role::Edge);
     router.core(&data(FIRST, 100));
     router.radio(&accepting(ack(FIRST + 100)));
-    // The next thousand octets went another way, and only their acknowledgment comes back this one.
+    // The next thousand octets took another path, and only their acknowledgment returns on this
+    // one.
     router.radio(&accepting(ack(FIRST + 1_100)));
     let step = router.core(&data(FIRST + 1_100, 100));
     assert!(step.mark().has(Mark::PROMISE));

@@ -1,13 +1,13 @@
-//! What the link layer delivered beyond a hole, as SACK blocks.
+//! Data delivered above a hole, in SACK blocks.
 
 use super::*;
 
-/// Settings that have blocks.
+/// Settings with SACK blocks.
 fn selective() -> Settings {
     Settings { selective_acks: true, ..Settings::default() }
 }
 
-/// An access point through a handshake in which these ends permit SACK blocks.
+/// An access point after a handshake in which these ends permit SACK blocks.
 fn at_access_point(settings: Settings, permit: [bool; 2]) -> Bench {
     let [server, phone] = permit;
     let mut bench = Bench::new(settings, Role::Edge);
@@ -17,8 +17,8 @@ fn at_access_point(settings: Settings, permit: [bool; 2]) -> Bench {
     bench
 }
 
-/// Segments by number: each of them leaves, those in `delivered` arrive, in this order. What the
-/// ACKs say, each by the segments that it names.
+/// Segments by number: each of them leaves, those in `delivered` arrive, in this order. Returns the
+/// ACKs, with the segments in their blocks.
 fn acks_of(bench: &mut Bench, segments: u32, delivered: &[u32]) -> Vec<(u32, Vec<(u32, u32)>)> {
     let number = |seq: Seq| (seq - Seq(FIRST)) / 100;
     let sent: Vec<Packet> = (0..segments).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
@@ -31,7 +31,7 @@ fn acks_of(bench: &mut Bench, segments: u32, delivered: &[u32]) -> Vec<(u32, Vec
 }
 
 #[test]
-fn a_delivery_beyond_a_hole_is_told_and_one_that_fills_it_acknowledges_all() {
+fn a_delivery_above_a_hole_is_reported_and_one_that_fills_it_acknowledges_all() {
     let mut bench = at_access_point(selective(), [true; 2]);
     let acks = acks_of(&mut bench, 4, &[0, 2, 3, 1]);
     assert_eq!(acks, [(1, vec![]), (1, vec![(2, 3)]), (1, vec![(2, 4)]), (4, vec![])]);
@@ -48,7 +48,7 @@ fn the_block_of_the_latest_delivery_comes_first() {
 }
 
 #[test]
-fn many_holes_are_told_each_though_few_are_remembered() {
+fn each_of_many_holes_is_reported_though_few_are_recorded() {
     let mut bench = at_access_point(selective(), [true; 2]);
     let delivered: Vec<u32> = (1..40).step_by(2).collect();
     let acks = acks_of(&mut bench, 40, &delivered);
@@ -57,7 +57,7 @@ fn many_holes_are_told_each_though_few_are_remembered() {
 }
 
 #[test]
-fn there_are_no_blocks_unless_both_ends_permit_them_and_the_settings_want_them() {
+fn blocks_need_both_ends_and_the_setting() {
     let cases =
         [(selective(), [true, false]), (selective(), [false, true]), (Settings::default(), [true; 2])];
     for (settings, permit) in cases {
@@ -67,7 +67,7 @@ fn there_are_no_blocks_unless_both_ends_permit_them_and_the_settings_want_them()
 }
 
 #[test]
-fn an_agent_that_goes_on_from_anothers_state_has_blocks_too() {
+fn an_agent_with_imported_state_sends_blocks_too() {
     let mut bench = at_access_point(selective(), [true; 2]);
     acks_of(&mut bench, 4, &[0, 2]);
     let state = bench.export();
@@ -79,7 +79,7 @@ fn an_agent_that_goes_on_from_anothers_state_has_blocks_too() {
 }
 
 #[test]
-fn what_was_delivered_without_a_promise_is_no_hole() {
+fn data_without_a_promise_is_not_a_hole() {
     let kept_octets = data(FIRST, 100).len() + 20;
     let mut bench = at_access_point(Settings { kept_octets, ..selective() }, [true; 2]);
     let promised = bench.sent(&data(FIRST, 100));

@@ -1,4 +1,4 @@
-//! What the receiver's agent keeps back, and what it never does.
+//! What the receiver's agent suppresses, and what it never does.
 
 use super::*;
 use lasthop_agent::counter::ACKS_SUPPRESSED;
@@ -12,7 +12,7 @@ fn published() -> Bench {
 }
 
 #[test]
-fn an_ack_of_promised_data_stays_here() {
+fn an_ack_of_promised_data_is_suppressed() {
     let mut bench = published();
     let arrived = bench.radio(&promised(data(NEXT, 100))).passed;
     assert_eq!(arrived, Some(data(NEXT, 100)), "the host sees no mark");
@@ -31,7 +31,7 @@ fn an_ack_of_data_without_a_promise_passes() {
 }
 
 #[test]
-fn an_ack_beyond_what_was_promised_passes() {
+fn an_ack_above_the_promised_data_passes() {
     let mut bench = published();
     bench.radio(&promised(data(NEXT + 100, 100)));
     bench.radio(&promised(data(NEXT, 100)));
@@ -39,7 +39,7 @@ fn an_ack_beyond_what_was_promised_passes() {
 }
 
 #[test]
-fn duplicates_pass_always() {
+fn duplicates_always_pass() {
     let mut bench = published();
     bench.radio(&promised(data(NEXT, 100)));
     assert!(bench.core(&ack(NEXT + 100)).passed.is_none());
@@ -51,7 +51,7 @@ fn duplicates_pass_always() {
 }
 
 #[test]
-fn without_the_acks_of_holes_the_answer_to_promised_data_stays_here_and_others_pass() {
+fn without_hole_acks_duplicates_of_promised_data_are_suppressed() {
     let mut bench = Bench::at_phone(Settings { hole_acks: false, ..Settings::published() });
     bench.radio(&promised(data(NEXT, 100)));
     assert!(bench.core(&ack(NEXT + 100)).passed.is_none());
@@ -82,7 +82,7 @@ fn exhausted_windows_and_their_updates_pass() {
 }
 
 #[test]
-fn what_says_more_than_an_ack_passes() {
+fn an_ack_with_other_contents_passes() {
     let more: [fn(Packet) -> Packet; 6] = [
         |packet| packet.flags(TcpFlags::FIN),
         |packet| packet.flags(TcpFlags::ECE),
@@ -111,14 +111,14 @@ fn the_answer_to_a_repetition_passes() {
 }
 
 #[test]
-fn the_answer_to_a_fin_stays_here() {
+fn the_ack_of_a_fin_is_suppressed() {
     let mut bench = published();
     bench.radio(&promised(data(NEXT, 0).flags(TcpFlags::FIN)));
     assert!(bench.core(&ack(NEXT + 1)).passed.is_none());
 }
 
 #[test]
-fn the_third_segment_of_a_handshake_stays_here_once_the_access_point_is_known() {
+fn the_third_handshake_segment_is_suppressed_once_the_ap_is_known() {
     let mut bench = published();
     let opening = syn_ack().but(|tcp| (tcp.flags, tcp.ack) = (TcpFlags::SYN, Seq(0)));
     assert_eq!(bench.core(&opening).mark(), Mark::ACCEPT);
@@ -128,7 +128,7 @@ fn the_third_segment_of_a_handshake_stays_here_once_the_access_point_is_known() 
 }
 
 #[test]
-fn a_word_of_the_receivers_own_passes_every_so_many_segments() {
+fn the_receivers_own_ack_passes_every_evidence_segments() {
     let settings = Settings { evidence_segments: 4, ..Settings::default() };
     let mut bench = Bench::at_phone(settings);
     let passed: Vec<bool> = (0..8)
@@ -141,7 +141,7 @@ fn a_word_of_the_receivers_own_passes_every_so_many_segments() {
 }
 
 #[test]
-fn a_word_of_the_receivers_own_passes_before_a_quarter_of_its_window_is_used() {
+fn the_receivers_own_ack_passes_within_a_quarter_of_its_window() {
     let mut bench = Bench::at_phone(Settings::default());
     let mut passed = 0;
     for n in 0..60 {
@@ -153,7 +153,7 @@ fn a_word_of_the_receivers_own_passes_before_a_quarter_of_its_window_is_used() {
 }
 
 #[test]
-fn what_was_kept_back_passes_in_the_end() {
+fn a_suppressed_ack_passes_in_the_end() {
     let mut bench = Bench::at_phone(Settings::default());
     for n in 0..2 {
         bench.radio(&promised(data(NEXT + n * 100, 100)));
@@ -167,7 +167,7 @@ fn what_was_kept_back_passes_in_the_end() {
 }
 
 #[test]
-fn a_segment_that_asks_is_answered_and_ends_no_promise() {
+fn a_copy_that_requests_an_ack_is_answered_and_ends_no_promise() {
     let mut bench = Bench::at_phone(Settings::default());
     bench.radio(&marked(data(NEXT, 100), Mark::OFFER.with(Mark::EVIDENCE)));
     assert_eq!(bench.core(&ack(NEXT + 100)).passed, Some(evidence(NEXT + 100)));
@@ -176,7 +176,7 @@ fn a_segment_that_asks_is_answered_and_ends_no_promise() {
 }
 
 #[test]
-fn an_agent_that_is_drained_or_lets_go_owes_nothing() {
+fn a_drain_and_a_release_send_the_owed_ack() {
     let key = data(0, 0).flow_key().expect("TCP").reversed();
     let ends: [fn(&mut Lle, &mut Context<'_>); 2] =
         [Lle::drain, |lle, cx| lle.release(ack(0).flow_key().expect("TCP"), cx)];

@@ -1,4 +1,4 @@
-//! State that moves to an agent with other settings: all of what is owed, or none.
+//! State that moves to an agent with other settings: with all obligations, or not at all.
 
 use super::control::{SEGMENT, answer, segment, sender_with};
 use super::keeping::asking;
@@ -6,7 +6,7 @@ use super::*;
 use lasthop_config::preset::Presets as _;
 
 #[test]
-fn what_was_acknowledged_moves_only_where_it_is_kept() {
+fn acknowledged_data_moves_only_to_an_agent_that_keeps_it() {
     let mut bench = Bench::at_access_point(Settings::default());
     let sent = bench.sent(&data(FIRST, 100));
     bench.delivered(&sent);
@@ -18,7 +18,7 @@ fn what_was_acknowledged_moves_only_where_it_is_kept() {
     assert_eq!(bench.wait(400).timer().radio, [asking(&sent)]);
 }
 
-/// A phone whose TCP was told of three segments that the server has not acknowledged, and these.
+/// A phone whose TCP has ACKs of three segments that the server has not acknowledged, and these.
 fn told_of_three(settings: Settings) -> (Bench, Vec<Packet>) {
     let mut bench = sender_with(settings);
     let sent: Vec<Packet> = (0..3).map(|n| bench.sent(&segment(n))).collect();
@@ -29,7 +29,7 @@ fn told_of_three(settings: Settings) -> (Bench, Vec<Packet>) {
     (bench, sent)
 }
 
-/// The phone's agent goes on.
+/// Another phone's agent continues.
 fn assert_it_is_repaired(mut bench: Bench, sent: &[Packet]) {
     assert_eq!(bench.lle.unproven(), u64::from(3 * SEGMENT));
     assert_eq!(bench.wait(1000).timer().radio, sent[..1]);
@@ -38,7 +38,7 @@ fn assert_it_is_repaired(mut bench: Bench, sent: &[Packet]) {
 }
 
 #[test]
-fn what_a_sender_was_told_of_moves_only_where_there_is_room_for_it() {
+fn locally_acknowledged_data_moves_only_where_there_is_room() {
     let (mut bench, sent) = told_of_three(Settings { sender_buffer: 10_000, ..Settings::default() });
     let state = bench.export();
     let with = |sender_buffer| Lle::new(Settings { sender_buffer, ..Settings::default() }, Role::MobileHost);
@@ -52,7 +52,7 @@ fn what_a_sender_was_told_of_moves_only_where_there_is_room_for_it() {
 }
 
 #[test]
-fn a_sender_that_is_told_of_deliveries_does_not_move_to_an_agent_that_tells_of_none() {
+fn locally_acknowledged_data_does_not_move_without_a_sender_buffer() {
     let mut bench = sender_with(Settings { sender_buffer: 10_000, ..Settings::default() });
     let state = bench.export();
     let refusal = bench.import(Lle::new(Settings::default(), Role::MobileHost), &state);
@@ -60,7 +60,7 @@ fn a_sender_that_is_told_of_deliveries_does_not_move_to_an_agent_that_tells_of_n
 }
 
 #[test]
-fn what_a_sender_was_told_of_is_kept_and_moves_as_published_too() {
+fn locally_acknowledged_data_is_kept_and_moves_as_published_too() {
     let (mut bench, sent) = told_of_three(Settings { sender_buffer: 10_000, ..Settings::published() });
     let state = bench.export();
     let settings = bench.lle.settings.clone();

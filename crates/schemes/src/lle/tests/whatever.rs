@@ -1,4 +1,4 @@
-//! Whatever comes.
+//! Arbitrary packets.
 
 use lasthop_agent::{Accounts as _, Transfer as _};
 use lasthop_config::preset::Presets as _;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Packets between two hosts, marked or not, with small and large numbers so that many meet and
+/// Packets between two hosts, marked or not, with small and large numbers so that some match and
 /// some do not.
 fn any_packet() -> impl Strategy<Value = Packet> {
     let number = || {
@@ -58,7 +58,7 @@ fn small(published: bool, buffer: bool) -> Settings {
 
 proptest! {
     #[test]
-    fn no_packet_makes_it_panic_and_the_bounds_hold(
+    fn arbitrary_packets_cause_no_panic_and_the_bounds_hold(
         steps in proptest::collection::vec((any_packet(), 0u8..4, 0u64..400), 1..120),
         published in any::<bool>(),
         at_phone in any::<bool>(),
@@ -74,7 +74,7 @@ proptest! {
                 2 => bench.delivered(&packet),
                 _ => bench.fate(&packet, Fate::GivenUp),
             };
-            // Payload and whatever is no ACK go on, whatever it is.
+            // Payload and all packets except ACKs pass.
             if what < 2 && (packet.segment_len() > 0 || packet.tcp().is_some_and(|tcp| tcp.flags.0 & !0x08 != 0x10)) && bench.lle.settings.sender_buffer == 0 {
                 let passed = step.passed.expect("it is no bare ACK");
                 prop_assert_eq!(passed.payload(), packet.payload());
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn a_repeated_number_and_an_exhausted_window_are_never_kept_back(
+    fn duplicate_acks_and_exhausted_windows_are_never_suppressed(
         numbers in proptest::collection::vec((0u32..20, 0u16..3, any::<bool>()), 1..60),
     ) {
         let mut bench = Bench::at_phone(Settings::default());

@@ -1,9 +1,9 @@
-//! The window in an ACK of ours.
+//! The window in a generated ACK.
 
 use super::*;
 use lasthop_config::preset::Presets as _;
 
-/// What the sender may send, in octets from the first.
+/// The end of the sender's window, in octets from the first.
 fn allowed(tcp: &Tcp) -> u32 {
     tcp.ack - Seq(FIRST) + (u32::from(tcp.window) << SHIFT)
 }
@@ -11,19 +11,19 @@ fn allowed(tcp: &Tcp) -> u32 {
 const ROOM: u32 = WINDOW as u32 * 4;
 
 #[test]
-fn it_ends_where_the_receiver_had_it_end() {
+fn the_window_has_the_receivers_right_edge() {
     let mut bench = Bench::at_access_point(Settings::default());
     for n in 0..5 {
         let step = bench.through(&data(FIRST + n * 100, 100));
         assert_eq!(allowed(step.only_ack()), ROOM);
     }
-    // Its own word moves it; a sender that has room enough is told with the next ACK.
+    // Its own ACK moves the edge; a sender with enough room learns of it with the next ACK.
     assert!(bench.radio(&evidence(FIRST + 400)).passed.is_none());
     assert_eq!(allowed(bench.through(&data(FIRST + 500, 100)).only_ack()), ROOM + 400);
 }
 
 #[test]
-fn a_sender_that_runs_out_of_window_is_told_of_more_at_once() {
+fn a_sender_short_of_window_gets_an_update_at_once() {
     let mut bench = Bench::at_access_point(Settings::default());
     for n in 0..15 {
         bench.through(&data(FIRST + n * 1000, 1000));
@@ -35,7 +35,7 @@ fn a_sender_that_runs_out_of_window_is_told_of_more_at_once() {
 }
 
 #[test]
-fn what_lies_beyond_the_window_is_not_promised() {
+fn data_above_the_window_is_not_promised() {
     let mut bench = Bench::at_access_point(Settings::default());
     assert!(bench.core(&data(FIRST, ROOM)).mark().has(Mark::PROMISE));
     let probe = bench.core(&data(FIRST + ROOM, 1));
@@ -44,7 +44,7 @@ fn what_lies_beyond_the_window_is_not_promised() {
 }
 
 #[test]
-fn as_published_it_is_the_receivers_last_and_nothing_is_acknowledged_into_an_exhausted_one() {
+fn as_published_the_window_is_the_receivers_last_one() {
     let settings = Settings { queue: 0, ..Settings::published() };
     let mut bench = Bench::at_access_point(settings);
     assert_eq!(bench.through(&data(FIRST, 100)).only_ack().window, WINDOW);
@@ -56,7 +56,7 @@ fn as_published_it_is_the_receivers_last_and_nothing_is_acknowledged_into_an_exh
 }
 
 #[test]
-fn an_exhausted_window_and_its_update_reach_the_sender_with_what_was_acknowledged() {
+fn exhausted_windows_and_updates_pass_with_the_agents_number() {
     for settings in [Settings::default(), Settings::published()] {
         let mut bench = Bench::at_access_point(settings);
         (0..3).for_each(|n| drop(bench.through(&data(FIRST + n * 100, 100))));
@@ -69,7 +69,7 @@ fn an_exhausted_window_and_its_update_reach_the_sender_with_what_was_acknowledge
 }
 
 #[test]
-fn it_is_what_is_free_in_the_queue_behind() {
+fn the_window_is_the_free_room_of_the_queue() {
     let settings = Settings { queue: 3000, ..Settings::published() };
     let mut bench = Bench::at_access_point(settings);
     let sent: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 1000, 1000))).collect();
@@ -79,7 +79,7 @@ fn it_is_what_is_free_in_the_queue_behind() {
 }
 
 #[test]
-fn it_is_never_less_than_a_segment_for_a_full_queue() {
+fn the_window_is_at_least_a_segment_for_a_full_queue() {
     let settings = Settings { queue: 1000, ..Settings::default() };
     let mut bench = Bench::at_access_point(settings);
     let sent: Vec<Packet> = (0..5).map(|n| bench.sent(&data(FIRST + n * 1000, 1000))).collect();
@@ -102,7 +102,7 @@ fn connections_share_the_queue() {
     bench.sent(&other(data(FIRST, 4000)));
     let first = bench.sent(&data(FIRST, 1000));
     bench.sent(&data(FIRST + 1000, 1000));
-    // 5000 octets are queued, 1000 of them of this connection; half of what is free is its.
+    // 5000 octets are queued, 1000 of them of this connection; its share is half of the free room.
     let window = u32::from(bench.delivered(&first).only_ack().window) << SHIFT;
     assert_eq!(window, 1000 + 2500);
 }

@@ -1,5 +1,5 @@
-//! Two real TCP endpoints, a wire, a hop whose link layer gives up at times, and agents at both
-//! ends of it that may die at any time: everything arrives in the end.
+//! Two real TCP endpoints, a wired path, a hop whose link layer sometimes gives up, and agents at
+//! both ends of it that may fail at any time: all data arrives in the end.
 
 use lasthop_agent::counter::{ACKNOWLEDGED_AND_LOST, ACKS_GENERATED};
 use lasthop_agent::{Accounts as _, Owed, Scope, Transfer as _};
@@ -19,18 +19,18 @@ const ISS: Seq = Seq(u32::MAX - 20_000);
 const AIR_TIME: Duration = Duration::from_millis(1);
 const WIRE: Duration = Duration::from_millis(5);
 
-/// What goes wrong.
+/// The faults.
 #[derive(Clone, Debug)]
 struct Trouble {
-    /// Of a transmission on the air.
+    /// The probability of loss of a transmission on the air.
     loss: f64,
-    /// Of a packet on the wire.
+    /// The probability of loss of a packet on the wired path.
     wire_loss: f64,
-    /// The link layer confirmed it, and the phone's TCP did not get it.
+    /// The link layer confirmed it, and the phone's TCP did not receive it.
     swallowed: f64,
-    /// When which agent is replaced by nothing, or comes back.
+    /// When which agent is removed, or comes back.
     deaths: Vec<(u64, bool, bool)>,
-    /// No agent dies: its state moves to another.
+    /// No agent fails: its state moves to another.
     moves: bool,
     seed: u64,
 }
@@ -58,10 +58,10 @@ struct World {
     down: VecDeque<Packet>,
     up: VecDeque<Packet>,
     trouble: Trouble,
-    /// What the link layer delivered of the server's sequence space, counted from its ISS.
+    /// The server's data delivered by the link layer, counted from its ISS.
     confirmed: BTreeMap<u32, u32>,
     read: [u64; 2],
-    /// What the phone has not written yet.
+    /// The phone's data that is not written yet.
     upwards: u64,
     has_died: bool,
     generated: u32,
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Another agent goes on with what one exports.
+    /// Another agent continues with the exported state of one.
     fn hand_over(&mut self, is_phone: bool) {
         let mut states = Vec::new();
         self.call(is_phone, |lle, cx| {
@@ -145,7 +145,7 @@ impl World {
         });
     }
 
-    /// Calls an agent, if it lives, and sends on what comes of it.
+    /// Calls an agent, if it is alive, and sends its packets.
     fn call(
         &mut self,
         is_phone: bool,
@@ -167,7 +167,7 @@ impl World {
         true
     }
 
-    /// A packet leaves an agent's place to one side.
+    /// A packet leaves an agent's node to one side.
     fn leave(&mut self, is_phone: bool, to: Side, packet: Packet) {
         match (is_phone, to) {
             (false, Side::Core) => self.on_wire(packet, Event::ToServer),
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// The head of a queue has been on the air.
+    /// The transmission of the head of a queue has ended.
     fn aired(&mut self, event: Event) {
         let queue = if event == Event::Down { &mut self.down } else { &mut self.up };
         let Some(packet) = queue.pop_front() else { return };
@@ -224,7 +224,7 @@ impl World {
 
     fn hear(&mut self, packet: &Packet) {
         let tcp = packet.tcp().expect("TCP");
-        // Of an agent that has died the other one learns with the next packet.
+        // If an agent has failed, the other one learns it with the next packet.
         assert!(self.has_died || Mark::of(tcp) == Mark::NONE, "marks stay on the hop");
         if tcp.flags.has(TcpFlags::ACK) {
             assert!(tcp.ack - ISS <= self.confirmed_to(), "an ACK of what the link layer did not deliver");
@@ -253,7 +253,7 @@ impl World {
         }
     }
 
-    /// Runs for at most so long.
+    /// Runs for at most this time.
     fn run(&mut self, seconds: u64, octets: [u64; 2]) {
         let end = self.now + Duration::from_secs(seconds);
         let mut deaths = std::mem::take(&mut self.trouble.deaths);
@@ -348,13 +348,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn everything_arrives_though_agents_die(
+    fn all_data_arrives_though_agents_fail(
         config in config(), trouble in trouble(0.0), deaths in deaths(), published in any::<bool>(), up in 0u64..60_000,
         selective_acks in any::<bool>(), acks in acks(),
     ) {
         let settings = if published { Settings::published() } else { Settings::default() };
         let settings = Settings { acks, selective_acks, ..settings };
-        // As published, data upwards loses its ACK bit, and with that everything.
+        // As published, upstream data loses its ACK bit, and is then dropped.
         let octets = [300_000, if published { 0 } else { up }];
         let mut world = World::new(settings, config, octets, Trouble { deaths, ..trouble });
         world.run(20_000, octets);
@@ -363,7 +363,7 @@ proptest! {
     }
 
     #[test]
-    fn everything_arrives_though_state_moves_to_other_agents(
+    fn all_data_arrives_though_state_moves_to_other_agents(
         config in config(), trouble in trouble(0.03), deaths in deaths(), up in 0u64..60_000, buffer in any::<bool>(),
         selective_acks in any::<bool>(), acks in acks(),
     ) {
@@ -377,7 +377,7 @@ proptest! {
     }
 
     #[test]
-    fn everything_arrives_though_tcp_does_not_get_what_the_link_layer_delivers(
+    fn all_data_arrives_though_tcp_misses_delivered_frames(
         config in config(), trouble in trouble(0.03), up in 0u64..60_000, selective_acks in any::<bool>(),
         acks in acks(),
     ) {
@@ -391,7 +391,7 @@ proptest! {
 }
 
 #[test]
-fn as_published_what_tcp_does_not_get_is_lost_and_shows() {
+fn as_published_delivered_frames_that_tcp_misses_are_lost_and_counted() {
     let trouble =
         Trouble { loss: 0.1, wire_loss: 0.0, swallowed: 0.03, deaths: Vec::new(), moves: false, seed: 1 };
     let config = Config { mss: 1000, sack: true, ..Config::default() };

@@ -1,4 +1,4 @@
-//! The ACK filter as the paper has it.
+//! The ACK filter as in the paper.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn at_threshold_3_every_duplicate_passes() {
 }
 
 #[test]
-fn at_threshold_6_every_second_duplicate_passes_and_a_new_ack_begins_the_count_again() {
+fn at_threshold_6_every_second_duplicate_passes_and_a_new_ack_resets_the_count() {
     let mut bench = Bench::published(6);
     assert_eq!(bench.duplicates(&ack(1), 5), [false, true, false, true, false]);
     assert!(bench.radio(&ack(3)).passed());
@@ -27,7 +27,7 @@ fn an_old_ack_is_dropped() {
 }
 
 #[test]
-fn an_old_ack_that_says_what_only_it_says_passes() {
+fn an_old_ack_with_unique_information_passes() {
     let mut bench = Bench::published(9);
     assert!(bench.radio(&ack(4)).passed());
     let with_data = Packet::tcp_segment(
@@ -49,7 +49,7 @@ fn an_old_ack_that_says_what_only_it_says_passes() {
 }
 
 #[test]
-fn what_is_no_duplicate_passes_and_is_not_counted() {
+fn an_ack_that_is_not_a_duplicate_passes_and_does_not_count() {
     let mut bench = Bench::published(6);
     let others = [
         ack(1).window(WINDOW + 1),
@@ -75,7 +75,7 @@ fn an_ack_of_nothing_outstanding_passes() {
 }
 
 #[test]
-fn an_ack_of_what_never_passed_is_not_believed() {
+fn an_ack_of_data_that_never_passed_is_ignored() {
     let mut bench = Bench::published(9);
     assert!(bench.radio(&ack(500)).passed());
     assert!(bench.core(&data(10)).passed(), "data is not taken for acknowledged");
@@ -90,7 +90,7 @@ fn a_connection_without_data_towards_the_mobile_host_passes() {
 }
 
 #[test]
-fn a_syn_a_reset_or_the_end_of_the_data_ends_what_is_known() {
+fn a_syn_a_reset_or_the_end_of_the_data_ends_the_state() {
     for last in [data(9).flags(TcpFlags::SYN), data(9).flags(TcpFlags::RST), ack(1).flags(TcpFlags::RST)] {
         let mut bench = Bench::published(9);
         let is_ours = last.ip().source == MOBILE;
@@ -104,7 +104,7 @@ fn a_syn_a_reset_or_the_end_of_the_data_ends_what_is_known() {
 }
 
 #[test]
-fn new_data_and_new_acks_may_pass_without_asking() {
+fn new_data_and_new_acks_may_bypass_the_agent() {
     let mut bench = Bench::published(9);
     let highest = Seq(seq(10));
     let Some(Bypass { flow, limits: Some(Limits { acknowledged, from, until, .. }) }) = bench.bypasses.pop()

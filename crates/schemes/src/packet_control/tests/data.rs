@@ -9,7 +9,7 @@ fn repeated(bench: &mut Bench, packet: &Packet) -> Vec<Packet> {
 }
 
 #[test]
-fn acknowledged_data_is_dropped_and_every_second_repetition_of_a_segment_answered() {
+fn acknowledged_data_is_dropped_and_every_second_repetition_answered() {
     let mut bench = Bench::published(9);
     assert!(bench.radio(&ack(5)).passed());
     for n in 0..4 {
@@ -21,7 +21,7 @@ fn acknowledged_data_is_dropped_and_every_second_repetition_of_a_segment_answere
 }
 
 #[test]
-fn an_answer_says_what_the_mobile_host_said_last() {
+fn an_answer_repeats_the_mobile_hosts_last_ack() {
     let mut bench = Bench::published(9);
     let stamps = Timestamps { value: 77, echo_reply: 66 };
     let said = ack(5).but(|tcp| tcp.options.timestamps = Some(stamps)).window(42);
@@ -39,7 +39,7 @@ fn an_answer_says_what_the_mobile_host_said_last() {
 }
 
 #[test]
-fn data_that_is_not_wholly_acknowledged_passes() {
+fn partly_acknowledged_data_passes() {
     let mut bench = Bench::published(9);
     assert!(bench.core(&data(1)).passed());
     bench.radio(&ack(1).but(|tcp| tcp.ack += SEGMENT / 2));
@@ -65,7 +65,7 @@ fn acknowledged_data_with_news_passes() {
 }
 
 #[test]
-fn an_octet_that_asks_whether_the_host_is_there_passes() {
+fn a_keep_alive_probe_octet_passes() {
     let mut bench = Bench::published(9);
     assert!(bench.radio(&ack(10)).passed());
     let mut probe = data(9).but(|tcp| tcp.seq += SEGMENT - 1);
@@ -76,7 +76,7 @@ fn an_octet_that_asks_whether_the_host_is_there_passes() {
 }
 
 #[test]
-fn a_sender_with_sack_hears_of_each_repetition_as_a_duplicate() {
+fn a_sender_with_sack_gets_a_d_sack_of_each_repetition() {
     let mut bench = Bench::started(Settings::default());
     assert!(
         bench.radio(&ack(1).reports(&[(2, 3)])).passed(),
@@ -88,7 +88,7 @@ fn a_sender_with_sack_hears_of_each_repetition_as_a_duplicate() {
 }
 
 #[test]
-fn without_the_ack_filter_the_data_filter_goes_on() {
+fn without_the_ack_filter_the_data_filter_still_works() {
     let mut bench = Bench::started(Settings { ack_filter: false, ..Settings::published() });
     assert_eq!(bench.duplicates(&ack(1), 5), [true; 5]);
     assert!(bench.radio(&ack(5)).passed() && bench.radio(&ack(3)).passed());

@@ -1,4 +1,4 @@
-//! What must not be believed, not be edited, and not be said again.
+//! ACKs that must not be trusted, edited, or repeated.
 use super::*;
 
 fn nine() -> Settings {
@@ -23,9 +23,10 @@ fn upload(number: u32) -> Packet {
 }
 
 #[test]
-fn a_forged_ack_that_the_fixed_host_would_refuse_is_not_believed() {
+fn a_forged_ack_that_the_fixed_host_would_reject_is_ignored() {
     let mut bench = Bench::started(Settings::default());
-    // No receiver takes this: its number is half the sequence space off (RFC 9293, 3.10.7.4; RFC 5961, 5.2).
+    // No receiver accepts this: its number is half the sequence space off (RFC 9293, 3.10.7.4; RFC
+    // 5961, 5.2).
     let forged = ack(8).but(|tcp| tcp.seq += 1 << 31);
     bench.radio(&forged);
     assert_eq!(bench.radio(&ack(3)).verdict, Verdict::Forward, "the true ACK");
@@ -33,7 +34,7 @@ fn a_forged_ack_that_the_fixed_host_would_refuse_is_not_believed() {
 }
 
 #[test]
-fn what_is_told_later_has_a_number_that_the_sender_accepts() {
+fn withheld_acks_have_an_acceptable_number_when_sent() {
     let mut bench = reorders(nine());
     assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
     assert!(bench.radio(&upload(3)).passed());
@@ -83,8 +84,8 @@ fn an_answer_has_the_latest_window_and_timestamp() {
 }
 
 #[test]
-fn reports_that_are_told_later_have_a_number_that_the_sender_accepts() {
-    // Withheld at 3 with blocks; then upload data without blocks; then told.
+fn withheld_reports_have_an_acceptable_number_when_sent() {
+    // Withheld at 3 with blocks; then upload data without blocks; then released.
     let mut bench = reorders(nine());
     bench.hear(&ack(3).reports(&[(4, 5)]));
     assert!(bench.radio(&upload(3)).passed());
@@ -93,7 +94,7 @@ fn reports_that_are_told_later_have_a_number_that_the_sender_accepts() {
 }
 
 #[test]
-fn a_window_of_zero_is_not_taken_back() {
+fn a_zero_window_is_not_retracted() {
     let mut bench = reorders(nine());
     bench.hear(&ack(3).reports(&[(4, 5)]));
     // The window closes, or opens.
@@ -103,7 +104,7 @@ fn a_window_of_zero_is_not_taken_back() {
 }
 
 #[test]
-fn an_old_window_is_not_said_again() {
+fn an_old_window_is_not_repeated() {
     let mut bench = reorders(nine());
     assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
     assert!(bench.radio(&ack(3).window(5)).passed());
@@ -112,7 +113,7 @@ fn an_old_window_is_not_said_again() {
     assert_eq!(windows, [5, 5], "the window that was closed since is open again");
 }
 
-/// What the agent says after upload data, to a sender: as it says it, and with the number that comes next.
+/// The agent's packets after upload data, as sent to a sender, and with the next number.
 
 #[test]
 fn an_ack_with_an_unknown_option_is_not_edited() {
@@ -124,8 +125,8 @@ fn an_ack_with_an_unknown_option_is_not_edited() {
 }
 
 #[test]
-fn a_sender_that_insists_is_believed() {
-    // Whatever made the agent take the mobile host for further than it is.
+fn a_persistent_sender_is_trusted() {
+    // For whatever reason the agent assumes too high a number for the mobile host.
     let mut bench = Bench::started(Settings::default());
     assert!(bench.radio(&ack(8)).passed());
     let passed = (0..10).filter(|_| bench.core(&data(3)).verdict == Verdict::Forward).count();
@@ -140,7 +141,7 @@ fn reports_of_data_that_never_passed_pass() {
 }
 
 #[test]
-fn acks_that_count_marks_pass_as_they_are_from_then_on() {
+fn acks_that_count_marks_pass_unchanged_from_then_on() {
     let both = TcpFlags::ECE.with(TcpFlags::CWR);
     let mut bench = reorders(nine());
     assert!(bench.radio(&ack(5).reports(&[(6, 8)]).flags(both)).passed());

@@ -1,10 +1,10 @@
-//! Whatever comes.
+//! Arbitrary packets.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Packets between two hosts, with numbers that often meet.
+/// Packets between two hosts, with numbers that often match.
 fn any_packet() -> impl Strategy<Value = (Packet, bool)> {
     let number = || prop_oneof![8 => 0..14_u32, 1 => any::<u32>().prop_map(|far| far / 100)];
     let flags = prop_oneof![8 => Just(0x10_u8), 1 => Just(0x11), 1 => any::<u8>()];
@@ -33,13 +33,13 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-/// The highest number that the mobile host has ever acknowledged of what passed, and its windows.
+/// The highest number that the mobile host has ever acknowledged of passed data, and its windows.
 #[derive(Default)]
 struct Said(Vec<(Seq, u16)>);
 
 proptest! {
     #[test]
-    fn it_says_nothing_that_the_mobile_host_has_not_said(
+    fn generated_acks_repeat_only_the_mobile_hosts_information(
         settings in any_settings(),
         steps in proptest::collection::vec((any_packet(), 0..90_u64), 1..150),
     ) {
@@ -76,12 +76,12 @@ proptest! {
     }
 
     #[test]
-    fn what_it_has_withheld_is_told_in_the_end(
+    fn withheld_reports_are_sent_in_the_end(
         threshold in 3..12_u32,
         steps in proptest::collection::vec((1..12_u32, 1..6_u32, 0..60_u64), 1..100),
     ) {
-        // A receiver with one hole at a time, which reports all that it has above it; whether the
-        // hole closes or not, the sender hears of every report, or that it does not matter any more.
+        // A receiver with one hole at a time, which reports all data above it; whether the hole
+        // closes or not, the sender gets every report, or it does not matter any more.
         let mut bench = Bench::with(Settings { threshold, ..Settings::default() });
         for n in 0..20 {
             bench.core(&data(n));

@@ -7,7 +7,7 @@ fn nine() -> Settings {
     Settings { threshold: 9, ..Settings::default() }
 }
 
-/// An agent that has seen a segment come 40 ms late.
+/// An agent that has seen a segment arrive 40 ms late.
 fn on_a_hop_that_reorders() -> Bench {
     with_a_late_segment(nine())
 }
@@ -20,7 +20,7 @@ fn with_a_late_segment(settings: Settings) -> Bench {
 }
 
 #[test]
-fn where_nothing_was_overtaken_all_duplicates_and_blocks_pass() {
+fn without_overtaking_all_duplicates_and_blocks_pass() {
     let mut bench = Bench::started(nine());
     assert_eq!(bench.duplicates(&ack(1), 12), [true; 12]);
     assert!(bench.radio(&ack(1).reports(&[(2, 4)])).passed());
@@ -28,7 +28,7 @@ fn where_nothing_was_overtaken_all_duplicates_and_blocks_pass() {
 }
 
 #[test]
-fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
+fn a_hole_filled_by_the_sender_is_no_sign_of_overtaking() {
     let mut bench = Bench::started(nine());
     bench.wait(20).radio(&ack(2));
     bench.duplicates(&ack(2), 4);
@@ -38,7 +38,7 @@ fn a_hole_that_the_sender_had_to_fill_is_no_sign_of_overtaking() {
 }
 
 #[test]
-fn a_later_hole_that_the_sender_had_filled_already_is_no_sign_of_overtaking() {
+fn a_later_hole_already_filled_by_the_sender_is_no_sign_of_overtaking() {
     let mut bench = Bench::started(Settings::default());
     bench.wait(20).radio(&ack(2).reports(&[(3, 4), (5, 8)]));
     assert!(bench.core(&data(2)).passed() && bench.core(&data(4)).passed());
@@ -48,7 +48,7 @@ fn a_later_hole_that_the_sender_had_filled_already_is_no_sign_of_overtaking() {
 }
 
 #[test]
-fn a_needless_repetition_hides_no_overtaking() {
+fn a_needless_retransmission_does_not_hide_overtaking() {
     let mut bench = Bench::started(nine());
     bench.wait(20).radio(&ack(2));
     bench.duplicates(&ack(2), 4);
@@ -58,7 +58,7 @@ fn a_needless_repetition_hides_no_overtaking() {
 }
 
 #[test]
-fn duplicates_are_thinned_and_after_a_time_the_sender_gets_its_three() {
+fn duplicates_are_thinned_and_later_the_sender_gets_three() {
     let mut bench = on_a_hop_that_reorders();
     assert_eq!(bench.duplicates(&ack(3), 4), [false, false, true, false]);
     assert!(bench.wait(60).timer().is_empty(), "not before twice the lateness");
@@ -67,14 +67,14 @@ fn duplicates_are_thinned_and_after_a_time_the_sender_gets_its_three() {
 }
 
 #[test]
-fn never_more_is_repeated_than_came() {
+fn at_most_the_received_duplicates_are_sent() {
     let mut bench = on_a_hop_that_reorders();
     assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
     assert_eq!(bench.wait(80).timer(), [ack(3), ack(3)]);
 }
 
 #[test]
-fn a_hole_that_closes_by_itself_is_never_told_of() {
+fn a_hole_that_closes_in_time_is_never_reported() {
     let mut bench = on_a_hop_that_reorders();
     assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
     assert!(bench.wait(30).radio(&ack(6)).passed());
@@ -82,7 +82,7 @@ fn a_hole_that_closes_by_itself_is_never_told_of() {
 }
 
 #[test]
-fn blocks_are_withheld_and_told_together() {
+fn blocks_are_withheld_and_reported_together() {
     let mut bench = on_a_hop_that_reorders();
     let (step, _) = bench.hear(&ack(3).reports(&[(4, 5)]));
     assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
@@ -127,7 +127,7 @@ fn a_report_of_a_duplicate_and_a_window_pass_at_once() {
 }
 
 #[test]
-fn blocks_that_later_acks_have_no_room_for_are_told_too() {
+fn blocks_without_room_in_later_acks_are_reported_too() {
     let mut bench = on_a_hop_that_reorders();
     for n in 10..30 {
         bench.core(&data(n));
@@ -140,7 +140,7 @@ fn blocks_that_later_acks_have_no_room_for_are_told_too() {
 }
 
 #[test]
-fn more_blocks_than_there_is_room_for_are_told_at_once() {
+fn blocks_in_excess_of_the_room_are_reported_at_once() {
     let mut bench = on_a_hop_that_reorders();
     for n in 10..30 {
         bench.core(&data(n));
@@ -155,7 +155,7 @@ fn more_blocks_than_there_is_room_for_are_told_at_once() {
 }
 
 #[test]
-fn what_is_withheld_is_told_when_the_agent_leaves() {
+fn withheld_acks_are_sent_when_the_agent_leaves() {
     for leave in [
         (|agent: &mut PacketControl, cx: &mut Context<'_>| agent.drain(cx))
             as fn(&mut PacketControl, &mut Context<'_>),
@@ -169,7 +169,7 @@ fn what_is_withheld_is_told_when_the_agent_leaves() {
 }
 
 #[test]
-fn a_sender_that_notices_needless_retransmissions_by_itself_is_left_alone() {
+fn a_sender_that_detects_needless_retransmissions_is_left_alone() {
     let stamps = Some(Timestamps { value: 7, echo_reply: 6 });
     let signs = [ack(3).but(|tcp| tcp.options.timestamps = stamps), ack(3).reports(&[(0, 1)])];
     for sign in signs {

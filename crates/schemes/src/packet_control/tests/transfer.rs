@@ -15,7 +15,7 @@ fn hand_over(bench: &mut Bench, settings: &Settings) {
 }
 
 #[test]
-fn counts_and_what_is_withheld_go_on_elsewhere() {
+fn counts_and_withheld_acks_move_with_the_state() {
     for settings in [Settings { threshold: 9, ..Settings::default() }, Settings::published()] {
         let mut bench = Bench::started(settings.clone());
         bench.duplicates(&ack(1), 1);

@@ -4,7 +4,7 @@ use super::*;
 use crate::wtcp::buffer::BUFFERED;
 
 #[test]
-fn a_duplicate_of_what_is_stored_is_dropped_and_one_of_what_was_acknowledged_passes() {
+fn a_duplicate_of_stored_data_is_dropped_and_one_of_acknowledged_data_passes() {
     let mut bench = Bench::new();
     for place in 0..4 {
         bench.send(&data(place));
@@ -17,9 +17,9 @@ fn a_duplicate_of_what_is_stored_is_dropped_and_one_of_what_was_acknowledged_pas
     assert_eq!(bench.core(&data(4)).0, Verdict::Forward);
 }
 
-/// A sender that was told of a smaller MTU behind the hop, or has found out, cuts what it sends again.
+/// A sender that learned of a smaller MTU beyond the hop retransmits smaller segments.
 #[test]
-fn smaller_segments_of_what_is_stored_pass() {
+fn smaller_segments_of_stored_data_pass() {
     for is_told in [true, false] {
         let mut bench = Bench::new();
         for place in 0..3 {
@@ -41,7 +41,7 @@ fn smaller_segments_of_what_is_stored_pass() {
 }
 
 #[test]
-fn a_duplicate_of_what_waits_is_dropped() {
+fn a_duplicate_of_waiting_data_is_dropped() {
     let mut bench = Bench::new();
     let waiting = (0..40).find(|place| bench.core(&data(*place)).0 == Verdict::Absorb);
     let waiting = waiting.expect("the window is small at first");
@@ -50,7 +50,7 @@ fn a_duplicate_of_what_waits_is_dropped() {
 }
 
 #[test]
-fn a_segment_that_fills_a_hole_or_reaches_beyond_what_is_stored_passes() {
+fn a_segment_that_fills_a_hole_or_exceeds_the_stored_data_passes() {
     let mut bench = Bench::new();
     for place in [0, 2, 3] {
         bench.send(&data(place));
@@ -62,7 +62,7 @@ fn a_segment_that_fills_a_hole_or_reaches_beyond_what_is_stored_passes() {
 }
 
 #[test]
-fn a_duplicate_that_tells_anything_else_passes() {
+fn a_duplicate_with_other_news_passes() {
     type Edit = fn(&mut Tcp);
     let edits: [(&str, Edit); 7] = [
         ("a later ACK", |tcp| tcp.ack += 1),
@@ -105,7 +105,7 @@ fn a_duplicate_passes_once_local_recovery_has_given_up() {
 }
 
 #[test]
-fn a_duplicate_of_what_was_copied_as_often_as_it_may_be_passes() {
+fn a_duplicate_passes_once_the_retransmission_limit_is_reached() {
     let mut bench = Bench::with(Settings { local_retransmissions: 0, ..Settings::default() });
     for place in 0..6 {
         bench.send(&data(place));
@@ -116,7 +116,7 @@ fn a_duplicate_of_what_was_copied_as_often_as_it_may_be_passes() {
 }
 
 #[test]
-fn a_duplicate_passes_where_the_mobile_host_answers_and_does_not_take_what_we_send() {
+fn a_duplicate_passes_if_the_mobile_host_rejects_our_copies() {
     let mut bench = Bench::new();
     for place in 0..3 {
         bench.send(&data(place));
@@ -130,24 +130,24 @@ fn a_duplicate_passes_where_the_mobile_host_answers_and_does_not_take_what_we_se
 }
 
 #[test]
-fn the_senders_attempts_into_a_closed_window_pass() {
+fn the_senders_probes_of_a_closed_window_pass() {
     let mut bench = Bench::new();
     for place in 0..6 {
         bench.send(&data(place));
     }
-    // The mobile host had no room for what came after 3; its window update is lost on the hop.
+    // The mobile host had no room for data after 3; its window update is lost on the hop.
     bench.wait(4).radio(&ack(3).but(|tcp| tcp.window = 0));
     assert_eq!(bench.wait(200).core(&data(3)).0, Verdict::Forward);
 }
 
 #[test]
-fn a_duplicate_passes_on_a_hop_that_reorders_so_that_a_dsack_tells_the_sender() {
+fn a_duplicate_passes_on_a_reordering_hop_for_its_dsack() {
     let mut bench = Bench::learnt(Settings::default());
     for place in 16..20 {
         bench.send(&bench.fresh(place));
     }
     let sack = |ack: Packet| ack.sack(&[(SIZE * 17, SIZE * 20)]);
-    // The copy of segment 16 was needless: that comes late.
+    // The copy of segment 16 was needless: the original arrives late.
     bench.wait(4).radio(&sack(ack(16)));
     bench.wait(1).radio(&ack(20));
     for place in 20..24 {

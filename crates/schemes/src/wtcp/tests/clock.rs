@@ -1,9 +1,9 @@
-//! What is learnt of a sender's clock.
+//! The learned state of a sender's clock.
 
 use super::*;
 use crate::wtcp::clock::SenderClock;
 
-/// A clock of this many ticks a second, seen every 100 ms until `millis`.
+/// A clock of this number of ticks per second, seen every 100 ms until `millis`.
 fn seen(rate: u64, millis: u64) -> SenderClock {
     let mut clock = SenderClock::default();
     for at in (0..=millis).step_by(100) {
@@ -29,14 +29,14 @@ fn the_clocks_in_use_are_known_after_a_second_or_eight_ticks() {
 }
 
 #[test]
-fn a_clock_of_no_usual_rate_stays_unknown() {
+fn a_clock_with_an_unusual_rate_stays_unknown() {
     for rate in [33, 3_000, 100_000] {
         assert_eq!(seen(rate, 10_000).reads(Instant::from_secs(10)), None, "{rate} a second");
     }
 }
 
 #[test]
-fn a_delay_that_varies_does_not_change_the_rate() {
+fn a_varying_delay_does_not_change_the_rate() {
     let mut clock = SenderClock::default();
     for at in (0..3_000_u64).step_by(10) {
         let delay = if at % 70 < 30 { 80 } else { 0 };
@@ -47,7 +47,7 @@ fn a_delay_that_varies_does_not_change_the_rate() {
 }
 
 #[test]
-fn a_reading_that_is_far_off_begins_another_clock() {
+fn a_distant_reading_starts_another_clock() {
     let mut clock = seen(1000, 5_000);
     clock.record(tick(1000, 5_000) + (1 << 20), Instant::from_millis(5_100));
     assert_eq!(clock.reads(Instant::from_millis(5_100)), None, "and that one is not known yet");
@@ -58,7 +58,7 @@ fn a_reading_that_is_far_off_begins_another_clock() {
 }
 
 #[test]
-fn a_clock_is_known_for_as_long_as_its_readings_come_however_often_it_wraps() {
+fn a_clock_stays_known_across_its_wraps() {
     let mut clock = SenderClock::default();
     for second in 0..20_000 {
         clock.record(tick(1_000_000, 1000 * second), Instant::from_secs(second));

@@ -1,18 +1,18 @@
-//! What the sender measures.
+//! The sender's measurements.
 
 use super::*;
 use crate::wtcp::settings::HiddenTime;
 
-/// Segment 16 leaves and is lost; the hop is silent for this long, the timer's copy arrives, and its
-/// ACK, of `until`, echoes the TSval that it carried. The round trip that the sender measures behind
-/// us.
+/// Segment 16 leaves and is lost; after a silence of `outage`, the timer's copy arrives, and its
+/// ACK, of `until`, echoes the copy's TSval. Returns the round trip that the sender measures beyond
+/// the agent.
 fn round_trip_after_an_outage(settings: Settings, outage: u64) -> u32 {
     let mut bench = Bench::learnt(settings);
     let sent = bench.tsval();
     bench.send(&bench.fresh(16));
     let silent_until = bench.now.as_millis() + outage;
     bench.timers_until(silent_until);
-    // The next copy gets through.
+    // The next copy arrives.
     let due = bench.wtcp.deadline().expect("something is outstanding").at;
     assert!(!bench.timers_until(due.as_millis() + 1).is_empty());
     bench.wait(4);
@@ -33,7 +33,7 @@ fn the_time_that_a_repair_took_is_hidden() {
 }
 
 #[test]
-fn what_waited_for_an_outage_to_end_is_hidden_too() {
+fn the_wait_for_the_end_of_an_outage_is_hidden_too() {
     let mut bench = Bench::learnt(Settings::default());
     let (began, sent) = (bench.now.as_millis(), bench.tsval());
     let mut place = 16;
@@ -44,7 +44,7 @@ fn what_waited_for_an_outage_to_end_is_hidden_too() {
     let late = bench.tsval();
     assert_eq!(bench.core(&bench.fresh(place + 1)).0, Verdict::Absorb);
     bench.timers_until(began + 900);
-    // All that was lost is acknowledged, and what waited leaves and arrives.
+    // All lost data is acknowledged, and the waiting data leaves and arrives.
     let (_, leaving) = bench.radio(&echoing(place, sent));
     assert_eq!(leaving, [place, place + 1]);
     bench.wait(4);
@@ -64,7 +64,7 @@ fn the_wait_for_the_window_is_hidden_only_as_residence() {
         }
         bench.wait(4);
         bench.radio(&echoing(place - 1, sent));
-        // Only the last of what left is outstanding: the receiver delays its ACK.
+        // Only the last segment sent is outstanding: the receiver delays its ACK.
         bench.wait(26);
         let waited = bench.tsval().wrapping_sub(sent);
         assert_eq!(waited, 30);
@@ -82,7 +82,7 @@ fn the_wait_for_the_window_is_hidden_only_as_residence() {
 }
 
 #[test]
-fn an_echo_from_before_the_senders_first_retransmission_stays_one() {
+fn an_echo_before_the_first_retransmission_stays_before_it() {
     let mut bench = Bench::learnt(Settings::default());
     let (began, sent) = (bench.now.as_millis(), bench.tsval());
     bench.send(&bench.fresh(16));
@@ -100,7 +100,7 @@ fn an_echo_from_before_the_senders_first_retransmission_stays_one() {
 }
 
 #[test]
-fn nothing_is_hidden_before_the_clock_is_known_nor_in_ack_options_that_are_not_understood() {
+fn nothing_is_hidden_with_an_unknown_clock_or_unknown_options() {
     let mut bench = Bench::new();
     let sent = bench.tsval();
     bench.send(&bench.fresh(0));
@@ -124,7 +124,7 @@ fn nothing_is_hidden_before_the_clock_is_known_nor_in_ack_options_that_are_not_u
 }
 
 #[test]
-fn duplicate_acks_stay_here_and_an_ack_that_acknowledges_less_is_left_alone() {
+fn duplicate_acks_are_withheld_and_an_old_ack_is_left_alone() {
     let mut bench = Bench::learnt(Settings::default());
     let sent = bench.tsval();
     for place in 16..20 {

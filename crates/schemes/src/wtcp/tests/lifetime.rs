@@ -1,4 +1,5 @@
-//! The beginning and the end of a connection's state, its bounds, and its way to another agent.
+//! The beginning and the end of a connection's state, its bounds, and its transfer to another
+//! agent.
 
 use super::*;
 
@@ -44,7 +45,7 @@ fn no_more_connections_are_known_than_the_budget_allows() {
 }
 
 #[test]
-fn what_is_released_or_drained_is_sent_on() {
+fn released_and_drained_packets_are_sent() {
     for drains in [true, false] {
         let mut bench = Bench::new();
         for place in 0..40 {
@@ -59,7 +60,7 @@ fn what_is_released_or_drained_is_sent_on() {
 }
 
 #[test]
-fn state_moves_under_the_schemes_own_name_and_duplicates_are_dropped_on_the_other_side() {
+fn state_moves_under_the_schemes_name_and_duplicates_are_still_dropped() {
     let mut bench = Bench::new();
     for place in 0..40 {
         bench.send(&data(place));

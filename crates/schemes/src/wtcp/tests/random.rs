@@ -1,12 +1,12 @@
-//! What holds whatever comes.
+//! Invariants for arbitrary packets.
 
 use super::*;
 use crate::wtcp::settings::HiddenTime;
 
-/// Whatever is lost, repeated and delayed: an echo only ever becomes later, never later than the
-/// sender's clock, and never passes the sender's first retransmission.
+/// For any loss, repetition and delay: an echo only ever becomes later, never later than the
+/// sender's clock, and never later than the sender's first retransmission.
 #[test]
-fn an_echo_stays_between_what_the_receiver_sent_and_the_senders_clock() {
+fn an_echo_stays_between_the_receivers_and_the_senders_clock() {
     let mut changed = 0;
     for seed in 0..60 {
         let mut rng = Rng::named(seed, "echoes");
