@@ -82,11 +82,11 @@ impl SchemeStack {
     /// The settings that require more of the link layer than it offers, if the schemes could work
     /// in this seat without them. Empty if a scheme itself requires more.
     pub fn settings_beyond(&self, seat: Seat, offered: LinkSenses) -> Vec<String> {
-        let asks = |layer: &&Layer| {
+        let exceeds = |layer: &&Layer| {
             layer.placement.agent(seat).is_some_and(|agent| !offered.contains(agent.needs()))
         };
         let of_layers: Vec<_> =
-            self.0.iter().filter(asks).map(|layer| layer.settings_beyond(seat, offered)).collect();
+            self.0.iter().filter(exceeds).map(|layer| layer.settings_beyond(seat, offered)).collect();
         if of_layers.iter().any(Vec::is_empty) { Vec::new() } else { of_layers.concat() }
     }
 
@@ -240,19 +240,19 @@ mod tests {
     #[test]
     fn settings_that_keep_a_scheme_from_working_are_listed() {
         let at_edge = Seat { role: Role::Edge, address: Ipv4Addr::LOCALHOST.into() };
-        let beyond = |text, offered| {
+        let excess = |text, offered| {
             let stack = SchemeStack::new([("snoop", toml::Table::new()), ("as-tcp", settings(text))]);
             let stack = stack.expect("the settings are right");
             stack.settings_beyond(at_edge, offered).join(", ")
         };
         let (fates, refusing) = ("buffer = '1 MiB'", "buffer = '1 MiB'\nrefuse-above = '50 kB'");
-        assert_eq!(beyond(refusing, LinkSenses::FRAME_FATE), "refuse-above = \"50 kB\"");
-        assert_eq!(beyond("preset = 'published'", LinkSenses::FRAME_FATE), "preset = \"published\"");
+        assert_eq!(excess(refusing, LinkSenses::FRAME_FATE), "refuse-above = \"50 kB\"");
+        assert_eq!(excess("preset = 'published'", LinkSenses::FRAME_FATE), "preset = \"published\"");
         let both = "preset = 'published'\nrefuse-above = '20 kB'";
-        assert_eq!(beyond(both, LinkSenses::FRAME_FATE), "preset = \"published\", refuse-above = \"20 kB\"");
-        // The scheme itself, or nothing, asks for more.
-        assert_eq!(beyond(refusing, LinkSenses::empty()), "");
-        assert_eq!(beyond(fates, LinkSenses::FRAME_FATE), "");
+        assert_eq!(excess(both, LinkSenses::FRAME_FATE), "preset = \"published\", refuse-above = \"20 kB\"");
+        // The scheme itself, or nothing, requires more.
+        assert_eq!(excess(refusing, LinkSenses::empty()), "");
+        assert_eq!(excess(fates, LinkSenses::FRAME_FATE), "");
     }
 
     #[test]
@@ -260,8 +260,8 @@ mod tests {
         let at_edge = Seat { role: Role::Edge, address: Ipv4Addr::LOCALHOST.into() };
         let stack =
             SchemeStack::new([("as-tcp", settings("refuse-above = '50 kB'")), ("c3tcp", toml::Table::new())]);
-        let beyond = stack.expect("the settings are right").settings_beyond(at_edge, LinkSenses::FRAME_FATE);
-        assert_eq!(beyond, [""; 0], "without it the stack could not work either");
+        let excess = stack.expect("the settings are right").settings_beyond(at_edge, LinkSenses::FRAME_FATE);
+        assert_eq!(excess, [""; 0], "without it the stack could not work either");
     }
 
     #[test]
@@ -322,13 +322,13 @@ mod tests {
     }
 
     /// A scheme with an agent in seats of this role, or in all.
-    struct Telling(Option<Role>);
+    struct Messaging(Option<Role>);
 
     /// Sends one octet to the destination of each packet, and answers messages with their own
     /// contents.
-    struct Teller;
+    struct Messenger;
 
-    impl Agent for Teller {
+    impl Agent for Messenger {
         fn on_packet(&mut self, packet: &mut Packet, _from: Side, cx: &mut Context<'_>) -> Verdict {
             cx.send_message(packet.ip().destination, b"t".as_slice().into());
             Verdict::Forward
@@ -339,43 +339,43 @@ mod tests {
         }
     }
 
-    impl Stateless for Teller {}
+    impl Stateless for Messenger {}
 
-    impl Placement for Telling {
+    impl Placement for Messaging {
         fn agent(&self, seat: Seat) -> Option<Box<dyn Agent>> {
-            self.0.is_none_or(|role| role == seat.role).then(|| Box::new(Teller) as Box<dyn Agent>)
+            self.0.is_none_or(|role| role == seat.role).then(|| Box::new(Messenger) as Box<dyn Agent>)
         }
     }
 
     /// The messages that agents of a stack of these schemes send from one seat, and the answers
     /// from the other.
-    fn told(schemes: Vec<Telling>, from: Role, to: Role) -> [Vec<Vec<u8>>; 2] {
-        let layer = |telling| Layer { placement: Box::new(telling), ..layer(&ONE) };
+    fn messages(schemes: Vec<Messaging>, from: Role, to: Role) -> [Vec<Vec<u8>>; 2] {
+        let layer = |messaging| Layer { placement: Box::new(messaging), ..layer(&ONE) };
         let (host, stack) =
             (IpAddr::from(Ipv4Addr::LOCALHOST), SchemeStack(schemes.into_iter().map(layer).collect()));
-        let [mut teller, mut peer] =
+        let [mut messenger, mut peer] =
             [from, to].map(|role| stack.agent(Seat { role, address: host }).expect("it has one there"));
         let (mut rng, mut outbox) = (Rng::named(1, "stack"), Outbox::default());
         let mut packet = Packet::tcp_segment(Ip::new(host, host), Tcp::default(), Payload::EMPTY);
         let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
-        assert_eq!(teller.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
-        let told: Vec<_> = outbox.messages.drain(..).map(|(_, message)| message.to_vec()).collect();
-        for message in &told {
+        assert_eq!(messenger.on_packet(&mut packet, Side::Core, &mut cx), Verdict::Forward);
+        let messages: Vec<_> = outbox.messages.drain(..).map(|(_, message)| message.to_vec()).collect();
+        for message in &messages {
             peer.on_message(host, message, &mut Context::new(Instant::ZERO, &mut rng, &mut outbox));
         }
-        [told, outbox.messages.into_iter().map(|(_, message)| message.to_vec()).collect()]
+        [messages, outbox.messages.into_iter().map(|(_, message)| message.to_vec()).collect()]
     }
 
     #[test]
     fn messages_reach_the_same_scheme_regardless_of_other_agents() {
         let (edge, phone) = (Role::Edge, Role::MobileHost);
-        let both = || vec![Telling(Some(edge)), Telling(None)];
+        let both = || vec![Messaging(Some(edge)), Messaging(None)];
         let (first, second) = (vec![0, b't'], vec![1, b't']);
-        let [at_edge, back] = told(both(), edge, phone);
+        let [at_edge, back] = messages(both(), edge, phone);
         assert_eq!((at_edge, back), (vec![first, second.clone()], vec![second.clone()]));
-        let [at_phone, back] = told(both(), phone, edge);
+        let [at_phone, back] = messages(both(), phone, edge);
         assert_eq!((at_phone, back), (vec![second.clone()], vec![second]));
         let alone = [vec![b"t".to_vec()], vec![b"t".to_vec()]];
-        assert_eq!(told(vec![Telling(None)], edge, phone), alone, "a scheme alone is not numbered");
+        assert_eq!(messages(vec![Messaging(None)], edge, phone), alone, "a scheme alone is not numbered");
     }
 }

@@ -186,7 +186,7 @@ impl World {
             let is_lost =
                 self.loses > 0 && packet.segment_len() > 0 && self.crossed.is_multiple_of(self.loses);
             let fate = if is_lost { Fate::GivenUp } else { Fate::Delivered };
-            self.tell(packet, fate);
+            self.report(packet, fate);
             if is_lost {
                 return;
             }
@@ -205,7 +205,7 @@ impl World {
         self.transmit(number);
     }
 
-    fn tell(&mut self, packet: &Packet, fate: Fate) {
+    fn report(&mut self, packet: &Packet, fate: Fate) {
         let event = LinkEvent::Frame {
             packet,
             fate,
@@ -303,12 +303,13 @@ impl World {
     }
 
     fn check(&mut self, when: &str) {
-        let (allocated, said) = (self.allocated, signed(self.agent.octets()));
+        let (allocated, reported) = (self.allocated, signed(self.agent.octets()));
         let least = allocated - allocated / MOST_BELOW.0 - MOST_BELOW.1;
         let most = allocated + allocated / MOST_ABOVE.0 + MOST_ABOVE.1;
-        let is_right = (least..=most).contains(&said);
-        if !is_right || said > signed(self.budget.octets_in_all) {
-            self.wrong.push(format!("{} {when}: {allocated} octets allocated, {said} reported", self.name));
+        let is_right = (least..=most).contains(&reported);
+        if !is_right || reported > signed(self.budget.octets_in_all) {
+            self.wrong
+                .push(format!("{} {when}: {allocated} octets allocated, {reported} reported", self.name));
         }
     }
 

@@ -225,7 +225,7 @@ impl Exchange {
             self.arriving.push_back((self.now + ECHO, packet));
         } else if packet.tcp().is_some_and(|tcp| !tcp.flags.has(TcpFlags::SYN)) {
             if self.way == Way::Up || to == Side::Core {
-                self.connections[flow_of(&packet) as usize].hear(&packet);
+                self.connections[flow_of(&packet) as usize].on_ack(&packet);
             }
         } else if to == Side::Radio {
             // A SYN: the mobile host's agent sees it.

@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// Delivers an ACK to the sender.
-    pub fn hear(&mut self, ack: &Packet) {
+    pub fn on_ack(&mut self, ack: &Packet) {
         let number = ack.tcp().map_or(0, |tcp| tcp.ack - START);
         self.acknowledged = self.acknowledged.max(number);
     }

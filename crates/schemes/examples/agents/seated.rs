@@ -52,8 +52,8 @@ impl Seated {
     /// The octets that it has allocated, by what is free once it is dropped, and the octets that it
     /// reports.
     pub fn into_state(self) -> (i64, usize) {
-        let said = self.agent.as_ref().map_or(0, |agent| agent.octets());
+        let reported = self.agent.as_ref().map_or(0, |agent| agent.octets());
         let agent = self.agent;
-        (-measure(|| drop(agent)).bytes_current, said)
+        (-measure(|| drop(agent)).bytes_current, reported)
     }
 }

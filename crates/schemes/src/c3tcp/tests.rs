@@ -142,8 +142,8 @@ fn as_published_the_window_is_that_of_the_last_measurement() {
         n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
         let windows = [100_000, 200_000].map(|bandwidth| {
             let echo = Forward { bandwidth, delay: 60_000 };
-            let told = Backward { echo, delay: 40_000 }.add_to(LinkOptions::NONE);
-            let mut ack = with(segment([N4, N1], 1, 0, 1 + MSS), told);
+            let backward = Backward { echo, delay: 40_000 }.add_to(LinkOptions::NONE);
+            let mut ack = with(segment([N4, N1], 1, 0, 1 + MSS), backward);
             n1.see(&mut ack, Side::Radio);
             window(&ack)
         });
@@ -195,8 +195,8 @@ fn over_three_hops_the_ack_carries_both_directions_measurements() {
         relay.see(&mut ack, Side::Core);
         relay.transmit(&mut ack, &TIMES);
     }
-    let told = Backward { echo: found, delay: 18_000 };
-    assert_eq!(ack.link_options().map(Backward::of), Some(Ok(Some(told))));
+    let backward = Backward { echo: found, delay: 18_000 };
+    assert_eq!(ack.link_options().map(Backward::of), Some(Ok(Some(backward))));
     n1.see(&mut ack, Side::Radio);
     // 166,666 octets per second for 27 ms.
     assert_eq!(window(&ack), 4499);
@@ -213,8 +213,8 @@ fn an_ack_echoes_the_last_packet_that_it_acknowledges() {
         }
         let mut ack = segment([N4, N1], 1, 0, ack);
         n4.see(&mut ack, Side::Core);
-        let told = ack.link_options().and_then(|options| Backward::of(options).expect("ours"));
-        told.map(|told| told.echo.bandwidth)
+        let backward = ack.link_options().and_then(|options| Backward::of(options).expect("ours"));
+        backward.map(|backward| backward.echo.bandwidth)
     };
     assert_eq!(echo(None, 1), None, "nothing was measured");
     assert_eq!(echo(Some((1, 100)), 1001), Some(100));
@@ -244,12 +244,12 @@ fn an_ack_of_data_that_came_without_options_echoes_none() {
 fn connections_with_a_wired_part_are_left_alone() {
     const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     let mut access_point = Station::new(N2, unsmoothed());
-    let told = Backward { echo: Forward { bandwidth: 1, delay: 1 }, delay: 0 };
+    let backward = Backward { echo: Forward { bandwidth: 1, delay: 1 }, delay: 0 };
     for seen in [
         (syn([SERVER, N1], TcpFlags::SYN, None), Side::Core),
         (syn([N1, SERVER], TcpFlags::SYN.with(TcpFlags::ACK), None), Side::Radio),
         (segment([SERVER, N1], 1, MSS, 1), Side::Core),
-        (with(segment([N1, SERVER], 1, 0, 1001), told.add_to(LinkOptions::NONE)), Side::Radio),
+        (with(segment([N1, SERVER], 1, 0, 1001), backward.add_to(LinkOptions::NONE)), Side::Radio),
         (segment([SERVER, N1], 1, 0, 1), Side::Core),
     ] {
         let (mut packet, from) = seen;
@@ -261,13 +261,13 @@ fn connections_with_a_wired_part_are_left_alone() {
 
 #[test]
 fn the_window_is_between_two_segments_and_the_receivers() {
-    let told = |bandwidth, delay| Backward { echo: Forward { bandwidth, delay }, delay: 0 };
-    for (told, expected) in
-        [(told(u32::MAX, u32::MAX), 60_000), (told(1, 1), 2000), (told(1_000_000, 5000), 5000)]
+    let backward = |bandwidth, delay| Backward { echo: Forward { bandwidth, delay }, delay: 0 };
+    for (backward, expected) in
+        [(backward(u32::MAX, u32::MAX), 60_000), (backward(1, 1), 2000), (backward(1_000_000, 5000), 5000)]
     {
         let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
         n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-        let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE));
+        let mut ack = with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE));
         n1.see(&mut ack, Side::Radio);
         assert_eq!(window(&ack), expected);
     }
@@ -275,11 +275,11 @@ fn the_window_is_between_two_segments_and_the_receivers() {
 
 #[test]
 fn windows_are_scaled_as_negotiated() {
-    let told = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5001 }, delay: 0 };
+    let backward = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5001 }, delay: 0 };
     for (scales, expected) in [([Some(2), Some(7)], 40), ([None, Some(7)], 5001), ([Some(2), None], 5001)] {
         let [mut n1, _] = ends(&unsmoothed(), scales);
         n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-        let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE));
+        let mut ack = with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE));
         n1.see(&mut ack, Side::Radio);
         assert_eq!(window(&ack), expected, "{scales:?}");
     }
@@ -289,8 +289,8 @@ fn windows_are_scaled_as_negotiated() {
 fn a_connection_whose_handshake_was_not_seen_is_left_alone() {
     let mut n1 = Station::new(N1, unsmoothed());
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-    let told = Backward { echo: Forward { bandwidth: 1, delay: 1 }, delay: 0 };
-    let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE));
+    let backward = Backward { echo: Forward { bandwidth: 1, delay: 1 }, delay: 0 };
+    let mut ack = with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE));
     n1.see(&mut ack, Side::Radio);
     assert_eq!(window(&ack), 60_000);
 }
@@ -299,8 +299,8 @@ fn a_connection_whose_handshake_was_not_seen_is_left_alone() {
 fn an_ack_without_options_has_the_last_window_for_a_while() {
     let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-    let told = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
-    n1.see(&mut with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE)), Side::Radio);
+    let backward = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    n1.see(&mut with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE)), Side::Radio);
     for (at, expected) in [(2_999_000, 5000), (3_001_000, 60_000)] {
         n1.now = us(at);
         let mut ack = segment([N4, N1], 1, 0, 1001);
@@ -313,8 +313,8 @@ fn an_ack_without_options_has_the_last_window_for_a_while() {
 fn an_ack_with_a_signature_keeps_its_window() {
     let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-    let told = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
-    let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE)).unknown_option();
+    let backward = Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    let mut ack = with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE)).unknown_option();
     n1.see(&mut ack, Side::Radio);
     assert_eq!(window(&ack), 60_000);
 }
@@ -324,8 +324,8 @@ fn a_new_measurement_has_a_weight_of_one_eighth() {
     let [mut n1, _] = ends(&Settings::default(), [None; 2]);
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
     for (bandwidth, expected) in [(1_000_000, 8000), (2_000_000, 9000)] {
-        let told = Backward { echo: Forward { bandwidth, delay: 4000 }, delay: 4000 };
-        let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE));
+        let backward = Backward { echo: Forward { bandwidth, delay: 4000 }, delay: 4000 };
+        let mut ack = with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE));
         n1.see(&mut ack, Side::Radio);
         assert_eq!(window(&ack), expected);
     }
@@ -337,8 +337,8 @@ fn an_expired_measurement_does_not_affect_a_new_one() {
     n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
     for (at, bandwidth, expected) in [(0, 5_000_000, 40_000), (3_600_000_000, 500_000, 4000)] {
         n1.now = us(at);
-        let told = Backward { echo: Forward { bandwidth, delay: 4000 }, delay: 4000 };
-        let mut ack = with(segment([N4, N1], 1, 0, 1001), told.add_to(LinkOptions::NONE));
+        let backward = Backward { echo: Forward { bandwidth, delay: 4000 }, delay: 4000 };
+        let mut ack = with(segment([N4, N1], 1, 0, 1001), backward.add_to(LinkOptions::NONE));
         n1.see(&mut ack, Side::Radio);
         assert_eq!(window(&ack), expected, "at {at} us");
     }
@@ -346,13 +346,13 @@ fn an_expired_measurement_does_not_affect_a_new_one() {
 
 #[test]
 fn a_late_copy_of_the_syn_changes_nothing() {
-    let told = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    let backward = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
     // At the end that it arrives at, and at the one that sent it: a host repeats its SYN.
     for (host, from) in [(N1, Side::Core), (N4, Side::Radio)] {
         let [n1, n4] = ends(&unsmoothed(), [Some(2), Some(1)]);
         let (mut here, other) = if host == N1 { (n1, N4) } else { (n4, N1) };
         here.see(&mut segment([host, other], 1, MSS, 1), Side::Core);
-        let ack = || with(segment([other, host], 1, 0, 1001), told().add_to(LinkOptions::NONE));
+        let ack = || with(segment([other, host], 1, 0, 1001), backward().add_to(LinkOptions::NONE));
         let mut before = ack();
         here.see(&mut before, Side::Radio);
         here.see(&mut syn([N1, N4], TcpFlags::SYN, Some(2)), from);
@@ -365,11 +365,11 @@ fn a_late_copy_of_the_syn_changes_nothing() {
 
 #[test]
 fn a_stray_or_late_syn_ack_changes_nothing() {
-    let told = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
+    let backward = || Backward { echo: Forward { bandwidth: 1_000_000, delay: 5000 }, delay: 0 };
     for is_right in [false, true] {
         let [mut here, _] = ends(&unsmoothed(), [Some(2), Some(1)]);
         here.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-        let ack = || with(segment([N4, N1], 1, 0, 1001), told().add_to(LinkOptions::NONE));
+        let ack = || with(segment([N4, N1], 1, 0, 1001), backward().add_to(LinkOptions::NONE));
         let mut before = ack();
         here.see(&mut before, Side::Radio);
         let mut forged = syn([N4, N1], TcpFlags::SYN.with(TcpFlags::ACK), Some(9));

@@ -296,15 +296,15 @@ fn one_node_of_a_path_has_an_agent() {
 #[test]
 fn a_late_ack_does_not_close_the_window_that_a_later_one_opened() {
     let mut bench = Bench::new(Side::Radio);
-    let said = |value, window| ack(1).stamped(value, 3).window(window);
+    let window_update = |value, window| ack(1).stamped(value, 3).window(window);
     for value in [10, 11] {
-        assert_eq!(bench.ack(&said(value, 0)), PASSES);
+        assert_eq!(bench.ack(&window_update(value, 0)), PASSES);
     }
     // The receiver opens its window with 13; 12, with a zero window, is late on a reordering hop.
-    assert_eq!(bench.ack(&said(13, 1000)), PASSES);
-    let verdicts: Vec<_> = [14, 15, 16].map(|value| bench.ack(&said(value, 1000))).into();
+    assert_eq!(bench.ack(&window_update(13, 1000)), PASSES);
+    let verdicts: Vec<_> = [14, 15, 16].map(|value| bench.ack(&window_update(value, 1000))).into();
     assert_eq!(verdicts, [PASSES, PASSES, HELD]);
-    assert_eq!(bench.ack(&said(12, 0)), PASSES);
+    assert_eq!(bench.ack(&window_update(12, 0)), PASSES);
     let windows: Vec<u16> = bench.after(50).iter().filter_map(|ack| Some(ack.tcp()?.window)).collect();
     assert_eq!(windows, [1000], "what the receiver said last");
 }

@@ -59,7 +59,7 @@ impl Station {
         outbox
     }
 
-    fn tells(&mut self, millis: u64, packet: &Packet) -> bool {
+    fn notifies(&mut self, millis: u64, packet: &Packet) -> bool {
         !self.attempt(millis, packet, false).packets.is_empty()
     }
 }
@@ -89,10 +89,10 @@ fn each_connection_is_notified_once_per_interval() {
     let hosts = both_versions()[0];
     let mut station = Station::new(Settings::default(), hosts);
     let other = segment_to(hosts, 5001, FIRST, MSS);
-    assert!(station.tells(0, &segment(hosts, 0)) && station.tells(10, &other));
-    let told: Vec<bool> = [49, 50, 99, 100].map(|at| station.tells(at, &segment(hosts, 1))).to_vec();
-    assert_eq!(told, [false, true, false, true]);
-    assert!(station.tells(60, &other));
+    assert!(station.notifies(0, &segment(hosts, 0)) && station.notifies(10, &other));
+    let notified: Vec<bool> = [49, 50, 99, 100].map(|at| station.notifies(at, &segment(hosts, 1))).to_vec();
+    assert_eq!(notified, [false, true, false, true]);
+    assert!(station.notifies(60, &other));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn frames_without_tcp_data_are_not_reported_and_every_packet_passes() {
     let ack = segment_to(hosts, 5000, FIRST, 0);
     let message = ControlMessage::BadState.about(&segment(hosts, 0), hosts[2]).expect("a TCP segment");
     for packet in [ack, message] {
-        assert!(!station.tells(0, &packet));
+        assert!(!station.notifies(0, &packet));
     }
     let (mut rng, mut outbox) = (Rng::named(1, "ebsn"), Outbox::default());
     let mut cx = Context::new(Instant::ZERO, &mut rng, &mut outbox);
@@ -146,7 +146,7 @@ impl Sender {
         self.0.deadline().expect("something is outstanding").at.as_millis()
     }
 
-    fn hear(&mut self, millis: u64, message: &Packet) -> u64 {
+    fn on_message(&mut self, millis: u64, message: &Packet) -> u64 {
         self.0.on_icmp(message, Instant::from_millis(millis));
         assert!(self.0.poll_transmit(Instant::from_millis(millis)).is_none(), "it sends nothing");
         self.timer()
@@ -161,7 +161,7 @@ fn the_timer_restarts_with_its_value_and_nothing_else_changes() {
         for (at, index) in [(300, 0), (900, 3), (1800, 7)] {
             let message =
                 ControlMessage::BadState.about(&segment(hosts, index), hosts[2]).expect("a TCP segment");
-            assert_eq!(sender.hear(at, &message), at + 1000);
+            assert_eq!(sender.on_message(at, &message), at + 1000);
         }
         assert_eq!((sender.0.flight().cwnd, sender.0.flight().ssthresh), (cwnd, ssthresh));
         sender.0.on_deadline(Instant::from_millis(2800));
@@ -185,7 +185,7 @@ fn a_message_about_other_data_or_of_another_scheme_is_ignored() {
             .about(&segment_to(hosts, 5001, FIRST, MSS), hosts[2])
             .expect("a TCP segment"),
     ] {
-        assert_eq!(Sender::new(hosts).hear(300, &message), 1000);
+        assert_eq!(Sender::new(hosts).on_message(300, &message), 1000);
     }
 }
 
@@ -195,7 +195,7 @@ fn messages_defer_the_timer_for_a_bounded_time_without_progress() {
     let mut sender = Sender::new(hosts);
     let message = ControlMessage::BadState.about(&segment(hosts, 0), hosts[2]).expect("a TCP segment");
     for at in (500..=100_500).step_by(500) {
-        assert_eq!(sender.hear(at, &message), at + 1000);
+        assert_eq!(sender.on_message(at, &message), at + 1000);
     }
-    assert_eq!(sender.hear(101_000, &message), 101_500, "100 s after the first message");
+    assert_eq!(sender.on_message(101_000, &message), 101_500, "100 s after the first message");
 }

@@ -14,12 +14,12 @@ use super::recovery::Repairs;
 use super::sender::ELN;
 use super::settings::{Settings, Undo};
 
-/// Counts the cases in which a sender is told that its reduction was unnecessary.
+/// Counts the reports to a sender that its reduction was unnecessary.
 pub static TOLD: Counter = Counter::new(
     "repairs_told",
     "ACKs that report to a sender that all repaired losses occurred on the hop.",
 );
-/// Counts the cases in which TCP decides by itself.
+/// Counts the cases without a report.
 pub static LEFT: Counter = Counter::new(
     "repairs_left",
     "ACKs of repairs that report nothing, because of congestion, a loss elsewhere or an unknown cause.",

@@ -27,7 +27,7 @@ struct Bench {
     rng: Rng,
     budget: Budget,
     /// The timestamp of the last ACK sent to the phone.
-    heard: u32,
+    last_tsval: u32,
     reports: Vec<Report>,
 }
 
@@ -45,7 +45,7 @@ impl Bench {
 
     fn unmeasured(settings: Settings) -> Self {
         let (eln, rng) = (Eln::new(settings), Rng::named(1, "eln"));
-        Self { eln, millis: 1000, rng, budget: Budget::default(), heard: 0, reports: Vec::new() }
+        Self { eln, millis: 1000, rng, budget: Budget::default(), last_tsval: 0, reports: Vec::new() }
     }
 
     fn wait(&mut self, millis: u64) -> &mut Self {
@@ -74,7 +74,7 @@ impl Bench {
 
     /// A segment that was on the hop for `late` milliseconds.
     fn data_late(&mut self, segment: u32, late: u64) {
-        let packet = data(segment, (self.millis - late) as u32, self.heard);
+        let packet = data(segment, (self.millis - late) as u32, self.last_tsval);
         let (passed, ahead) = self.pass(&packet, Side::Radio);
         assert_eq!((passed, ahead.len()), (packet, 0), "data is not touched");
     }
@@ -82,17 +82,18 @@ impl Bench {
     /// The receiver acknowledges up to `number`, and echoes the time of 25 ms ago.
     fn ack(&mut self, number: u32) -> Packet {
         let packet = self.ack_packet(number);
-        self.hear(&packet).0
+        self.pass_ack(&packet).0
     }
 
     fn ack_packet(&self, number: u32) -> Packet {
         ack(number, self.millis as u32, self.millis as u32 - 25)
     }
 
-    fn hear(&mut self, packet: &Packet) -> (Packet, Vec<Packet>) {
-        let heard = self.pass(packet, Side::Core);
-        self.heard = packet.tcp().and_then(|tcp| tcp.options.timestamps).map_or(0, |stamps| stamps.value);
-        heard
+    fn pass_ack(&mut self, packet: &Packet) -> (Packet, Vec<Packet>) {
+        let passed = self.pass(packet, Side::Core);
+        self.last_tsval =
+            packet.tcp().and_then(|tcp| tcp.options.timestamps).map_or(0, |stamps| stamps.value);
+        passed
     }
 
     /// Segment 10 is lost, 11 to 14 arrive and are reported, and a round trip later 10 is repeated.

@@ -51,7 +51,7 @@ impl Bench {
     }
 
     /// A bench whose agent has received a phone's SYN.
-    fn asked() -> Self {
+    fn after_syn() -> Self {
         Self::new().ask()
     }
 
@@ -67,7 +67,7 @@ impl Bench {
 
     /// A bench with a connection that both ends have established.
     fn opened() -> Self {
-        Self::asked().open()
+        Self::after_syn().open()
     }
 
     fn open(self) -> Self {
@@ -203,7 +203,7 @@ fn a_packet_too_big_beyond_the_hop_is_resent_in_smaller_segments() {
 fn a_connection_with_the_phones_own_number_at_the_server_is_left_alone() {
     // RFC 9293, section 3.10.7.4: in SYN-RECEIVED a SYN with another number is answered with an ACK.
     for flags in [ACK, SYN.with(ACK)] {
-        let mut bench = Bench::asked();
+        let mut bench = Bench::after_syn();
         bench.assert_it_passes(&server(flags, SERVER_ISS, PHONE_ISS + 1), Side::Core);
         bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
     }
@@ -213,14 +213,14 @@ fn a_connection_with_the_phones_own_number_at_the_server_is_left_alone() {
 /// number of that ACK would end a connection of which only the ports were known.
 #[test]
 fn a_forged_syn_ends_no_connection_that_passes() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     bench.assert_it_passes(&server(ACK, SERVER_ISS + 7777, PHONE_ISS + 123_456), Side::Core);
     bench.assert_it_passes(&phone(ACK, PHONE_ISS + 123_456, SERVER_ISS + 7777), Side::Radio);
 }
 
 #[test]
 fn a_phone_that_lost_a_connections_state_resets_it_and_opens_the_next() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     bench.assert_it_passes(&server(ACK, SERVER_ISS + 7777, PHONE_ISS + 123_456), Side::Core);
     bench.assert_it_passes(&phone(TcpFlags::RST, PHONE_ISS + 123_456, 0), Side::Radio);
     let (verdict, sent) = bench.pass(&phone(SYN, PHONE_ISS, 0), Side::Radio);
@@ -229,14 +229,14 @@ fn a_phone_that_lost_a_connections_state_resets_it_and_opens_the_next() {
 
 #[test]
 fn a_phone_with_an_answer_from_the_server_is_left_alone() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     bench.assert_it_passes(&phone(ACK, PHONE_ISS + 1, SERVER_ISS + 1), Side::Radio);
     bench.assert_it_passes(&server(ACK, SERVER_ISS + 1, PHONE_ISS + 1), Side::Core);
 }
 
 #[test]
 fn a_new_connection_of_the_phone_aborts_the_onward_leg() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     let (verdict, _) = bench.pass(&phone(SYN, PHONE_ISS + 77, 0), Side::Radio);
     assert_eq!(verdict, Verdict::Forward);
     assert_eq!(bench.agent.owed(), Owed::default());
@@ -246,7 +246,7 @@ fn a_new_connection_of_the_phone_aborts_the_onward_leg() {
 /// connections need it until their ends close them.
 #[test]
 fn a_connection_is_served_to_its_end_without_new_obligations() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
     let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
     let answered = answer.expect("the phone is answered").seq.0;
@@ -271,7 +271,7 @@ fn a_connection_is_served_to_its_end_without_new_obligations() {
 #[test]
 fn data_of_a_closed_leg_moves_too() {
     for moves in [false, true] {
-        let mut bench = Bench::asked();
+        let mut bench = Bench::after_syn();
         let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
         let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
         let answered = answer.expect("the phone is answered").seq.0;
@@ -321,7 +321,7 @@ fn data_of_a_closed_leg_moves_too() {
 /// Both hosts are gone without a reset.
 #[test]
 fn a_connection_whose_ends_are_gone_is_eventually_forgotten() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     let (_, sent) = bench.pass(&server(SYN.with(ACK), SERVER_ISS, bench.onward + 1), Side::Core);
     let answer = sent.iter().find(|(to, _)| *to == Side::Radio).and_then(|(_, packet)| packet.tcp());
     let answered = answer.expect("the phone is answered").seq.0;
@@ -442,7 +442,7 @@ fn a_syn_with_options_that_no_leg_can_answer_passes() {
 
 #[test]
 fn a_syn_without_an_answer_is_not_answered() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     let sent = bench.wait_until(Instant::from_secs(86_400));
     assert!(sent.iter().all(|(to, _)| *to == Side::Core), "{sent:?}");
     assert_eq!(bench.agent.owed(), Owed::default());
@@ -451,14 +451,14 @@ fn a_syn_without_an_answer_is_not_answered() {
 /// Host unreachable, or prohibited by a firewall.
 #[test]
 fn an_icmp_error_about_the_onward_syn_is_rewritten_for_the_phone() {
-    let mut bench = Bench::asked();
+    let mut bench = Bench::after_syn();
     let router = [192, 0, 2, 254].into();
-    for (about, told) in [(bench.onward, PHONE_ISS), (bench.onward + 1, bench.onward + 1)] {
+    for (about, number) in [(bench.onward, PHONE_ISS), (bench.onward + 1, bench.onward + 1)] {
         let refused = segment(PHONE, SERVER, SYN, about, 0);
         let mut message = error_about(&refused, router, 3, 13).expect("it is about TCP");
         let (verdict, sent) = bench.call(|agent, cx| agent.on_packet(&mut message, Side::Core, cx));
         let quoted = Quotation::of(&message).expect("it is about TCP");
-        assert_eq!((verdict, quoted.seq, message.ip().source), (Verdict::Forward, Seq(told), router));
+        assert_eq!((verdict, quoted.seq, message.ip().source), (Verdict::Forward, Seq(number), router));
         assert!(sent.is_empty());
     }
 }

@@ -87,13 +87,13 @@ impl Bench {
     }
 
     fn radio(&mut self, packet: &Packet) -> Step {
-        let (step, passing) = self.hear(packet);
+        let (step, passing) = self.pass_ack(packet);
         assert_eq!(passing, *packet);
         step
     }
 
     /// Passes an ACK. Returns the result and the ACK as it left.
-    fn hear(&mut self, packet: &Packet) -> (Step, Packet) {
+    fn pass_ack(&mut self, packet: &Packet) -> (Step, Packet) {
         let mut passing = packet.clone();
         let (verdict, made) = self.call(|agent, cx| agent.on_packet(&mut passing, Side::Radio, cx));
         (Step { verdict, made }, passing)

@@ -17,11 +17,11 @@ fn rest(packet: &Packet) -> Packet {
 proptest! {
     #[test]
     fn arbitrary_options_change_only_the_window_within_its_bounds(
-        said in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..40), 0u8..3, any::<u64>()), 1..40),
+        values in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..40), 0u8..3, any::<u64>()), 1..40),
     ) {
         let [mut n1, _] = ends(&unsmoothed(), [None; 2]);
         n1.see(&mut segment([N1, N4], 1, MSS, 1), Side::Core);
-        for (is_data, mut octets, kind, nanos) in said {
+        for (is_data, mut octets, kind, nanos) in values {
             // Often with a known type and version.
             let data = if kind == 0 { 9 } else { 13 };
             if kind < 2 && octets.len() > data {
@@ -64,8 +64,8 @@ fn between_two_stations_an_access_point_is_a_relay() {
     access_point.see(&mut ack, Side::Radio);
     assert_eq!(window(&ack), unlimited, "what the access point knows is half of the path");
     access_point.transmit(&mut ack, &TIMES);
-    let Ok(Some(told)) = ack.link_options().map_or(Ok(None), Backward::of) else { panic!("it has them") };
-    assert_eq!((told.echo.delay, told.delay), (6_000, 12_000), "of both hops");
+    let Ok(Some(backward)) = ack.link_options().map_or(Ok(None), Backward::of) else { panic!("it has them") };
+    assert_eq!((backward.echo.delay, backward.delay), (6_000, 12_000), "of both hops");
     n1.see(&mut ack, Side::Radio);
     assert!(window(&ack) < unlimited);
 }

@@ -378,10 +378,13 @@ fn audio_and_video_between_the_same_ports_are_each_judged_by_their_own_clock() {
     let verdicts = |bench: &mut Bench, number, late| {
         let at = sent(number) + Duration::from_millis(late);
         let _ = bench.shown(Side::Radio, MOBILE.1, rtp(2, number, false), sent(number));
-        let heard = bench.shown(Side::Core, MOBILE.1, audio(number), at);
-        let seen =
-            if number % 2 == 0 { bench.shown(Side::Core, MOBILE.1, video(number / 2), at) } else { heard };
-        [heard, seen]
+        let audio_verdict = bench.shown(Side::Core, MOBILE.1, audio(number), at);
+        let video_verdict = if number % 2 == 0 {
+            bench.shown(Side::Core, MOBILE.1, video(number / 2), at)
+        } else {
+            audio_verdict
+        };
+        [audio_verdict, video_verdict]
     };
     for number in 0..600 {
         assert_eq!(verdicts(&mut bench, number, 15), [Verdict::Forward; 2]);

@@ -32,7 +32,7 @@ fn a_hundred_thousand_syns_take_bounded_memory_and_other_connections_continue() 
     assert!(bench.obligation().is_free());
 }
 
-fn said(bench: &Bench) -> usize {
+fn reported(bench: &Bench) -> usize {
     bench.seat.agent.as_ref().map_or(0, Accounts::octets)
 }
 
@@ -44,11 +44,11 @@ fn handshakes_take_at_most_the_reported_memory_and_a_quarter_of_the_budget() {
         let allocated = allocation_counter::measure(|| {
             for syn in syns(20_000) {
                 bench.core(&syn.unknown_option());
-                assert!(said(&bench) <= octets_in_all / 4);
+                assert!(reported(&bench) <= octets_in_all / 4);
             }
         });
-        let (allocated, said) = (allocated.bytes_current.max(0) as usize, said(&bench));
-        assert!(allocated <= said, "{allocated} octets allocated, {said} said");
+        let (allocated, reported) = (allocated.bytes_current.max(0) as usize, reported(&bench));
+        assert!(allocated <= reported, "{allocated} octets allocated, {reported} reported");
     }
 }
 
@@ -61,12 +61,12 @@ fn connections_and_handshakes_share_one_memory_budget() {
     }
     for syn in syns(1000) {
         bench.core(&syn);
-        assert!(said(&bench) <= 40_000, "{} octets", said(&bench));
+        assert!(reported(&bench) <= 40_000, "{} octets", reported(&bench));
     }
-    assert!(said(&bench) > 30_000, "the flood has found the rest");
+    assert!(reported(&bench) > 30_000, "the flood has found the rest");
     for number in 20..100 {
         bench.core(&fixed(1001 + 1448 * number, 1448, 5001));
-        assert!(said(&bench) <= 40_000, "{} octets", said(&bench));
+        assert!(reported(&bench) <= 40_000, "{} octets", reported(&bench));
     }
 }
 
@@ -82,9 +82,9 @@ fn an_unanswered_handshake_is_forgotten_unless_its_syns_continue() {
     bench.wait(64_000);
     bench.radio(&answer());
     bench.wait(127_000);
-    assert!(said(&bench) > 0);
+    assert!(reported(&bench) > 0);
     bench.wait(1_000);
-    assert_eq!((said(&bench), bench.seat.deadline()), (0, None));
+    assert_eq!((reported(&bench), bench.seat.deadline()), (0, None));
     // Its connection passes.
     assert!(bench.core(&fixed(1001, 0, 5001)).is_forwarded());
 }
@@ -96,7 +96,7 @@ fn a_handshake_whose_last_syn_is_answered_late_is_split() {
     bench.wait(64_000);
     bench.radio(&answer());
     assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
-    assert_eq!(said(&bench), said(&Bench::split()), "a handshake that is complete takes no memory");
+    assert_eq!(reported(&bench), reported(&Bench::split()), "a handshake that is complete takes no memory");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_connection_after_a_flood_is_split_despite_a_smaller_budget() {
     bench.core(&syn());
     bench.radio(&answer());
     assert!(!bench.core(&fixed(1001, 0, 5001)).is_forwarded());
-    assert!(said(&bench) <= bench.seat.budget.octets_in_all, "{} octets", said(&bench));
+    assert!(reported(&bench) <= bench.seat.budget.octets_in_all, "{} octets", reported(&bench));
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn an_idle_connection_is_evicted_after_its_grace_asleep_or_not() {
 fn handshakes_of_connections_that_move_to_another_agent_are_forgotten() {
     let mut bench = Bench::new();
     bench.core(&syn());
-    assert!(said(&bench) > 0);
+    assert!(reported(&bench) > 0);
     let states = bench.seat.call(bench.now, |agent, cx| agent.export(Scope::All, cx));
     assert_eq!(states.map(|(states, _)| states.len()), Some(0), "its connection passes");
-    assert_eq!(said(&bench), 0);
+    assert_eq!(reported(&bench), 0);
 }

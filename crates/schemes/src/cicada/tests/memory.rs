@@ -23,26 +23,26 @@ fn after(segments: impl Iterator<Item = (u32, u32)>) -> (usize, usize) {
             bench.core(&with_octets(fixed(1001 + offset, len, 5001)));
         }
     });
-    let said = bench.seat.agent.as_ref().map_or(0, Accounts::octets);
-    (allocated.bytes_current.max(0) as usize, said)
+    let reported = bench.seat.agent.as_ref().map_or(0, Accounts::octets);
+    (allocated.bytes_current.max(0) as usize, reported)
 }
 
 #[test]
 fn full_segments_cost_about_the_reported_memory() {
-    let (allocated, said) = after((0..40).map(|number| (1460 * number, 1460)));
-    assert!(allocated <= 2 * said + FIXED_STATE, "{allocated} octets allocated, {said} said");
+    let (allocated, reported) = after((0..40).map(|number| (1460 * number, 1460)));
+    assert!(allocated <= 2 * reported + FIXED_STATE, "{allocated} octets allocated, {reported} reported");
 }
 
 #[test]
 fn one_octet_segments_in_order_cost_at_most_the_reported_memory() {
-    let (allocated, said) = after((0..20_000).map(|number| (number, 1)));
-    assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
+    let (allocated, reported) = after((0..20_000).map(|number| (number, 1)));
+    assert!(allocated <= reported + FIXED_STATE, "{allocated} octets allocated, {reported} reported");
 }
 
 #[test]
 fn every_other_octet_costs_at_most_the_reported_memory() {
-    let (allocated, said) = after((0..10_000).map(|number| (2 * number + 1, 1)));
-    assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
+    let (allocated, reported) = after((0..10_000).map(|number| (2 * number + 1, 1)));
+    assert!(allocated <= reported + FIXED_STATE, "{allocated} octets allocated, {reported} reported");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn every_other_octet_keeps_no_uncounted_frames() {
             bench.core(&packet);
         }
     });
-    let said = bench.seat.agent.as_ref().map_or(0, Accounts::octets);
+    let reported = bench.seat.agent.as_ref().map_or(0, Accounts::octets);
     let allocated = allocated.bytes_current.max(0) as usize;
-    assert!(allocated <= said + FIXED_STATE, "{allocated} octets allocated, {said} said");
+    assert!(allocated <= reported + FIXED_STATE, "{allocated} octets allocated, {reported} reported");
 }

@@ -113,8 +113,8 @@ fn a_keepalive_is_answered_when_the_probed_end_has_answered() {
         bench.wait(5000);
         // The other end does not have the data: this probe does not pass.
         for _ in 0..5 {
-            let asked = way.send(&mut bench, 99, 0);
-            assert_eq!((asked.is_forwarded(), asked.to(way.from).len()), (false, 0));
+            let probe = way.send(&mut bench, 99, 0);
+            assert_eq!((probe.is_forwarded(), probe.to(way.from).len()), (false, 0));
             assert_eq!(bench.wait(1000).to(way.from), [""; 0]);
         }
         assert_eq!(way.answer(&mut bench, 100).to(way.from), [way.ack(100)]);

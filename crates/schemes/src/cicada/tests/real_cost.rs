@@ -12,7 +12,7 @@ fn with_octets(mut packet: Packet) -> Packet {
     packet
 }
 
-fn said(bench: &Bench) -> usize {
+fn reported(bench: &Bench) -> usize {
     bench.seat.agent.as_ref().map_or(0, Accounts::octets)
 }
 
@@ -31,7 +31,7 @@ fn a_host_with_one_octet_segments_stays_within_the_budget() {
         let mut sent = Vec::new();
         // As much as the budget allows.
         for _ in 0..1000 {
-            if said(&bench) > Budget::default().octets_per_flow / 2 {
+            if reported(&bench) > Budget::default().octets_per_flow / 2 {
                 break;
             }
             sent.extend(bench.core(&fixed(next, 1448, 5001).window(60_000)).sent);
@@ -50,7 +50,7 @@ fn a_host_with_one_octet_segments_stays_within_the_budget() {
                 got = got.max(tcp.seq.0 + packet.payload().len() as u32);
                 if index % 2 == 1 {
                     sent.extend(bench.radio(&mobile(5001, 0, got).window(60_000)).sent);
-                    most = most.max(said(&bench));
+                    most = most.max(reported(&bench));
                 }
             }
         }
@@ -68,9 +68,9 @@ fn octets_of_partly_removed_frames_keep_no_uncounted_frames() {
             bench.core(&with_octets(fixed(1001 + number, 1448, 5001)));
         }
     });
-    let said = said(&bench);
+    let reported = reported(&bench);
     let allocated = allocated.bytes_current.max(0) as usize;
-    assert!(allocated <= said + (64 << 10), "{allocated} octets allocated, {said} said");
+    assert!(allocated <= reported + (64 << 10), "{allocated} octets allocated, {reported} reported");
 }
 
 #[test]

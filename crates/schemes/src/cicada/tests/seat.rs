@@ -152,16 +152,16 @@ impl Seat {
                 }
             }
             let (least, most) = self.watch.at_risk();
-            let said = obligation.octets();
+            let reported = obligation.octets();
             prop_assert!(
-                said >= least,
-                "{said} octets at risk, and {least} were acknowledged before their time"
+                reported >= least,
+                "{reported} octets at risk, and {least} were acknowledged before their time"
             );
             // A packet that is dropped for lack of memory, or rejected for its timestamp, has no
             // effect.
             prop_assert!(
-                said <= most || !self.is_exact || !self.is_within_budget || self.receives_forgeries,
-                "{said} octets at risk of {most}"
+                reported <= most || !self.is_exact || !self.is_within_budget || self.receives_forgeries,
+                "{reported} octets at risk of {most}"
             );
         }
         Ok(())

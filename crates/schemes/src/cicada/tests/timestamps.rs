@@ -22,14 +22,14 @@ fn the_timestamp_of_a_dropped_segment_is_not_recorded() {
         bench.core(&fixed(1501, 500, 5001).stamped(1002, 1000));
         bench.radio(&forge(mobile(4000, 1460, 1501)).stamped(1 << 30, 0));
         let step = bench.radio(&mobile(5001, 500, 1501).stamped(1003, 1001));
-        let told: Vec<Option<u32>> = step
+        let echoes: Vec<Option<u32>> = step
             .sent
             .iter()
             .filter(|(to, _)| *to == Side::Core)
             .map(|(_, p)| p.tcp().unwrap().options.timestamps.map(|t| t.value))
             .collect();
-        assert_eq!(step.to(Side::Core), ["A 5001+500 ack 2001"], "{told:?}");
-        assert_eq!(told, [Some(1003)]);
+        assert_eq!(step.to(Side::Core), ["A 5001+500 ack 2001"], "{echoes:?}");
+        assert_eq!(echoes, [Some(1003)]);
     }
 }
 

@@ -142,9 +142,9 @@ impl Watch {
             else {
                 continue;
             };
-            let behind = |number: Seq| u64::from(number.offset_from(delivered).max(0).unsigned_abs());
-            least += self.sides[sender].was_acknowledged.map_or(0, behind);
-            most += behind(iss + self.sides[sender].came.prefix());
+            let missing = |number: Seq| u64::from(number.offset_from(delivered).max(0).unsigned_abs());
+            least += self.sides[sender].was_acknowledged.map_or(0, missing);
+            most += missing(iss + self.sides[sender].came.prefix());
         }
         (least, most)
     }

@@ -5,17 +5,17 @@ use super::*;
 #[test]
 fn an_uncertain_recovery_is_not_reported_by_the_previous_report() {
     let mut bench = Bench::new(Settings::default());
-    let before = bench.heard;
+    let before = bench.last_tsval;
     bench.lose_and_repair();
     bench.ack(1500);
     assert_eq!(bench.counted(&TOLD), 1);
     // That ACK is lost, and so is segment 15.
-    bench.heard = before + 1;
+    bench.last_tsval = before + 1;
     bench.wait(5).data(16);
     bench.wait(50).data(15);
     // The receiver reports congestion.
     let echoing = bench.ack_packet(1700).but(|tcp| tcp.flags = TcpFlags::ACK.with(TcpFlags::ECE));
-    let passed = bench.hear(&echoing).0;
+    let passed = bench.pass_ack(&echoing).0;
     assert_eq!(bench.counted(&LEFT), 1, "it is counted as left to TCP");
     assert_eq!(echo(&passed), echo(&echoing), "and told all the same");
 }
@@ -63,13 +63,13 @@ fn a_report_ends_with_an_ack_that_shows_its_arrival() {
     assert_eq!(echo(&bench.ack(1500)), shown);
     assert_eq!(echo(&bench.wait(1).ack(1500)), shown);
     // The upload is over: the phone acknowledges a download, and sends no data.
-    let heard = bench.heard;
-    let mut pure = data(15, bench.wait(3).millis as u32, heard);
+    let last_tsval = bench.last_tsval;
+    let mut pure = data(15, bench.wait(3).millis as u32, last_tsval);
     pure.set_payload(Payload::EMPTY);
     bench.pass(&pure, Side::Radio);
     let mut download = bench.wait(3).ack_packet(1500);
     download.set_payload(Payload::Stream { stream: 2, offset: 0, len: 9 });
-    assert_eq!(echo(&bench.hear(&download).0), echo(&download));
+    assert_eq!(echo(&bench.pass_ack(&download).0), echo(&download));
 }
 
 #[test]

@@ -70,11 +70,11 @@ proptest! {
             prop_assert_eq!(same.transport(), packet.transport());
             prop_assert_eq!((same.payload(), same.ip()), (packet.payload(), packet.ip()));
             for report in ahead {
-                let said = report.tcp().expect("TCP");
-                prop_assert_eq!((said.ack, said.seq, said.flags), (tcp.ack, tcp.seq, TcpFlags::ACK));
+                let ack = report.tcp().expect("TCP");
+                prop_assert_eq!((ack.ack, ack.seq, ack.flags), (tcp.ack, tcp.seq, TcpFlags::ACK));
                 prop_assert!(report.payload().is_empty());
-                let [(left, right)] = said.options.sack.as_slice() else { panic!("one block") };
-                prop_assert!(left.before(*right) && !right.after(said.ack));
+                let [(left, right)] = ack.options.sack.as_slice() else { panic!("one block") };
+                prop_assert!(left.before(*right) && !right.after(ack.ack));
             }
             if moves && step % 7 == 0 {
                 for state in bench.export() {

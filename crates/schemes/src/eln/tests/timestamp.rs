@@ -12,10 +12,10 @@ fn bench() -> Bench {
 fn the_ack_of_a_repair_echoes_the_segment_that_showed_the_hole() {
     let mut bench = bench();
     let shown = bench.lose_and_repair();
-    let told = bench.ack(1500);
-    assert_eq!(echo(&told), shown);
+    let passed = bench.ack(1500);
+    assert_eq!(echo(&passed), shown);
     assert_eq!(
-        told,
+        passed,
         bench.ack_packet(1500).but(|tcp| {
             let stamps = tcp.options.timestamps.as_mut().expect("it has them");
             stamps.echo_reply = shown;
@@ -29,10 +29,10 @@ fn the_ack_of_a_repair_echoes_the_segment_that_showed_the_hole() {
 fn acks_echo_it_until_the_mobile_host_has_received_one() {
     let mut bench = bench();
     let shown = bench.lose_and_repair();
-    let before = bench.heard;
+    let before = bench.last_tsval;
     bench.ack(1500);
     // It was lost: the data now was sent after an older one.
-    bench.heard = before;
+    bench.last_tsval = before;
     bench.wait(1).data(15);
     bench.wait(1);
     assert_eq!(echo(&bench.ack(1500)), shown);
@@ -87,10 +87,10 @@ fn one_uncertain_repair_makes_the_recovery_uncertain() {
 fn a_report_ends_when_the_next_recovery_is_partly_acknowledged() {
     let mut bench = bench();
     bench.lose_and_repair();
-    let before = bench.heard;
+    let before = bench.last_tsval;
     bench.ack(1500);
     // That ACK is lost, and so are 15 and 17.
-    bench.heard = before;
+    bench.last_tsval = before;
     bench.wait(5).data(16);
     bench.data(18);
     bench.wait(50).data(15);
@@ -104,7 +104,7 @@ fn duplicate_acks_and_acks_below_the_repair_pass_unchanged() {
     let mut bench = bench();
     bench.lose_and_repair();
     let duplicate = bench.ack_packet(1000).sack(&[(1100, 1500)]);
-    assert_eq!(bench.hear(&duplicate), (duplicate.clone(), vec![]));
+    assert_eq!(bench.pass_ack(&duplicate), (duplicate.clone(), vec![]));
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn congestion_marks_are_congestion() {
         bench.lose_and_repair();
         if is_echoed {
             let echoing = bench.ack_packet(1000).but(|tcp| tcp.flags = TcpFlags::ACK.with(TcpFlags::ECE));
-            assert_eq!(bench.hear(&echoing).0, echoing);
+            assert_eq!(bench.pass_ack(&echoing).0, echoing);
         } else {
-            let mut marked = data(15, bench.millis as u32 - 2, bench.heard);
+            let mut marked = data(15, bench.millis as u32 - 2, bench.last_tsval);
             marked.set_ecn(Ecn::Ce);
             bench.pass(&marked, Side::Radio);
         }
@@ -178,7 +178,7 @@ fn congestion_marks_are_congestion() {
 #[test]
 fn without_a_measurement_nothing_is_reported() {
     let mut bench = Bench::unmeasured(Settings::default());
-    bench.heard = 1;
+    bench.last_tsval = 1;
     for segment in [0, 2, 3, 1] {
         bench.wait(2).data(segment);
     }
@@ -191,7 +191,7 @@ fn a_clock_with_other_ticks_gives_no_delays() {
     let mut bench = Bench::unmeasured(Settings::default());
     // 10 ms each.
     let send = |bench: &mut Bench, segment| {
-        let packet = data(segment, bench.millis as u32 / 10, bench.heard);
+        let packet = data(segment, bench.millis as u32 / 10, bench.last_tsval);
         bench.pass(&packet, Side::Radio);
     };
     for segment in 0..20 {
@@ -223,5 +223,5 @@ fn signed_segments_pass_unchanged() {
     let mut bench = bench();
     bench.lose_and_repair();
     let signed = bench.ack_packet(1500).unknown_option();
-    assert_eq!(bench.hear(&signed), (signed.clone(), vec![]));
+    assert_eq!(bench.pass_ack(&signed), (signed.clone(), vec![]));
 }

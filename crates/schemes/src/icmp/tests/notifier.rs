@@ -9,7 +9,7 @@ use lasthop_packet::{Quotation, Rng, Transport, Udp};
 use super::*;
 
 /// The messages and reports of a notifier after this fate of a frame.
-fn told(mut notifier: Notifier, packet: &Packet, fate: Fate) -> Outbox {
+fn outcome(mut notifier: Notifier, packet: &Packet, fate: Fate) -> Outbox {
     let (mut rng, mut outbox) = (Rng::named(1, "notifier"), Outbox::default());
     let event = LinkEvent::Frame {
         packet,
@@ -38,7 +38,7 @@ fn the_first_failure_is_reported_to_the_source_with_a_quotation() {
     for hosts in both_versions() {
         let segment = hosts.segment(3);
         for notifier in [Notifier::simple(hosts.node), Notifier::refined(hosts.node)] {
-            let outbox = told(notifier, &segment, Fate::FirstTransmissionFailed);
+            let outbox = outcome(notifier, &segment, Fate::FirstTransmissionFailed);
             let (packet, name) = message(&outbox);
             assert_eq!(name, "ICMP-DEFER");
             assert_eq!((packet.ip().source, packet.ip().destination), (hosts.node, hosts.server));
@@ -54,8 +54,8 @@ fn the_first_failure_is_reported_to_the_source_with_a_quotation() {
 fn only_refined_reports_a_frame_given_up() {
     for hosts in both_versions() {
         let segment = hosts.segment(0);
-        assert!(told(Notifier::simple(hosts.node), &segment, Fate::GivenUp).packets.is_empty());
-        let outbox = told(Notifier::refined(hosts.node), &segment, Fate::GivenUp);
+        assert!(outcome(Notifier::simple(hosts.node), &segment, Fate::GivenUp).packets.is_empty());
+        let outbox = outcome(Notifier::refined(hosts.node), &segment, Fate::GivenUp);
         assert_eq!(message(&outbox).1, "ICMP-RETRANSMIT");
     }
 }
@@ -71,7 +71,7 @@ fn delivered_frames_and_those_without_tcp_data_are_not_reported() {
             Packet::new(Ip::new(hosts.server, hosts.mobile), Transport::Opaque { protocol: 50 }, data(100));
         let icmp = Message::Defer.about(&hosts.segment(0), hosts.node).expect("a TCP segment");
         let silent = |packet: &Packet, fate| {
-            let outbox = told(Notifier::refined(hosts.node), packet, fate);
+            let outbox = outcome(Notifier::refined(hosts.node), packet, fate);
             assert!(outbox.packets.is_empty() && outbox.reports.is_empty());
         };
         silent(&hosts.segment(0), Fate::Delivered);
@@ -101,7 +101,7 @@ fn packets_pass_unchanged_both_ways() {
 #[test]
 fn the_sending_wireless_host_notifies_its_own_tcp() {
     for hosts in both_versions() {
-        let outbox = told(Notifier::refined(hosts.server), &hosts.segment(2), Fate::GivenUp);
+        let outbox = outcome(Notifier::refined(hosts.server), &hosts.segment(2), Fate::GivenUp);
         let (packet, _) = message(&outbox);
         assert_eq!((packet.ip().source, packet.ip().destination), (hosts.server, hosts.server));
         let mut bench = Bench::new(hosts, Some(Box::new(RefinedSender::default())));
@@ -113,7 +113,7 @@ fn the_sending_wireless_host_notifies_its_own_tcp() {
 fn a_node_without_an_address_of_the_ip_version_uses_the_destinations() {
     let [v4, v6] = both_versions();
     for (hosts, node) in [(v4, v6.node), (v6, v4.node)] {
-        let outbox = told(Notifier::simple(node), &hosts.segment(0), Fate::FirstTransmissionFailed);
+        let outbox = outcome(Notifier::simple(node), &hosts.segment(0), Fate::FirstTransmissionFailed);
         assert_eq!(message(&outbox).0.ip().source, hosts.mobile);
     }
 }

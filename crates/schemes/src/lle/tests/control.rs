@@ -50,8 +50,8 @@ fn a_window_of_one_segment_is_rounded_up_by_the_scale() {
         }));
         assert_eq!(u32::from(bench.through(&segment(0)).only_ack().window), window);
         // The other end's own, for data without a local ACK.
-        let told = bench.radio(&answer(2)).passed.expect("it says more than ours did");
-        assert_eq!(told.tcp().map(|tcp| u32::from(tcp.window)), Some(window));
+        let passed = bench.radio(&answer(2)).passed.expect("it says more than ours did");
+        assert_eq!(passed.tcp().map(|tcp| u32::from(tcp.window)), Some(window));
     }
 }
 

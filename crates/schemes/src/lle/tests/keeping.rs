@@ -71,9 +71,9 @@ fn a_copy_carries_the_senders_latest_acknowledgment() {
     // An ACK of data that was never sent: a forged number changes nothing.
     bench.core(&answer.but(|tcp| tcp.ack = Seq(UP + 501)));
     let copies = bench.wait(400).timer().radio;
-    let said: Vec<_> =
+    let fields: Vec<_> =
         copies.iter().filter_map(Packet::tcp).map(|tcp| (tcp.seq, tcp.ack, tcp.window)).collect();
-    assert_eq!(said, [(Seq(FIRST), Seq(UP + 500), 8500)]);
+    assert_eq!(fields, [(Seq(FIRST), Seq(UP + 500), 8500)]);
 }
 
 #[test]

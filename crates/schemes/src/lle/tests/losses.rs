@@ -18,8 +18,9 @@ fn failure_sends_three_duplicates_to_the_sender() {
 fn only_the_first_loss_in_a_sequence_is_reported() {
     let mut bench = Bench::at_access_point(Settings::published());
     let lost: Vec<Packet> = (0..3).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
-    let asked: Vec<usize> = lost.iter().map(|packet| bench.fate(packet, Fate::GivenUp).core.len()).collect();
-    assert_eq!(asked, [3, 0, 0]);
+    let duplicates: Vec<usize> =
+        lost.iter().map(|packet| bench.fate(packet, Fate::GivenUp).core.len()).collect();
+    assert_eq!(duplicates, [3, 0, 0]);
     // The hole is filled: the next loss is a first one again.
     let again = bench.sent(&data(FIRST, 100));
     assert_eq!(bench.delivered(&again).acks(), [FIRST + 100]);

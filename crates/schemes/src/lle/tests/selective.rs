@@ -23,11 +23,11 @@ fn acks_of(bench: &mut Bench, segments: u32, delivered: &[u32]) -> Vec<(u32, Vec
     let number = |seq: Seq| (seq - Seq(FIRST)) / 100;
     let sent: Vec<Packet> = (0..segments).map(|n| bench.sent(&data(FIRST + n * 100, 100))).collect();
     let made = delivered.iter().flat_map(|n| bench.delivered(&sent[*n as usize]).core).collect::<Vec<_>>();
-    let said = |tcp: &Tcp| {
+    let numbers = |tcp: &Tcp| {
         let blocks = tcp.options.sack.as_slice().iter();
         (number(tcp.ack), blocks.map(|(left, right)| (number(*left), number(*right))).collect())
     };
-    made.iter().filter_map(|packet| packet.tcp().map(said)).collect()
+    made.iter().filter_map(|packet| packet.tcp().map(numbers)).collect()
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn each_of_many_holes_is_reported_though_few_are_recorded() {
     let mut bench = at_access_point(selective(), [true; 2]);
     let delivered: Vec<u32> = (1..40).step_by(2).collect();
     let acks = acks_of(&mut bench, 40, &delivered);
-    let told: Vec<u32> = acks.iter().map(|(_, blocks)| blocks[0].0).collect();
-    assert_eq!(told, delivered);
+    let reported: Vec<u32> = acks.iter().map(|(_, blocks)| blocks[0].0).collect();
+    assert_eq!(reported, delivered);
 }
 
 #[test]

@@ -222,7 +222,7 @@ impl World {
         self.confirmed.iter().fold(0, |to, (start, end)| if *start <= to { to.max(*end) } else { to })
     }
 
-    fn hear(&mut self, packet: &Packet) {
+    fn receive(&mut self, packet: &Packet) {
         let tcp = packet.tcp().expect("TCP");
         // If an agent has failed, the other one learns it with the next packet.
         assert!(self.has_died || Mark::of(tcp) == Mark::NONE, "marks stay on the hop");
@@ -284,7 +284,7 @@ impl World {
                 match self.events.pop().map(|Reverse((.., event))| event) {
                     Some(Event::ToServer) => {
                         let packet = self.to_server.pop_front().expect("one for each event");
-                        self.hear(&packet);
+                        self.receive(&packet);
                     }
                     Some(Event::ToAccessPoint) => {
                         let packet = self.to_access_point.pop_front().expect("one for each event");

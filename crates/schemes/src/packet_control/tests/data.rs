@@ -24,17 +24,17 @@ fn acknowledged_data_is_dropped_and_every_second_repetition_answered() {
 fn an_answer_repeats_the_mobile_hosts_last_ack() {
     let mut bench = Bench::published(9);
     let stamps = Timestamps { value: 77, echo_reply: 66 };
-    let said = ack(5).but(|tcp| tcp.options.timestamps = Some(stamps)).window(42);
-    assert!(bench.radio(&said).passed());
+    let last = ack(5).but(|tcp| tcp.options.timestamps = Some(stamps)).window(42);
+    assert!(bench.radio(&last).passed());
     assert!(bench.radio(&ack(5).window(43)).passed());
     let upload = {
-        let mut packet = said.clone().window(43);
+        let mut packet = last.clone().window(43);
         packet.set_payload(Payload::Stream { stream: 2, offset: 0, len: 10 });
         packet
     };
     assert!(bench.radio(&upload).passed());
     repeated(&mut bench, &data(0));
-    let answer = said.window(43).but(|tcp| tcp.seq += 10);
+    let answer = last.window(43).but(|tcp| tcp.seq += 10);
     assert_eq!(repeated(&mut bench, &data(0)), [answer]);
 }
 

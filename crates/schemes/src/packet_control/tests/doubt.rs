@@ -38,8 +38,8 @@ fn withheld_acks_have_an_acceptable_number_when_sent() {
     let mut bench = reorders(nine());
     assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
     assert!(bench.radio(&upload(3)).passed());
-    let told = bench.wait(80).timer();
-    assert!(told.iter().all(|ack| ack.tcp().unwrap().seq == Seq(17)), "{told:?}");
+    let released = bench.wait(80).timer();
+    assert!(released.iter().all(|ack| ack.tcp().unwrap().seq == Seq(17)), "{released:?}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_duplicate_report_within_the_second_block_keeps_its_context() {
     let mut bench = reorders(nine());
     let packet = ack(3).reports(&[(5, 6), (4, 8)]);
     assert!(packet.tcp().unwrap().sack_reports().0.is_some());
-    let (step, passed) = bench.hear(&packet);
+    let (step, passed) = bench.pass_ack(&packet);
     assert_eq!(step.verdict, Verdict::Forward);
     assert!(passed.tcp().unwrap().sack_reports().0.is_some(), "{passed:?}");
 }
@@ -87,20 +87,23 @@ fn an_answer_has_the_latest_window_and_timestamp() {
 fn withheld_reports_have_an_acceptable_number_when_sent() {
     // Withheld at 3 with blocks; then upload data without blocks; then released.
     let mut bench = reorders(nine());
-    bench.hear(&ack(3).reports(&[(4, 5)]));
+    bench.pass_ack(&ack(3).reports(&[(4, 5)]));
     assert!(bench.radio(&upload(3)).passed());
-    let told = bench.wait(80).timer();
-    assert!(told.iter().all(|ack| ack.tcp().unwrap().seq == Seq(17)), "{told:?}");
+    let released = bench.wait(80).timer();
+    assert!(released.iter().all(|ack| ack.tcp().unwrap().seq == Seq(17)), "{released:?}");
 }
 
 #[test]
 fn a_zero_window_is_not_retracted() {
     let mut bench = reorders(nine());
-    bench.hear(&ack(3).reports(&[(4, 5)]));
+    bench.pass_ack(&ack(3).reports(&[(4, 5)]));
     // The window closes, or opens.
     assert!(bench.radio(&ack(3).window(5)).passed());
-    let told = bench.wait(80).timer();
-    assert!(told.iter().all(|ack| ack.tcp().unwrap().window == 5), "the old window is said again: {told:?}");
+    let released = bench.wait(80).timer();
+    assert!(
+        released.iter().all(|ack| ack.tcp().unwrap().window == 5),
+        "the old window is said again: {released:?}"
+    );
 }
 
 #[test]
@@ -108,8 +111,8 @@ fn an_old_window_is_not_repeated() {
     let mut bench = reorders(nine());
     assert_eq!(bench.duplicates(&ack(3), 2), [false, false]);
     assert!(bench.radio(&ack(3).window(5)).passed());
-    let told = bench.wait(80).timer();
-    let windows: Vec<u16> = told.iter().map(|ack| ack.tcp().unwrap().window).collect();
+    let released = bench.wait(80).timer();
+    let windows: Vec<u16> = released.iter().map(|ack| ack.tcp().unwrap().window).collect();
     assert_eq!(windows, [5, 5], "the window that was closed since is open again");
 }
 
@@ -119,7 +122,7 @@ fn an_old_window_is_not_repeated() {
 fn an_ack_with_an_unknown_option_is_not_edited() {
     let mut bench = reorders(nine());
     let signed = ack(5).reports(&[(6, 8)]).unknown_option();
-    let (step, passed) = bench.hear(&signed);
+    let (step, passed) = bench.pass_ack(&signed);
     assert_eq!(step.verdict, Verdict::Forward);
     assert_eq!(passed, signed, "its signature is wrong now");
 }

@@ -35,7 +35,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 
 /// The highest number that the mobile host has ever acknowledged of passed data, and its windows.
 #[derive(Default)]
-struct Said(Vec<(Seq, u16)>);
+struct Acknowledged(Vec<(Seq, u16)>);
 
 proptest! {
     #[test]
@@ -44,14 +44,14 @@ proptest! {
         steps in proptest::collection::vec((any_packet(), 0..90_u64), 1..150),
     ) {
         let mut bench = Bench::with(settings);
-        let mut said = Said::default();
+        let mut acknowledged = Acknowledged::default();
         for ((packet, upwards), millis) in steps {
             bench.wait(millis);
             let mut made = bench.timer();
             if upwards {
                 let tcp = packet.tcp().expect("TCP");
-                said.0.push((tcp.ack, tcp.window));
-                let (step, passed) = bench.hear(&packet);
+                acknowledged.0.push((tcp.ack, tcp.window));
+                let (step, passed) = bench.pass_ack(&packet);
                 made.extend(step.made);
                 let mut stripped = passed.clone();
                 if let Some(tcp) = stripped.tcp_mut() {
@@ -69,7 +69,7 @@ proptest! {
             }
             for packet in made {
                 let tcp = packet.tcp().expect("it makes ACKs");
-                prop_assert!(said.0.contains(&(tcp.ack, tcp.window)), "{:?}", tcp);
+                prop_assert!(acknowledged.0.contains(&(tcp.ack, tcp.window)), "{:?}", tcp);
                 prop_assert!(tcp.flags == TcpFlags::ACK && packet.payload().is_empty());
             }
         }
@@ -86,10 +86,10 @@ proptest! {
         for n in 0..20 {
             bench.core(&data(n));
         }
-        let (mut number, mut above, mut told) = (0, 0, 0);
+        let (mut number, mut above, mut reported) = (0, 0, 0);
         for (advance, more, millis) in steps {
             bench.wait(millis);
-            let mut heard = bench.timer();
+            let mut delivered = bench.timer();
             let closes = advance > 9;
             if closes {
                 number = (above.max(number) + 1).min(18);
@@ -97,24 +97,24 @@ proptest! {
             }
             above = (above.max(number + 1) + more).min(20);
             let packet = ack(number).reports(&[(number + 1, above)]);
-            let (step, passed) = bench.hear(&packet);
-            heard.extend(step.made);
+            let (step, passed) = bench.pass_ack(&packet);
+            delivered.extend(step.made);
             if step.verdict == Verdict::Forward {
-                heard.push(passed);
+                delivered.push(passed);
             }
-            for packet in heard {
+            for packet in delivered {
                 for (_, right) in packet.tcp().expect("TCP").options.sack.as_slice() {
-                    told = told.max((right.0.wrapping_sub(FIRST)) / SEGMENT);
+                    reported = reported.max((right.0.wrapping_sub(FIRST)) / SEGMENT);
                 }
             }
         }
         let last = bench.wait(1000).timer();
         for packet in last {
             for (_, right) in packet.tcp().expect("TCP").options.sack.as_slice() {
-                told = told.max((right.0.wrapping_sub(FIRST)) / SEGMENT);
+                reported = reported.max((right.0.wrapping_sub(FIRST)) / SEGMENT);
             }
         }
-        prop_assert_eq!(told, above);
+        prop_assert_eq!(reported, above);
         prop_assert_eq!(bench.agent.deadline(), None);
     }
 }

@@ -84,9 +84,9 @@ fn a_hole_that_closes_in_time_is_never_reported() {
 #[test]
 fn blocks_are_withheld_and_reported_together() {
     let mut bench = on_a_hop_that_reorders();
-    let (step, _) = bench.hear(&ack(3).reports(&[(4, 5)]));
+    let (step, _) = bench.pass_ack(&ack(3).reports(&[(4, 5)]));
     assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
-    let (step, _) = bench.hear(&ack(3).reports(&[(4, 6)]));
+    let (step, _) = bench.pass_ack(&ack(3).reports(&[(4, 6)]));
     assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
     assert_eq!(bench.wait(80).timer(), [ack(3).reports(&[(4, 6)])]);
     assert!(bench.radio(&ack(3).reports(&[(4, 7)])).passed(), "the sender is in recovery");
@@ -96,7 +96,7 @@ fn blocks_are_withheld_and_reported_together() {
 #[test]
 fn a_new_ack_passes_at_once_without_its_blocks_and_they_follow() {
     let mut bench = on_a_hop_that_reorders();
-    let (step, passed) = bench.hear(&ack(5).reports(&[(6, 8)]));
+    let (step, passed) = bench.pass_ack(&ack(5).reports(&[(6, 8)]));
     assert!(step.passed());
     assert_eq!(passed, ack(5));
     assert_eq!(bench.wait(80).timer(), [ack(5).reports(&[(6, 8)])]);
@@ -109,7 +109,7 @@ fn as_many_blocks_as_the_threshold_pass() {
         bench.core(&data(n));
     }
     for n in 5..13 {
-        assert_eq!(bench.hear(&ack(3).reports(&[(4, n)])).0.verdict, Verdict::Drop(&DUPLICATE_ACK));
+        assert_eq!(bench.pass_ack(&ack(3).reports(&[(4, n)])).0.verdict, Verdict::Drop(&DUPLICATE_ACK));
     }
     assert!(bench.radio(&ack(3).reports(&[(4, 13)])).passed(), "nine segments");
 }
@@ -117,10 +117,10 @@ fn as_many_blocks_as_the_threshold_pass() {
 #[test]
 fn a_report_of_a_duplicate_and_a_window_pass_at_once() {
     let mut bench = with_a_late_segment(Settings { steps_aside: false, ..nine() });
-    let (step, passed) = bench.hear(&ack(3).reports(&[(0, 1), (4, 6)]));
+    let (step, passed) = bench.pass_ack(&ack(3).reports(&[(0, 1), (4, 6)]));
     assert!(step.passed());
     assert_eq!(passed, ack(3).reports(&[(0, 1)]));
-    let (step, passed) = bench.hear(&ack(3).window(5).reports(&[(4, 7)]));
+    let (step, passed) = bench.pass_ack(&ack(3).window(5).reports(&[(4, 7)]));
     assert!(step.passed());
     assert_eq!(passed, ack(3).window(5));
     assert_eq!(bench.wait(80).timer(), [ack(3).window(5).reports(&[(4, 7)])]);
@@ -133,10 +133,10 @@ fn blocks_without_room_in_later_acks_are_reported_too() {
         bench.core(&data(n));
     }
     for n in 2..7 {
-        bench.hear(&ack(3).reports(&[(2 * n, 2 * n + 1)]));
+        bench.pass_ack(&ack(3).reports(&[(2 * n, 2 * n + 1)]));
     }
-    let told = [ack(3).reports(&[(4, 5), (6, 7), (8, 9)]), ack(3).reports(&[(10, 11), (12, 13)])];
-    assert_eq!(bench.wait(80).timer(), told);
+    let released = [ack(3).reports(&[(4, 5), (6, 7), (8, 9)]), ack(3).reports(&[(10, 11), (12, 13)])];
+    assert_eq!(bench.wait(80).timer(), released);
 }
 
 #[test]
@@ -146,10 +146,10 @@ fn blocks_in_excess_of_the_room_are_reported_at_once() {
         bench.core(&data(n));
     }
     for n in 2..10 {
-        let (step, _) = bench.hear(&ack(3).reports(&[(2 * n, 2 * n + 1)]));
+        let (step, _) = bench.pass_ack(&ack(3).reports(&[(2 * n, 2 * n + 1)]));
         assert_eq!(step.verdict, Verdict::Drop(&DUPLICATE_ACK));
     }
-    let (step, passed) = bench.hear(&ack(3).reports(&[(20, 21)]));
+    let (step, passed) = bench.pass_ack(&ack(3).reports(&[(20, 21)]));
     assert_eq!((step.verdict, step.made.len()), (Verdict::Forward, 3));
     assert_eq!(passed, ack(3).reports(&[(20, 21)]));
 }
@@ -162,7 +162,7 @@ fn withheld_acks_are_sent_when_the_agent_leaves() {
         |agent, cx| agent.release(key(), cx),
     ] {
         let mut bench = on_a_hop_that_reorders();
-        bench.hear(&ack(3).reports(&[(4, 5)]));
+        bench.pass_ack(&ack(3).reports(&[(4, 5)]));
         assert_eq!(bench.call(leave).1, [ack(3).reports(&[(4, 5)])]);
         assert_eq!(bench.agent.deadline(), None);
     }

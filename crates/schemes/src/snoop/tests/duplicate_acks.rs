@@ -206,7 +206,7 @@ fn an_old_ack_or_one_of_data_that_never_passed_changes_nothing() {
 
 #[test]
 fn an_ack_with_other_information_is_not_a_duplicate() {
-    let telling: [(&str, Packet); 9] = [
+    let informative: [(&str, Packet); 9] = [
         (
             "data",
             Packet::tcp_segment(
@@ -224,7 +224,7 @@ fn an_ack_with_other_information_is_not_a_duplicate() {
         ("an unknown option", ack(100).unknown_option()),
         ("duplicate data", ack(100).sack(&[(0, 100)])),
     ];
-    for (what, packet) in telling {
+    for (what, packet) in informative {
         let mut bench = Bench::new();
         bench.burst(0, 9);
         bench.radio(&ack(100));

@@ -159,33 +159,33 @@ fn make_no_difference<R: Recovery>(
             Step::Data { back, len } => {
                 let packet = data(sent.saturating_sub(back).max(1), len).stamped(sent, 5);
                 sent = sent.max(packet.tcp().map_or(0, |tcp| tcp.seq.0) + len);
-                let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
-                prop_assert_eq!(asked, unasked);
+                let [direct, bypassed] = worlds.each_mut().map(|world| world.core(&packet));
+                prop_assert_eq!(direct, bypassed);
             }
             Step::AckDown => {
                 let packet = data(sent, 0).stamped(sent, 5);
-                let [asked, unasked] = worlds.each_mut().map(|world| world.core(&packet));
-                prop_assert_eq!(asked, unasked);
+                let [direct, bypassed] = worlds.each_mut().map(|world| world.core(&packet));
+                prop_assert_eq!(direct, bypassed);
             }
             Step::Ack { part, block, len } => {
                 acked += (sent - acked) / 8 * part;
                 let blocks = block.map(|(gap, len)| (acked + gap, acked + gap + len));
                 let mut packet = ack(acked).stamped(acked, 5).sack(&blocks.into_iter().collect::<Vec<_>>());
                 packet.set_payload(Payload::Stream { stream: 2, offset: 0, len });
-                let [asked, unasked] = worlds.each_mut().map(|world| world.radio(&packet));
-                prop_assert_eq!(asked, unasked);
+                let [direct, bypassed] = worlds.each_mut().map(|world| world.radio(&packet));
+                prop_assert_eq!(direct, bypassed);
             }
             Step::Wait(millis) => {
-                let [asked, unasked] = worlds.each_mut().map(|world| {
+                let [direct, bypassed] = worlds.each_mut().map(|world| {
                     world.bench.wait(millis);
                     world.call(Agent::on_deadline)
                 });
-                prop_assert_eq!(asked, unasked);
+                prop_assert_eq!(direct, bypassed);
             }
         }
-        let [asked, unasked] =
+        let [direct, bypassed] =
             worlds.each_ref().map(|world| (world.bench.cached(), world.bench.snoop.held()));
-        prop_assert_eq!(asked, unasked);
+        prop_assert_eq!(direct, bypassed);
     }
     Ok(())
 }

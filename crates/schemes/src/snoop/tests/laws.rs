@@ -96,8 +96,8 @@ fn send(hop: &mut Wire, packets: Vec<Packet>, clock: u64, mishaps: &mut impl Ite
                 Mishap::Lost => {}
                 Mishap::Doubled => hop.extend([(at, single.clone()), (at, single)]),
                 Mishap::Swapped => {
-                    let behind = hop.len().saturating_sub(1);
-                    hop.insert(behind, (at, single));
+                    let before_last = hop.len().saturating_sub(1);
+                    hop.insert(before_last, (at, single));
                 }
             }
         }

@@ -144,11 +144,11 @@ fn a_given_up_or_old_hole_or_one_of_the_sender_is_reported() {
 
 #[test]
 fn an_ack_with_other_information_passes_without_the_blocks() {
-    for telling in [ack(0).window(WINDOW + 1), ack(0).flags(TcpFlags::ECE), ack(0).flags(TcpFlags::FIN)] {
+    for informative in [ack(0).window(WINDOW + 1), ack(0).flags(TcpFlags::ECE), ack(0).flags(TcpFlags::FIN)] {
         let mut bench = bench();
         bench.burst(0, 3);
         bench.pass_ack(&ack(0));
-        assert_eq!(bench.pass_ack(&telling.clone().sack(&[(100, 300)])).0, Some(telling));
+        assert_eq!(bench.pass_ack(&informative.clone().sack(&[(100, 300)])).0, Some(informative));
     }
 }
 

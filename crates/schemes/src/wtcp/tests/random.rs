@@ -33,13 +33,13 @@ fn an_echo_stays_between_the_receivers_and_the_senders_clock() {
                     let up_to = acknowledged + 1 + rng.below(u64::from(next - acknowledged)) as u32;
                     let place = acknowledged + rng.below(u64::from(up_to - acknowledged)) as u32;
                     let (_, echo) = stamps[(place - 16) as usize];
-                    let told = bench.echo(&echoing(up_to, echo)).expect("what is new passes");
-                    assert!(!Seq(told).before(Seq(echo)), "earlier: {told} than {echo}");
-                    assert!(!Seq(told).after(Seq(bench.tsval())), "{told} from the future");
+                    let passed = bench.echo(&echoing(up_to, echo)).expect("what is new passes");
+                    assert!(!Seq(passed).before(Seq(echo)), "earlier: {passed} than {echo}");
+                    assert!(!Seq(passed).after(Seq(bench.tsval())), "{passed} from the future");
                     if let Some((again, _)) = first_again.filter(|(again, _)| Seq(echo).before(Seq(*again))) {
-                        assert!(Seq(told).before(Seq(again)), "as if the retransmission had arrived");
+                        assert!(Seq(passed).before(Seq(again)), "as if the retransmission had arrived");
                     }
-                    changed += u32::from(told != echo);
+                    changed += u32::from(passed != echo);
                     acknowledged = up_to;
                     first_again = first_again.filter(|(_, until)| acknowledged < *until);
                 }

@@ -110,11 +110,11 @@ impl Ranges {
     /// Splits off the part of the first range below `seq`, which lies inside it.
     pub(super) fn cut_front(&mut self, seq: Seq) -> Option<Range> {
         let front = self.front_mut()?;
-        let (whole, octets) = (*front, u64::from(seq - front.seq));
+        let (original, octets) = (*front, u64::from(seq - front.seq));
         front.seq = seq;
         (front.serial, front.proves) =
-            (serial_after(whole.serial, octets), serial_after(whole.proves, octets));
-        Some(Range { end: seq, ..whole })
+            (serial_after(original.serial, octets), serial_after(original.proves, octets));
+        Some(Range { end: seq, ..original })
     }
 
     /// Splits a range at `seq`, which lies inside it.

@@ -167,12 +167,12 @@ fn needlessly_repeated_data_proves_nothing_about_later_segments() {
 
 #[test]
 fn data_above_a_filled_hole_gives_no_round_trip_time() {
-    let (mut behind, mut whole) = (scoreboard(3), scoreboard(3));
+    let (mut filled, mut intact) = (scoreboard(3), scoreboard(3));
     let late = Instant::from_secs(100);
-    behind.probed(Seq(0), Seq(10), late);
+    filled.probed(Seq(0), Seq(10), late);
     // The second and third arrived at once; the ACK of them was lost.
-    let progress = behind.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
+    let progress = filled.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
     assert_eq!((progress.delivered, progress.sent), (30, None));
-    let progress = whole.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
+    let progress = intact.acknowledge(Seq(30), &[], late, Duration::ZERO, SPLITS);
     assert_eq!(progress.sent, Some(Instant::from_secs(1)));
 }
