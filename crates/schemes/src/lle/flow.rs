@@ -101,7 +101,7 @@ impl LleFlow {
     }
 
     /// Records a segment to the radio side.
-    pub(super) fn on_leaving(&mut self, packet: &Packet) {
+    pub(super) fn record_sent(&mut self, packet: &Packet) {
         let Some(tcp) = packet.tcp() else { return };
         if let Some(Timestamps { value, .. }) = tcp.options.timestamps {
             let is_later = self.latest_value.is_none_or(|latest| Seq(value).after(Seq(latest)));

@@ -15,7 +15,7 @@ pub(super) struct Receiver {
     pub(super) window: u32,
     /// The right edge of its windows: all that it has ever allowed.
     pub(super) edge: Option<Seq>,
-    has_spoken: bool,
+    is_known: bool,
 }
 
 impl Receiver {
@@ -24,8 +24,8 @@ impl Receiver {
     pub(super) fn on_packet(&mut self, packet: &Packet, shift: u8) -> bool {
         let Some(tcp) = packet.tcp() else { return false };
         let end = tcp.seq + packet.segment_len();
-        self.next = if self.has_spoken { self.next.later(end) } else { end };
-        self.has_spoken = true;
+        self.next = if self.is_known { self.next.later(end) } else { end };
+        self.is_known = true;
         if let Some(Timestamps { value, .. }) = tcp.options.timestamps {
             let is_later = self.value.is_none_or(|known| !Seq(value).before(Seq(known)));
             self.value = if is_later { Some(value) } else { self.value };

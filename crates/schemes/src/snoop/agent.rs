@@ -28,11 +28,11 @@ pub struct Snoop<R> {
     pub(super) octets: usize,
     /// Octets of other memory: tables, packets that wait for hops, and memory that another owner
     /// has taken from the same budget.
-    pub(super) beside: usize,
-    /// Octets of the tables, a part of `beside`.
+    pub(super) other_octets: usize,
+    /// Octets of the tables, a part of `other_octets`.
     tables: usize,
-    /// Octets that another owner has taken, a part of `beside`.
-    others: usize,
+    /// Octets that another owner has taken, a part of `other_octets`.
+    foreign_octets: usize,
     /// The number of packets that wait for room in a local window.
     pub(super) held: u64,
     /// The state of uploads, if that half is enabled.
@@ -52,9 +52,9 @@ impl<R: Recovery> Snoop<R> {
             hops,
             trust,
             octets: 0,
-            beside: 0,
+            other_octets: 0,
             tables: 0,
-            others: 0,
+            foreign_octets: 0,
             held: 0,
             uplink,
         }
@@ -67,28 +67,28 @@ impl<R: Recovery> Snoop<R> {
 
     /// Reserves octets that another owner has taken from the same memory budget.
     pub const fn leave_room(&mut self, octets: usize) {
-        self.beside = self.beside - self.others + octets;
-        self.others = octets;
+        self.other_octets = self.other_octets - self.foreign_octets + octets;
+        self.foreign_octets = octets;
     }
 
     /// Updates the memory account for the tables.
     pub(super) fn charge_tables(&mut self) {
         let tables =
             self.flows.octets() + self.hops.octets() + self.uplink.as_ref().map_or(0, Uplink::octets);
-        self.beside = self.beside - self.tables + tables;
+        self.other_octets = self.other_octets - self.tables + tables;
         self.tables = tables;
     }
 
     /// Updates the memory account for the packets that wait for a hop.
     pub(super) fn charge_hop(&mut self, at: Option<Slot>) {
         if let Some(hop) = at.and_then(|at| self.hops.get_mut(at)) {
-            hop.charge(&mut self.beside);
+            hop.charge(&mut self.other_octets);
         }
     }
 
     /// Updates the memory account for a flow. Returns the remaining memory.
     pub(super) fn charge(&mut self, slot: Slot, budget: Budget) -> Option<Room> {
-        Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget.beside(self.beside)))
+        Some(self.flows.get_mut(slot)?.charge(&mut self.octets, budget.beside(self.other_octets)))
     }
 
     /// The hop of a flow.
@@ -119,7 +119,7 @@ impl<R: Recovery> Snoop<R> {
             hop.note_data_back(packet.payload().len(), cx.now());
         }
         if let Some(uplink) = &mut self.uplink {
-            uplink.leave_room(self.octets + self.beside - uplink.octets());
+            uplink.leave_room(self.octets + self.other_octets - uplink.octets());
             uplink.on_packet(packet, key, from, cx);
             self.charge_tables();
         }
@@ -213,7 +213,7 @@ impl<R: Recovery> Accounts for Snoop<R> {
     }
 
     fn octets(&self) -> usize {
-        self.octets + self.beside - self.others
+        self.octets + self.other_octets - self.foreign_octets
     }
 }
 

@@ -45,7 +45,7 @@ impl<R: Recovery> Snoop<R> {
     /// are not subtracted, so that connections that become active at once exceed the window at most
     /// twofold, for one round trip.
     fn limits(&self, flow: &SnoopFlow<R>) -> Option<Limits> {
-        let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_whole())?, flow.highest);
+        let (acknowledged, from) = (flow.last_ack.filter(|_| flow.is_intact())?, flow.highest);
         let room = match flow.hop.and_then(|hop| self.hops.get(hop)) {
             Some(hop) if R::HEADERS_SUFFICE && hop.is_only_watched(&self.trust) => {
                 return Some(Limits::as_far_as_numbers_go(acknowledged, from, flow.limits));
@@ -97,6 +97,6 @@ impl<R: Recovery> Snoop<R> {
         if let Some(hop) = hop.and_then(|at| self.hops.get_mut(at)) {
             hop.note_segment(packet.segment_payload(), &self.targets);
         }
-        self.on_leaving(packet, slot, cx);
+        self.on_transmit(packet, slot, cx);
     }
 }

@@ -343,7 +343,7 @@ impl<R: Recovery> SnoopFlow<R> {
     }
 
     /// Whether no packet waits here, the receiver responds, and it has reported no missing data.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_intact(&self) -> bool {
         !self.is_left_to_sender
             && self.recovery.is_complete()
             && self.waiting.is_empty()

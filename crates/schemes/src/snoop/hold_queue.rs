@@ -32,7 +32,7 @@ impl<R: Recovery> Snoop<R> {
         let Some(flow) = self.flows.get_mut(slot) else { return Verdict::Forward };
         let hop_at = flow.hop;
         let Some(hop) = hop_at.and_then(|at| self.hops.get_mut(at)) else {
-            self.on_leaving(packet, slot, cx);
+            self.on_transmit(packet, slot, cx);
             return Verdict::Forward;
         };
         let Some(tcp) = packet.tcp() else { return Verdict::Forward };
@@ -54,7 +54,7 @@ impl<R: Recovery> Snoop<R> {
             // Waiting packets are stamped when they leave, and this one must not be stamped. It
             // passes after them.
             self.flush(slot, cx);
-            self.on_leaving(packet, slot, cx);
+            self.on_transmit(packet, slot, cx);
             return Verdict::Forward;
         }
         let may_go = || {
@@ -63,7 +63,7 @@ impl<R: Recovery> Snoop<R> {
                 || u64::from(octets) <= flow.reserved(hop, &self.targets)
         };
         if overtakes || (flow.waiting.is_empty() && (is_late || may_go())) {
-            self.on_leaving(packet, slot, cx);
+            self.on_transmit(packet, slot, cx);
             return Verdict::Forward;
         }
         let patience = hop.patience(&self.targets);
@@ -80,12 +80,12 @@ impl<R: Recovery> Snoop<R> {
             *packet = front;
             sizes = packet.sizes();
         }
-        let memory = cx.budget().room(flow.charged(), self.octets + self.beside);
+        let memory = cx.budget().room(flow.charged(), self.octets + self.other_octets);
         if let Some(bound) = memory.lacks(flow.waiting.packets().cost_of(sizes)) {
             // It passes, after the waiting packets.
             cx.report(Report::of(&AT_BOUND).which(bound));
             self.flush(slot, cx);
-            self.on_leaving(packet, slot, cx);
+            self.on_transmit(packet, slot, cx);
             return Verdict::Forward;
         }
         if let Some(tcp) = packet.tcp() {
@@ -95,7 +95,7 @@ impl<R: Recovery> Snoop<R> {
         self.held += 1;
         flow.waiting.judge_signal();
         let is_signal_due = flow.waiting.packets().octets() > patience && flow.waiting.may_signal(now);
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         // Usually only packets of this connection wait, and there is still no room for the first of
         // them.
         let waits = flow.waiting.packets().len() > 1
@@ -162,7 +162,7 @@ impl<R: Recovery> Snoop<R> {
             } else {
                 hop.turns.pass_on();
             }
-            self.on_leaving(&packet, slot, cx);
+            self.on_transmit(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
     }
@@ -180,7 +180,7 @@ impl<R: Recovery> Snoop<R> {
             let Some((packet, is_whole)) = flow.take_waiting(portion) else { return };
             self.held -= u64::from(is_whole);
             self.follow_line(slot);
-            self.on_leaving(&packet, slot, cx);
+            self.on_transmit(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
     }
@@ -191,7 +191,7 @@ impl<R: Recovery> Snoop<R> {
             let Some(mut packet) = flow.waiting.pop() else { break };
             self.held -= 1;
             flow.stamp(&mut packet);
-            self.on_leaving(&packet, slot, cx);
+            self.on_transmit(&packet, slot, cx);
             cx.send(Side::Radio, packet);
         }
         self.follow_line(slot);
@@ -207,7 +207,7 @@ impl<R: Recovery> Snoop<R> {
             (true, false) => hop.turns.leave(key),
             _ => {}
         }
-        hop.charge(&mut self.beside);
+        hop.charge(&mut self.other_octets);
     }
 
     /// Ends the wait for a silent receiver. Its waiting packets are dropped: by now the sender

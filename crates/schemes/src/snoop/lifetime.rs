@@ -15,7 +15,7 @@ impl<R: Recovery> Snoop<R> {
     /// Creates a flow; `None` if there is no memory for it.
     pub(super) fn admit(&mut self, key: FlowKey, seq: Seq, cx: &mut Context<'_>) -> Option<Slot> {
         let budget = cx.budget();
-        let most = self.flows.most(budget, self.octets + self.beside, 0);
+        let most = self.flows.most(budget, self.octets + self.other_octets, 0);
         if let Some(idlest) = self.flows.next_to_go(most, cx.now(), |_| true) {
             self.forget(idlest, cx);
         }
@@ -46,7 +46,7 @@ impl<R: Recovery> Snoop<R> {
         if let Some(known) = self.hops.find(host) {
             return Some(known);
         }
-        let room = cx.budget().room(0, self.octets + self.beside).in_all;
+        let room = cx.budget().room(0, self.octets + self.other_octets).in_all;
         let room = room.checked_sub(LastHop::least_memory())?;
         let most = self.hops.most_within(Hops::MOST, room);
         if self.hops.len() >= most {
@@ -73,7 +73,7 @@ impl<R: Recovery> Snoop<R> {
         self.charge_tables();
         let Some((at, hop)) = flow.hop.and_then(|at| Some((at, self.hops.get_mut(at)?))) else { return };
         if hop.leave(flow.in_flight()) {
-            self.beside -= hop.charged();
+            self.other_octets -= hop.charged();
             self.hops.remove(at);
             self.hops.release_memory();
             self.charge_tables();

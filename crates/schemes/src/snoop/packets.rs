@@ -53,13 +53,13 @@ impl<R: Recovery> Snoop<R> {
     }
 
     /// Caches data that is sent to the radio side.
-    pub(super) fn on_leaving(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
+    pub(super) fn on_transmit(&mut self, packet: &Packet, slot: Slot, cx: &mut Context<'_>) {
         let now = cx.now();
         let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.is_left_to_sender) else { return };
-        let room = flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        let room = flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         let was_in_flight = flow.in_flight();
         let effect = R::on_data(flow, packet, &self.settings, room, now);
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         if let Some(hop) = flow.hop.and_then(|at| self.hops.get_mut(at)) {
             hop.recount(was_in_flight, flow.in_flight());
         }
@@ -77,7 +77,7 @@ impl<R: Recovery> Snoop<R> {
         let Some(flow) = self.flows.touch_at(slot, cx.now()).filter(|flow| !flow.is_left_to_sender) else {
             return Verdict::Forward;
         };
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         let was_in_flight = flow.in_flight();
         let AckEffect { verdict, timer, progress } = R::on_ack(flow, packet, &self.settings, cx);
         match timer {
@@ -101,7 +101,7 @@ impl<R: Recovery> Snoop<R> {
         cx: &mut Context<'_>,
     ) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         let (in_flight, is_finished) = (flow.in_flight(), flow.is_finished());
         let hop = flow.hop;
         if let Some((host, hop)) = hop.and_then(|at| self.hops.key(at).zip(self.hops.get_mut(at))) {

@@ -31,7 +31,7 @@ impl<R: Recovery> Snoop<R> {
         }
         flow.reset(&self.settings);
         let hop = flow.hop;
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         self.flows.clear_timer_at(slot);
         self.send_held(hop, cx);
     }

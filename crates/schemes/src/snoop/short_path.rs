@@ -23,7 +23,7 @@ impl<R: Recovery> Snoop<R> {
             hop.recount(flow.in_flight(), 0);
         }
         flow.leave_to_sender(&self.settings);
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         self.flows.clear_timer_at(slot);
         cx.leave_alone(key);
     }

@@ -11,7 +11,7 @@ impl<R: Recovery> Snoop<R> {
     /// Processes the expiry of a flow's timer.
     pub(super) fn on_timer(&mut self, slot: Slot, cx: &mut Context<'_>) {
         let Some(flow) = self.flows.get_mut(slot) else { return };
-        flow.charge(&mut self.octets, cx.budget().beside(self.beside));
+        flow.charge(&mut self.octets, cx.budget().beside(self.other_octets));
         let (hop, was_in_flight) = (flow.hop, flow.in_flight());
         let effect = R::on_timer(flow, &self.settings, cx);
         let in_flight = flow.in_flight();

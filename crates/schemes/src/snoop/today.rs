@@ -116,7 +116,7 @@ impl Recovery for Today {
         if packet.payload().is_unseen() {
             if room.lacks(scoreboard.cost_of_one()).is_none() {
                 let what = if is_late { Departure::Again } else { Departure::NotKept };
-                scoreboard.note_segment(packet.segment_payload());
+                scoreboard.record_segment(packet.segment_payload());
                 scoreboard.transmit(seq, end, now, what);
             }
             return DataEffect { restart_timer: is_late, at_bound: None };
@@ -131,7 +131,7 @@ impl Recovery for Today {
         let scoreboard = &mut flow.recovery.scoreboard;
         // A segment that follows one with a delayed ACK elicits that ACK.
         let ends_delay = scoreboard.unsacked() > 0 && scoreboard.is_single();
-        scoreboard.note_segment(packet.segment_payload());
+        scoreboard.record_segment(packet.segment_payload());
         scoreboard.transmit(seq, end, now, is_again);
         DataEffect { restart_timer: is_late || ends_delay, at_bound: None }
     }
@@ -232,7 +232,7 @@ impl Recovery for Today {
     fn on_restored(&mut self, packet: &Packet, notes: &Notes) {
         let Some(tcp) = packet.tcp() else { return };
         let what = if notes.ambiguous { Departure::Again } else { Departure::New };
-        self.scoreboard.note_segment(packet.segment_payload());
+        self.scoreboard.record_segment(packet.segment_payload());
         self.scoreboard.transmit(tcp.seq, tcp.seq + packet.segment_len(), notes.sent, what);
     }
 }

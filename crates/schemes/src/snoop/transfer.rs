@@ -114,7 +114,7 @@ impl<R: Recovery> Snoop<R> {
             });
         if !can_wait {
             self.flush(slot, cx);
-            self.on_leaving(&packet, slot, cx);
+            self.on_transmit(&packet, slot, cx);
             cx.send(Side::Radio, packet);
             return;
         }

@@ -68,7 +68,7 @@ impl Watch {
             seen.edge = Some(seen.edge.map_or(edge, |known| known.later(edge)));
             seen.has_acknowledged = Some(seen.has_acknowledged.map_or(tcp.ack, |known| known.later(tcp.ack)));
         }
-        self.note_windows_of_syns();
+        self.record_syn_windows();
     }
 
     /// Records a forged packet whose contents become true later.
@@ -78,7 +78,7 @@ impl Watch {
     }
 
     /// A SYN's window counts from the other SYN on.
-    fn note_windows_of_syns(&mut self) {
+    fn record_syn_windows(&mut self) {
         for (here, there) in [(0, 1), (1, 0)] {
             let (Some(other), Some(_)) = (self.sides[there].iss, self.sides[here].iss) else { continue };
             let edge = other + 1 + self.sides[here].window;

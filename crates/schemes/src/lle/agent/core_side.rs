@@ -37,7 +37,7 @@ impl Lle {
         let (registered, may_owe) = (self.has_registered(cx), cx.may_owe());
         let is_promisable = may_owe && self.place.confirms(packet);
         let decision = self.with(key, cx.budget(), |flow, settings, shares| {
-            flow.on_leaving(packet);
+            flow.record_sent(packet);
             let mut mark = Mark::NONE;
             if packet.tcp().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
                 flow.on_syn(packet, Side::Core);

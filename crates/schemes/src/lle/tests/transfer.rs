@@ -19,7 +19,7 @@ fn acknowledged_data_moves_only_to_an_agent_that_keeps_it() {
 }
 
 /// A phone whose TCP has ACKs of three segments that the server has not acknowledged, and these.
-fn told_of_three(settings: Settings) -> (Bench, Vec<Packet>) {
+fn acknowledged_three(settings: Settings) -> (Bench, Vec<Packet>) {
     let mut bench = sender_with(settings);
     let sent: Vec<Packet> = (0..3).map(|n| bench.sent(&segment(n))).collect();
     for packet in &sent {
@@ -39,7 +39,7 @@ fn assert_it_is_repaired(mut bench: Bench, sent: &[Packet]) {
 
 #[test]
 fn locally_acknowledged_data_moves_only_where_there_is_room() {
-    let (mut bench, sent) = told_of_three(Settings { sender_buffer: 10_000, ..Settings::default() });
+    let (mut bench, sent) = acknowledged_three(Settings { sender_buffer: 10_000, ..Settings::default() });
     let state = bench.export();
     let with = |sender_buffer| Lle::new(Settings { sender_buffer, ..Settings::default() }, Role::MobileHost);
     let octets = sent.iter().map(Packet::len).sum();
@@ -61,7 +61,7 @@ fn locally_acknowledged_data_does_not_move_without_a_sender_buffer() {
 
 #[test]
 fn locally_acknowledged_data_is_kept_and_moves_as_published_too() {
-    let (mut bench, sent) = told_of_three(Settings { sender_buffer: 10_000, ..Settings::published() });
+    let (mut bench, sent) = acknowledged_three(Settings { sender_buffer: 10_000, ..Settings::published() });
     let state = bench.export();
     let settings = bench.lle.settings.clone();
     assert_eq!(bench.import(Lle::new(settings, Role::MobileHost), &state), Ok(()));

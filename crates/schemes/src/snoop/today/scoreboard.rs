@@ -61,7 +61,8 @@ pub struct Scoreboard {
     log: Log,
     /// Octets before this serial number, less the tolerance, were delivered or are lost.
     proved: u64,
-    /// Octets before this serial number, without tolerance, were delivered or are lost.
+    /// Octets before this serial number, without tolerance, were delivered or are lost: proved long
+    /// after they were sent.
     proved_for_certain: u64,
     /// Octets in ranges in flight.
     in_flight: u64,
@@ -171,7 +172,7 @@ impl Scoreboard {
     }
 
     /// Records the size of a segment that passed.
-    pub fn note_segment(&mut self, octets: u32) {
+    pub fn record_segment(&mut self, octets: u32) {
         self.segment = self.segment.max(octets);
     }
 

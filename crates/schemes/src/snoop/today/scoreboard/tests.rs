@@ -122,7 +122,7 @@ proptest! {
 
 fn scoreboard(segments: u32) -> Scoreboard {
     let mut scoreboard = Scoreboard::new(0);
-    scoreboard.note_segment(SEGMENT);
+    scoreboard.record_segment(SEGMENT);
     for segment in 0..segments {
         scoreboard.transmit(
             Seq(segment * SEGMENT),
