@@ -1,4 +1,4 @@
-//! AS-TCP as a scheme: its description, and what it places.
+//! The description of AS-TCP as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 

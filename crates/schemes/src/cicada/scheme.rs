@@ -1,4 +1,4 @@
-//! CICADA as a scheme: its description, and what it places.
+//! The description of CICADA as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 

@@ -1,4 +1,4 @@
-//! DDA as a scheme: its description, and what it places.
+//! The description of DDA as a scheme, and its placement.
 
 use lasthop_agent::{Agent, Side};
 

@@ -1,4 +1,4 @@
-//! ELN as a scheme: its description, and what it places.
+//! The description of ELN as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;

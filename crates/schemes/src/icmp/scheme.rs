@@ -1,4 +1,4 @@
-//! Simple and Refined ICMP as a scheme: its description, and what it places.
+//! The description of Simple and Refined ICMP as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 use lasthop_tcp::SenderExtension;

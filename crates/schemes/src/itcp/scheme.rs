@@ -1,4 +1,4 @@
-//! I-TCP as a scheme: its description, and what it places.
+//! The description of I-TCP as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 use lasthop_config::preset::Presets as _;

@@ -1,4 +1,4 @@
-//! LLE-TCP as a scheme: its description, and what it places.
+//! The description of LLE-TCP as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 

@@ -1,4 +1,4 @@
-//! Packet control as a scheme: its description, and what it places.
+//! The description of Packet control as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 

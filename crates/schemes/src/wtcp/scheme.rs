@@ -1,4 +1,4 @@
-//! WTCP as a scheme: its description, and what it places.
+//! The description of WTCP as a scheme, and its placement.
 
 use lasthop_agent::Agent;
 

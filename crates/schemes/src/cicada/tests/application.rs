@@ -27,7 +27,7 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Since data became available.
+    /// The time from the arrival of data until it is read.
     pub const fn interval(self) -> Duration {
         match self {
             Self::AtOnce => Duration::ZERO,

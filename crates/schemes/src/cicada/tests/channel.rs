@@ -24,7 +24,7 @@ pub struct Channel {
 pub struct Mtu {
     pub octets: u32,
     /// Whether the sender of a larger packet is notified.
-    pub is_told: bool,
+    pub is_reported: bool,
 }
 
 impl Channel {

@@ -150,7 +150,9 @@ fn settings() -> impl Strategy<Value = Settings> {
 pub fn narrow_scene(agents: usize) -> impl Strategy<Value = Scene> {
     // At least the smallest segment size that is tried.
     let mtu = || {
-        prop::option::of((560u32..1400, any::<bool>()).prop_map(|(octets, is_told)| Mtu { octets, is_told }))
+        prop::option::of(
+            (560u32..1400, any::<bool>()).prop_map(|(octets, is_reported)| Mtu { octets, is_reported }),
+        )
     };
     (scene(agents), [mtu(), mtu(), mtu(), mtu()]).prop_map(|(mut scene, mtus)| {
         let channels = scene.wire.iter_mut().chain(&mut scene.air);

@@ -14,7 +14,7 @@ struct Seen {
     window: u32,
     shift: Option<u8>,
     /// The received part of its sequence space, counted from its SYN.
-    came: Ranges,
+    received: Ranges,
     /// The end of the window that it has offered.
     edge: Option<Seq>,
     /// The end of the window that it was offered in the other end's name.
@@ -61,7 +61,7 @@ impl Watch {
         }
         let Some(iss) = seen.iss else { return };
         let first = tcp.seq - iss;
-        seen.came.add(first, first + packet.segment_len());
+        seen.received.add(first, first + packet.segment_len());
         if tcp.flags.has(TcpFlags::ACK) {
             let shift = if is_scaled { seen.shift.unwrap_or(0) } else { 0 };
             let edge = tcp.ack + (u32::from(tcp.window) << shift);
@@ -122,10 +122,13 @@ impl Watch {
     /// Only received data may be acknowledged or reported.
     fn check_reports(seen: &Seen, tcp: &Tcp) -> Result<(), TestCaseError> {
         let Some(iss) = seen.iss else { return Ok(()) };
-        prop_assert!(tcp.ack - iss <= seen.came.prefix(), "it acknowledges what has not come: {tcp:?}");
+        prop_assert!(tcp.ack - iss <= seen.received.prefix(), "it acknowledges what has not come: {tcp:?}");
         for (left, right) in tcp.options.sack.as_slice() {
             prop_assert!(left.before(*right));
-            prop_assert!(seen.came.has(*left - iss, *right - iss), "it reports what has not come: {tcp:?}");
+            prop_assert!(
+                seen.received.has(*left - iss, *right - iss),
+                "it reports what has not come: {tcp:?}"
+            );
         }
         Ok(())
     }
@@ -144,7 +147,7 @@ impl Watch {
             };
             let missing = |number: Seq| u64::from(number.offset_from(delivered).max(0).unsigned_abs());
             least += self.sides[sender].was_acknowledged.map_or(0, missing);
-            most += missing(iss + self.sides[sender].came.prefix());
+            most += missing(iss + self.sides[sender].received.prefix());
         }
         (least, most)
     }

@@ -244,7 +244,7 @@ impl World {
         let channel = &self.channels[hop][usize::from(to == Side::Core)];
         if let Some(mtu) = channel.refuses(&packet) {
             let message = quote::too_big(&packet, packet.ip().destination, mtu.octets);
-            if let Some(message) = message.filter(|_| mtu.is_told) {
+            if let Some(message) = message.filter(|_| mtu.is_reported) {
                 self.put(next_node, to.opposite(), message);
             }
             return;

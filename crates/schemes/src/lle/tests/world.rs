@@ -26,11 +26,11 @@ struct Trouble {
     loss: f64,
     /// The probability of loss of a packet on the wired path.
     wire_loss: f64,
-    /// The link layer confirmed it, and the phone's TCP did not receive it.
+    /// The probability that the link layer confirms a packet that the phone's TCP does not receive.
     swallowed: f64,
     /// When which agent is removed, or comes back.
-    deaths: Vec<(u64, bool, bool)>,
-    /// No agent fails: its state moves to another.
+    failures: Vec<(u64, bool, bool)>,
+    /// Whether an agent's state moves to another one, instead of a failure.
     moves: bool,
     seed: u64,
 }
@@ -256,9 +256,9 @@ impl World {
     /// Runs for at most this time.
     fn run(&mut self, seconds: u64, octets: [u64; 2]) {
         let end = self.now + Duration::from_secs(seconds);
-        let mut deaths = std::mem::take(&mut self.trouble.deaths);
-        deaths.sort_unstable();
-        let mut deaths: VecDeque<_> = deaths.into();
+        let mut failures = std::mem::take(&mut self.trouble.failures);
+        failures.sort_unstable();
+        let mut failures: VecDeque<_> = failures.into();
         self.pump();
         while self.read != octets {
             let agents =
@@ -266,11 +266,11 @@ impl World {
             let due = agents.into_iter().chain([self.server.deadline(), self.phone.deadline()]);
             let due = due.flatten().map(|deadline| deadline.at);
             let event = self.events.peek().map(|Reverse((at, ..))| *at);
-            let death = deaths.front().map(|(ms, ..)| Instant::from_secs(1) + Duration::from_millis(*ms));
+            let death = failures.front().map(|(ms, ..)| Instant::from_secs(1) + Duration::from_millis(*ms));
             let Some(next) = due.chain(event).chain(death).min().filter(|next| *next <= end) else { return };
             self.now = self.now.max(next);
-            if let Some((_, is_phone, revives)) = deaths.front().copied().filter(|_| death == Some(next)) {
-                deaths.pop_front();
+            if let Some((_, is_phone, revives)) = failures.front().copied().filter(|_| death == Some(next)) {
+                failures.pop_front();
                 if self.trouble.moves {
                     self.hand_over(is_phone);
                     continue;
@@ -332,7 +332,7 @@ fn config() -> impl Strategy<Value = Config> {
 
 fn trouble(swallowed: f64) -> impl Strategy<Value = Trouble> {
     (0.0..0.6, prop_oneof![Just(0.0), 0.0..0.05], any::<u64>()).prop_map(move |(loss, wire_loss, seed)| {
-        Trouble { loss, wire_loss, swallowed, deaths: Vec::new(), moves: false, seed }
+        Trouble { loss, wire_loss, swallowed, failures: Vec::new(), moves: false, seed }
     })
 }
 
@@ -340,7 +340,7 @@ fn acks() -> impl Strategy<Value = DeliveryAcks> {
     proptest::sample::select(vec![DeliveryAcks::EverySegment, DeliveryAcks::Delayed, DeliveryAcks::DynDelAck])
 }
 
-fn deaths() -> impl Strategy<Value = Vec<(u64, bool, bool)>> {
+fn failures() -> impl Strategy<Value = Vec<(u64, bool, bool)>> {
     proptest::collection::vec((0u64..1500, any::<bool>(), any::<bool>()), 0..5)
 }
 
@@ -349,14 +349,14 @@ proptest! {
 
     #[test]
     fn all_data_arrives_though_agents_fail(
-        config in config(), trouble in trouble(0.0), deaths in deaths(), published in any::<bool>(), up in 0u64..60_000,
+        config in config(), trouble in trouble(0.0), failures in failures(), published in any::<bool>(), up in 0u64..60_000,
         selective_acks in any::<bool>(), acks in acks(),
     ) {
         let settings = if published { Settings::published() } else { Settings::default() };
         let settings = Settings { acks, selective_acks, ..settings };
         // As published, upstream data loses its ACK bit, and is then dropped.
         let octets = [300_000, if published { 0 } else { up }];
-        let mut world = World::new(settings, config, octets, Trouble { deaths, ..trouble });
+        let mut world = World::new(settings, config, octets, Trouble { failures, ..trouble });
         world.run(20_000, octets);
         prop_assert_eq!(world.read, octets);
         prop_assert_eq!(world.lost, 0);
@@ -364,13 +364,13 @@ proptest! {
 
     #[test]
     fn all_data_arrives_though_state_moves_to_other_agents(
-        config in config(), trouble in trouble(0.03), deaths in deaths(), up in 0u64..60_000, buffer in any::<bool>(),
+        config in config(), trouble in trouble(0.03), failures in failures(), up in 0u64..60_000, buffer in any::<bool>(),
         selective_acks in any::<bool>(), acks in acks(),
     ) {
         let sender_buffer = if buffer { 30_000 } else { 0 };
         let settings = Settings { acks, selective_acks, sender_buffer, ..Settings::default() };
         let octets = [300_000, up];
-        let mut world = World::new(settings, config, octets, Trouble { deaths, moves: true, ..trouble });
+        let mut world = World::new(settings, config, octets, Trouble { failures, moves: true, ..trouble });
         world.run(20_000, octets);
         prop_assert_eq!(world.read, octets);
         prop_assert_eq!(world.lost, 0);
@@ -393,7 +393,7 @@ proptest! {
 #[test]
 fn as_published_delivered_frames_that_tcp_misses_are_lost_and_counted() {
     let trouble =
-        Trouble { loss: 0.1, wire_loss: 0.0, swallowed: 0.03, deaths: Vec::new(), moves: false, seed: 1 };
+        Trouble { loss: 0.1, wire_loss: 0.0, swallowed: 0.03, failures: Vec::new(), moves: false, seed: 1 };
     let config = Config { mss: 1000, sack: true, ..Config::default() };
     let mut world = World::new(Settings::published(), config, [3_000_000, 0], trouble);
     world.run(2000, [3_000_000, 0]);
