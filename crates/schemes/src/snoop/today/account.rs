@@ -23,8 +23,8 @@ impl SnoopFlow<Today> {
         let mut at = self.last_ack.map_or(seq, |ack| ack.later(seq));
         while at.before(end) {
             let cached = self.cache.covering(at).map(|cached| cached.end);
-            let Some(end) = cached.or_else(|| self.waiting_end(at)) else { return false };
-            at = end;
+            let Some(reached) = cached.or_else(|| self.waiting_end(at)) else { return false };
+            at = reached;
         }
         self.last_ack.is_none_or(|ack| end.after(ack))
     }
