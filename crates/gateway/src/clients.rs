@@ -1,6 +1,6 @@
-//! What each client's connections carry, counted as they carry it: no counter falls when a connection
-//! ends. The table is bounded: the first clients that have a connection have counters of their own, all
-//! others share one. Each packet loop has a table of its own, with an equal share of the places.
+//! Traffic counters per client. They include closed connections, so no counter decreases when a
+//! connection ends. The table is bounded: the first clients with a connection have counters of their
+//! own, all others share one. Each packet loop has its own table, with an equal share of the entries.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,25 +11,25 @@ use serde::{Deserialize, Serialize};
 use super::hop_watch::HopCounters;
 use super::listing::{Column, Row};
 
-/// What a client's connections carried, those that ended included.
+/// The traffic of a client's connections, including closed ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientCounters {
-    /// Its connections.
+    /// The number of its connections.
     pub connections: u64,
-    /// Of these, those that are in the table now.
+    /// The number of these that are in the table now.
     pub connections_now: u64,
-    /// What they carried.
+    /// The traffic that they carried.
     #[serde(flatten)]
     pub carried: Carried,
     /// The round-trip time from the gateway to the client, smoothed over all its connections, in seconds;
     /// none until measured.
     pub rtt_hop_s: Option<f64>,
-    /// The least of these round-trip times, in seconds.
+    /// The minimum of these round-trip times, in seconds.
     pub rtt_min_hop_s: Option<f64>,
 }
 
-/// What connections carried.
+/// The traffic of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Carried {
@@ -46,38 +46,38 @@ pub struct Carried {
     pub hop: HopCounters,
 }
 
-/// The clients that have counters of their own, and all others.
+/// The counters of all clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientsReport {
-    /// By address.
+    /// The clients with counters of their own, by address.
     pub by_address: BTreeMap<IpAddr, ClientCounters>,
-    /// All clients whose first connection began when there was no room.
+    /// All clients whose first connection began when the table was full.
     pub other: ClientCounters,
 }
 
-/// A client, or all that share a counter.
+/// A client, or all clients without counters of their own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientReport {
     /// Its address; `other` for all clients without counters of their own.
     pub client: String,
-    /// What its connections carried.
+    /// Its counters.
     #[serde(flatten)]
     pub counters: ClientCounters,
-    /// Of the segments to the client, those that were lost, in percent: `lost_down` but for `needless`;
-    /// none where there were no segments.
+    /// The percentage of the segments to the client that were lost: `lost_down` less `needless`; none
+    /// if there were no segments.
     pub lost_down_percent: Option<f64>,
-    /// Of the segments from the client, those that were lost on the hop, in percent; none where there
-    /// were no segments.
+    /// The percentage of the segments from the client that were lost on the hop; none if there were no
+    /// segments.
     pub lost_up_percent: Option<f64>,
 }
 
-/// The place of a client in the table; by default that of all others.
+/// The entry of a client in the table; by default the shared one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(Option<u16>);
 
-/// Counts for a number of clients.
+/// The counters for a bounded number of clients.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     most: usize,
@@ -87,20 +87,20 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// Counters for this many clients, beside those of all others.
+    /// Creates a table with entries for this many clients, and a shared one.
     pub(super) fn of_at_most(most: usize) -> Self {
         let mut clients = Self::default();
         clients.set_most(most);
         clients
     }
 
-    /// How many clients have counters of their own from now on; some 100 octets each, taken when a
-    /// client's first connection begins. Those that have, keep them.
+    /// Sets the maximum number of clients with counters of their own. Each entry takes some 100 octets,
+    /// allocated when a client's first connection begins. Existing entries stay.
     pub(super) fn set_most(&mut self, most: usize) {
         self.most = most.min(usize::from(u16::MAX));
     }
 
-    /// A connection of this client begins.
+    /// Counts a new connection of this client.
     pub(super) fn begin(&mut self, client: IpAddr) -> Place {
         let place = self.places.get(&client).copied();
         let place = place.or_else(|| {
@@ -117,31 +117,31 @@ impl Clients {
         place
     }
 
-    /// One of its connections ends, and another between the same ports begins.
+    /// Counts a connection that replaces one between the same ports.
     pub(super) fn begin_again(&mut self, place: Place) {
         self.at(place).connections += 1;
     }
 
-    /// One of its connections ends.
+    /// Counts the end of a connection.
     pub(super) fn end(&mut self, place: Place) {
         let counters = self.at(place);
         counters.connections_now = counters.connections_now.saturating_sub(1);
     }
 
-    /// Adds what one of its connections has carried.
+    /// Adds traffic of one of its connections.
     pub(super) fn carry(&mut self, place: Place, more: Carried) {
         let counters = self.at(place);
         counters.carried = counters.carried.plus(more);
     }
 
-    /// A round-trip time over the hop was measured on one of its connections; `least` is the least of that
+    /// Adds a round-trip time over the hop, measured on one of its connections, and the minimum of that
     /// connection. Smoothed with the gain of RFC 6298, section 2.
-    pub(super) fn measure(&mut self, place: Place, rtt: Duration, least: Duration) {
+    pub(super) fn measure(&mut self, place: Place, rtt: Duration, minimum: Duration) {
         let counters = self.at(place);
-        let (rtt, least) = (rtt.as_secs_f64(), least.as_secs_f64());
+        let (rtt, minimum) = (rtt.as_secs_f64(), minimum.as_secs_f64());
         counters.rtt_hop_s =
             Some(counters.rtt_hop_s.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0));
-        counters.rtt_min_hop_s = Some(counters.rtt_min_hop_s.map_or(least, |known| known.min(least)));
+        counters.rtt_min_hop_s = Some(counters.rtt_min_hop_s.map_or(minimum, |known| known.min(minimum)));
     }
 
     fn at(&mut self, Place(place): Place) -> &mut ClientCounters {
@@ -156,7 +156,7 @@ impl Clients {
 }
 
 impl Carried {
-    /// What it is more than it was; nothing where it is less.
+    /// The increase since `before`; zero for a counter that is lower.
     #[must_use]
     pub const fn since(self, before: Self) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl Carried {
         }
     }
 
-    /// Together with what others carried.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -182,7 +182,7 @@ impl Carried {
 }
 
 impl ClientCounters {
-    /// Together with what another packet loop counts, whose round-trip times are as good.
+    /// Merges the counters of another packet loop. Round-trip times are averaged with equal weight.
     fn plus(self, other: Self) -> Self {
         let both = |one: Option<f64>, other: Option<f64>, of_both: fn(f64, f64) -> f64| match (one, other) {
             (Some(one), Some(other)) => Some(of_both(one, other)),
@@ -207,7 +207,7 @@ impl ClientsReport {
         Self { other: self.other.plus(other.other), ..self }
     }
 
-    /// Each client, in the order of the addresses; then, if there are any, all others.
+    /// One row per client, ordered by address, and one for all others if there are any.
     pub fn rows(&self) -> Vec<ClientReport> {
         let row = |client: String, counters: &ClientCounters| {
             let Lost { down, up } = Lost::of(&counters.carried.hop);
@@ -219,22 +219,22 @@ impl ClientsReport {
     }
 }
 
-/// Losses on the hop in percent of the segments; `None` where there were no segments.
+/// Losses on the hop as a percentage of the segments; `None` if there were no segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lost {
-    /// Of those to the client, those that were lost: sent again, and not needless.
+    /// To the client: segments that were retransmitted, and not needlessly.
     pub down: Option<f64>,
-    /// Of those from the client, those that did not come.
+    /// From the client: segments that did not arrive.
     pub up: Option<f64>,
 }
 
 impl Lost {
-    /// The share of the segments that were counted.
+    /// Computes the losses from these counters.
     pub fn of(hop: &HopCounters) -> Self {
         let percent = |lost: u64, of: u64| (of > 0).then(|| 100.0 * lost as f64 / of as f64);
-        // What the client had was not lost.
+        // A needless retransmission indicates that the original was not lost.
         let down = percent(hop.lost_down.saturating_sub(hop.needless), hop.segments_down);
-        // What is lost on its way here is not among what has come.
+        // `segments_up` counts only segments that arrived.
         Self { down, up: percent(hop.lost_up, hop.segments_up + hop.lost_up) }
     }
 }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_clients_have_counters_and_all_others_share_one() {
+    fn the_first_clients_have_own_counters_and_all_others_share_one() {
         let mut clients = Clients::of_at_most(2);
         let address = |last| IpAddr::from([10, 0, 0, last]);
         let more = Carried { octets_down: 1000, packets_up: 3, ..Carried::default() };

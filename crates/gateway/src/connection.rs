@@ -1,4 +1,4 @@
-//! What the engine remembers of one TCP connection, or of the datagrams between two ports.
+//! The engine's state of one TCP connection, or of the datagrams between two ports.
 
 use std::hint::black_box;
 
@@ -16,53 +16,54 @@ use crate::io::PortId;
 /// A TCP connection that crosses the gateway, or the datagrams between two ports.
 #[derive(Debug)]
 pub struct TrackedConnection {
-    /// When its first packet came.
+    /// The arrival time of its first packet.
     pub opened: Instant,
-    /// When its last packet came.
+    /// The arrival time of its last packet.
     pub last_used: Instant,
-    /// When it was last kept although it was idle, because its agent owed something of it.
+    /// When its expiry was last postponed because its agent had an obligation for it.
     pub kept: Option<Instant>,
-    /// What came from the core side.
+    /// The direction from the core side.
     pub from_core: Direction,
-    /// What came from the radio side.
+    /// The direction from the radio side.
     pub from_radio: Direction,
-    /// How far it is between its first SYN and its last FIN.
+    /// Its state between the first SYN and the last FIN.
     pub state: State,
-    /// The index of its rule; `None` if no rule wants it.
+    /// The index of its rule; `None` if no rule selects it.
     pub rule: Option<u16>,
-    /// Why no agent sees it any more; `None` where its rule's agent does.
+    /// The reason why no agent sees it; `None` if its rule's agent does.
     pub aside: Option<Aside>,
-    /// When the kernel was last told that it is aside.
-    pub told_aside: Instant,
-    /// What is to be done once its agent owes nothing of it.
-    pub leaving: Option<Draining>,
-    /// Packets that an agent made for it.
+    /// When the kernel was last requested to set it aside.
+    pub aside_requested: Instant,
+    /// The change to be made once its agent has no obligation for it.
+    pub draining: Option<Draining>,
+    /// Packets that an agent generated for it.
     pub sent_by_agent: u32,
-    /// Packets of it that an agent dropped or took over.
+    /// Packets of it that an agent dropped or absorbed.
     pub kept_by_agent: u32,
-    /// How its sender on the core side answers to loss.
+    /// The reaction of its sender on the core side to loss.
     pub reaction: Reaction,
-    /// What is measured of its hop.
+    /// The measurements of its hop.
     pub hop: HopWatch,
-    /// Where it is counted for its client, if clients are counted.
+    /// The counters of its client, if clients are counted.
     pub client: Place,
 }
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
 pub struct Direction {
-    /// How its latest packet came in; `None` before the first. Learned anew with each packet: a
-    /// client that roams, or a route that changes, changes it.
+    /// The arrival of its latest packet; `None` before the first. It is updated by each packet, because
+    /// a client may roam and a route may change.
     pub arrival: Option<Arrival>,
-    /// Packets on the wire: a super-packet counts its segments.
+    /// Packets on the wire: each segment of a super-packet counts.
     pub packets: u64,
     /// Octets of IP packets.
     pub octets: u64,
-    /// A FIN came.
+    /// Whether a FIN was received.
     pub finished: bool,
 }
 
-/// How a packet came in, and how one that is to look like it must go.
+/// The port and link header with which a packet arrived, and with which generated packets of the same
+/// direction are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The port.
@@ -71,19 +72,19 @@ pub struct Arrival {
     pub link: LinkHeader,
 }
 
-/// How far a connection is.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// A SYN came, and nothing but SYNs since.
+    /// Only SYNs were received.
     Opening,
-    /// Data may flow, or did when we met it.
+    /// The handshake is over, or the first packet that the gateway saw was not a SYN.
     Established,
-    /// One end has sent its FIN.
+    /// One endpoint has sent a FIN.
     HalfClosed,
-    /// Both ends have, or one has reset it.
+    /// Both endpoints have sent a FIN, or one has reset the connection.
     Closing,
-    /// It is no TCP connection.
+    /// Datagrams, not a TCP connection.
     Datagrams,
 }
 
@@ -91,22 +92,22 @@ pub enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aside {
-    /// Only one of its directions passes here.
+    /// Only one of its directions passes through this gateway.
     OneWay,
-    /// Its sender does not slow down on loss: there is nothing to gain, and copies may do harm.
+    /// Its sender does not slow down on loss: an agent cannot help, and copies may do harm.
     Unresponsive,
     /// Its agent has no use for it.
     NoUse,
-    /// The control socket said so.
+    /// A command on the control socket.
     Asked,
 }
 
-/// Why a connection is to leave its agent.
+/// Why a connection is to be taken from its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draining {
     /// It is to be set aside.
     Aside(Aside),
-    /// Another rule wants it, or none.
+    /// Another rule selects it now, or none does.
     ForRule,
 }
 
@@ -137,7 +138,7 @@ impl Aside {
 }
 
 impl TrackedConnection {
-    /// A connection whose first packet comes now.
+    /// Creates a connection whose first packet has just arrived.
     pub fn new(rule: Option<u16>, state: State, now: Instant) -> Self {
         Self {
             opened: now,
@@ -148,8 +149,8 @@ impl TrackedConnection {
             state,
             rule,
             aside: None,
-            told_aside: now,
-            leaving: None,
+            aside_requested: now,
+            draining: None,
             sent_by_agent: 0,
             kept_by_agent: 0,
             reaction: Reaction::default(),
@@ -158,14 +159,14 @@ impl TrackedConnection {
         }
     }
 
-    /// This rule's agent sees it from now on, and goes on doing so.
+    /// Assigns the connection to this rule, and cancels a pending change of rule.
     pub fn stay_with(&mut self, rule: Option<u16>) {
         self.rule = rule;
-        self.leaving = self.leaving.filter(|leaving| *leaving != Draining::ForRule);
+        self.draining = self.draining.filter(|draining| *draining != Draining::ForRule);
     }
 
-    /// Reads something of every cache line, so that they are near when a packet comes.
-    pub fn look(&self) {
+    /// Reads from every cache line, so that they are in the cache when a packet arrives.
+    pub fn read_cache_lines(&self) {
         let direction = |direction: &Direction| {
             (direction.arrival.as_ref().map(|arrival| arrival.port), direction.packets, direction.finished)
         };
@@ -181,7 +182,7 @@ impl TrackedConnection {
         ));
     }
 
-    /// What came from this side.
+    /// The direction from this side.
     pub const fn from(&self, side: Side) -> &Direction {
         match side {
             Side::Core => &self.from_core,
@@ -189,7 +190,7 @@ impl TrackedConnection {
         }
     }
 
-    /// What it carried so far.
+    /// The traffic that it has carried.
     pub fn carried(&self) -> Carried {
         let Self { from_core, from_radio, .. } = self;
         Carried {
@@ -201,20 +202,19 @@ impl TrackedConnection {
         }
     }
 
-    /// Whether both directions were seen. Before, an agent would have half of a connection to
-    /// reason from.
+    /// Whether both directions were seen. Until then, an agent would know only half of the connection.
     pub const fn is_two_way(&self) -> bool {
         self.from_core.arrival.is_some() && self.from_radio.arrival.is_some()
     }
 
-    /// Whether one direction is all that there need be.
+    /// Whether the flow may have a single direction, as datagrams may.
     pub fn may_be_one_way(&self) -> bool {
         self.state == State::Datagrams
     }
 
-    /// Takes note of a packet from a port on this side, and counts the hop's round-trip time if the
-    /// packet ends one. Where it came in as the one before did, nothing is cloned.
-    pub fn note(
+    /// Records a packet from a port on this side, and counts the hop's round-trip time if the packet
+    /// completes one. The link header is copied only if the arrival differs from the previous one.
+    pub fn record(
         &mut self,
         packet: &Packet,
         (from, port, link): (Side, PortId, &LinkHeader),
@@ -238,17 +238,17 @@ impl TrackedConnection {
         if let Some(flags) = packet.tcp().map(|tcp| tcp.flags) {
             direction.finished |= flags.has(TcpFlags::FIN);
             self.state = self.next_state(flags);
-            self.reaction.note(packet, from, now);
+            self.reaction.record(packet, from, now);
             self.hop.arrived(packet, from, now);
         }
     }
 
-    /// Whether this packet is the client's answer to the one packet that came from the core side so
-    /// far, just before: the handshake's SYN/ACK, or its SYN if the server opened the connection.
-    /// After a retransmission it is not known which packet is answered (RFC 6298, section 3).
+    /// Whether this packet is the client's answer to the only packet so far from the core side, which
+    /// immediately preceded it: the SYN/ACK of the handshake, or the SYN if the server opened the
+    /// connection. After a retransmission the answered packet is ambiguous (RFC 6298, section 3).
     fn is_first_answer(&self, packet: &Packet, from: Side) -> bool {
         let Some(flags) = packet.tcp().map(|tcp| tcp.flags) else { return false };
-        // The client's own SYN came before its ACK, and nothing before its SYN/ACK.
+        // The client's SYN precedes its ACK; no packet of the client precedes its SYN/ACK.
         let before = u64::from(!flags.has(TcpFlags::SYN));
         from == Side::Radio
             && flags.has(TcpFlags::ACK)
@@ -269,8 +269,8 @@ impl TrackedConnection {
         }
     }
 
-    /// What the first packet of a connection makes of it: one that was running before we were
-    /// counts as established. `flags` are those of a TCP segment.
+    /// The state of a connection after its first packet: without a SYN, the connection existed before
+    /// the gateway saw it and is treated as established. `flags` are those of a TCP segment.
     pub fn first_state(protocol: Protocol, flags: TcpFlags) -> State {
         match protocol {
             Protocol::Udp => State::Datagrams,
@@ -279,13 +279,13 @@ impl TrackedConnection {
         }
     }
 
-    /// Whether this packet starts another connection between the same ports.
+    /// Whether a segment with these flags starts another connection between the same ports.
     pub fn is_reopened_by(&self, flags: TcpFlags) -> bool {
         flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK) && self.state != State::Opening
     }
 
-    /// Starts over: another connection between the same ports, of the same client. Where its packets
-    /// come in is still known.
+    /// Resets the state for another connection between the same ports, with the same client. The
+    /// arrivals remain known.
     pub fn reopen(&mut self, rule: Option<u16>, now: Instant) {
         let mut fresh = Self::new(rule, State::Opening, now);
         fresh.from_core.arrival = self.from_core.arrival.take();

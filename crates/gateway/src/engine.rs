@@ -32,65 +32,66 @@ pub use reload::Selected;
 pub use report::{EngineReport, FlowPage, FlowReport, RuleReport};
 pub use transfer::SavedConnection;
 
-/// Connections that one call forgets at most, so that a call's work is bounded.
-const EXPIRED_A_FRAME: usize = 2;
-const EXPIRED_A_DEADLINE: usize = 256;
+/// The maximum number of expired connections that one call removes, so that a call's work is bounded.
+const MAX_EXPIRED_PER_FRAME: usize = 2;
+const MAX_EXPIRED_PER_DEADLINE: usize = 256;
 
-/// Runs one agent a rule over the frames of a gateway's ports.
+/// Runs one agent per rule over the frames of a gateway's ports.
 ///
-/// - What it does not understand, and what no rule wants, goes out again at once, in the same
-///   octets.
-/// - What an agent sends leaves before the packet in hand.
-/// - An agent sees the SYNs of a connection, and everything else only once both directions were
-///   seen here.
-/// - A panic in an agent costs its state, never a packet in hand and never the process.
-/// - Work and memory a frame are bounded, and nothing is allocated for a frame that is passed on.
+/// - Frames that the engine cannot parse, or that no rule matches, are forwarded at once and
+///   unchanged.
+/// - Packets that an agent sends leave before the current packet.
+/// - An agent sees the SYNs of a connection, and other packets only after the engine has seen both
+///   directions.
+/// - A panic in an agent costs the agent's state, never the current packet and never the process.
+/// - Work and memory per frame are bounded, and a forwarded frame needs no allocation.
 pub struct Engine {
     ports: Vec<Port>,
     traffic: Selector,
-    /// The plan's rules in their order, and behind them those of earlier plans whose agents still
-    /// owe something.
+    /// The plan's rules in their order, followed by rules of earlier plans whose agents still have
+    /// obligations.
     rules: Vec<Rule>,
-    /// How many of them are the plan's.
+    /// The number of rules that belong to the plan.
     planned: usize,
-    /// Connections are measured; there are no rules.
+    /// Whether the engine only measures connections and has no rules.
     is_passive: bool,
     connections: ConnectionTable,
-    /// What all agents together may take.
+    /// The budget of all agents together.
     budget: Budget,
     stepping_aside: SteppingAside,
     prefetch: Prefetch,
     outbox: Outbox,
     counters: Counters,
     hop_rtts: HopRtts,
-    /// Of all connections.
+    /// The sum over all connections.
     hop: HopCounters,
     /// `None` if clients are not counted.
     clients: Option<Clients>,
-    /// What rules counted that are there no more.
+    /// The counters of removed rules.
     retired: RuleCounters,
-    /// All traffic passes untouched, until the next reload.
+    /// Whether all traffic passes unchanged until the next reload.
     is_drained: bool,
-    /// Agents take on no obligation more.
+    /// Whether agents may not take on new obligations.
     refuses_obligations: bool,
-    /// Traffic goes past: no agent would learn whether what it waits for has come.
+    /// Whether traffic bypasses the engine. Agents would not see the packets that they wait for.
     is_away: bool,
 }
 
-/// What the engine wants done, in order. Owned by the caller, who empties it.
+/// The output of the engine, to be processed in order. The caller owns it and empties it.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     /// Frames to send, each with its port.
     pub frames: Vec<(PortId, Frame)>,
-    /// What may pass from now on without coming here: we only hear of it.
+    /// Flows that may now bypass the engine, which then receives only copies or headers.
     pub bypasses: Vec<Bypass>,
-    /// Connections that need not come here any more, from core to radio.
+    /// Connections that the kernel need not divert any more, keyed from core to radio.
     pub set_aside: Vec<FlowKey>,
-    /// Connections that were set aside, and are to come here again; before the above.
-    pub taken_back: Vec<FlowKey>,
+    /// Connections that were set aside and are to be diverted again; to be processed before
+    /// `set_aside`.
+    pub restored: Vec<FlowKey>,
 }
 
-/// A frame in hand.
+/// The current frame and its packet.
 struct InHand {
     port: PortId,
     side: Side,
@@ -100,7 +101,7 @@ struct InHand {
 }
 
 impl Engine {
-    /// An engine for these ports.
+    /// Creates an engine for these ports.
     pub fn new(ports: &[Port], plan: &Plan) -> Self {
         Self {
             ports: ports.to_vec(),
@@ -124,9 +125,9 @@ impl Engine {
         }
     }
 
-    /// A frame came in by a port.
+    /// Processes a frame received on a port.
     pub fn on_frame(&mut self, port: PortId, frame: Frame, now: Instant, out: &mut Outgoing) {
-        self.expire(EXPIRED_A_FRAME, now, out);
+        self.expire(MAX_EXPIRED_PER_FRAME, now, out);
         let known = self.ports.get(usize::from(port.0));
         if let Some(&Port { ethernet, copies_of: Some(passed_at), .. }) = known {
             self.on_copy(ethernet, passed_at, &frame, now, out);
@@ -148,9 +149,9 @@ impl Engine {
         }
     }
 
-    /// The link layer saw something. Only for agents that ask for it.
+    /// Passes an event of the link layer to the agent of its connection, if that agent needs it.
     pub fn on_link(&mut self, event: &LinkEvent<'_>, now: Instant, out: &mut Outgoing) {
-        // What this node transmits came from the core side.
+        // Packets that this node transmits came from the core side.
         let slot =
             event.packet().flow_key().and_then(|key| self.connections.find(Side::Core.connection(key)));
         let Some(slot) = slot else { return };
@@ -166,15 +167,16 @@ impl Engine {
         }
     }
 
-    /// When [`Engine::on_deadline`] is next due.
+    /// The time at which [`Engine::on_deadline`] is next due.
     pub fn deadline(&self) -> Option<Instant> {
         let agents = self.rules.iter().filter(|_| !self.is_away).filter_map(Rule::deadline);
         agents.chain(self.connections.next_expiry()).min()
     }
 
-    /// Does what is due. Early and repeated calls are harmless.
+    /// Expires connections and calls the agents whose deadline has passed. Early and repeated calls
+    /// are harmless.
     pub fn on_deadline(&mut self, now: Instant, out: &mut Outgoing) {
-        self.expire(EXPIRED_A_DEADLINE, now, out);
+        self.expire(MAX_EXPIRED_PER_DEADLINE, now, out);
         for index in 0..self.rules.len() {
             if !self.is_away && self.rules[index].is_due(now) {
                 let budget = self.budget_of(index);
@@ -185,8 +187,8 @@ impl Engine {
         }
     }
 
-    /// Has every agent send on what it holds. From then on all traffic passes untouched, until the
-    /// next reload.
+    /// Has every agent send the packets that it holds. After that, all traffic passes unchanged until
+    /// the next reload.
     pub fn drain(&mut self, now: Instant, out: &mut Outgoing) {
         self.is_drained = true;
         for index in 0..self.rules.len() {
@@ -194,13 +196,13 @@ impl Engine {
         }
     }
 
-    /// Traffic goes past from now on, until [`Engine::on_return`]: the timers of agents rest.
+    /// Stops the agents' timers until [`Engine::on_return`], because traffic bypasses the engine.
     pub const fn step_out(&mut self) {
         self.is_away = true;
     }
 
-    /// Has agents send on what they hold, because traffic bypasses them for a while: what would let
-    /// them send it later goes past them. They may be called on as before.
+    /// Has agents send the packets that they hold: while traffic bypasses them, they do not see the
+    /// packets that would release these later. They may be called as before.
     pub fn send_held(&mut self, now: Instant, out: &mut Outgoing) {
         for index in 0..self.rules.len() {
             if self.rules[index].held() > 0 {
@@ -209,7 +211,8 @@ impl Engine {
         }
     }
 
-    /// Frames went past for a while, or before this engine was there: tells the agents.
+    /// Informs the agents that frames have bypassed them for some time, or passed before this engine
+    /// existed.
     pub fn on_return(&mut self, now: Instant, out: &mut Outgoing) {
         self.is_away = false;
         for index in 0..self.rules.len() {
@@ -235,11 +238,11 @@ impl Engine {
             return;
         };
         let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
-        let Some(slot) = self.meet(side.connection(key), flags, now, out) else {
+        let Some(slot) = self.find_or_insert(side.connection(key), flags, now, out) else {
             out.frames.push((port, in_hand.frame));
             return;
         };
-        self.count(slot, |connection, hop_rtts| connection.note(packet, (side, port, link), now, hop_rtts));
+        self.count(slot, |connection, hop_rtts| connection.record(packet, (side, port, link), now, hop_rtts));
         let connection = self.connections.at(slot);
         let rule = connection.rule;
         let is_ready = connection.is_two_way() || connection.may_be_one_way() || flags.has(TcpFlags::SYN);
@@ -252,15 +255,15 @@ impl Engine {
             Some(_) if self.connections.at(slot).aside.is_some() => passed.aside += 1,
             Some(_) if is_drained => passed.drained += 1,
             Some(_) if !is_ready => passed.one_way += 1,
-            Some(rule) => return self.ask(usize::from(rule), in_hand, slot, now, out),
+            Some(rule) => return self.consult_agent(usize::from(rule), in_hand, slot, now, out),
         }
         self.departs(slot, packet, side.opposite(), now);
         out.frames.push((port, in_hand.frame));
     }
 
-    /// An ICMP error message: for the agent of the connection that it is about, if there is one.
+    /// Passes an ICMP error message to the agent of the connection that it quotes, if that has one.
     fn on_error(&mut self, quotation: Quotation, in_hand: InHand, now: Instant, out: &mut Outgoing) {
-        // What it is about went the other way.
+        // The quoted packet went in the opposite direction.
         let slot = self.connections.find(in_hand.side.opposite().connection(quotation.flow));
         let agent = slot.and_then(|slot| {
             let connection = self.connections.at(slot);
@@ -269,15 +272,15 @@ impl Engine {
         if let Some((slot, rule)) =
             agent.filter(|(slot, _)| !self.is_drained || !self.obligation(*slot).is_free())
         {
-            self.ask(usize::from(rule), in_hand, slot, now, out);
+            self.consult_agent(usize::from(rule), in_hand, slot, now, out);
         } else {
             self.counters.passed.not_tcp += 1;
             out.frames.push((in_hand.port, in_hand.frame));
         }
     }
 
-    /// Whether an agent may have a use for a packet: for any of TCP, and for what may be RTP if one
-    /// takes datagrams. Of UDP the BPF programs let nothing else come here either.
+    /// Whether an agent may use a packet: any TCP packet, and possible RTP packets if an agent takes
+    /// datagrams. The BPF programs apply the same filter to UDP.
     fn may_be_of_use(&self, packet: &Packet) -> bool {
         let Transport::Udp(udp) = packet.transport() else { return packet.tcp().is_some() };
         let begins_like_rtp =
@@ -287,17 +290,23 @@ impl Engine {
             && begins_like_rtp()
     }
 
-    /// Finds the connection of a packet, or makes one. `None` if the packet is to pass without.
-    fn meet(&mut self, key: FlowKey, flags: TcpFlags, now: Instant, out: &mut Outgoing) -> Option<Slot> {
+    /// Finds or inserts the connection of a packet. `None` if the packet is forwarded without one.
+    fn find_or_insert(
+        &mut self,
+        key: FlowKey,
+        flags: TcpFlags,
+        now: Instant,
+        out: &mut Outgoing,
+    ) -> Option<Slot> {
         if let Some(slot) = self.connections.find(key) {
             if self.connections.at(slot).is_reopened_by(flags) {
-                // The agent that still owes something of the old one judges the SYN.
+                // An agent that still has an obligation for the old connection judges the SYN.
                 let is_free = self.obligation(slot).is_free();
                 let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
                 let connection = self.connections.at_mut(slot);
-                let (kept_rule, leaving) = (connection.rule, connection.leaving);
+                let (kept_rule, draining) = (connection.rule, connection.draining);
                 connection.reopen(if is_free { rule } else { kept_rule }, now);
-                connection.leaving = leaving.filter(|_| !is_free);
+                connection.draining = draining.filter(|_| !is_free);
                 if let Some(clients) = &mut self.clients {
                     clients.begin_again(self.connections.at(slot).client);
                 }
@@ -307,24 +316,24 @@ impl Engine {
         }
         let rule = rule_for(&self.traffic, &self.rules[..self.planned], key);
         let is_measured = self.is_passive && key.protocol == Protocol::Tcp && self.traffic.matches(key);
-        // What ends a connection that we do not know begins none.
+        // A reset of an unknown connection does not create one.
         if (rule.is_none() && !is_measured) || flags.has(TcpFlags::RST) {
             self.counters.passed.unwanted += 1;
             return None;
         }
         let state = TrackedConnection::first_state(key.protocol, flags);
-        if let Some(spared) = self.connections.spared(state, now, |key, rule| is_free(&self.rules, key, rule))
-        {
+        let may_evict = |key, rule| is_free(&self.rules, key, rule);
+        if let Some(victim) = self.connections.eviction_candidate(state, now, may_evict) {
             self.counters.counts.evicted += 1;
-            self.forget(spared, now, out);
+            self.forget(victim, now, out);
         }
         let slot = self.remember(key, TrackedConnection::new(rule, state, now), now);
         self.counters.passed.table_full += u64::from(slot.is_none());
         slot
     }
 
-    /// Asks a rule's agent what becomes of the packet in hand, and does it.
-    fn ask(&mut self, rule: usize, in_hand: InHand, slot: Slot, now: Instant, out: &mut Outgoing) {
+    /// Calls a rule's agent for the current packet, and carries out its verdict.
+    fn consult_agent(&mut self, rule: usize, in_hand: InHand, slot: Slot, now: Instant, out: &mut Outgoing) {
         let InHand { port, side, link, frame, mut packet } = in_hand;
         let verdict = self.call_about(slot, rule, now, |agent, cx| agent.on_packet(&mut packet, side, cx));
         let Some(verdict) = verdict else {
@@ -337,7 +346,7 @@ impl Engine {
         self.send_outbox(Some(slot), now, out);
         if verdict == Verdict::Forward {
             self.departs(slot, &packet, side.opposite(), now);
-            // What an agent has made too large goes on as it came.
+            // A packet that an agent has made too large is forwarded as received.
             let edited = Frame::of(&packet, &link, Some(&frame));
             self.counters.counts.too_large += u64::from(edited.is_err());
             out.frames.push((port, edited.unwrap_or(frame)));
@@ -347,17 +356,17 @@ impl Engine {
         }
     }
 
-    /// A packet that came goes to this side.
+    /// Records that a received packet is forwarded to this side.
     fn departs(&mut self, slot: Slot, packet: &Packet, to: Side, now: Instant) {
         self.count(slot, |connection, _| connection.hop.departed(packet, to, false, now));
     }
 
-    /// Sends what an agent put into the outbox. A packet to one side goes as if it had come from
-    /// the other: by the port and with the link header of its connection's own packets. One of no
-    /// connection, such as an ICMP message, goes with `in_hand`'s.
+    /// Sends the packets that an agent put into the outbox. A packet to one side is sent as if it had
+    /// come from the other: with the port and the link header of its connection's own packets. A
+    /// packet without a connection, such as an ICMP message, uses those of `in_hand`.
     fn send_outbox(&mut self, in_hand: Option<Slot>, now: Instant, out: &mut Outgoing) {
         out.bypasses.append(&mut self.outbox.bypasses);
-        self.leave_alone(now, out);
+        self.set_unused_aside(now, out);
         if self.outbox.packets.is_empty() {
             return;
         }
@@ -397,7 +406,7 @@ impl Engine {
                 self.counters.counts.expired += 1;
                 self.forget(slot, now, out);
             } else {
-                // Its ends cannot go on without the agent, which finds out whether they are still there.
+                // The endpoints need the agent to continue. It finds out whether they are still alive.
                 self.connections.keep(slot, now);
             }
         }
@@ -405,7 +414,7 @@ impl Engine {
 
     fn forget(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
         self.count_broken(slot);
-        self.take_back(slot, out);
+        self.restore(slot, out);
         self.release(slot, now, out);
         if let Some(clients) = &mut self.clients {
             clients.end(self.connections.at(slot).client);
@@ -413,7 +422,7 @@ impl Engine {
         self.connections.forget(slot);
     }
 
-    /// Puts a connection into the table, and counts it; `None` if there is no room.
+    /// Inserts a connection into the table and counts it. `None` if the table is full.
     fn remember(&mut self, key: FlowKey, connection: TrackedConnection, now: Instant) -> Option<Slot> {
         let slot = self.connections.insert(key, connection, now)?;
         self.counters.counts.connections += 1;
@@ -421,7 +430,7 @@ impl Engine {
         Some(slot)
     }
 
-    /// Counts a connection for its client from now on, if clients are counted.
+    /// Starts to count a connection for its client, if clients are counted.
     fn begin_at_client(&mut self, slot: Slot) {
         if let Some(clients) = &mut self.clients {
             // Keys are from the core side to the radio side.
@@ -430,8 +439,8 @@ impl Engine {
         }
     }
 
-    /// Counts for this many clients from now on; `None` for none. Connections stay with the counters
-    /// that they have.
+    /// Sets the maximum number of clients with counters of their own; `None` counts no clients.
+    /// Existing connections keep their counters.
     fn set_most_clients(&mut self, most: Option<usize>) {
         let Some(most) = most else {
             self.clients = None;
@@ -447,7 +456,8 @@ impl Engine {
         }
     }
 
-    /// Changes what is counted of a connection, and adds the difference to the totals and to its client.
+    /// Updates a connection with `change`, and adds the increase of its counters to the totals and to
+    /// its client's counters.
     fn count(&mut self, slot: Slot, change: impl FnOnce(&mut TrackedConnection, &mut HopRtts)) {
         let connection = self.connections.at_mut(slot);
         let (carried, rtt) = (connection.carried(), connection.hop.rtt_hop());
@@ -461,10 +471,11 @@ impl Engine {
         }
     }
 
-    /// Has the agent of a connection send on what it holds of it. It will see no more of it.
+    /// Has the agent of a connection send the packets that it holds for it. The agent will not see
+    /// the connection again.
     fn release(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
         let key = self.connections.key(slot);
-        // Also what an agent has let pass that is there no more.
+        // This also ends a bypass that an agent allowed which no longer exists.
         out.bypasses.push(Bypass { flow: key, limits: None });
         let Some(rule) = self.connections.at(slot).rule else { return };
         let _ = self.call(usize::from(rule), now, |agent, cx| agent.release(key, cx));
@@ -472,7 +483,7 @@ impl Engine {
     }
 }
 
-/// The first rule that wants a connection, unless it leaves it alone, or has no use for datagrams.
+/// The first rule that matches a connection, unless it has no agent, or cannot use datagrams.
 fn rule_for(traffic: &Selector, rules: &[Rule], key: FlowKey) -> Option<u16> {
     if !traffic.matches(key) {
         return None;

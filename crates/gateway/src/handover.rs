@@ -1,12 +1,11 @@
-//! What a gateway leaves to the one that takes its place after a restart: its connections, with
-//! what its agents know of them, in a file beside its control socket.
+//! Handover: the state that a gateway saves for its successor after a restart. It consists of the
+//! connections with their agents' state, in a file next to the control socket.
 //!
-//! The kernel passes everything on meanwhile, so the state is as old as the restart is long. Agents
-//! can do with that: it is as if what passed had taken another way. A file that is older than
-//! [`OLDEST`], or from before the last boot, is of no use, and is removed; so is one that is larger
-//! than [`LARGEST`], unread. One that others may have written stays, unread. A checksum is verified
-//! before anything is read: a wrong bit in what an agent keeps would become a wrong octet for an
-//! application.
+//! The kernel forwards all traffic during the restart, so the state is outdated by its duration. Agents
+//! accept this: the effect is the same as if these packets had taken another route. A file that is
+//! older than [`OLDEST`], or from before the last boot, is removed and not used; a file larger than
+//! [`LARGEST`] is removed unread. A file that other users may have written is not read, and stays. A
+//! checksum is verified before the state is decoded: a bit error in it could reach an application.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -20,20 +19,20 @@ use serde::{Deserialize, Serialize};
 use super::engine::SavedConnection;
 use crate::io::Port;
 
-/// State that is older than this is not gone on with.
+/// The maximum age of state that is used.
 const OLDEST: Duration = Duration::from_secs(30);
 
-/// A larger file is none of ours: all agents together take less by default.
+/// The maximum size of the file in octets: by default, all agents together use less memory.
 const LARGEST: u64 = 256 << 20;
 
-/// The first octets of the file; the number is the version of what follows: a CRC-32 of the rest, in
-/// network order, and [`Left`].
+/// The first octets of the file; the number is the format version. They are followed by a CRC-32 of
+/// the rest, in network order, and [`SavedState`].
 const MAGIC: &[u8] = b"lasthop gateway state 4\n";
 
-/// What is in the file behind the checksum.
+/// The content of the file after the checksum.
 #[derive(Serialize, Deserialize)]
-struct Left {
-    /// Which boot the time is of.
+struct SavedState {
+    /// The boot to which the time refers.
     boot: String,
     at: u64,
     /// The ports' names: connections refer to them by number.
@@ -41,25 +40,25 @@ struct Left {
     connections: Vec<SavedConnection>,
 }
 
-/// Where a gateway with this control socket leaves its state.
+/// The path of the state file of a gateway with this control socket.
 pub(super) fn file_of(socket: &Path) -> PathBuf {
     let mut name = socket.as_os_str().to_owned();
     name.push(".state");
     name.into()
 }
 
-/// Leaves connections to a successor. The file appears when it is whole, and only its owner can
+/// Saves connections for a successor. The file appears once it is complete, and only its owner can
 /// read it.
-pub(super) fn leave(
+pub(super) fn save(
     path: &Path,
     ports: &[Port],
     connections: Vec<SavedConnection>,
     now: Instant,
 ) -> io::Result<()> {
     let ports = ports.iter().map(|port| port.name.clone()).collect();
-    let left = Left { boot: boot_id()?, at: now.as_nanos(), ports, connections };
+    let saved = SavedState { boot: boot_id()?, at: now.as_nanos(), ports, connections };
     let head = [MAGIC, &[0; 4]].concat();
-    let mut octets = postcard::to_extend(&left, head).map_err(io::Error::other)?;
+    let mut octets = postcard::to_extend(&saved, head).map_err(io::Error::other)?;
     let (head, rest) = octets.split_at_mut(MAGIC.len() + 4);
     head[MAGIC.len()..].copy_from_slice(&crc32fast::hash(rest).to_be_bytes());
     if octets.len() as u64 > LARGEST {
@@ -77,9 +76,11 @@ pub(super) fn leave(
     written.inspect_err(|_| drop(fs::remove_file(&part)))
 }
 
-/// Takes what a predecessor has left, and removes the file. Nothing if there is none, or it is of
-/// no use; an error says why.
-pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<SavedConnection>> {
+/// Loads the connections of a predecessor, and removes the file. Returns none if there is no file.
+///
+/// # Errors
+/// The reason why the file cannot be used.
+pub(super) fn load(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<SavedConnection>> {
     let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
@@ -99,18 +100,18 @@ pub(super) fn take(path: &Path, ports: &[Port], now: Instant) -> io::Result<Vec<
     if crc32fast::hash(octets) != u32::from_be_bytes(*checksum) {
         return unusable("the state file is damaged: its checksum is wrong");
     }
-    let Ok(left) = postcard::from_bytes::<Left>(octets) else { return unusable(damaged) };
-    let age = now.since(Instant::from_nanos(left.at));
-    if left.boot != boot_id()? || age > OLDEST || now.as_nanos() < left.at {
+    let Ok(saved) = postcard::from_bytes::<SavedState>(octets) else { return unusable(damaged) };
+    let age = now.since(Instant::from_nanos(saved.at));
+    if saved.boot != boot_id()? || age > OLDEST || now.as_nanos() < saved.at {
         return unusable("the state file is too old");
     }
-    if !left.ports.iter().eq(ports.iter().map(|port| &port.name)) {
+    if !saved.ports.iter().eq(ports.iter().map(|port| &port.name)) {
         return unusable("the state file is for other ports");
     }
-    Ok(left.connections)
+    Ok(saved.connections)
 }
 
-/// Opens a file that no other user can have written.
+/// Opens a file, unless another user may have written it.
 fn open(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
@@ -147,26 +148,26 @@ mod tests {
     }
 
     #[test]
-    fn the_service_managers_restart_keeps_it() {
+    fn the_state_file_survives_a_restart_by_the_service_manager() {
         let unit = include_str!("../../../packaging/lasthop-gateway.service");
         assert!(unit.contains("RuntimeDirectoryPreserve=restart\n"));
     }
 
     #[test]
-    fn what_is_left_is_taken_once() {
+    fn saved_state_is_loaded_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = file_of(&directory.path().join("gateway.sock"));
         assert_eq!(path.file_name().and_then(|name| name.to_str()), Some("gateway.sock.state"));
         let now = Instant::from_secs(1000);
-        assert_eq!(take(&path, &ports(), now).expect("there is none"), Vec::new());
-        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        assert_eq!(load(&path, &ports(), now).expect("there is none"), Vec::new());
+        save(&path, &ports(), Vec::new(), now).expect("there is room");
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
-        assert_eq!(take(&path, &ports(), soon(now)).expect("it is right"), Vec::new());
+        assert_eq!(load(&path, &ports(), soon(now)).expect("it is right"), Vec::new());
         assert!(!path.exists());
     }
 
     #[test]
-    fn what_is_of_no_use_is_removed_and_the_reason_is_told() {
+    fn an_unusable_file_is_removed_with_an_error_that_names_the_reason() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.state");
         let now = Instant::from_secs(1000);
@@ -179,8 +180,8 @@ mod tests {
             (&others, now, "other ports"),
         ];
         for (ports_now, at, why) in cases {
-            leave(&path, &ports(), Vec::new(), now).expect("there is room");
-            let error = take(&path, ports_now, at).expect_err("it is of no use");
+            save(&path, &ports(), Vec::new(), now).expect("there is room");
+            let error = load(&path, ports_now, at).expect_err("it is of no use");
             assert!(error.to_string().contains(why), "{error}");
             assert!(!path.exists());
         }
@@ -192,7 +193,7 @@ mod tests {
                 .open(&path)
                 .expect("there is room");
             file.write_all(octets).expect("there is room");
-            let error = take(&path, &ports(), now).expect_err("it is of no use");
+            let error = load(&path, &ports(), now).expect_err("it is of no use");
             assert!(error.to_string().contains(why), "{error}");
         }
     }
@@ -202,13 +203,13 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.state");
         let now = Instant::from_secs(1000);
-        leave(&path, &ports(), Vec::new(), now).expect("there is room");
+        save(&path, &ports(), Vec::new(), now).expect("there is room");
         let whole = fs::read(&path).expect("it is there");
         let assert_refused = |octets: &[u8]| {
-            // What is there keeps its owner and mode.
-            leave(&path, &ports(), Vec::new(), now).expect("there is room");
+            // Writing to an existing file keeps its owner and mode.
+            save(&path, &ports(), Vec::new(), now).expect("there is room");
             fs::write(&path, octets).expect("it is ours");
-            let error = take(&path, &ports(), soon(now)).expect_err("it is of no use");
+            let error = load(&path, &ports(), soon(now)).expect_err("it is of no use");
             assert!(error.to_string().contains("state file"), "{error}");
             assert!(!path.exists());
         };
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn gateways_with_different_control_sockets_leave_different_files() {
+    fn gateways_with_different_control_sockets_have_different_state_files() {
         let sockets = ["gateway", "gateway.sock", "gateway.socket", "gateway.sock.1", "other/gateway.sock"];
         let files: BTreeSet<PathBuf> = sockets.iter().map(|socket| file_of(Path::new(socket))).collect();
         assert_eq!(files.len(), sockets.len(), "{files:?}");
@@ -235,23 +236,23 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.state");
         let now = Instant::from_secs(1000);
-        leave(&path, &ports(), Vec::new(), now).expect("there is room");
-        // A hole, which takes no room on the disk, and would in memory.
+        save(&path, &ports(), Vec::new(), now).expect("there is room");
+        // A hole takes no space on the disk, but would in memory.
         let file = OpenOptions::new().write(true).open(&path).expect("it is ours");
         file.set_len(LARGEST + 1).expect("there is room");
-        let error = take(&path, &ports(), now).expect_err("it is of no use");
+        let error = load(&path, &ports(), now).expect_err("it is of no use");
         assert!(error.to_string().contains("too large"), "{error}");
         assert!(!path.exists());
     }
 
     #[test]
-    fn what_others_may_have_written_is_not_read() {
+    fn a_file_that_other_users_may_have_written_is_not_read() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("gateway.state");
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path).expect("room");
         file.write_all(MAGIC).expect("there is room");
-        assert!(take(&path, &ports(), Instant::ZERO).is_err());
+        assert!(load(&path, &ports(), Instant::ZERO).is_err());
         std::os::unix::fs::symlink(&path, directory.path().join("link.state")).expect("a link");
-        assert!(take(&directory.path().join("link.state"), &ports(), Instant::ZERO).is_err());
+        assert!(load(&directory.path().join("link.state"), &ports(), Instant::ZERO).is_err());
     }
 }

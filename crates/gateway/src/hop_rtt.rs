@@ -1,21 +1,21 @@
-//! Round-trip times over the hop, one of each connection, from its handshake: any scheme, and no
-//! scheme, has them.
+//! Round-trip times over the hop, one per connection, measured in its handshake. They do not depend on
+//! a scheme.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The upper ends of the buckets, in microseconds; a last bucket has everything above.
+/// The upper bounds of the buckets, in microseconds; a last bucket has all longer times.
 const BOUNDS_US: [u64; 12] =
     [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000];
 
-/// How many connections had which round-trip time.
+/// A histogram of the connections' round-trip times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HopRtts {
     /// Connections by bucket: up to 1, 2, 5, 10, ..., 5000 ms, and above.
     pub counts: [u64; BOUNDS_US.len() + 1],
-    /// Microseconds, of all connections together.
+    /// The sum of the round-trip times of all connections, in microseconds.
     pub sum_us: u64,
 }
 
@@ -27,7 +27,7 @@ impl HopRtts {
         self.sum_us = self.sum_us.saturating_add(micros);
     }
 
-    /// Each upper end, in seconds, with the connections that do not exceed it.
+    /// Each upper bound, in seconds, with the number of connections that do not exceed it.
     pub(super) fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
         let ends = BOUNDS_US.iter().map(|micros| *micros as f64 / 1e6).chain([f64::INFINITY]);
         ends.zip(self.counts.iter().scan(0, |sum, count| {

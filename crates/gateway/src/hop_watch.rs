@@ -1,5 +1,5 @@
-//! What can be seen of a connection's hop from here: losses on either side of us, and round-trip
-//! times. It is the same under every scheme and none: only the headers of what comes and goes count.
+//! Measurements of a connection's hop at the gateway: losses on either side of it, and round-trip
+//! times. They do not depend on a scheme: only the headers of received and sent packets count.
 //!
 //! ```text
 //!   server ---- core ---->  arrivals -> [agent] -> departures  ---- hop ----> client
@@ -8,26 +8,28 @@
 //!
 //! | measured | how |
 //! |---|---|
-//! | `lost_down` | segments sent to the radio side whose octets had gone there before. A probe of a closed window and a keepalive (RFC 9293, sections 3.8.6.1 and 3.8.4) are none: one octet or none, of what is acknowledged or cannot be taken |
-//! | `needless` | of these, those that the client had: it says so (DSACK, RFC 2883), or had acknowledged them before they passed |
-//! | `lost_before`, `lost_up` | segments that were missing when later ones came from the core or the radio side, and came then: as retransmissions, not late |
-//! | `rtt_hop`, `rtt_wire` | from a segment's departure to the acknowledgment of it that comes in, smoothed with the gains of RFC 6298, section 2; one segment at a time, and none that was sent twice or that was sent after one that is sent again (Karn's algorithm, section 3) |
+//! | `lost_down` | segments sent to the radio side whose octets had been sent there before. Probes of a closed window and keepalives (RFC 9293, sections 3.8.6.1 and 3.8.4) do not count: they have at most one octet, which is acknowledged or outside the window |
+//! | `needless` | the number of these that the client already had: it reported them (DSACK, RFC 2883), or had acknowledged them before they passed |
+//! | `lost_before`, `lost_up` | segments that were missing when later ones arrived from the core or the radio side, and then arrived as retransmissions, not reordered |
+//! | `rtt_hop`, `rtt_wire` | the time from a segment's departure to the arrival of its acknowledgment, smoothed with the gains of RFC 6298, section 2; one segment at a time, and none that was sent twice or that followed one that is retransmitted (Karn's algorithm, section 3) |
 //!
-//! What cannot be known from here:
+//! Limits of the measurement:
 //!
-//! - *a loss with nothing behind it.* The last segments before a pause leave no gap in what comes: such
-//!   losses are not in `lost_before` and `lost_up`. A segment that is lost twice on its way to us is
-//!   one gap. `lost_down` has none of this: each further copy counts.
-//! - *losses of acknowledgments*, and whether a further copy was needed if the client does not say.
-//! - *the client's delay*: a delayed acknowledgment (RFC 9293, section 3.8.6.3) is in `rtt_hop`, as its
-//!   queue and its power save are.
-//! - *round-trip times where nothing is acknowledged from that side*: of a mere upload `rtt_hop` is the
-//!   handshake's, of a mere download `rtt_wire` is the request's.
-//! - *what went past us*: of a connection that is set aside, or while the gateway is out, nothing is
-//!   counted. What fell into such a time is no loss; a copy of it counts for `lost_before`.
+//! - *A loss with no later segment.* The last segments before a pause leave no gap: their losses are
+//!   not in `lost_before` and `lost_up`. A segment that is lost twice before it reaches the gateway is
+//!   one gap. `lost_down` has neither limit: each further copy counts.
+//! - *Losses of acknowledgments*, and whether a further copy was needed if the client does not report
+//!   it.
+//! - *The client's delay*: a delayed acknowledgment (RFC 9293, section 3.8.6.3) is part of `rtt_hop`, as
+//!   are its queue and its power save.
+//! - *Round-trip times where that side acknowledges no data*: for a pure upload, `rtt_hop` is that of
+//!   the handshake; for a pure download, `rtt_wire` is that of the request.
+//! - *Packets that bypass the gateway*: nothing is counted for a connection that is set aside, or while
+//!   the gateway is out. A gap from such a time is no loss; a copy of its octets counts in
+//!   `lost_before`.
 //!
-//! A split's two legs may number their octets each in its own way. So what goes to a side is only
-//! ever compared with what came from that side. All that a split sends again is a repair.
+//! The two legs of a split connection may have different sequence numbers, so packets to a side are
+//! only compared with packets from that side. Every retransmission by a split is a repair.
 
 mod arrivals;
 mod passage;
@@ -71,16 +73,16 @@ lasthop_agent::counters! {
     }
 }
 
-/// Watches the hop of one connection. Of fixed size; it allocates nothing.
+/// The measurements of one connection's hop. It has a fixed size and allocates nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HopWatch {
     counters: HopCounters,
-    /// What came from the core side, and from the radio side.
+    /// The segments from the core side, and from the radio side.
     from_core: Arrivals,
     from_radio: Arrivals,
-    /// What went to the radio side.
+    /// The segments to the radio side.
     to_radio: Option<Passage>,
-    /// Behind what went to the core side.
+    /// The next sequence number to the core side.
     to_core: Option<Seq>,
     hop: RoundTrip,
     wire: RoundTrip,
@@ -88,14 +90,14 @@ pub struct HopWatch {
     acknowledged: Option<Seq>,
     /// Octets of data in the largest segment to the radio side.
     largest: u16,
-    /// Needless segments that are counted, and that the client may yet tell of.
-    to_be_told: u8,
-    /// The client's window is closed.
+    /// Needless segments that are already counted, and that the client may still report.
+    unreported: u8,
+    /// Whether the client's window is closed.
     is_closed: bool,
 }
 
 impl HopWatch {
-    /// What it has counted.
+    /// The counters.
     pub const fn counters(&self) -> &HopCounters {
         &self.counters
     }
@@ -105,9 +107,9 @@ impl HopWatch {
         self.hop.smoothed.map(duration)
     }
 
-    /// The least round-trip time over the hop; `None` until measured.
+    /// The minimum round-trip time over the hop; `None` until measured.
     pub fn rtt_min_hop(&self) -> Option<Duration> {
-        self.hop.smoothed.map(|_| duration(self.hop.least))
+        self.hop.smoothed.map(|_| duration(self.hop.minimum))
     }
 
     /// The smoothed round-trip time over the wire; `None` until measured.
@@ -115,7 +117,7 @@ impl HopWatch {
         self.wire.smoothed.map(duration)
     }
 
-    /// A packet came from this side.
+    /// Records a packet received from this side.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet, from: Side, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
@@ -146,12 +148,13 @@ impl HopWatch {
         }
     }
 
-    /// A packet goes to this side, one that came from the other or, `by_agent`, one that an agent made.
+    /// Records a packet sent to this side, either forwarded or, with `by_agent`, generated by an agent.
     #[inline]
     pub fn departed(&mut self, packet: &Packet, to: Side, by_agent: bool, now: Instant) {
         let Some(tcp) = packet.tcp() else { return };
         if tcp.flags.has(TcpFlags::ACK) {
-            // In the numbers of that side's leg, as nothing else is that an agent may send.
+            // Acknowledgments always use the sequence numbers of that side's leg, unlike the data that an
+            // agent may send.
             match to {
                 Side::Core => self.from_core.is_complete(tcp.ack),
                 Side::Radio => self.from_radio.is_complete(tcp.ack),
@@ -181,7 +184,7 @@ impl HopWatch {
         }
     }
 
-    /// Octets went to the radio side once more.
+    /// Counts a segment to the radio side that repeats this number of octets.
     #[cold]
     fn repeated(&mut self, segment: Segment, octets: u32, by_agent: bool) {
         let is_acknowledged = self.acknowledged.is_some_and(|ack| !segment.end().after(ack));
@@ -195,13 +198,13 @@ impl HopWatch {
         counters.needless += if is_acknowledged { u64::from(segments) } else { 0 };
         if is_acknowledged {
             let segments = u8::try_from(segments).unwrap_or(u8::MAX);
-            self.to_be_told = self.to_be_told.saturating_add(segments);
+            self.unreported = self.unreported.saturating_add(segments);
         }
     }
 
     fn acknowledged_by_client(&mut self, ack: Seq, sack: &SackBlocks, now: Micros) {
         let Some(passage) = &mut self.to_radio else { return };
-        // Nobody can acknowledge what has not been sent.
+        // An acknowledgment of unsent data is invalid.
         if ack.after(passage.next) {
             return;
         }
@@ -213,12 +216,12 @@ impl HopWatch {
         }
     }
 
-    /// The client tells of a segment that came twice, if this is a DSACK: its first block is of what
-    /// is acknowledged, or lies in the second (RFC 2883, section 4).
+    /// Counts a duplicate segment that the client reports, if this is a DSACK: its first block is below
+    /// the acknowledgment, or is contained in the second block (RFC 2883, section 4).
     #[cold]
     fn on_sack_blocks(&mut self, ack: Seq, sack: &SackBlocks) {
         let blocks = sack.as_slice();
-        // A single octet is that of a keepalive or a probe.
+        // A single octet belongs to a keepalive or a window probe.
         let is_segment = |(left, right): &&(Seq, Seq)| right.offset_from(*left) > 1;
         let Some((left, right)) = blocks.first().filter(is_segment) else { return };
         let is_in_second =
@@ -226,12 +229,12 @@ impl HopWatch {
         if right.after(ack) && !is_in_second {
             return;
         }
-        let told = (*right - *left).div_ceil(u32::from(self.largest.max(1)));
-        let known = told.min(u32::from(self.to_be_told));
-        self.to_be_told -= known as u8;
-        // Whatever it tells, no more can be needless than was repeated.
+        let reported = (*right - *left).div_ceil(u32::from(self.largest.max(1)));
+        let known = reported.min(u32::from(self.unreported));
+        self.unreported -= known as u8;
+        // Whatever the client reports, no more segments can be needless than were repeated.
         let rest = self.counters.lost_down - self.counters.needless;
-        let needless = u64::from(told - known).min(rest);
+        let needless = u64::from(reported - known).min(rest);
         self.counters.needless += needless;
     }
 }

@@ -1,6 +1,6 @@
-//! The thread beside the packet loops: signals, the control socket, and the metrics page. It asks
-//! the packet loops by message, and never touches a packet. It never blocks on a client, so that a
-//! signal is obeyed at once.
+//! Housekeeping: a thread for signals, the control socket and the metrics page. It sends requests to
+//! the packet loops and never handles a packet. It never blocks on a client, so that it handles a
+//! signal at once.
 
 use std::convert::Infallible;
 use std::fs;
@@ -28,14 +28,15 @@ use crate::io::Port;
 use lasthop_linux::clock;
 use lasthop_linux::control::client::{Answers, Client, Part};
 
-/// Clients of the control socket, and of the metrics listener, at a time. A further one takes the place
-/// of the first that has not asked anything yet; if all have, it waits in the kernel's backlog.
-const MOST_CLIENTS: usize = 16;
+/// The maximum number of concurrent clients of the control socket, and of the metrics listener. Another
+/// client replaces the first one that has sent no request yet; if all have, it waits in the kernel's
+/// backlog.
+const MAX_CLIENTS: usize = 16;
 
-/// What this thread knows of the packet loops, and of the outside.
+/// The state of the housekeeping thread.
 pub(super) struct Housekeeping {
     pub(super) requests: Requests,
-    /// The configuration file, where there is one to read again.
+    /// The configuration file, if there is one to reload.
     pub(super) file: Option<PathBuf>,
     pub(super) ports: Vec<Port>,
     /// The configuration that the daemon was started with.
@@ -46,23 +47,23 @@ pub(super) struct Housekeeping {
     pub(super) is_with_ports: bool,
 }
 
-/// How often it is asked whether addresses are translated, where that matters.
-const LOOK: Duration = Duration::from_secs(5);
+/// The interval between checks for address translation, where that matters.
+const TRANSLATION_CHECK: Duration = Duration::from_secs(5);
 
 /// The connected clients.
 #[derive(Default)]
 struct Clients {
     control: Vec<Client<FlowsAnswer>>,
     metrics: Vec<Client<Infallible>>,
-    /// Nobody is let in before this.
+    /// No client is accepted before this time.
     closed_until: Option<Instant>,
 }
 
-/// After a client could not be let in, for want of descriptors perhaps: it still waits, and would
-/// call us at once and for ever.
-const CLOSED: Duration = Duration::from_secs(1);
+/// The pause after a client could not be accepted, for example for lack of descriptors: it still waits,
+/// so without a pause the thread would spin.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// What there is to do.
+/// The ready event sources.
 #[derive(Default)]
 struct Ready {
     ended: bool,
@@ -75,12 +76,12 @@ struct Ready {
 impl Housekeeping {
     /// Runs until the packet loops have ended.
     pub(super) fn run(self) {
-        // Without this thread nothing could stop them.
+        // Without this thread, the packet loops could not be stopped.
         let _end = StopAtEnd(self.requests.clone());
         let mut clients = Clients::default();
-        let mut look_at = self.may_break_translation().then(|| clock::now() + LOOK);
+        let mut next_check = self.may_break_translation().then(|| clock::now() + TRANSLATION_CHECK);
         loop {
-            let ready = match self.wait(&clients, look_at) {
+            let ready = match self.wait(&clients, next_check) {
                 Ok(ready) => ready,
                 Err(error) => {
                     error!(%error, "cannot wait for signals and requests; the gateway exits");
@@ -96,14 +97,14 @@ impl Housekeeping {
                     self.requests.stop();
                 }
                 if ready.reload && empty(&signals.reload) {
-                    // What went wrong is in the log.
+                    // An error is in the log.
                     let _ = self.reload();
                 }
             }
             let now = clock::now();
-            if look_at.is_some_and(|at| at <= now) {
-                look_at = Some(now + LOOK);
-                self.give_way_to_translation();
+            if next_check.is_some_and(|at| at <= now) {
+                next_check = Some(now + TRANSLATION_CHECK);
+                self.stop_if_translated();
             }
             clients.closed_until = clients.closed_until.filter(|until| *until > now);
             if let (true, Some(listener)) = (ready.control, &self.listeners.control) {
@@ -118,20 +119,20 @@ impl Housekeeping {
         }
     }
 
-    /// Whether `auto` chose tun, which it would not have done with address translation.
+    /// Whether `auto` chose tun, which it does not with address translation.
     fn may_break_translation(&self) -> bool {
         self.is_with_ports && self.in_force.backend == Backend::Auto && self.backend == Backend::Tun
     }
 
-    /// Ends the gateway if addresses are translated by now.
-    fn give_way_to_translation(&self) {
+    /// Stops the gateway if the host now translates addresses.
+    fn stop_if_translated(&self) {
         if let Some(place) = ports::translation() {
             error!("{place} now translates addresses, which the backend tun would break; the gateway exits");
             self.requests.stop();
         }
     }
 
-    /// Waits until something can be done, a client's time is over, or `at` has come.
+    /// Waits until an event source is ready, a client's deadline passes, or `at`.
     fn wait(&self, clients: &Clients, at: Option<Instant>) -> io::Result<Ready> {
         let Listeners { control, metrics, signals, ended } = &self.listeners;
         let listeners: [Option<BorrowedFd<'_>>; 5] = [
@@ -147,7 +148,7 @@ impl Housekeeping {
                 .map(AsFd::as_fd)
                 .filter(|_| clients.closed_until.is_none() && has_room(&clients.metrics)),
         ];
-        // A listener that is not there is watched for nothing.
+        // The entry of an absent listener waits for no event.
         let watched = listeners.map(|listener| match listener {
             Some(listener) => PollFd::from_borrowed_fd(listener, PollFlags::IN),
             None => PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::empty()),
@@ -211,12 +212,12 @@ impl Housekeeping {
         if is_there { Ok(SetAside {}) } else { Err(format!("unknown connection {flow}")) }
     }
 
-    /// Reads the file again and has the packet loop follow it. A wrong one changes nothing.
+    /// Reads the file again and has the packet loops apply it. An invalid file changes nothing.
     fn reload(&self) -> Result<Reloaded, String> {
         let Some(file) = &self.file else {
             return Err("this gateway was started without a configuration file".to_owned());
         };
-        // A pipe is at its end, and an empty file would be a right one.
+        // A pipe has reached its end, and an empty file would be valid.
         if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(format!("{}: not a regular file; cannot be read again", file.display()));
         }
@@ -257,7 +258,7 @@ impl Housekeeping {
 }
 
 impl Clients {
-    /// Takes in a client, if it is still there and may come in.
+    /// Adds an accepted client. If the list is full, it replaces a client that has sent no request.
     fn admit<R>(
         &mut self,
         accepted: io::Result<Option<Client<R>>>,
@@ -267,9 +268,8 @@ impl Clients {
         match accepted {
             Ok(client) => {
                 let clients = room(self);
-                // One that asks nothing makes room for one that may.
                 if client.is_some()
-                    && clients.len() >= MOST_CLIENTS
+                    && clients.len() >= MAX_CLIENTS
                     && let Some(silent) = clients.iter().position(Client::is_silent)
                 {
                     clients.remove(silent);
@@ -279,18 +279,18 @@ impl Clients {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 warn!(%error, "cannot accept a client");
-                self.closed_until = Some(now + CLOSED);
+                self.closed_until = Some(now + ACCEPT_PAUSE);
             }
         }
     }
 }
 
-/// Whether a further client can be let in.
+/// Whether another client can be accepted.
 fn has_room<R>(clients: &[Client<R>]) -> bool {
-    clients.len() < MOST_CLIENTS || clients.iter().any(Client::is_silent)
+    clients.len() < MAX_CLIENTS || clients.iter().any(Client::is_silent)
 }
 
-/// What is waited for of a client, and until when.
+/// A client's descriptor, the events to wait for, and its deadline.
 fn watch_of<R>(client: &Client<R>) -> (BorrowedFd<'_>, PollFlags, Instant) {
     (client.fd(), client.waits_for(), client.deadline())
 }
@@ -301,7 +301,7 @@ fn accept_metrics(listener: &TcpListener, now: Instant) -> io::Result<Option<Cli
     Ok(Some(Client::new(stream, now)))
 }
 
-/// Answers at the control socket.
+/// The answers of the control socket.
 struct ControlAnswers<'a>(&'a Housekeeping);
 
 impl Answers for ControlAnswers<'_> {
@@ -313,16 +313,16 @@ impl Answers for ControlAnswers<'_> {
 
     fn answer(&self, question: &[u8]) -> Part<FlowsAnswer> {
         match control::read_question(question) {
-            Ok(Command::Status) => said(self.0.status()),
+            Ok(Command::Status) => reply(self.0.status()),
             Ok(Command::Flows(query)) => match self.0.flows(&query) {
                 Ok(answer) => self.next_part(answer),
-                Err(why) => said::<()>(Err(why)),
+                Err(why) => reply::<()>(Err(why)),
             },
-            Ok(Command::Clients(query)) => said(self.0.clients(&query)),
-            Ok(Command::Reload) => said(self.0.reload()),
-            Ok(Command::Drain) => said(self.0.drain()),
-            Ok(Command::Aside { flow }) => said(self.0.set_aside(&flow)),
-            Err(why) => said::<()>(Err(why)),
+            Ok(Command::Clients(query)) => reply(self.0.clients(&query)),
+            Ok(Command::Reload) => reply(self.0.reload()),
+            Ok(Command::Drain) => reply(self.0.drain()),
+            Ok(Command::Aside { flow }) => reply(self.0.set_aside(&flow)),
+            Err(why) => reply::<()>(Err(why)),
         }
     }
 
@@ -332,21 +332,21 @@ impl Answers for ControlAnswers<'_> {
                 let octets = rest.take(page.flows, page.next.is_none());
                 Part { octets, rest: page.next.map(|place| FlowsAnswer { place, ..rest }) }
             }
-            Err(why) if !rest.list.has_begun => said::<()>(Err(why.to_string())),
-            // The loop has ended in the midst of the list. It stays short, and no JSON.
+            Err(why) if !rest.list.has_begun => reply::<()>(Err(why.to_string())),
+            // The loop has ended within the list, which stays incomplete and is not valid JSON.
             Err(_) => Part::whole(Vec::new()),
         }
     }
 }
 
-/// A list of connections, which are asked for a page at a time: the one answer that is too long for one
-/// piece.
+/// A list of connections, requested page by page. It is the only answer that is too long for a single
+/// part.
 struct FlowsAnswer {
     selection: Selection<FlowReport>,
-    /// Where the next page begins.
+    /// The start of the next page.
     place: usize,
     list: List,
-    /// The first so far in the order of the selection, and some more, where we pick them.
+    /// For a selection that sorts or limits: the best connections so far, and some more.
     first: Vec<FlowReport>,
 }
 
@@ -355,7 +355,7 @@ impl FlowsAnswer {
         Self { selection, place: 0, list: List::default(), first: Vec::new() }
     }
 
-    /// Takes a page, the last one or not. What is to be sent now.
+    /// Adds a page. Returns the octets to be sent now.
     fn take(&mut self, mut page: Vec<FlowReport>, is_last: bool) -> Vec<u8> {
         let Some(picked) = self.selection.picked() else {
             page.retain(|flow| self.selection.keeps(flow));
@@ -369,7 +369,7 @@ impl FlowsAnswer {
     }
 }
 
-/// Answers at the metrics address.
+/// The answers of the metrics listener.
 struct MetricsAnswers<'a>(&'a Housekeeping);
 
 impl Answers for MetricsAnswers<'_> {
@@ -397,7 +397,7 @@ impl Answers for MetricsAnswers<'_> {
     }
 }
 
-fn said<T: Serialize>(outcome: Result<T, String>) -> Part<FlowsAnswer> {
+fn reply<T: Serialize>(outcome: Result<T, String>) -> Part<FlowsAnswer> {
     Part::whole(Answer::from(outcome).line())
 }
 
@@ -417,7 +417,7 @@ mod tests {
         }
 
         fn answer(&self, _question: &[u8]) -> Part<Infallible> {
-            // More than the kernel has room for.
+            // More than the kernel's buffer holds.
             Part::whole(vec![7; 1 << 24])
         }
 
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_asks_nothing_makes_room_for_a_further_one_and_one_that_asked_does_not() {
+    fn a_new_client_replaces_only_clients_that_have_sent_no_request() {
         let now = Instant::ZERO;
         let mut clients = Clients::default();
         let mut others = Vec::new();
@@ -437,17 +437,17 @@ mod tests {
             others.push(other);
             clients.admit(Ok(Some(Client::new(ours, now))), now, |clients| &mut clients.metrics);
         };
-        for _ in 0..3 * MOST_CLIENTS {
+        for _ in 0..3 * MAX_CLIENTS {
             assert!(has_room(&clients.metrics));
             accepted(&mut clients);
         }
-        assert_eq!(clients.metrics.len(), MOST_CLIENTS);
+        assert_eq!(clients.metrics.len(), MAX_CLIENTS);
         for other in &mut others {
-            // Those that made room are gone.
+            // Replaced clients are closed.
             let _ = io::Write::write_all(other, b"?");
         }
         clients.metrics.retain_mut(|client| client.step(now, &Echo));
-        assert_eq!(clients.metrics.len(), MOST_CLIENTS);
+        assert_eq!(clients.metrics.len(), MAX_CLIENTS);
         assert!(!has_room(&clients.metrics), "all are being answered");
     }
 }

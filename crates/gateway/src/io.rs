@@ -111,7 +111,7 @@ pub trait PacketIo {
     }
 
     /// Says that a connection that was set aside is to come here again, in both directions.
-    fn take_back(&mut self, flow: FlowKey) {
+    fn restore(&mut self, flow: FlowKey) {
         let _ = flow;
     }
 }

@@ -25,75 +25,73 @@ use crate::frame::Frame;
 use crate::io::{PacketIo, PortId, Sent, Wake};
 use lasthop_linux::clock;
 
-/// What others may ask of the packet loop. It answers in its next turn, for which it is woken; a
-/// page of connections takes a turn of its own.
+/// A request to the packet loop. The loop is woken and answers in its next turn; a page of connections
+/// takes a turn of its own.
 pub(super) enum Request {
-    /// How is it?
+    /// Return a report.
     Report(Sender<LoopReport>),
-    /// Which connections are there, from this place of the table on? Answered a page at a time, and
-    /// one page a turn.
+    /// Return a page of the connections, starting at this slot of the table.
     Flows(usize, Sender<FlowPage>),
-    /// Do you answer? Asked before a change of all loops.
+    /// Confirm that the loop is running; precedes a change of all loops.
     Ready(Sender<()>),
-    /// Follow another plan.
+    /// Apply another plan.
     Reload(Box<Plan>, Sender<Selected>),
-    /// Have the agents send on what they hold; then pass everything on untouched, until the next
-    /// reload.
+    /// Have the agents send the packets that they hold; then forward all traffic unchanged until the
+    /// next reload.
     Drain(Sender<EngineReport>),
-    /// Set a connection aside. Is there one?
+    /// Set a connection aside. Returns whether it is known.
     Aside(FlowKey, Sender<bool>),
-    /// Hear what a link layer has to tell. What calls the loop then?
-    Hear(LinkInbox, Sender<Wake>),
-    /// Drain, and end.
+    /// Receive events of a link layer from this inbox. Returns the function that wakes the loop.
+    AttachLink(LinkInbox, Sender<Wake>),
+    /// Drain and end.
     Stop,
 }
 
-/// What the loop tells about itself. A client takes for zero or empty what an older gateway does
-/// not tell.
+/// The report of a packet loop. Fields that an older gateway does not report are zero or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopReport {
-    /// Seconds since it started.
+    /// Seconds since the loop started.
     pub uptime_s: f64,
-    /// Seconds of processor time that it has used.
+    /// Seconds of processor time used.
     pub cpu_s: f64,
-    /// Turns; each that had frames had a thousand of a port at most.
+    /// Turns. A turn processes at most a thousand frames per port.
     pub turns: u64,
     /// Frames given to the kernel.
     pub sent: u64,
-    /// Frames that the kernel had no room for.
+    /// Frames for which the kernel had no room.
     pub lost: u64,
-    /// The longest turn but for waiting, in seconds: above 0.06, frames went past us meanwhile.
+    /// The longest turn without its wait, in seconds: above 0.06, frames bypassed the loop.
     pub longest_turn_s: f64,
-    /// Whether it was there when it should have been.
+    /// The punctuality of the loop.
     pub punctuality: PunctualityReport,
-    /// What is wrong with the ports now; each a sentence.
+    /// The current faults of the ports, one sentence each.
     pub faults: Vec<String>,
-    /// Whether real-time scheduling was asked for.
+    /// Whether real-time scheduling was requested.
     pub realtime: bool,
-    /// What the operator should know: what the kernel did not grant, what the backend does not do;
-    /// each a sentence.
+    /// Notices to the operator, one sentence each: requests that the kernel did not grant, functions
+    /// that the backend lacks.
     pub notes: Vec<String>,
-    /// One entry for each packet loop; all other fields are for all loops together.
+    /// One entry per packet loop; all other fields cover all loops together.
     pub threads: Vec<ThreadReport>,
-    /// What it heard of a link layer; `None` where no link layer tells it anything.
+    /// The events received from a link layer; `None` if no link layer is attached.
     pub link: Option<LinkReport>,
-    /// The engine.
+    /// The report of the engine.
     pub engine: EngineReport,
 }
 
-/// What one packet loop did.
+/// The report of one packet loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ThreadReport {
-    /// Seconds of processor time that it has used.
+    /// Seconds of processor time used.
     pub cpu_s: f64,
-    /// Its connections.
+    /// The number of its connections.
     pub connections: usize,
 }
 
-/// Frames after which the loop says that it is alive in the middle of a turn: those behind wait for
-/// it, and are not to pass what is in hand.
+/// The number of frames between two heartbeats within a turn. Without these, frames that arrive during
+/// a long turn would bypass the loop and overtake the current ones.
 const BEAT_AFTER: usize = 64;
 
 /// The packet loop, on one thread.
@@ -108,21 +106,21 @@ pub(super) struct PacketLoop<'a> {
     started: Instant,
     longest_turn: Duration,
     punctuality: Punctuality,
-    /// What the log was told of stepping out, and of faults that are no reason to.
+    /// The log messages about stepping out, and about faults that are no reason for it.
     outs: Trouble,
     faults: Trouble,
-    /// The latest time that the engine has been told.
+    /// The latest time passed to the engine.
     latest: Instant,
-    /// Until when frames come here even without another heartbeat.
+    /// The time until which frames are diverted to the loop without another heartbeat.
     is_in_until: Instant,
-    /// When the loop last said that it is alive; where it is out, when its last turn began.
-    heard: Instant,
+    /// The time of the last heartbeat; while the loop is out, of the start of its last turn.
+    last_beat: Instant,
     report: LoopReport,
 }
 
 impl<'a> PacketLoop<'a> {
-    /// A loop over these ports, on this thread; `known` is what its report begins with. It ends when a
-    /// request says so, or when nobody is left to send one.
+    /// Creates a loop over these ports, on this thread; `known` is the initial report. The loop ends on
+    /// [`Request::Stop`], or when all senders of requests are dropped.
     pub fn new(
         io: &'a mut dyn PacketIo,
         plan: &Plan,
@@ -148,12 +146,12 @@ impl<'a> PacketLoop<'a> {
             faults: Trouble::default(),
             latest: now,
             is_in_until: now + MISSED,
-            heard: now,
+            last_beat: now,
             report: known,
         }
     }
 
-    /// Goes on with the connections of a predecessor.
+    /// Resumes the connections of a predecessor.
     pub fn resume(&mut self, connections: &[SavedConnection]) {
         let now = clock::now();
         let import = |connection| self.engine.import(connection, now, &mut self.out).err();
@@ -172,8 +170,8 @@ impl<'a> PacketLoop<'a> {
         self.engine.on_return(now, &mut self.out);
     }
 
-    /// Runs until it is stopped. Whatever ends it, the agents send on what they hold. Returns the
-    /// last report, and what is left to a successor.
+    /// Runs until the loop is stopped or fails; in both cases the agents send the packets that they
+    /// hold. Returns the last report, and the connections for a successor.
     pub fn run(mut self) -> (LoopReport, Vec<SavedConnection>, io::Result<()>) {
         self.io.heartbeat(clock::now());
         self.notifier.ready("running");
@@ -203,12 +201,12 @@ impl<'a> PacketLoop<'a> {
         (report, saved, outcome.and(flushed))
     }
 
-    /// `false` if it is to end.
+    /// Runs one turn. Returns `false` if the loop is to end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::now();
-        let ports_work = self.look_at_ports(now);
-        // One that is late does not step out while agents owe something: they take on nothing more
-        // until then. Where ports lose frames, nothing is paid by staying.
+        let ports_work = self.check_ports(now);
+        // A late loop does not step out while agents have obligations, and until then they take on no
+        // new ones. If ports lose frames, staying in would not help to meet them.
         let is_out = !self.punctuality.is_in(now, ports_work);
         self.engine.refuse_obligations(is_out);
         let is_in = !is_out || (ports_work && self.engine.owed().connections > 0);
@@ -224,16 +222,18 @@ impl<'a> PacketLoop<'a> {
             self.io.step_out();
             self.engine.step_out();
         }
-        self.heard = now;
+        self.last_beat = now;
         self.notifier.alive(now);
         self.report.turns += 1;
         self.io.receive(&mut self.frames)?;
-        // Headers that come meanwhile wait: nothing waits for them, and many at once cost less.
+        // Headers of forwarded packets do not end a wait: no packet depends on them, and many at once
+        // cost less.
         let was_idle = self.frames.is_empty();
         let began = now;
-        // The latest that passed may have done so after the turn began.
+        // The latest forwarded packet may be later than the start of the turn.
         let now = self.take_passed().map_or(began, |latest| latest.max(began));
-        // Before the frames: a fate was told before whatever came of it could arrive.
+        // Before the frames: the link layer reports a packet's fate before a response to the packet can
+        // arrive.
         if let Some(link) = &mut self.link {
             link.receive(now, |event| self.engine.on_link(event, now, &mut self.out));
         }
@@ -241,8 +241,8 @@ impl<'a> PacketLoop<'a> {
         for (at, (port, frame)) in self.frames.drain(..).enumerate() {
             self.engine.on_frame(port, frame, now, &mut self.out);
             if is_in && at % BEAT_AFTER == BEAT_AFTER - 1 {
-                self.heard = clock::now();
-                self.io.heartbeat(self.heard);
+                self.last_beat = clock::now();
+                self.io.heartbeat(self.last_beat);
             }
         }
         if self.engine.deadline().is_some_and(|deadline| deadline <= now) {
@@ -252,21 +252,21 @@ impl<'a> PacketLoop<'a> {
             self.engine.send_held(now, &mut self.out);
         }
         self.latest = now;
-        let goes_on = self.answer(now);
+        let continues = self.answer(now);
         self.flush()?;
         let ended = clock::now();
         self.longest_turn = self.longest_turn.max(ended.since(began));
-        self.punctuality.turn(began, self.heard, ended);
-        if goes_on && was_idle {
+        self.punctuality.turn(began, self.last_beat, ended);
+        if continues && was_idle {
             let until = self.engine.deadline();
             self.punctuality.wait(until);
             self.io.wait(until)?;
         }
-        Ok(goes_on)
+        Ok(continues)
     }
 
-    /// Whether the ports lose no frames, as far as is known.
-    fn look_at_ports(&mut self, now: Instant) -> bool {
+    /// Updates the faults of the ports. Returns whether no port is known to lose frames.
+    fn check_ports(&mut self, now: Instant) -> bool {
         let faults = self.io.faults(now);
         let known = &mut self.report.faults;
         if known.len() != faults.len() || known.iter().zip(faults).any(|(known, fault)| *known != fault.what)
@@ -276,7 +276,7 @@ impl<'a> PacketLoop<'a> {
         !faults.iter().any(|fault| fault.loses_frames)
     }
 
-    /// Tells the log when the loop steps out and in, and when ports break and are whole again.
+    /// Logs when the loop steps out and in, and when faults of ports begin and end.
     fn report_presence(&mut self, now: Instant, is_out: bool) {
         let thread = thread::current();
         match self.outs.is(is_out, now) {
@@ -304,7 +304,7 @@ impl<'a> PacketLoop<'a> {
         }
     }
 
-    /// Why the loop is out, and what an operator may do.
+    /// The reason why the loop is out, and advice to the operator.
     fn why_out(&self) -> (String, &'static str) {
         let advice =
             if self.report.realtime { "" } else { "; [process] realtime = true lets the loop run first" };
@@ -319,12 +319,12 @@ impl<'a> PacketLoop<'a> {
         }
     }
 
-    /// Takes in what passed without asking, by its headers; when the last of it did.
+    /// Processes the headers of packets that the kernel forwarded. Returns the time of the last one.
     fn take_passed(&mut self) -> Option<Instant> {
         let Self { io, engine, out, latest, .. } = self;
         let mut any = None;
         io.passed(&mut |port, at, headers| {
-            // Two processors may have written in another order than their clocks.
+            // Two processors may have written in a different order than that of their timestamps.
             *latest = at.max(*latest);
             engine.on_passed(port, headers, *latest, out);
             any = Some(*latest);
@@ -332,16 +332,16 @@ impl<'a> PacketLoop<'a> {
         any
     }
 
-    /// First what goes to the radio side; then what may pass; then what goes to the core side, because
-    /// acknowledgments call for more data, which can then pass.
+    /// Sends first the frames to the radio side, then updates the bypasses, then sends the frames to
+    /// the core side: acknowledgments trigger more data, which can then bypass the engine.
     fn flush(&mut self) -> io::Result<()> {
         let mut frames = std::mem::take(&mut self.out.frames);
         self.send(&frames, |side| side == Some(Side::Core))?;
         for bypass in self.out.bypasses.drain(..) {
             self.io.allow_bypass(bypass);
         }
-        for flow in self.out.taken_back.drain(..) {
-            self.io.take_back(flow);
+        for flow in self.out.restored.drain(..) {
+            self.io.restore(flow);
         }
         for flow in self.out.set_aside.drain(..) {
             debug!(from = ?flow.source, to = ?flow.destination, "set aside");
@@ -353,7 +353,8 @@ impl<'a> PacketLoop<'a> {
         Ok(())
     }
 
-    /// Sends those that come from such a side; `None` is that of a port that is not there.
+    /// Sends the frames for whose side of origin `which` is true; the side of an unknown port is
+    /// `None`.
     fn send(&mut self, frames: &[(PortId, Frame)], which: impl Fn(Option<Side>) -> bool) -> io::Result<()> {
         for (at, (port, frame)) in frames.iter().enumerate() {
             let side = self.io.ports().get(usize::from(port.0)).map(|port| port.side);
@@ -365,22 +366,22 @@ impl<'a> PacketLoop<'a> {
                 Sent::Lost => self.report.lost += 1,
             }
             if self.is_in_until > self.latest && at % BEAT_AFTER == BEAT_AFTER - 1 {
-                self.heard = clock::now();
-                self.io.heartbeat(self.heard);
+                self.last_beat = clock::now();
+                self.io.heartbeat(self.last_beat);
             }
         }
         Ok(())
     }
 
-    /// Answers what was asked. `false` if it is to end. Somebody who does not wait for the answer
-    /// does not get it.
+    /// Answers pending requests. Returns `false` if the loop is to end. An answer whose receiver was
+    /// dropped is discarded.
     fn answer(&mut self, now: Instant) -> bool {
         loop {
             match self.requests.try_recv() {
                 Ok(Request::Report(to)) => drop(to.send(self.make_report(now))),
                 Ok(Request::Flows(from, to)) => {
                     let _ = to.send(self.engine.flows(from, now));
-                    // Packets come between one page and the next.
+                    // Packets are processed between two pages.
                     return true;
                 }
                 Ok(Request::Ready(to)) => drop(to.send(())),
@@ -397,7 +398,7 @@ impl<'a> PacketLoop<'a> {
                 Ok(Request::Aside(flow, to)) => {
                     let _ = to.send(self.engine.set_aside(flow, now, &mut self.out));
                 }
-                Ok(Request::Hear(inbox, to)) => {
+                Ok(Request::AttachLink(inbox, to)) => {
                     self.link = Some(inbox);
                     let _ = to.send(self.io.waker());
                 }

@@ -1,7 +1,7 @@
-//! Whether the packet loop takes traffic. A loop that gets too little processor time is worse than
-//! none: frames wait for it, connections alternate between the loop and the kernel's own path, and
-//! packets are reordered. One whose ports lose frames stops all connections. So the loop steps out,
-//! and steps in again after nothing was wrong for a while; longer each time.
+//! Whether the packet loop takes traffic. A loop with too little processor time is worse than none:
+//! frames wait for it, connections alternate between the loop and the kernel's own path, and packets
+//! are reordered. A loop whose ports lose frames stops all connections. In these cases the loop steps
+//! out, and steps in again after a time without faults, which grows with each repetition.
 
 use std::time::Duration;
 
@@ -10,37 +10,39 @@ use lasthop_packet::Instant;
 
 use crate::io::LONGEST_WAIT;
 
-/// After an absence this long the heartbeat was stale and frames already bypassed the loop.
+/// The absence after which the heartbeat is stale and frames bypass the loop.
 pub(super) const MISSED: Duration = LONGEST_WAIT.saturating_mul(3);
-/// How often the processor time of the loop's thread is looked at.
+/// The interval at which the processor time of the loop's thread is sampled.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Starved is a thread that waits for a processor for at least this share of a window,
-const WAITS: f64 = 0.5;
-/// and in all of it rests for less than this share. One whose work gets done rests, even if it
+/// A thread is starved if in a window it waits for a processor for at least this share,
+const MIN_WAITING: f64 = 0.5;
+/// and sleeps for less than this share. A thread that keeps up with its work sleeps, even if it
 /// shares a processor with others of its priority and waits a few milliseconds each time.
-const RESTS: f64 = 0.1;
-/// How long the loop has to be on time before it steps in again: the first time, and at most.
+const MAX_SLEEPING: f64 = 0.1;
+/// The time without faults before the loop steps in again: initial value and maximum.
 const SHORTEST_STAY: Duration = Duration::from_millis(100);
 const LONGEST_STAY: Duration = Duration::from_secs(10);
-/// After it was in for this many times its last stay outside, the stay is the shortest again.
-const FORGIVEN_AFTER: u32 = 10;
+/// After the loop was in for this multiple of its last stay outside, the stay is the shortest again.
+const RESET_AFTER: u32 = 10;
 
-/// Whether the loop is in or out. Reads no clock.
+/// The state of the loop, in or out. Reads no clock.
 #[derive(Debug)]
 pub(super) struct Presence {
     is_out: bool,
-    /// Whether frames can bypass the loop. If not, they wait for it, however late it is.
+    /// Whether frames can bypass the loop. Otherwise they wait for it, however late it is.
     can_step_out: bool,
-    /// When it stepped in; while it is out, since when nothing has been wrong.
+    /// While the loop is in, when it stepped in; while it is out, the time of the last fault.
     since: Instant,
+    /// The time without faults before the loop steps in again.
     stay: Duration,
-    /// When the current window began, and the thread's processor time by then.
+    /// The start of the current window, and the thread's processor time at that time.
     window: (Instant, Option<ProcessorTime>),
     steps_out: u64,
-    /// How often of these because ports lost frames.
+    /// The number of these that were because ports lost frames.
     by_ports: u64,
-    /// When it last stepped out, and how long it was out in all before that.
-    left: Instant,
+    /// When the loop last stepped out.
+    out_since: Instant,
+    /// The total time that the loop was out before that.
     was_out: Duration,
     why: Option<Why>,
 }
@@ -48,7 +50,7 @@ pub(super) struct Presence {
 /// Why the loop last stepped out or had to stay out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It did not run for so long.
+    /// It did not run for this time.
     Late(Duration),
     /// It waited for a processor most of the time.
     Starved,
@@ -57,8 +59,8 @@ pub(super) enum Why {
 }
 
 impl Presence {
-    /// For a loop that starts now. `time` is its thread's processor time so far, if the kernel
-    /// counts it.
+    /// Creates the state of a loop that starts now. `time` is its thread's processor time so far, if
+    /// the kernel counts it.
     pub(super) fn new(now: Instant, time: Option<ProcessorTime>, can_step_out: bool) -> Self {
         Self {
             is_out: false,
@@ -68,15 +70,15 @@ impl Presence {
             window: (now, time),
             steps_out: 0,
             by_ports: 0,
-            left: now,
+            out_since: now,
             was_out: Duration::ZERO,
             why: None,
         }
     }
 
-    /// Called when a turn begins, `late` after it was due, to which the end of the last turn counts for
-    /// which the loop gave no sign of life; `ports_work` says that ports lose no frames;
-    /// `time` is only called at the end of a window. Returns whether the loop is in.
+    /// To be called at the start of each turn. `late` is the time since the turn was due, plus the time
+    /// between the last heartbeat of the previous turn and its end. `ports_work` is true if no port
+    /// loses frames. `time` is called only at the end of a window. Returns whether the loop is in.
     pub(super) fn is_in(
         &mut self,
         now: Instant,
@@ -108,7 +110,7 @@ impl Presence {
             (true, false) if now.since(self.since) >= self.stay => {
                 self.is_out = false;
                 self.since = now;
-                self.was_out += now.since(self.left);
+                self.was_out += now.since(self.out_since);
             }
             _ => {}
         }
@@ -116,41 +118,41 @@ impl Presence {
     }
 
     fn step_out(&mut self, now: Instant) {
-        let was_in_for_long = now.since(self.since) >= self.stay * FORGIVEN_AFTER;
+        let was_in_for_long = now.since(self.since) >= self.stay * RESET_AFTER;
         if self.steps_out > 0 {
             self.stay = if was_in_for_long { SHORTEST_STAY } else { (self.stay * 2).min(LONGEST_STAY) };
         }
         self.is_out = true;
         self.since = now;
-        self.left = now;
+        self.out_since = now;
         self.steps_out += 1;
     }
 
-    /// Whether it is out, and how often it stepped out.
+    /// Whether the loop is out, and how often it stepped out.
     pub(super) const fn report(&self) -> (bool, u64) {
         (self.is_out, self.steps_out)
     }
 
-    /// How often it stepped out because ports lost frames.
+    /// How often the loop stepped out because ports lost frames.
     pub(super) const fn by_ports(&self) -> u64 {
         self.by_ports
     }
 
-    /// How long it was out, in all.
+    /// The total time that the loop was out.
     pub(super) fn was_out(&self, now: Instant) -> Duration {
-        let current = if self.is_out { now.since(self.left) } else { Duration::ZERO };
+        let current = if self.is_out { now.since(self.out_since) } else { Duration::ZERO };
         self.was_out + current
     }
 
-    /// Why it last stepped out or had to stay out; `None` if it never did.
+    /// Why the loop last stepped out or had to stay out; `None` if it never did.
     pub(super) const fn why(&self) -> Option<Why> {
         self.why
     }
 }
 
 fn is_starved(time: ProcessorTime, lasted: Duration) -> bool {
-    let rested = lasted.saturating_sub(time.ran + time.waited);
-    time.waited >= lasted.mul_f64(WAITS) && rested < lasted.mul_f64(RESTS)
+    let slept = lasted.saturating_sub(time.ran + time.waited);
+    time.waited >= lasted.mul_f64(MIN_WAITING) && slept < lasted.mul_f64(MAX_SLEEPING)
 }
 
 #[cfg(test)]
@@ -159,7 +161,7 @@ mod tests {
 
     const TURN: Duration = Duration::from_millis(1);
 
-    /// A loop that turns every millisecond.
+    /// A loop with one turn per millisecond.
     struct Loop {
         presence: Presence,
         now: Instant,
@@ -172,21 +174,21 @@ mod tests {
             Self { presence, now: Instant::ZERO, time: ProcessorTime::default() }
         }
 
-        /// A turn that begins late.
+        /// Runs a turn that begins late.
         fn turn(&mut self, late: Duration) -> bool {
             self.now = self.now + TURN + late;
             let time = self.time;
             self.presence.is_in(self.now, late, true, || Some(time))
         }
 
-        /// A turn in which the thread waited and ran for shares of the time.
+        /// Runs a turn in which the thread waited and ran for these shares of the time.
         fn share(&mut self, waited: f64, ran: f64) -> bool {
             self.time.waited += TURN.mul_f64(waited);
             self.time.ran += TURN.mul_f64(ran);
             self.turn(Duration::ZERO)
         }
 
-        /// Until it is in again; how long that took.
+        /// Runs turns until the loop is in again. Returns the time that this took.
         fn until_in(&mut self) -> Duration {
             let began = self.now;
             while !self.turn(Duration::ZERO) {}
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_and_goes_stays_outside_for_longer_each_time_and_is_forgiven() {
+    fn stays_outside_double_up_to_a_maximum_and_reset_after_a_long_time_in() {
         let mut one = Loop::new();
         let mut stays = Vec::new();
         for _ in 0..9 {
@@ -213,7 +215,7 @@ mod tests {
             stays.push(one.until_in().as_millis());
         }
         assert_eq!(stays, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
-        for _ in 0..LONGEST_STAY.as_millis() as u64 * u64::from(FORGIVEN_AFTER) {
+        for _ in 0..LONGEST_STAY.as_millis() as u64 * u64::from(RESET_AFTER) {
             assert!(one.turn(Duration::ZERO));
         }
         assert!(!one.turn(MISSED));
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_is_late_outside_stays_outside() {
+    fn a_loop_that_is_late_while_out_stays_out() {
         let mut one = Loop::new();
         assert!((0..100).all(|_| !one.turn(MISSED)));
         assert_eq!(one.until_in(), SHORTEST_STAY);
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn who_never_rests_and_mostly_waits_steps_out_although_no_heartbeat_is_missed() {
+    fn a_starved_loop_steps_out_although_it_missed_no_heartbeat() {
         let mut one = Loop::new();
         assert!((0..1000).all(|_| one.share(0.7, 0.1)), "it rests: its work gets done, if later");
         assert!((0..1000).all(|_| one.share(0.3, 0.7)), "it works most of the time");
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_whose_ports_lose_frames_is_out_until_a_while_after_they_work() {
+    fn a_loop_whose_ports_lose_frames_stays_out_for_a_time_after_they_work_again() {
         let mut presence = Presence::new(Instant::ZERO, None, true);
         let at = Instant::from_millis;
         assert!(!presence.is_in(at(10), Duration::ZERO, false, || None));
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_for_which_frames_wait_is_out_only_while_its_ports_lose_them() {
+    fn a_loop_that_frames_cannot_bypass_steps_out_only_if_its_ports_lose_frames() {
         let mut one = Loop::new();
         one.presence.can_step_out = false;
         assert!(one.turn(10 * MISSED));
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_kernel_does_not_tell_heartbeats_alone_count() {
+    fn without_processor_times_only_heartbeats_count() {
         let mut presence = Presence::new(Instant::ZERO, None, true);
         let mut now = Instant::ZERO;
         for _ in 0..1000 {

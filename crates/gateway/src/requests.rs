@@ -1,5 +1,5 @@
-//! Questions to the packet loops from other threads. Each loop answers for its own share of the
-//! clients; here the answers become one.
+//! Requests to the packet loops from other threads. Each loop answers for its own share of the clients;
+//! this module merges the answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,35 +13,36 @@ use super::packet_loop::{LoopReport, Request};
 use super::plan::Plan;
 use crate::io::Wake;
 
-/// A packet loop answers in far less; one that does not has a fault.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The maximum time to wait for an answer. A packet loop without a fault answers in far less.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Channels to all packet loops that also wake them.
+/// Channels to all packet loops, which also wake them.
 #[derive(Clone)]
 pub(super) struct Requests {
     loops: Arc<[Mailbox]>,
-    patience: Duration,
+    timeout: Duration,
 }
 
-/// What a loop hears, and what ends its waits.
+/// The channel to a loop, and the function that wakes it.
 pub(super) struct Mailbox {
     pub(super) to: Sender<Request>,
     pub(super) wake: Wake,
 }
 
-/// Why there was no answer.
+/// Why a request was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unanswered {
     /// A loop has ended.
     Ended,
-    /// One is busy with something that takes seconds.
+    /// A loop did not answer in time.
     Late,
-    /// All were ready for a change, and one has been busy since: it makes the change as soon as it goes on.
+    /// All loops were ready for a change, and one did not complete it in time. It makes the change as
+    /// soon as it continues.
     Pending,
 }
 
-/// Stops all loops when it is dropped: for a thread without which they should not go on, however it
-/// ends.
+/// Stops all loops when dropped: a guard for a thread without which they should not run, however that
+/// thread ends.
 pub(super) struct StopAtEnd(pub(super) Requests);
 
 impl Drop for StopAtEnd {
@@ -51,12 +52,12 @@ impl Drop for StopAtEnd {
 }
 
 impl Requests {
-    /// To these loops, in the order of the workers.
+    /// Creates requests to these loops, in the order of the workers.
     pub(super) fn new(loops: Vec<Mailbox>) -> Self {
-        Self { loops: loops.into(), patience: PATIENCE }
+        Self { loops: loops.into(), timeout: TIMEOUT }
     }
 
-    /// Has all loops drain, and end. A loop that has ended already is skipped.
+    /// Has all loops drain and end. Skips loops that have already ended.
     pub(super) fn stop(&self) {
         for mailbox in self.loops.iter() {
             let _ = mailbox.put(Request::Stop);
@@ -67,68 +68,68 @@ impl Requests {
         self.ask_all(|_, to| Request::Report(to)).map(LoopReport::of_all)
     }
 
-    /// A page of the connections, from a place on: first those of the first loop, and so on. A place
-    /// is the slot in a loop's table, times the number of loops, plus the loop's own number.
+    /// A page of the connections, starting at a place, in the order of the loops. A place is the slot
+    /// in a loop's table, times the number of loops, plus the loop's number.
     pub(super) fn flows(&self, from: usize) -> Result<FlowPage, Unanswered> {
         let loops = self.loops.len();
         let (worker, slot) = (from % loops, from / loops);
-        let page = self.loops[worker].ask(|to| Request::Flows(slot, to))?.wait(self.patience)?;
+        let page = self.loops[worker].ask(|to| Request::Flows(slot, to))?.wait(self.timeout)?;
         let next_loop = (worker + 1 < loops).then_some(worker + 1);
         Ok(FlowPage { next: page.next.map(|slot| slot * loops + worker).or(next_loop), ..page })
     }
 
-    /// Has each follow its share of another plan: all or none. Returns what of the connections its rules
-    /// select.
+    /// Has each loop apply its share of another plan, all or none. Returns how many connections the
+    /// rules select.
     pub(super) fn reload(&self, plan: &Plan) -> Result<Selected, Unanswered> {
         let share = |worker| Box::new(plan.share(worker, self.loops.len()));
         self.change_all(|worker, to| Request::Reload(share(worker), to)).map(Selected::of_all)
     }
 
-    /// Has all drain, or none.
+    /// Has all loops drain, or none.
     pub(super) fn drain(&self) -> Result<EngineReport, Unanswered> {
         self.change_all(|_, to| Request::Drain(to)).map(EngineReport::of_all)
     }
 
-    /// Whether there was such a connection.
+    /// Has a connection set aside. Returns whether it is known.
     pub(super) fn set_aside(&self, flow: FlowKey) -> Result<bool, Unanswered> {
-        // Either end may be named first, so that we do not know which is the client: all are asked.
+        // The key may have either direction, so the client's loop is unknown: the request goes to all.
         self.change_all(|_, to| Request::Aside(flow, to)).map(|found| found.contains(&true))
     }
 
-    /// Opens a queue to each loop for what a link layer tells about that loop's clients. Each queue
-    /// has room for `room` events.
+    /// Opens a queue to each loop for the link-layer events of that loop's clients. Each queue has room
+    /// for `room` events.
     pub(super) fn link_reporter(&self, room: usize) -> Result<LinkReporter, Unanswered> {
-        let tell = |mailbox: &Mailbox| {
+        let attach = |mailbox: &Mailbox| {
             let (inbox, queue) = link::queue(room);
-            Ok(queue(mailbox.ask(|to| Request::Hear(inbox, to))?.wait(self.patience)?))
+            Ok(queue(mailbox.ask(|to| Request::AttachLink(inbox, to))?.wait(self.timeout)?))
         };
-        self.loops.iter().map(tell).collect::<Result<_, _>>().map(LinkReporter::to)
+        self.loops.iter().map(attach).collect::<Result<_, _>>().map(LinkReporter::to)
     }
 
-    /// Has all do something in two phases. Only once all have answered that they are ready is any told
-    /// to do it, so that after [`Unanswered::Late`] none has. One that is ready and then does not answer in
-    /// time does it as soon as it goes on ([`Unanswered::Pending`]): nothing can stop it from then on but its
-    /// end, which ends all.
+    /// Has all loops make a change, in two phases. The change is requested only after all loops have
+    /// confirmed that they are ready, so that after [`Unanswered::Late`] no loop has made it. A loop
+    /// that confirmed and then does not answer in time makes the change as soon as it continues
+    /// ([`Unanswered::Pending`]): only its end, which ends all loops, can prevent that.
     fn change_all<T>(&self, change: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
         self.ask_all(|_, to| Request::Ready(to))?;
         self.ask_all(change).map_err(|why| if why == Unanswered::Late { Unanswered::Pending } else { why })
     }
 
-    /// Asks all at once, then waits for all.
+    /// Sends a request to all loops, then waits for all answers.
     fn ask_all<T>(&self, question: impl Fn(usize, Sender<T>) -> Request) -> Result<Vec<T>, Unanswered> {
         let asked =
             self.loops.iter().enumerate().map(|(worker, mailbox)| mailbox.ask(|to| question(worker, to)));
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        asked.into_iter().map(|asked| asked.wait(self.patience)).collect()
+        asked.into_iter().map(|asked| asked.wait(self.timeout)).collect()
     }
 }
 
 impl Mailbox {
-    /// Sends a question.
-    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<Asked<T>, Unanswered> {
+    /// Sends a request that has an answer.
+    fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> Request) -> Result<PendingAnswer<T>, Unanswered> {
         let (to, answer) = channel();
         self.put(question(to))?;
-        Ok(Asked(answer))
+        Ok(PendingAnswer(answer))
     }
 
     fn put(&self, request: Request) -> Result<(), Unanswered> {
@@ -138,12 +139,12 @@ impl Mailbox {
     }
 }
 
-/// A question on its way.
-struct Asked<T>(Receiver<T>);
+/// The answer to a request that was sent.
+struct PendingAnswer<T>(Receiver<T>);
 
-impl<T> Asked<T> {
-    fn wait(self, patience: Duration) -> Result<T, Unanswered> {
-        self.0.recv_timeout(patience).map_err(|error| match error {
+impl<T> PendingAnswer<T> {
+    fn wait(self, timeout: Duration) -> Result<T, Unanswered> {
+        self.0.recv_timeout(timeout).map_err(|error| match error {
             RecvTimeoutError::Timeout => Unanswered::Late,
             RecvTimeoutError::Disconnected => Unanswered::Ended,
         })
@@ -176,10 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_all_were_ready_for_is_not_said_to_have_failed() {
+    fn a_change_is_pending_if_a_loop_that_confirmed_does_not_answer() {
         let (to, inbox) = channel();
         let inbox = Mutex::new((inbox, Vec::new()));
-        // It is busy as soon as it has said that it is ready: what comes then waits.
+        // The loop is busy once it has confirmed that it is ready: later requests wait.
         let wake = move || {
             let (inbox, waiting) = &mut *inbox.lock().expect("no thread panics with it");
             match inbox.try_recv() {
@@ -188,18 +189,18 @@ mod tests {
             }
         };
         let mailbox = Mailbox { to, wake: Box::new(wake) };
-        let requests = Requests { patience: Duration::from_millis(50), ..Requests::new(vec![mailbox]) };
+        let requests = Requests { timeout: Duration::from_millis(50), ..Requests::new(vec![mailbox]) };
         assert_eq!(requests.set_aside(flow()), Err(Unanswered::Pending));
     }
 
     #[test]
-    fn a_change_that_one_of_several_loops_does_not_answer_for_happens_in_none() {
+    fn no_loop_makes_a_change_unless_all_confirm_that_they_are_ready() {
         let mailbox = || {
             let (to, inbox) = channel();
             (Mailbox { to, wake: Box::new(|| {}) }, inbox)
         };
         let ((first, inbox), (second, _hung)) = (mailbox(), mailbox());
-        let requests = Requests { patience: Duration::from_millis(50), ..Requests::new(vec![first, second]) };
+        let requests = Requests { timeout: Duration::from_millis(50), ..Requests::new(vec![first, second]) };
         let answering = thread::spawn(move || {
             let mut changes = 0;
             for request in inbox {

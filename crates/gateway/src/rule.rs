@@ -13,10 +13,9 @@ use super::counters::RuleCounters;
 use super::plan::{AgentMaker, RulePlan};
 use super::selector::Selector;
 
-/// So many panics
-const MOST_PANICS: usize = 5;
-/// within this time end a rule's agent for good: its traffic passes untouched until the next
-/// reload.
+/// The number of panics within [`PANIC_WINDOW`] after which a rule has no agent, and its traffic
+/// passes unchanged, until the next reload.
+const MAX_PANICS: usize = 5;
 const PANIC_WINDOW: Duration = Duration::from_secs(60);
 
 /// A rule with its agent.
@@ -35,9 +34,9 @@ pub(super) struct Rule {
     deadline: Option<Instant>,
     progress: Progress,
     panics: VecDeque<Instant>,
-    /// What agents owed when they panicked, and nobody has counted yet.
+    /// Obligations of agents that panicked, not yet counted by the engine.
     broken: Owed,
-    /// Octets of memory that its agent takes.
+    /// Octets of memory that its agent uses.
     octets: usize,
     pub(super) counters: RuleCounters,
 }
@@ -66,7 +65,8 @@ impl Rule {
         rule
     }
 
-    /// Takes over the name and the traffic of a plan with the same spec.
+    /// Adopts the name and the traffic of a plan with the same spec, and restores an agent that was
+    /// given up.
     pub(super) fn follow(&mut self, plan: &RulePlan) {
         self.name.clone_from(&plan.name);
         self.traffic = plan.traffic.clone();
@@ -76,7 +76,7 @@ impl Rule {
         }
     }
 
-    /// Whether it is there to have its traffic left alone.
+    /// Whether the rule has no agent by configuration, so that its traffic is left alone.
     pub(super) const fn leaves_alone(&self) -> bool {
         self.maker.is_none()
     }
@@ -100,39 +100,39 @@ impl Rule {
         catch_unwind(AssertUnwindSafe(held)).unwrap_or(0)
     }
 
-    /// What the agent owes of a connection.
+    /// The agent's obligation for a connection.
     pub(super) fn obligation(&self, connection: FlowKey) -> Obligation {
         let of_agent = || self.agent.as_ref().map_or(Obligation::Free, |agent| agent.obligation(connection));
         catch_unwind(AssertUnwindSafe(of_agent)).unwrap_or(Obligation::Free)
     }
 
-    /// What agents owed when they panicked since this was last asked.
+    /// The obligations of agents that panicked since the previous call.
     pub(super) fn take_broken(&mut self) -> Owed {
         std::mem::take(&mut self.broken)
     }
 
-    /// What the agent owes of all connections.
+    /// The sum of the agent's obligations.
     pub(super) fn owed(&self) -> Owed {
         let of_agent = || self.agent.as_ref().map_or(Owed::default(), |agent| agent.owed());
         catch_unwind(AssertUnwindSafe(of_agent)).unwrap_or_default()
     }
 
-    /// Octets of memory that the agent takes.
+    /// Octets of memory that the agent uses.
     pub(super) const fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Tells the agent whose packets come next. One that panics here will do so again where it
-    /// counts.
+    /// Has the agent prefetch the state of the connections whose packets come next. A panic is ignored
+    /// here; the agent will panic again in a call that counts panics.
     pub(super) fn prefetch(&self, connections: &[FlowKey]) {
         if let Some(agent) = &self.agent {
             let _ = catch_unwind(AssertUnwindSafe(|| agent.prefetch(connections)));
         }
     }
 
-    /// Calls the agent, which may take what is in the budget. `None` if there is none, or it
-    /// panicked: then it is another one from now on, and nothing that it wanted to send is sent.
-    /// What it sends is in `outbox` afterwards.
+    /// Calls the agent within the budget. The packets that it sends are in `outbox` afterwards. `None`
+    /// if the rule has no agent, or the agent panicked: then its packets are discarded and a new agent
+    /// replaces it.
     pub(super) fn call<R>(
         &mut self,
         now: Instant,
@@ -143,8 +143,8 @@ impl Rule {
     ) -> Option<R> {
         let agent = self.agent.as_mut()?;
         let (rng, own) = (&mut self.rng, &mut self.outbox);
-        // Nothing that the closure touches is looked at again after a panic: agent and outbox are
-        // thrown away.
+        // Agent and outbox are discarded after a panic, so no state that the closure changed is read
+        // again.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let cx = Context::new(now, rng, own).within(budget);
             let result = f(agent.as_mut(), &mut cx.with_obligations(may_owe).among_real_hosts());
@@ -159,7 +159,7 @@ impl Rule {
         for report in self.outbox.reports.drain(..) {
             self.counters.reported.count(report.counter, report.amount);
         }
-        // There are no other seats here.
+        // A gateway has no other attachment points to send messages to.
         self.outbox.messages.clear();
         self.counters.packets.sent += self.outbox.packets.len() as u64;
         outbox.packets.append(&mut self.outbox.packets);
@@ -168,12 +168,12 @@ impl Rule {
         Some(result)
     }
 
-    /// Whether the agent's deadline has come.
+    /// Whether the agent's deadline has passed.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Calls the agent, whose deadline has come.
+    /// Calls the agent, whose deadline has passed.
     pub(super) fn call_due(&mut self, now: Instant, budget: Budget, outbox: &mut Outbox) {
         let called = self.call(now, budget, false, outbox, |agent, cx| {
             agent.on_deadline(cx);
@@ -201,16 +201,16 @@ impl Rule {
         self.deadline = None;
         self.progress = Progress::default();
         self.octets = 0;
-        // What it held goes with it. Asking half-changed state may panic once more, and so may
-        // dropping it.
+        // The packets that it held are lost. Its state may be inconsistent, so that reading or dropping
+        // it may panic again.
         self.broken = self.broken.plus(self.owed());
         self.counters.reported.count(&DROPPED_HELD, self.held());
         let broken = self.agent.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
-        if self.panics.len() >= MOST_PANICS {
+        if self.panics.len() >= MAX_PANICS {
             error!(
                 rule = self.name,
-                "the agent panicked {MOST_PANICS} times in a minute; its traffic passes untouched"
+                "the agent panicked {MAX_PANICS} times in a minute; its traffic passes untouched"
             );
             return;
         }
@@ -234,7 +234,7 @@ impl Rule {
     }
 }
 
-/// Whether the agent of a connection owes nothing of it.
+/// Whether a connection's agent, if it has one, has no obligation for it.
 pub(super) fn is_free(rules: &[Rule], key: FlowKey, rule: Option<u16>) -> bool {
     rule.is_none_or(|rule| rules[usize::from(rule)].obligation(key).is_free())
 }

@@ -1,4 +1,4 @@
-//! Which connections: by port and by prefix.
+//! Selection of connections by port and by prefix.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,25 +9,25 @@ use lasthop_packet::{FlowKey, Prefix};
 use crate::io::Selection;
 use crate::io::selection::CAPACITY;
 
-/// Picks connections. What it does not mention it does not ask for; the default picks everything.
+/// Selects connections that meet all its conditions; the default has none and selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// Either end's port is in one of these; empty for any port.
+    /// The port of either endpoint is in one of these ranges; empty for any port.
     pub ports: Vec<PortRange>,
-    /// Either end's address is in one of these; empty for any address.
+    /// The address of either endpoint is in one of these prefixes; empty for any address.
     pub prefixes: Vec<Prefix>,
-    /// Neither end's port is in one of these.
+    /// No endpoint's port is in one of these ranges.
     pub exclude_ports: Vec<PortRange>,
-    /// Neither end's address is in one of these.
+    /// No endpoint's address is in one of these prefixes.
     pub exclude_prefixes: Vec<Prefix>,
 }
 
-/// Ports from one to another.
+/// An inclusive range of ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortRange(pub RangeInclusive<u16>);
 
 impl Selector {
-    /// Whether it picks this connection.
+    /// Whether it selects this connection.
     pub fn matches(&self, key: FlowKey) -> bool {
         let ports = [key.source.1, key.destination.1];
         let addresses = [key.source.0, key.destination.0];
@@ -43,8 +43,8 @@ impl Selector {
 }
 
 impl Selector {
-    /// As much of it as the kernel's side can tell: it takes single ports, and not any number of
-    /// anything. What it lets come beyond this selector, no rule is asked about.
+    /// The part of the selector that the BPF programs can evaluate: they take single ports only, and a
+    /// bounded number of ports and prefixes. Connections that they divert in excess match no rule.
     pub fn selection(&self) -> Selection {
         let ports = |ranges: &[PortRange]| -> Vec<u16> {
             let ports: Vec<u16> =
@@ -65,7 +65,7 @@ impl Selector {
 }
 
 impl Selector {
-    /// Whether it may pick what a kernel with this selection keeps to itself.
+    /// Whether it may select connections that BPF programs with this selection do not divert.
     pub fn goes_beyond(&self, kernel: &Selection) -> bool {
         let has_port = |ranges: &[PortRange], port: u16| ranges.iter().any(|range| range.0.contains(&port));
         let mut ports = self.ports.iter().flat_map(|range| range.0.clone());
@@ -118,12 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_kernel_keeps_is_beyond_it() {
+    fn a_selector_goes_beyond_only_what_the_kernel_does_not_divert() {
         let of = |ports: &[&str], excluded: &[&str]| {
             let ranges = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("a range")).collect();
             Selector { ports: ranges(ports), exclude_ports: ranges(excluded), ..Selector::default() }
         };
-        for (start, later, beyond) in [
+        for (start, later, goes_beyond) in [
             (of(&[], &[]), of(&[], &["22"]), false),
             (of(&[], &["22"]), of(&[], &[]), true),
             (of(&[], &["22"]), of(&[], &["20-30"]), false),
@@ -131,7 +131,7 @@ mod tests {
             (of(&["80", "443"], &[]), of(&["443-444"], &[]), true),
             (of(&["80"], &[]), of(&[], &[]), true),
         ] {
-            assert_eq!(later.goes_beyond(&start.selection()), beyond, "{start:?}, then {later:?}");
+            assert_eq!(later.goes_beyond(&start.selection()), goes_beyond, "{start:?}, then {later:?}");
         }
     }
 

@@ -1,4 +1,5 @@
-//! The connections: found in constant time, bounded, and forgotten in order of idleness.
+//! The table of connections: lookup in constant time, a bounded size, and eviction of the longest
+//! idle.
 
 use std::iter::from_fn;
 use std::time::Duration;
@@ -9,48 +10,47 @@ use lasthop_packet::{FlowKey, Instant};
 
 use super::connection::{State, TrackedConnection};
 
-/// A connection in its slot, and in the list of its state.
+/// Each connection has a slot, and is in the list of its state.
 type Connections = Slab<TrackedConnection, State, { State::ALL.len() }>;
 
-/// Connections of a state of which it is looked at most whether they can make room for another.
-const LOOKED_AT: usize = 16;
+/// The maximum number of connections of a state that are considered for eviction.
+const EVICTION_SCAN: usize = 16;
 
-/// Connections up to a bound, and how long each may be idle.
+/// A bounded number of connections, with idle times by state.
 ///
-/// One list per state has them in order of use: the idlest is found, and forgotten, without a
-/// search. A slot is valid until its connection is forgotten; after that, [`ConnectionTable::at`]
-/// panics or has another connection.
+/// One list per state keeps them in order of use, so that the idlest is found and removed without a
+/// search. A slot is valid until its connection is removed; after that, [`ConnectionTable::at`]
+/// panics or returns another connection.
 #[derive(Debug)]
 pub struct ConnectionTable {
     slab: Connections,
     capacity: usize,
-    /// How many of them are no TCP connections.
+    /// The number of flows of datagrams among them.
     datagrams: usize,
     idle: IdleTimes,
 }
 
-/// How long a connection may be idle before it is forgotten, and before it has to make room for
-/// another.
+/// The times for which a connection may be idle before it expires, and before it may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleTimes {
-    /// By [`State::index`].
+    /// The time to expiry, indexed by [`State::index`].
     pub by_state: [Duration; State::ALL.len()],
-    /// An established connection that was used within this time does not make room for a new one.
+    /// The idle time before which an established or half-closed connection is not evicted.
     pub grace: Duration,
 }
 
 impl ConnectionTable {
-    /// An empty table. All its memory is reserved here, and becomes resident as it is used.
+    /// Creates an empty table. It reserves all its memory, which becomes resident as it is used.
     pub fn new(capacity: usize, idle: IdleTimes) -> Self {
         Self { slab: Slab::with_capacity(capacity), capacity, datagrams: 0, idle }
     }
 
-    /// Octets of memory that a connection takes here.
+    /// Octets of memory per connection.
     pub const fn octets_per_connection() -> usize {
         Connections::octets_per_entry()
     }
 
-    /// Octets of memory that are reserved.
+    /// Octets of reserved memory.
     #[cfg(test)]
     pub(super) fn octets(&self) -> usize {
         self.slab.octets()
@@ -61,65 +61,65 @@ impl ConnectionTable {
         self.slab.len()
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.slab.is_empty()
     }
 
-    /// Whether no more fit.
+    /// Whether the table is full.
     pub fn is_full(&self) -> bool {
         self.len() >= self.capacity
     }
 
-    /// The most connections that fit.
+    /// The maximum number of connections.
     pub const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Where this connection is.
+    /// The slot of this connection.
     pub fn find(&self, key: FlowKey) -> Option<Slot> {
         self.slab.find(key)
     }
 
-    /// Looks at the connections of these keys, so that their memory comes for all of them at once;
-    /// the slots of most of them.
+    /// Prefetches the connections of these keys, so that their memory accesses overlap. Afterwards
+    /// `slots` contains the slots of most of them.
     pub fn prefetch(&self, keys: &[FlowKey], slots: &mut Vec<Slot>) {
         slots.clear();
         self.slab.prefetch(keys, |slot, connection| {
-            connection.look();
+            connection.read_cache_lines();
             slots.push(slot);
         });
     }
 
-    /// The key of the connection there: its direction from the core side to the radio side.
+    /// The key of the connection in a slot: its direction from the core side to the radio side.
     pub fn key(&self, slot: Slot) -> FlowKey {
-        self.slab.key(slot).expect(TAKEN)
+        self.slab.key(slot).expect(OCCUPIED)
     }
 
-    /// The connection there.
+    /// The connection in a slot.
     pub fn at(&self, slot: Slot) -> &TrackedConnection {
-        self.slab.get(slot).expect(TAKEN)
+        self.slab.get(slot).expect(OCCUPIED)
     }
 
-    /// The connection there, to change.
+    /// The connection in a slot, mutable.
     pub fn at_mut(&mut self, slot: Slot) -> &mut TrackedConnection {
-        self.slab.get_mut(slot).expect(TAKEN)
+        self.slab.get_mut(slot).expect(OCCUPIED)
     }
 
-    /// Puts the connection there, which was just used, where it belongs in order of idleness.
+    /// Moves a connection that was just used to the end of the list of its state.
     pub fn used(&mut self, slot: Slot, now: Instant) {
         let state = self.at(slot).state;
         self.slab.touch(slot, state, now);
     }
 
-    /// Keeps the connection there, which has been idle for too long, for as long again.
+    /// Postpones the expiry of a connection by another idle time.
     pub fn keep(&mut self, slot: Slot, now: Instant) {
         self.at_mut(slot).kept = Some(now);
         self.used(slot, now);
     }
 
-    /// Adds a connection that is not there yet. `None` where the table is full: see
-    /// [`ConnectionTable::spared`].
+    /// Inserts a connection that is not in the table yet. `None` if it does not fit: see
+    /// [`ConnectionTable::eviction_candidate`].
     pub fn insert(&mut self, key: FlowKey, connection: TrackedConnection, now: Instant) -> Option<Slot> {
         let state = connection.state;
         if self.lacks_room(state) {
@@ -129,19 +129,19 @@ impl ConnectionTable {
         Some(self.slab.insert(key, connection, state, now))
     }
 
-    /// A connection that has been idle for too long, and is to be forgotten.
+    /// A connection whose idle time has passed, if there is one.
     pub fn expired(&self, now: Instant) -> Option<Slot> {
         let due = |state: &State| self.expiry(*state).is_some_and(|at| at <= now);
         self.slab.idlest(State::ALL.into_iter().find(due)?)
     }
 
-    /// When [`ConnectionTable::expired`] next finds one.
+    /// The time at which [`ConnectionTable::expired`] next finds a connection.
     pub fn next_expiry(&self) -> Option<Instant> {
         State::ALL.into_iter().filter_map(|state| self.expiry(state)).min()
     }
 
-    /// The connections in at most so many slots from one on, in the order of the array, and the
-    /// slot behind them; `None` at the end.
+    /// The connections in at most `slots` slots starting at `from`, in the order of the array, and the
+    /// slot after them; `None` at the end.
     pub fn page(
         &self,
         from: usize,
@@ -155,74 +155,75 @@ impl ConnectionTable {
         self.slab.slots()
     }
 
-    /// Sets new bounds. More connections than fit stay until they are forgotten.
+    /// Sets new bounds. Excess connections stay until they are removed.
     pub fn set_bounds(&mut self, capacity: usize, idle: IdleTimes) {
         (self.capacity, self.idle) = (capacity, idle);
         self.slab.reserve(capacity);
     }
 
-    /// Whether one more in this state does not fit.
+    /// Whether another connection in this state does not fit.
     fn lacks_room(&self, state: State) -> bool {
         self.is_full() || (state == State::Datagrams && !self.has_share())
     }
 
-    /// Whether datagrams have not taken their share.
+    /// Whether datagrams have not used up their share.
     const fn has_share(&self) -> bool {
         self.datagrams < Budget::of_datagrams(self.capacity)
     }
 
-    /// The connection that is most easily spared where one more in this state does not fit: one
-    /// that is closing, one that was not answered for a second, datagrams that have stopped for a
-    /// second, or the one that has been idle longest, if that is past its grace. Only one of the
-    /// idlest of each state that `may_go`, by key and rule. Datagrams never take the place of a
-    /// connection in use, and, once they have their share, only that of other datagrams.
-    pub fn spared(
+    /// The connection to evict if another connection in this state does not fit. In this order: a
+    /// closing connection, an opening one idle for a second, datagrams idle for a second, and the
+    /// longest idle of the half-closed and then of the established connections, if its grace has
+    /// passed. Considers the idlest of each state for which `may_evict`, called with key and rule,
+    /// returns true. Datagrams never evict a half-closed or established connection, and, once they
+    /// have used up their share, evict only other datagrams.
+    pub fn eviction_candidate(
         &self,
         state: State,
         now: Instant,
-        may_go: impl Fn(FlowKey, Option<u16>) -> bool,
+        may_evict: impl Fn(FlowKey, Option<u16>) -> bool,
     ) -> Option<Slot> {
         if !self.lacks_room(state) {
             return None;
         }
         let lacks_share = state == State::Datagrams && !self.has_share();
         let is_full = self.is_full();
-        let spared = [
+        let candidates = [
             (State::Closing, Duration::ZERO),
             (State::Opening, Duration::from_secs(1)),
             (State::Datagrams, Duration::from_secs(1)),
             (State::HalfClosed, self.idle.grace),
             (State::Established, self.idle.grace),
         ];
-        let is_in_use = |spared| matches!(spared, State::HalfClosed | State::Established);
-        let of_state = |(spared, _): &(State, Duration)| {
+        let is_in_use = |candidate| matches!(candidate, State::HalfClosed | State::Established);
+        let may_replace = |(candidate, _): &(State, Duration)| {
             if lacks_share {
-                *spared == State::Datagrams
+                *candidate == State::Datagrams
             } else {
-                (is_full || *spared == state) && !(state == State::Datagrams && is_in_use(*spared))
+                (is_full || *candidate == state) && !(state == State::Datagrams && is_in_use(*candidate))
             }
         };
-        spared.into_iter().filter(of_state).find_map(|(state, grace)| {
-            let mut idlest = self.slab.in_order(state).take(LOOKED_AT);
+        candidates.into_iter().filter(may_replace).find_map(|(state, grace)| {
+            let mut idlest = self.slab.in_order(state).take(EVICTION_SCAN);
             idlest.find(|slot| {
-                now.since(self.at(*slot).last_used) >= grace && may_go(self.key(*slot), self.at(*slot).rule)
+                let connection = self.at(*slot);
+                now.since(connection.last_used) >= grace && may_evict(self.key(*slot), connection.rule)
             })
         })
     }
 
-    /// At most so many of the connections that `may_go`, by key and rule: those that have been idle
-    /// longest, to the second, the idlest first. One walk: it looks at each connection at most
-    /// once.
-    pub fn idlest(&self, most: usize, may_go: impl Fn(FlowKey, Option<u16>) -> bool) -> Vec<Slot> {
+    /// The `most` longest idle connections, to the second, the idlest first, of those for which
+    /// `may_evict`, called with key and rule, returns true. It visits each connection at most once.
+    pub fn idlest(&self, most: usize, may_evict: impl Fn(FlowKey, Option<u16>) -> bool) -> Vec<Slot> {
         let mut lists = State::ALL.map(|state| self.slab.in_order(state).peekable());
         let in_order = from_fn(|| {
             let next = lists.iter_mut().filter_map(|list| Some((self.slab.last_used(*list.peek()?), list)));
             next.min_by_key(|(last_used, _)| *last_used)?.1.next()
         });
-        in_order.filter(|slot| may_go(self.key(*slot), self.at(*slot).rule)).take(most).collect()
+        in_order.filter(|slot| may_evict(self.key(*slot), self.at(*slot).rule)).take(most).collect()
     }
 
-    /// Forgets the connection there.
+    /// Removes the connection in a slot.
     pub fn forget(&mut self, slot: Slot) {
         let was = self.slab.remove(slot).map(|connection| connection.state);
         self.datagrams -= usize::from(was == Some(State::Datagrams));
@@ -236,13 +237,13 @@ impl ConnectionTable {
     }
 }
 
-/// Why it cannot fail: slots come from this table alone, and the engine keeps none longer than the
-/// call in which it got it, nor after it has forgotten the connection.
-const TAKEN: &str = "the slot of a connection that is here";
+/// The reason why the lookup cannot fail: slots come only from this table, and the engine keeps a slot
+/// no longer than the call in which it obtained it, and not after it has removed the connection.
+const OCCUPIED: &str = "the slot of a connection that is here";
 
 impl IdleList for State {
     fn index(self) -> usize {
-        // The inherent one, which is `const`.
+        // The inherent function, which is `const`.
         Self::index(self)
     }
 }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_idlest_that_may_go_are_found_in_one_walk_over_all_states() {
+    fn idlest_connections_are_found_in_one_pass_over_all_states() {
         let idle = IdleTimes { by_state: [Duration::MAX; State::ALL.len()], grace: Duration::ZERO };
         let mut table = ConnectionTable::new(100, idle);
         for port in 0..100 {

@@ -263,7 +263,7 @@ fn a_start_that_fails_runs_no_turn_and_leaves_no_socket() {
 fn a_gateway_starts_without_a_state_that_is_damaged() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = handover::file_of(&directory.path().join("gateway.sock"));
-    handover::leave(&state, &ports(), Vec::new(), clock::now()).expect("there is room");
+    handover::save(&state, &ports(), Vec::new(), clock::now()).expect("there is room");
     let file = fs::OpenOptions::new().write(true).open(&state).expect("it is ours");
     let whole = file.metadata().expect("it is there").len();
     file.set_len(whole - 1).expect("it is ours");
@@ -396,7 +396,7 @@ fn a_worker_that_panics_takes_nothing_from_the_others() {
     workers[1].break_ports(|| panic!("a fault"));
     gateway.wait().expect_err("a worker panicked");
     let state = handover::file_of(&directory.path().join("gateway.sock"));
-    let left = handover::take(&state, &ports(), clock::now()).expect("it is whole");
+    let left = handover::load(&state, &ports(), clock::now()).expect("it is whole");
     let clients: Vec<IpAddr> = left.iter().map(SavedConnection::client).collect();
     assert_eq!(clients, [client(of_worker(0))]);
 }

@@ -108,7 +108,7 @@ fn settle(
         }
     }
     if let Some(state) = state.filter(|_| !connections.is_empty())
-        && let Err(why) = handover::leave(state, ports, connections, clock::now())
+        && let Err(why) = handover::save(state, ports, connections, clock::now())
     {
         warn!(file = %state.display(), %why, "no state was saved for the next gateway");
     }
@@ -145,7 +145,7 @@ fn recruit(
 /// The connections left by the previous gateway, divided among the workers.
 fn predecessors(state: Option<&Path>, ports: &[Port], workers: usize) -> Vec<Vec<SavedConnection>> {
     let take = |state: &Path| {
-        handover::take(state, ports, clock::now()).unwrap_or_else(|why| {
+        handover::load(state, ports, clock::now()).unwrap_or_else(|why| {
             warn!(file = %state.display(), %why, "the state of the previous gateway is not used");
             Vec::new()
         })

@@ -1,4 +1,4 @@
-//! Stepping aside: connections that no agent does any good to.
+//! Stepping aside: connections that no agent can improve.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use lasthop_packet::{FlowKey, Instant};
 use super::{Engine, Outgoing};
 use crate::connection::{Aside, Draining, TrackedConnection};
 
-/// After this time no packet that was diverted before its connection was set aside is still on its
-/// way.
-const ON_ITS_WAY: Duration = Duration::from_secs(1);
+/// The maximum time for which packets that were diverted before their connection was set aside may
+/// still arrive.
+const IN_TRANSIT: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// Sets a connection aside, named from either of its ends. `false` if there is none.
+    /// Sets a connection aside; the key may have either direction. `false` if the connection is
+    /// unknown.
     pub fn set_aside(&mut self, flow: FlowKey, now: Instant, out: &mut Outgoing) -> bool {
         let slot = self.connections.find(flow).or_else(|| self.connections.find(flow.reversed()));
         let Some(slot) = slot else { return false };
@@ -21,14 +22,14 @@ impl Engine {
         true
     }
 
-    /// Looks whether a connection that was just used is one to set aside, or one to take back.
+    /// Checks whether a connection that was just used is to be set aside or restored.
     pub(super) fn watch(&mut self, slot: Slot, now: Instant, out: &mut Outgoing) {
         if self.is_passive {
             return;
         }
         let connection = self.connections.at_mut(slot);
-        if let Some(leaving) = connection.leaving {
-            self.leave(slot, leaving, now, out);
+        if let Some(draining) = connection.draining {
+            self.leave(slot, draining, now, out);
             return;
         }
         match connection.aside {
@@ -38,19 +39,20 @@ impl Engine {
             None if self.stepping_aside.is_unresponsive(connection) => {
                 self.leave(slot, Draining::Aside(Aside::Unresponsive), now, out);
             }
-            // The other direction has come after all.
+            // The other direction was seen after all.
             Some(Aside::OneWay) if connection.is_two_way() => connection.aside = None,
-            // The kernel has forgotten it for want of room, or this backend leaves none alone.
-            Some(_) if now.since(connection.told_aside) >= ON_ITS_WAY => {
-                connection.told_aside = now;
+            // The kernel's table was full and dropped the entry, or this backend cannot set
+            // connections aside.
+            Some(_) if now.since(connection.aside_requested) >= IN_TRANSIT => {
+                connection.aside_requested = now;
                 out.set_aside.push(self.connections.key(slot));
             }
             _ => {}
         }
     }
 
-    /// Sets those connections aside that an agent has no use for.
-    pub(super) fn leave_alone(&mut self, now: Instant, out: &mut Outgoing) {
+    /// Sets aside the connections for which an agent has no use.
+    pub(super) fn set_unused_aside(&mut self, now: Instant, out: &mut Outgoing) {
         while let Some(key) = self.outbox.left_alone.pop() {
             if let Some(slot) = self.connections.find(key)
                 && self.connections.at(slot).aside.is_none()
@@ -60,23 +62,24 @@ impl Engine {
         }
     }
 
-    /// A connection that an agent had no use for comes here again: it has been forgotten, and what
-    /// takes its ports next may be another; or another agent may have a use for it.
-    pub(super) fn take_back(&mut self, slot: Slot, out: &mut Outgoing) {
+    /// Has the kernel divert a connection again that was set aside because its agent had no use for
+    /// it: the engine forgets it and the next connection between its ports may be a different one, or
+    /// another agent may have a use for it.
+    pub(super) fn restore(&mut self, slot: Slot, out: &mut Outgoing) {
         let connection = self.connections.at_mut(slot);
         if connection.aside == Some(Aside::NoUse) {
             connection.aside = None;
             let key = self.connections.key(slot);
-            // What is taken back is done first, and would not undo this.
+            // Restored connections are processed first, which would not undo this entry.
             out.set_aside.retain(|aside| *aside != key);
-            out.taken_back.push(key);
+            out.restored.push(key);
         }
     }
 
-    /// No agent sees a connection from now on. Its own has let go of it.
+    /// Sets a connection aside after its agent has released it: no agent sees it any more.
     pub(super) fn step_aside(&mut self, slot: Slot, why: Aside, now: Instant, out: &mut Outgoing) {
         let connection = self.connections.at_mut(slot);
-        (connection.aside, connection.told_aside) = (Some(why), now);
+        (connection.aside, connection.aside_requested) = (Some(why), now);
         match why {
             Aside::OneWay => self.counters.counts.aside_one_way += 1,
             Aside::Unresponsive => self.counters.counts.aside_unresponsive += 1,

@@ -1,4 +1,4 @@
-//! Calls of agents: what each may take and take on, and what is counted if one panics.
+//! Calls of agents: their budgets, whether they may take on obligations, and the counters of panics.
 
 use lasthop_agent::{Agent, Budget, Context, Slot};
 use lasthop_packet::Instant;
@@ -6,8 +6,8 @@ use lasthop_packet::Instant;
 use super::Engine;
 
 impl Engine {
-    /// Calls a rule's agent; what it sends is in the outbox then. `None` if there is none, or it
-    /// panicked.
+    /// Calls a rule's agent, whose packets are in the outbox afterwards. `None` if the rule has no
+    /// agent, or the agent panicked.
     pub(super) fn call<R>(
         &mut self,
         rule: usize,
@@ -17,8 +17,8 @@ impl Engine {
         self.call_with(rule, false, now, f)
     }
 
-    /// Calls a rule's agent about a connection, for which it may take on obligations unless
-    /// something speaks against that.
+    /// Calls a rule's agent about a connection, for which it may take on obligations if
+    /// [`Engine::may_owe`] allows it.
     pub(super) fn call_about<R>(
         &mut self,
         slot: Slot,
@@ -44,14 +44,14 @@ impl Engine {
         result
     }
 
-    /// Counts what a rule's agent owed, if it has just panicked.
+    /// Counts the obligations of a rule's agent as broken, if it has just panicked.
     pub(super) fn count_broken_by_panic(&mut self, rule: usize) {
         let broken = self.rules[rule].take_broken();
         self.counters.counts.obligations_broken += broken.connections;
         self.counters.counts.octets_broken += broken.octets;
     }
 
-    /// What a rule's agent may take, beside the others.
+    /// The budget of a rule's agent, after the memory of the other agents.
     pub(super) fn budget_of(&self, rule: usize) -> Budget {
         let others = self.rules.iter().enumerate().filter(|(other, _)| *other != rule);
         self.budget.beside(others.map(|(_, rule)| rule.octets()).sum())

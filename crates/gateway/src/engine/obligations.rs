@@ -1,8 +1,9 @@
-//! What agents owe: connections that the engine does not step aside from, evict, reload away or forget
-//! because they are idle.
+//! Obligations of agents. The engine does not set aside, evict or expire a connection for which an
+//! agent has an obligation, nor give it to another rule.
 //!
-//! It waits until their agents are free of them, and until then has these take on nothing more.
-//! When it must part with one all the same, because it was not taken over, it counts what was at risk.
+//! It waits until the agent is free of the connection, and until then lets it take on no new
+//! obligations. If the engine must give up such a connection, because it was not taken over, it counts
+//! the octets that were at risk.
 
 use lasthop_agent::{Obligation, Owed, Slot};
 use lasthop_packet::Instant;
@@ -13,18 +14,18 @@ use crate::counters::EngineCounters;
 use crate::rule::Rule;
 
 impl Engine {
-    /// What all agents owe.
+    /// The obligations of all agents.
     pub fn owed(&self) -> Owed {
         self.rules.iter().map(Rule::owed).fold(Owed::default(), Owed::plus)
     }
 
-    /// Whether agents are to take on no obligation more, because traffic is to bypass them as soon
-    /// as they owe nothing.
+    /// Sets whether agents may not take on new obligations, because traffic is to bypass them as soon
+    /// as they have none.
     pub const fn refuse_obligations(&mut self, refuses: bool) {
         self.refuses_obligations = refuses;
     }
 
-    /// What the agent of a connection owes of it.
+    /// The obligation of a connection's agent for it.
     pub(super) fn obligation(&self, slot: Slot) -> Obligation {
         let connection = self.connections.at(slot);
         let rule = connection.rule.filter(|_| connection.aside.is_none());
@@ -37,18 +38,19 @@ impl Engine {
         !self.is_drained
             && !self.refuses_obligations
             && !self.connections.is_full()
-            && self.connections.at(slot).leaving.is_none()
+            && self.connections.at(slot).draining.is_none()
     }
 
-    /// A connection is to leave its agent: at once if the agent is free of it, or as soon as it is.
-    pub(super) fn leave(&mut self, slot: Slot, leaving: Draining, now: Instant, out: &mut Outgoing) {
+    /// Takes a connection from its agent, at once if the agent has no obligation for it, otherwise as
+    /// soon as it has none.
+    pub(super) fn leave(&mut self, slot: Slot, draining: Draining, now: Instant, out: &mut Outgoing) {
         if !self.obligation(slot).is_free() {
-            self.connections.at_mut(slot).leaving = Some(leaving);
+            self.connections.at_mut(slot).draining = Some(draining);
             return;
         }
         self.release(slot, now, out);
-        self.connections.at_mut(slot).leaving = None;
-        match leaving {
+        self.connections.at_mut(slot).draining = None;
+        match draining {
             Draining::Aside(why) => self.step_aside(slot, why, now, out),
             Draining::ForRule => {
                 let key = self.connections.key(slot);
@@ -58,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// Counts what is lost with a connection that is forgotten now.
+    /// Counts the obligation that is broken when a connection is removed.
     pub(super) fn count_broken(&mut self, slot: Slot) {
         let obligation = self.obligation(slot);
         self.counters.counts.count_broken(obligation);
@@ -66,7 +68,7 @@ impl Engine {
 }
 
 impl EngineCounters {
-    /// Counts an obligation that cannot be met any more.
+    /// Counts an obligation that can no longer be met.
     pub(super) fn count_broken(&mut self, obligation: Obligation) {
         self.obligations_broken += u64::from(!obligation.is_free());
         self.octets_broken = self.octets_broken.saturating_add(obligation.octets());

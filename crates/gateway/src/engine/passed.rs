@@ -1,24 +1,24 @@
-//! What went on in the kernel without asking: because an agent lets it, to which it is shown, or
-//! because the gateway is passive, and measures.
+//! Packets that the kernel forwarded without a verdict: because an agent allowed it, which is then
+//! shown them, or because the gateway is passive and only measures.
 
 use lasthop_agent::{Bypass, Side, Slot};
 use lasthop_packet::{Instant, Packet, TcpFlags};
 
-use super::{EXPIRED_A_FRAME, Engine, Outgoing};
+use super::{Engine, MAX_EXPIRED_PER_FRAME, Outgoing};
 use crate::frame::{Frame, Headers, LinkHeader};
 use crate::io::{Port, PortId};
 
 impl Engine {
-    /// Something went on at a port without asking, whose headers are all that we get.
+    /// Processes the headers of a packet that the kernel forwarded from a port.
     pub fn on_passed(&mut self, port: PortId, headers: &Headers<'_>, now: Instant, out: &mut Outgoing) {
         self.counters.counts.copies += 1;
         let Some(&Port { side, ethernet, .. }) = self.ports.get(usize::from(port.0)) else { return };
         let Ok((link, packet)) = headers.parse(ethernet) else { return };
         let Some(key) = packet.flow_key().map(|key| side.connection(key)) else { return };
         if self.is_passive {
-            self.expire(EXPIRED_A_FRAME, now, out);
+            self.expire(MAX_EXPIRED_PER_FRAME, now, out);
             let flags = packet.tcp().map_or(TcpFlags(0), |tcp| tcp.flags);
-            if let Some(slot) = self.meet(key, flags, now, out) {
+            if let Some(slot) = self.find_or_insert(key, flags, now, out) {
                 self.measure(slot, &packet, (side, port, &link), now);
             }
             return;
@@ -29,7 +29,7 @@ impl Engine {
         }
     }
 
-    /// Something went on without asking, and we got a copy of it.
+    /// Processes the copy of a frame that the kernel forwarded.
     pub(super) fn on_copy(
         &mut self,
         ethernet: bool,
@@ -40,15 +40,16 @@ impl Engine {
     ) {
         self.counters.counts.copies += 1;
         let Ok((link, packet)) = frame.parse(ethernet) else { return };
-        // Copies of both sides come by one port, in order. Its own link header tells on which side
-        // of its connection a packet passed.
+        // Copies from both sides arrive on one port, in order. The link header identifies the side
+        // from which a packet came.
         let passed = [(Side::Core, core), (Side::Radio, radio)].into_iter().find_map(|(side, port)| {
             let slot = self.connections.find(side.connection(packet.flow_key()?))?;
             let arrival = self.connections.at(slot).from(side).arrival.as_ref()?;
             (arrival.link == link).then_some((side, port, slot))
         });
         let Some((side, port, slot)) = passed else {
-            // Forgotten, or it comes another way now, and is to be learned anew.
+            // The connection was removed, or its packets now arrive with another link header and must
+            // be diverted so that the engine learns it.
             let both = packet.flow_key().into_iter().flat_map(|flow| [flow, flow.reversed()]);
             out.bypasses.extend(both.map(|flow| Bypass { flow, limits: None }));
             return;
@@ -56,7 +57,7 @@ impl Engine {
         self.show(slot, &packet, (side, port, &link), now, out);
     }
 
-    /// Takes note of a packet that came, and went on at once.
+    /// Records a packet that was received and forwarded at once.
     fn measure(
         &mut self,
         slot: Slot,
@@ -64,12 +65,12 @@ impl Engine {
         (side, port, link): (Side, PortId, &LinkHeader),
         now: Instant,
     ) {
-        self.count(slot, |connection, hop_rtts| connection.note(packet, (side, port, link), now, hop_rtts));
+        self.count(slot, |connection, hop_rtts| connection.record(packet, (side, port, link), now, hop_rtts));
         self.departs(slot, packet, side.opposite(), now);
         self.connections.used(slot, now);
     }
 
-    /// Shows an agent what passed.
+    /// Shows a forwarded packet to the agent of its connection.
     fn show(
         &mut self,
         slot: Slot,

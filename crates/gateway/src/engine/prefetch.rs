@@ -1,8 +1,9 @@
-//! Prefetch: what the frames of a batch will need is fetched from memory for all of them at once.
+//! Prefetch: the state that the frames of a batch will need is fetched from memory for all of them at
+//! once.
 //!
-//! With many connections hardly any one's state is in the processor's cache when its packet comes,
-//! and it lies in several places, each found by way of another. A frame after the other would wait
-//! for each of them; here the waits of all frames pass together.
+//! With many connections, the state of a connection is rarely in the processor's cache when its packet
+//! arrives, and it consists of several objects that point to each other. Processed one after the other,
+//! each frame would wait for each of these objects; here the waits overlap.
 
 use lasthop_agent::Slot;
 use lasthop_packet::FlowKey;
@@ -11,10 +12,10 @@ use super::Engine;
 use crate::frame::Frame;
 use crate::io::PortId;
 
-/// What so few connections need, some 2 MB, lies in a near cache anyway.
+/// The number of connections below which their state, some 2 MB, fits into a near cache anyway.
 const FEW: usize = 2000;
 
-/// Lists that are used again and again.
+/// Lists that are reused for each batch.
 #[derive(Debug, Default)]
 pub(super) struct Prefetch {
     keys: Vec<FlowKey>,
@@ -22,8 +23,8 @@ pub(super) struct Prefetch {
 }
 
 impl Engine {
-    /// Looks ahead at frames that [`Engine::on_frame`] is about to get. Changes nothing that can be
-    /// seen.
+    /// Prefetches the state for frames that [`Engine::on_frame`] is about to receive. It has no visible
+    /// effect.
     pub fn prefetch(&mut self, frames: &[(PortId, Frame)]) {
         if frames.len() < 2 || self.connections.len() < FEW || self.is_drained {
             return;

@@ -1,4 +1,4 @@
-//! Another plan, the same connections.
+//! Reload: a new plan for the same connections.
 
 use lasthop_agent::{Bypass, Slot};
 use lasthop_config::words::counted;
@@ -12,14 +12,14 @@ use crate::rule::{Rule, is_free};
 /// The connections that the rules of a plan select.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
-    /// All that there are.
+    /// The number of connections.
     pub connections: usize,
-    /// Those that a rule selects.
+    /// The number of connections that a rule selects.
     pub by_a_rule: usize,
 }
 
 impl Selected {
-    /// Of the loops of a gateway.
+    /// The sum over the packet loops of a gateway.
     pub fn of_all(parts: Vec<Self>) -> Self {
         parts.into_iter().fold(Self::default(), |sum, part| Self {
             connections: sum.connections + part.connections,
@@ -27,7 +27,7 @@ impl Selected {
         })
     }
 
-    /// A sentence for the operator if there are connections and no rule selects any.
+    /// A notice to the operator if there are connections and no rule selects any.
     pub fn note(self) -> Option<String> {
         let connections = counted(self.connections as u64, "connection");
         (self.connections > 0 && self.by_a_rule == 0)
@@ -36,30 +36,30 @@ impl Selected {
 }
 
 impl Engine {
-    /// Follows another plan from now on. Connections stay.
+    /// Applies another plan. Connections are kept.
     ///
-    /// - A rule whose schemes and settings are in both plans keeps its agent with all that it
-    ///   knows.
-    /// - Where only the settings are others, the state of its connections moves to the new agent.
-    /// - The agents of other rules send on what they hold, and go: all but those that owe
-    ///   something, which see to the connections of which they do, until they are free of them.
-    /// - What an agent had no use for is shown to one again.
-    /// - An engine that is passive stays passive, and one that is not does not become so.
-    /// - A connection that another rule wants now leaves the agent of the old one in the same way.
+    /// - A rule whose schemes and settings are in both plans keeps its agent and the agent's state.
+    /// - If only the settings differ, the state of its connections moves to the new agent.
+    /// - The agents of all other rules send the packets that they hold, and are removed. An agent with
+    ///   obligations stays until it is free of the connections concerned.
+    /// - Connections that were set aside because an agent had no use for them are diverted again.
+    /// - The engine stays passive if it is passive, and does not become passive otherwise.
+    /// - A connection that another rule now selects leaves its old agent in the same way.
     ///
-    /// Returns what of its connections the rules select; nothing if it is passive, where no rule applies.
+    /// Returns how many of its connections the rules select; all zero if it is passive, where no rule
+    /// applies.
     pub fn reload(&mut self, plan: &Plan, now: Instant, out: &mut Outgoing) -> Selected {
-        // The kernel's side stays as it is until a restart.
+        // The BPF programs do not change until a restart.
         let plan = &Plan { passive: self.is_passive, ..plan.clone() };
-        let goes_on_as = self.successors(plan);
-        for index in (0..self.rules.len()).filter(|index| goes_on_as[*index].is_none()) {
+        let successors = self.successors(plan);
+        for index in (0..self.rules.len()).filter(|index| successors[*index].is_none()) {
             self.drain_rule(index, now, out);
         }
         (self.is_drained, self.stepping_aside) = (false, plan.stepping_aside);
         self.traffic = plan.traffic.clone();
         self.connections.set_bounds(plan.budget.flows, plan.idle);
         self.set_most_clients(plan.most_clients);
-        let new_index = self.adopt_rules(plan, &goes_on_as);
+        let new_index = self.adopt_rules(plan, &successors);
         let mut selected = Selected::default();
         for slot in self.connections.slots() {
             let is_selected = self.follow_plan(slot, &new_index, now, out);
@@ -67,7 +67,7 @@ impl Engine {
             selected.by_a_rule += usize::from(is_selected);
         }
         self.drop_idle_rules();
-        // Only now: what moved from one agent to another has the room that it had.
+        // The new budget applies only now, so that it does not refuse state that moved between agents.
         self.budget = plan.budget;
         let too_many = self.connections.len().saturating_sub(plan.budget.flows);
         for slot in self.connections.idlest(too_many, |key, rule| is_free(&self.rules, key, rule)) {
@@ -77,14 +77,14 @@ impl Engine {
         if self.is_passive { Selected::default() } else { selected }
     }
 
-    /// Puts the plan's rules first, those that go on among them, and behind them the rules that are
-    /// in no plan any more. Where each old rule is now.
-    fn adopt_rules(&mut self, plan: &Plan, goes_on_as: &[Option<usize>]) -> Vec<u16> {
+    /// Replaces the rules by those of the plan, which include the old rules with a successor, followed
+    /// by the old rules without one. Returns the new index of each old rule.
+    fn adopt_rules(&mut self, plan: &Plan, successors: &[Option<usize>]) -> Vec<u16> {
         let mut rules: Vec<Rule> =
             plan.rules_in_force().iter().map(|rule| Rule::new(rule, plan.seed)).collect();
         self.planned = rules.len();
         let mut new_index = Vec::with_capacity(self.rules.len());
-        for (mut rule, next) in std::mem::take(&mut self.rules).into_iter().zip(goes_on_as) {
+        for (mut rule, next) in std::mem::take(&mut self.rules).into_iter().zip(successors) {
             if let Some(next) = *next {
                 rule.follow(&plan.rules[next]);
                 rules[next] = rule;
@@ -98,40 +98,40 @@ impl Engine {
         new_index
     }
 
-    /// Has a connection follow the plan. Returns whether a rule of it selects the connection.
+    /// Applies the plan to a connection. Returns whether one of its rules selects the connection.
     fn follow_plan(&mut self, slot: Slot, new_index: &[u16], now: Instant, out: &mut Outgoing) -> bool {
-        self.take_back(slot, out);
+        self.restore(slot, out);
         let key = self.connections.key(slot);
         let connection = self.connections.at_mut(slot);
         let is_aside = connection.aside.is_some();
-        let wanted_by = rule_for(&self.traffic, &self.rules[..self.planned], key);
-        let was = connection.rule.map(|rule| new_index[usize::from(rule)]);
-        connection.rule = was;
-        let Some(was) = was.filter(|was| Some(*was) != wanted_by && !is_aside) else {
-            connection.stay_with(wanted_by);
-            return wanted_by.is_some();
+        let selected_by = rule_for(&self.traffic, &self.rules[..self.planned], key);
+        let old = connection.rule.map(|rule| new_index[usize::from(rule)]);
+        connection.rule = old;
+        let Some(old) = old.filter(|old| Some(*old) != selected_by && !is_aside) else {
+            connection.stay_with(selected_by);
+            return selected_by.is_some();
         };
-        if let Some(next) = wanted_by
-            && self.rules[usize::from(next)].schemes == self.rules[usize::from(was)].schemes
+        if let Some(next) = selected_by
+            && self.rules[usize::from(next)].schemes == self.rules[usize::from(old)].schemes
         {
             let owed = self.obligation(slot);
-            let states = self.export_one(was, key, now, out);
-            // The next agent may want to see what this one let pass.
+            let states = self.export_one(old, key, now, out);
+            // The next agent may need packets that the old one allowed to bypass it.
             out.bypasses.push(Bypass { flow: key, limits: None });
             if self.import_all(next, &states, now, out).is_ok() {
-                self.connections.at_mut(slot).stay_with(wanted_by);
+                self.connections.at_mut(slot).stay_with(selected_by);
                 return true;
             }
-            if self.import_all(was, &states, now, out).is_err() {
+            if self.import_all(old, &states, now, out).is_err() {
                 self.counters.counts.count_broken(owed);
             }
         }
-        let leaving = self.connections.at(slot).leaving.unwrap_or(Draining::ForRule);
-        self.leave(slot, leaving, now, out);
-        wanted_by.is_some()
+        let draining = self.connections.at(slot).draining.unwrap_or(Draining::ForRule);
+        self.leave(slot, draining, now, out);
+        selected_by.is_some()
     }
 
-    /// Forgets rules that are in no plan and have no connection.
+    /// Removes rules that are not in the plan and have no connection.
     fn drop_idle_rules(&mut self) {
         let mut used = vec![false; self.rules.len()];
         for slot in self.connections.slots() {
@@ -156,8 +156,8 @@ impl Engine {
         }
     }
 
-    /// For each rule, the index of the first rule of the plan that does the same and goes on with
-    /// its agent.
+    /// For each rule, the index of the first rule of the plan that has the same schemes and settings
+    /// and takes over its agent.
     fn successors(&self, plan: &Plan) -> Vec<Option<usize>> {
         let rules = plan.rules_in_force();
         let mut taken = vec![false; rules.len()];

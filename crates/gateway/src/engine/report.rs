@@ -1,4 +1,4 @@
-//! What the engine tells about itself.
+//! The engine's report.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,43 +14,45 @@ use crate::hop_rtt::HopRtts;
 use crate::hop_watch::HopCounters;
 use crate::rule::Rule;
 
-/// The state of the engine and what it counted.
+/// The state of the engine and its counters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineReport {
-    /// What it counted.
+    /// The counters of the engine.
     pub counters: Counters,
-    /// What all agents together did, those that are gone included.
+    /// The sum of the counters of all agents, including removed agents.
     pub agents: RuleCounters,
-    /// Packets that agents hold to send on.
+    /// Packets that agents hold to send later.
     pub held: u64,
-    /// Connections that agents owe something of: they are not set aside, evicted or reloaded away.
+    /// Connections with an obligation of an agent: they are not set aside or evicted, and stay with
+    /// their agent on a reload.
     pub owed_connections: u64,
     /// Octets at risk: acknowledged by agents, and not known to be delivered.
     pub octets_at_risk: u64,
-    /// Whether all traffic passes untouched, because it drains.
+    /// Whether all traffic passes unchanged, because the engine was drained.
     pub drained: bool,
-    /// Whether it only measures: no rule applies, and nothing is changed.
+    /// Whether the engine only measures: no rule applies, and nothing is changed.
     pub passive: bool,
-    /// Connections now.
+    /// The current number of connections.
     pub connections: usize,
-    /// The most there may be.
+    /// The maximum number of connections.
     pub most_connections: usize,
-    /// Octets of memory that agents take for what they keep of packets.
+    /// Octets of memory that agents use to store packets.
     pub agent_octets: usize,
-    /// The most that may be.
+    /// The maximum of `agent_octets`.
     pub most_agent_octets: usize,
-    /// The hop's round-trip times, of the connections that opened here.
+    /// The hop's round-trip times, measured on connections whose handshake the gateway saw.
     pub hop_rtts: HopRtts,
     /// Segments over the hop and their losses, of all connections since the start.
     pub hop: HopCounters,
-    /// What each client's connections carried, those that ended included; `None` if clients are not counted.
+    /// The traffic of each client's connections, including closed ones; `None` if clients are not
+    /// counted.
     pub clients: Option<ClientsReport>,
     /// The rules, in their order.
     pub rules: Vec<RuleReport>,
 }
 
-/// A rule and what its agent did.
+/// A rule and the counters of its agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RuleReport {
@@ -59,23 +61,23 @@ pub struct RuleReport {
     /// Its schemes and their settings.
     #[serde(rename = "recipe")]
     pub spec: String,
-    /// Whether it is in no plan any more, and its agent sees to what it still owes.
+    /// Whether the rule is no longer in the plan, and its agent only meets its obligations.
     pub retiring: bool,
-    /// Whether its agent has panicked too often and its traffic passes untouched.
+    /// Whether its agent has panicked too often and its traffic passes unchanged.
     pub given_up: bool,
     /// Packets that its agent holds.
     pub held: u64,
-    /// Octets of memory that its agent takes for what it keeps of packets.
+    /// Octets of memory that its agent uses to store packets.
     pub octets: usize,
-    /// What its agent did.
+    /// The counters of its agent.
     pub counters: RuleCounters,
 }
 
-/// Slots of the table in a page: some 0.2 ms of the packet loop's time (100,000 connections took
-/// 391 pages and 73 ms).
+/// The number of table slots in a page: some 0.2 ms of the packet loop's time (100,000 connections
+/// took 391 pages and 73 ms).
 const SLOTS_PER_PAGE: usize = 256;
 
-/// Some of the connections.
+/// A page of the list of connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPage {
     /// At most 256.
@@ -87,30 +89,30 @@ pub struct FlowPage {
 /// A connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
-    /// `tcp` or `udp`; empty if the gateway is of a version that does not tell.
+    /// `tcp` or `udp`; empty if the gateway's version does not report it.
     #[serde(default)]
     pub protocol: String,
-    /// Its end on the core side.
+    /// Its endpoint on the core side.
     pub core: SocketAddr,
-    /// Its end on the radio side.
+    /// Its endpoint on the radio side.
     pub radio: SocketAddr,
-    /// How far it is.
+    /// Its state.
     pub state: String,
-    /// Its rule; empty if none wants it.
+    /// Its rule; empty if no rule selects it.
     pub rule: String,
     /// Why no agent sees it; empty where one does.
     pub aside: String,
-    /// Packets that came from the core side.
+    /// Packets received from the core side.
     pub packets_from_core: u64,
-    /// Octets of IP packets that came from the core side.
+    /// Octets of IP packets received from the core side.
     pub octets_from_core: u64,
-    /// Packets that came from the radio side.
+    /// Packets received from the radio side.
     pub packets_from_radio: u64,
-    /// Octets of IP packets that came from the radio side.
+    /// Octets of IP packets received from the radio side.
     pub octets_from_radio: u64,
-    /// Packets that an agent made for it.
+    /// Packets that an agent generated for it.
     pub sent_by_agent: u32,
-    /// Packets of it that an agent kept.
+    /// Packets of it that an agent dropped or absorbed.
     pub kept_by_agent: u32,
     /// Seconds since its first packet.
     pub age_s: f64,
@@ -122,24 +124,24 @@ pub struct FlowReport {
     /// The round-trip time from the gateway to the client, smoothed, in seconds; none until measured.
     #[serde(default)]
     pub rtt_hop_s: Option<f64>,
-    /// The least of these round-trip times, in seconds.
+    /// The minimum of these round-trip times, in seconds.
     #[serde(default)]
     pub rtt_min_hop_s: Option<f64>,
     /// The round-trip time from the gateway to the server, smoothed, in seconds; none until measured.
     #[serde(default)]
     pub rtt_wire_s: Option<f64>,
-    /// Of the segments to the client, those that were lost, in percent: `lost_down` but for `needless`;
-    /// none where there were no segments.
+    /// The percentage of the segments to the client that were lost: `lost_down` less `needless`; none
+    /// if there were no segments.
     #[serde(default)]
     pub lost_down_percent: Option<f64>,
-    /// Of the segments from the client, those that were lost on the hop, in percent; none where there
-    /// were no segments.
+    /// The percentage of the segments from the client that were lost on the hop; none if there were no
+    /// segments.
     #[serde(default)]
     pub lost_up_percent: Option<f64>,
 }
 
 impl FlowReport {
-    /// What it carried.
+    /// The traffic that it carried.
     pub const fn carried(&self) -> Carried {
         Carried {
             packets_down: self.packets_from_core,
@@ -152,7 +154,7 @@ impl FlowReport {
 }
 
 impl Engine {
-    /// Its state and counters.
+    /// The engine's state and counters.
     pub fn report(&self) -> EngineReport {
         let rules: Vec<RuleReport> = self
             .rules
@@ -184,8 +186,8 @@ impl Engine {
         }
     }
 
-    /// A page of its connections, from a slot of the table on. A connection keeps its slot, so that
-    /// pages taken one after the other have every connection that is there all the time, once.
+    /// A page of the connections, starting at a slot of the table. A connection keeps its slot, so
+    /// consecutive pages contain every connection that exists throughout exactly once.
     pub fn flows(&self, from: usize, now: Instant) -> FlowPage {
         let (connections, next) = self.connections.page(from, SLOTS_PER_PAGE);
         let flows = connections.map(|(key, connection)| self.report_flow(key, connection, now)).collect();

@@ -1,4 +1,4 @@
-//! Connections as values: for another engine, here or elsewhere, to go on with.
+//! Transfer: connections as values, for another engine on this host or another to continue.
 
 use std::net::IpAddr;
 
@@ -11,20 +11,20 @@ use crate::connection::{Arrival, State, TrackedConnection};
 use crate::frame::LinkHeader;
 use crate::io::PortId;
 
-/// A connection with what its agent knows of it.
+/// A connection with its agent's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedConnection {
     connection: FlowKey,
     /// The schemes of its rule, from the core side to the radio side.
     schemes: String,
-    /// By [`State::index`].
+    /// As [`State::index`].
     state: u8,
-    /// How packets of it came in, from the core side and from the radio side; `None` where none
-    /// did.
+    /// How packets of it arrived from the core side and from the radio side; `None` for a direction
+    /// that was not seen.
     arrivals: [Option<SavedArrival>; 2],
-    /// Whether a FIN came, from the core side and from the radio side.
+    /// Whether a FIN was received from the core side and from the radio side.
     finished: [bool; 2],
-    /// What its agent owed of it.
+    /// Its agent's obligation for it.
     owed: Obligation,
     pub(super) states: Vec<FlowState>,
 }
@@ -37,16 +37,16 @@ struct SavedArrival {
 }
 
 impl SavedConnection {
-    /// The address of its client, which decides which worker has it.
+    /// The address of its client, which determines its worker.
     pub const fn client(&self) -> IpAddr {
         self.connection.destination.0
     }
 }
 
 impl Engine {
-    /// Takes out the connections that agents have state of, with that state: from then on they pass
-    /// without. What agents hold moves with them. Of connections that were seen in one direction
-    /// only, agents have no state worth moving, unless they owe something.
+    /// Takes the state of all connections out of the agents, and returns it; after that the connections
+    /// pass without an agent. Packets that agents hold are part of the state. A connection that was
+    /// seen in one direction only has no state worth moving, unless its agent has an obligation.
     pub fn export(&mut self, now: Instant, out: &mut Outgoing) -> Vec<SavedConnection> {
         let mut saved = Vec::new();
         for slot in self.connections.slots() {
@@ -72,8 +72,8 @@ impl Engine {
         saved
     }
 
-    /// Goes on with a connection of another engine. The state may be anything. What was owed of one
-    /// that is refused is counted as broken: the other engine has parted with it.
+    /// Continues a connection of another engine. `saved` is not trusted. The obligation for a refused
+    /// connection is counted as broken, because the other engine has given it up.
     pub fn import(
         &mut self,
         saved: &SavedConnection,
@@ -124,7 +124,7 @@ impl Engine {
         imported
     }
 
-    /// Takes a connection's state out of a rule's agent. What of it cannot be moved is sent on.
+    /// Takes a connection's state out of a rule's agent. The agent sends packets that cannot be moved.
     pub(super) fn export_one(
         &mut self,
         rule: u16,
@@ -138,7 +138,7 @@ impl Engine {
         states.unwrap_or_default()
     }
 
-    /// Gives a connection's state to a rule's agent: all of it or none.
+    /// Gives a connection's state to a rule's agent, all of it or none.
     pub(super) fn import_all(
         &mut self,
         rule: u16,
@@ -159,7 +159,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Where packets came in, if there is such a port.
+    /// Restores an arrival, if its port exists on this side.
     fn arrival(&self, saved: &SavedArrival, side: Side) -> Result<Arrival, ImportError> {
         let wrong = ImportError::Malformed("unknown port");
         let port = self.ports.get(usize::from(saved.port)).filter(|port| port.side == side);

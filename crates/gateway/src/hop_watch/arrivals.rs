@@ -1,8 +1,8 @@
-//! What comes from a side, and how much of it was lost before.
+//! The segments that arrive from a side, and the losses before their arrival.
 //!
-//! Late or lost: what fills a gap with an older timestamp than a later segment had (RFC 7323) was
-//! overtaken. Otherwise it was lost if three segments or more came in between (RFC 5681, section
-//! 3.2), or a quarter of a round-trip time went by (RFC 8985, section 6.2).
+//! A segment that fills a gap was reordered if its timestamp is older than that of a later segment (RFC
+//! 7323). Otherwise it was lost if three or more segments arrived in between (RFC 5681, section 3.2), or
+//! a quarter of a round-trip time passed (RFC 8985, section 6.2).
 
 use lasthop_packet::Seq;
 
@@ -10,24 +10,24 @@ use super::passage::{Old, Passage};
 use super::round_trip::Micros;
 use super::segment::Segment;
 
-/// Segments that come before a late one (RFC 5681, section 3.2).
+/// The number of later segments after which a missing segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u32 = 3;
-/// A copy takes longer, where no round-trip time is known: a quarter of the least time-out that is in
-/// use (Linux: 200 ms).
+/// The reordering window if no round-trip time is known: a quarter of the minimum retransmission
+/// time-out in use (Linux: 200 ms).
 const UNKNOWN_WINDOW: Micros = 50_000;
 
-/// What has come from a side.
+/// The segments received from a side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrivals {
     passage: Option<Passage>,
-    /// When the latest gap was seen.
+    /// The time at which the latest gap appeared.
     gap_at: Micros,
     /// The latest timestamp.
     timestamp: Option<u32>,
 }
 
 impl Arrivals {
-    /// How many of a segment's segments were lost before.
+    /// Records a segment. Returns how many of its segments are retransmissions of lost ones.
     #[inline]
     pub(super) fn lost(
         &mut self,
@@ -53,7 +53,7 @@ impl Arrivals {
         lost
     }
 
-    /// Whether a segment that was missing was overtaken by others, and not lost.
+    /// Whether a segment that was missing was reordered, not lost.
     #[cold]
     fn is_late(
         &self,
@@ -68,11 +68,12 @@ impl Arrivals {
         {
             return Seq(timestamp).before(Seq(latest));
         }
-        let behind = (passage.next - segment.end()).saturating_sub(passage.missing);
+        let later = (passage.next - segment.end()).saturating_sub(passage.missing);
         let window = round_trip.map_or(UNKNOWN_WINDOW, |round_trip| round_trip / 4);
-        behind < DUPLICATES * segment.each && now.wrapping_sub(self.gap_at) < window
+        later < DUPLICATES * segment.each && now.wrapping_sub(self.gap_at) < window
     }
 
+    /// Records that all octets up to this acknowledgment have arrived.
     #[inline]
     pub(super) fn is_complete(&mut self, ack: Seq) {
         if let Some(passage) = &mut self.passage {

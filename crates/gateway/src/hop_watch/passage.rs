@@ -1,42 +1,43 @@
-//! What of a connection's sequence space has gone by a place.
+//! The part of a connection's sequence space that has passed a point.
 //!
-//! Gaps are kept as one region with a number of missing octets. So with several gaps open it is not
-//! known which of the copies that come is which, a retransmission of what was missing or of what had
-//! passed; their numbers are right as soon as nothing is missing any more.
+//! Gaps are stored as one region with a number of missing octets. With several open gaps, it is
+//! therefore unknown whether a copy in the region fills a gap or repeats octets that had passed; the
+//! sums are correct once no octets are missing.
 
 use lasthop_packet::{LARGEST_WINDOW, Seq};
 
 use super::segment::Segment;
 
-/// A longer gap is none: what lies in it went past us. No window that is in use is as large.
+/// The maximum length of a gap, above any window in use. The octets of a longer one bypassed the
+/// gateway.
 const LONGEST_GAP: i32 = 1 << 24;
 
-/// Sequence space that has gone by a place: all up to `next`, but for what is missing.
+/// The sequence space that has passed a point: all octets up to `next`, except for the missing ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     pub(super) next: Seq,
-    /// Where `missing` octets are, if there are any.
+    /// The region that contains the missing octets, if there are any.
     from: Seq,
     until: Seq,
     pub(super) missing: u32,
 }
 
-/// Octets of a segment, by what is known of them; the others go by for the first time.
+/// The octets of a segment below `next`; the other octets pass for the first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Old {
-    /// They were missing.
+    /// Octets that were missing.
     pub(super) filled: u32,
-    /// They have gone by before.
+    /// Octets that have passed before.
     pub(super) repeated: u32,
 }
 
 impl Passage {
-    /// Nothing has gone by yet, and this is next.
+    /// The state before the first segment.
     pub(super) const fn before(segment: Segment) -> Self {
         Self { next: segment.seq, from: segment.seq, until: segment.seq, missing: 0 }
     }
 
-    /// A segment goes by. What of it is old, and whether there is a gap before it.
+    /// Records a segment. Returns its old octets, and whether there is a new gap before it.
     #[inline]
     pub(super) fn pass(&mut self, segment: Segment) -> (Old, bool) {
         if segment.seq == self.next {
@@ -67,7 +68,7 @@ impl Passage {
         (Old { filled, repeated: old - filled }, false)
     }
 
-    /// Takes these octets from what is missing; how many they are.
+    /// Removes these octets from the missing ones. Returns how many of them were missing.
     fn fill(&mut self, seq: Seq, end: Seq) -> u32 {
         let (left, right) = (seq.later(self.from), end.earlier(self.until));
         if self.missing == 0 || !left.before(right) {
@@ -83,7 +84,7 @@ impl Passage {
         filled
     }
 
-    /// Everything up to here is known to have arrived.
+    /// Records that all octets up to this acknowledgment have arrived.
     #[inline]
     pub(super) fn is_complete(&mut self, ack: Seq) {
         if self.missing != 0 && !ack.before(self.until) {

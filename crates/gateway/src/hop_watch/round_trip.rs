@@ -1,4 +1,4 @@
-//! Round-trip times from here to an end.
+//! Round-trip times from the gateway to an endpoint.
 
 use std::time::Duration;
 
@@ -9,35 +9,35 @@ use super::segment::Segment;
 /// Microseconds of the gateway's clock, modulo 2^32: 71 minutes.
 pub(super) type Micros = u32;
 
-/// No round trip takes longer: an acknowledgment went past us (RFC 6298, section 2.4, has this as a
-/// bound of the time-out).
+/// The maximum sample; for a longer one, the acknowledgment bypassed the gateway (RFC 6298, section 2.4,
+/// has this as a bound of the time-out).
 const LONGEST_ROUND_TRIP: Micros = 60_000_000;
 
-/// A round-trip time from here to an end.
+/// The round-trip time from the gateway to an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundTrip {
-    /// Behind the segment that is timed, and when it went.
+    /// The end of the timed segment, and its departure time.
     timed: Option<(Seq, Micros)>,
     pub(super) smoothed: Option<Micros>,
-    pub(super) least: Micros,
+    pub(super) minimum: Micros,
 }
 
 impl RoundTrip {
-    /// A segment goes to the end; `is_next` if it follows what went before.
+    /// Records a segment to the endpoint; `is_next` if it immediately follows the previous data.
     #[inline]
     pub(super) fn sent(&mut self, segment: Segment, is_next: bool, now: Micros) {
         match self.timed {
             None if is_next => {
-                // Of a super-packet, the first segment.
+                // In a super-packet, the first segment is timed.
                 self.timed = Some((segment.seq + segment.each.min(segment.len), now));
             }
-            // Its acknowledgment would be one of the copy, or be held back until the copy comes.
+            // The acknowledgment would be that of the copy, or be delayed until the copy arrives.
             Some((end, _)) if !is_next && segment.seq.before(end) => self.timed = None,
             _ => {}
         }
     }
 
-    /// The end has everything up to here. Nothing behind `sent` has gone to it.
+    /// Records an acknowledgment from the endpoint. `sent` is the next sequence number to it.
     #[inline]
     pub(super) fn acknowledged(&mut self, ack: Seq, sent: Option<Seq>, now: Micros) {
         if let Some((end, at)) = self.timed
@@ -54,7 +54,7 @@ impl RoundTrip {
 
     fn sample(&mut self, sample: Micros) {
         let before = self.smoothed.unwrap_or(sample);
-        self.least = self.smoothed.map_or(sample, |_| self.least.min(sample));
+        self.minimum = self.smoothed.map_or(sample, |_| self.minimum.min(sample));
         self.smoothed = Some(before.wrapping_add_signed(sample.wrapping_sub(before).cast_signed() / 8));
     }
 }

@@ -1,4 +1,4 @@
-//! The part of a packet that its connection's sequence space has.
+//! The sequence space that a packet occupies.
 
 use lasthop_packet::{Packet, Seq, TcpFlags};
 
@@ -6,12 +6,12 @@ use lasthop_packet::{Packet, Seq, TcpFlags};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) seq: Seq,
-    /// Octets of sequence space; not 0.
+    /// Its length in octets of sequence space; not 0.
     pub(super) len: u32,
-    /// Octets of it in each segment but the last; not 0.
+    /// The length of each segment but the last, in octets; not 0.
     pub(super) each: u32,
     pub(super) segments: u32,
-    /// It begins the connection.
+    /// Whether it has a SYN.
     pub(super) is_first: bool,
 }
 
@@ -32,7 +32,7 @@ impl Segment {
         self.seq + self.len
     }
 
-    /// How many segments these of its octets are.
+    /// The number of segments that contain this number of its octets.
     pub(super) fn segments_in(self, octets: u32) -> u32 {
         if octets == self.len { self.segments } else { (octets + self.each / 2) / self.each }
     }

@@ -308,8 +308,8 @@ impl PacketIo for Divert {
         }
     }
 
-    fn take_back(&mut self, flow: FlowKey) {
-        if let Err(error) = self.programs.maps.take_back(flow) {
+    fn restore(&mut self, flow: FlowKey) {
+        if let Err(error) = self.programs.maps.restore(flow) {
             tracing::debug!(%error, "cannot take a flow back");
         }
     }

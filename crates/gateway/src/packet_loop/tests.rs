@@ -8,7 +8,7 @@ use crate::io::Fault;
 use crate::io::memory::Memory;
 
 #[test]
-fn a_turn_answers_one_page_of_connections_and_goes_on_with_packets() {
+fn a_turn_answers_at_most_one_page_of_connections() {
     let plan = config::parse("", "test", LinkSenses::empty()).expect("it is right").plan;
     let mut io = Memory::new(Vec::new());
     let (requests, inbox) = channel();

@@ -10,24 +10,24 @@ fn figures(punctuality: &Punctuality) -> (u64, f64, f64) {
 }
 
 #[test]
-fn a_loop_that_comes_when_it_is_due_is_never_away() {
+fn a_turn_that_begins_when_it_is_due_is_no_absence() {
     let mut punctuality = Punctuality::new(at(0), true);
     punctuality.turn(at(0), at(0), at(1));
     punctuality.wait(None);
     punctuality.turn(at(21), at(21), at(22));
     punctuality.wait(Some(at(25)));
     punctuality.turn(at(25), at(25), at(26));
-    // Called by a frame.
+    // A frame ends the wait.
     punctuality.wait(Some(at(500)));
     punctuality.turn(at(30), at(30), at(31));
-    // A deadline that has come already.
+    // A deadline that has already passed.
     punctuality.wait(Some(at(3)));
     punctuality.turn(at(31), at(31), at(32));
     assert_eq!(figures(&punctuality), (0, 0.0, 0.001));
 }
 
 #[test]
-fn a_wait_that_ends_late_is_an_absence_from_when_it_should_have_ended() {
+fn the_absence_of_a_late_turn_begins_when_the_turn_was_due() {
     let mut punctuality = Punctuality::new(at(0), true);
     punctuality.turn(at(0), at(0), at(0));
     punctuality.wait(None);
@@ -42,21 +42,21 @@ fn a_wait_that_ends_late_is_an_absence_from_when_it_should_have_ended() {
 }
 
 #[test]
-fn a_long_turn_is_an_absence_and_so_is_what_comes_between_two() {
+fn a_long_turn_and_a_delay_between_turns_are_absences() {
     let mut punctuality = Punctuality::new(at(0), true);
     punctuality.turn(at(0), at(0), at(15));
     assert_eq!(figures(&punctuality), (1, 0.015, 0.015));
-    // No wait was asked for.
+    // No wait was requested.
     punctuality.turn(at(27), at(27), at(30));
     assert_eq!(figures(&punctuality), (2, 0.03, 0.015));
-    // Called early, and then held up.
+    // The turn begins early and takes long.
     punctuality.wait(None);
     punctuality.turn(at(31), at(31), at(47));
     assert_eq!(figures(&punctuality), (3, 0.046, 0.016));
 }
 
 #[test]
-fn a_loop_that_gives_no_sign_of_life_in_a_turn_steps_out_after_it() {
+fn a_loop_that_misses_its_heartbeats_in_a_turn_steps_out_after_it() {
     let mut punctuality = Punctuality::new(at(0), true);
     assert!(punctuality.is_in(at(0), true));
     punctuality.turn(at(0), at(0), at(59));
@@ -73,7 +73,7 @@ fn a_loop_that_gives_no_sign_of_life_in_a_turn_steps_out_after_it() {
 }
 
 #[test]
-fn the_kernel_tells_how_long_a_thread_was_kept_waiting() {
+fn the_report_includes_the_time_that_the_thread_was_kept_waiting() {
     let punctuality = Punctuality::new(at(0), true);
     std::thread::park_timeout(Duration::from_millis(1));
     let waited = punctuality.report(at(1)).kept_waiting;

@@ -128,20 +128,20 @@ fn another_agent_is_asked_again_about_what_the_one_before_let_pass() {
 #[test]
 fn a_copy_that_is_no_use_to_anybody_is_the_last_of_its_direction() {
     let copy = frame(&FROM_SERVER, &down(1, 101, 100, ACK));
-    let assert_taken_back = |bench: &mut Bench| {
+    let assert_restored = |bench: &mut Bench| {
         bypasses(bench);
         assert_eq!(bench.push(COPIES, copy.clone()), []);
         assert!(bypasses(bench).contains(&Bypass { flow: key(1), limits: None }));
     };
     let mut unknown = bench();
     unknown.engine = Engine::new(&unknown.engine.ports, &plan(vec![]));
-    assert_taken_back(&mut unknown);
+    assert_restored(&mut unknown);
     let mut drained = bench();
     drained.engine.drain(drained.now, &mut drained.out);
-    assert_taken_back(&mut drained);
+    assert_restored(&mut drained);
     let mut aside = bench();
     assert!(aside.engine.set_aside(key(1), aside.now, &mut aside.out));
-    assert_taken_back(&mut aside);
+    assert_restored(&mut aside);
 }
 
 #[test]

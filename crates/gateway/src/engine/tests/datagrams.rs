@@ -112,11 +112,11 @@ fn what_an_agent_has_no_use_for_is_set_aside() {
 fn datagrams_without_use_come_again_once_they_are_forgotten() {
     let (mut bench, seen) = listening(50);
     bench.on_core(&datagram(2001, RTP, 49));
-    assert!(bench.out.taken_back.is_empty());
+    assert!(bench.out.restored.is_empty());
     // The kernel shows no more of them.
     bench.later(Duration::from_secs(61));
     bench.engine.on_deadline(bench.now, &mut bench.out);
-    assert_eq!(bench.out.taken_back, [key(2001)]);
+    assert_eq!(bench.out.restored, [key(2001)]);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!(seen.load(Ordering::Relaxed), 2);
 }
@@ -129,7 +129,7 @@ fn what_an_agent_had_no_use_for_is_shown_to_one_again_after_a_reload() {
     let mut bench = Bench::new(&plan);
     bench.on_core(&datagram(2001, RTP, 49));
     bench.engine.reload(&plan, bench.now, &mut bench.out);
-    assert_eq!(bench.out.taken_back, [key(2001)]);
+    assert_eq!(bench.out.restored, [key(2001)]);
     bench.on_core(&datagram(2001, RTP, 100));
     assert_eq!((seen.load(Ordering::Relaxed), bench.counters().passed.aside), (2, 0));
 }
@@ -215,7 +215,7 @@ fn what_is_taken_back_in_the_turn_that_set_it_aside_is_not_aside() {
     bench.engine.reload(&plan, bench.now, &mut bench.out);
     // As the loop has it done: what is taken back before what is set aside.
     let mut aside: Vec<FlowKey> = Vec::new();
-    aside.retain(|flow| !bench.out.taken_back.contains(flow));
+    aside.retain(|flow| !bench.out.restored.contains(flow));
     aside.extend(&bench.out.set_aside);
     assert_eq!(aside, []);
 }

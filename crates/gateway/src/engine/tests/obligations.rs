@@ -333,7 +333,7 @@ fn a_reload_that_brings_the_schemes_back_leaves_it_where_it_is() {
     "test { patience = 2 }".clone_into(&mut back.rules[0].spec);
     bench.engine.reload(&back, bench.now, &mut bench.out);
     let slot = bench.engine.connections.find(key(1)).expect("it is known");
-    assert_eq!(bench.engine.connections.at(slot).leaving, None);
+    assert_eq!(bench.engine.connections.at(slot).draining, None);
     assert_eq!(bench.engine.report().octets_at_risk, u64::from(3 * MSS));
     deliver(&mut bench, &mut transfer);
 }

@@ -182,7 +182,7 @@ impl Maps {
 
     /// Has both directions of a flow come to us again. Where the kernel has forgotten it, they do
     /// already.
-    pub(super) fn take_back(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
+    pub(super) fn restore(&mut self, flow: FlowKey) -> Result<(), ProgramError> {
         for direction in [flow, flow.reversed()] {
             match self.aside.remove(&BpfFlow::from(direction)) {
                 Ok(()) | Err(MapError::KeyNotFound) => {}
